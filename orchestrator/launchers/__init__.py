@@ -1,0 +1,1 @@
+"""Where a job executes: one file per launcher."""
