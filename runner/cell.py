@@ -98,7 +98,12 @@ PROFILES: Mapping[ProfileName, Measure] = {
         profile="standard", warmup_iterations=5, warmup_max_s=30, iterations=20, min_s=30, max_s=300
     ),
     "audit": Measure(
-        profile="audit", warmup_iterations=10, warmup_max_s=120, iterations=64, min_s=600, max_s=3600
+        profile="audit",
+        warmup_iterations=10,
+        warmup_max_s=120,
+        iterations=64,
+        min_s=600,
+        max_s=3600,
     ),
 }
 
@@ -127,6 +132,8 @@ class Provenance(Frozen):
     """`sha256:…` of the image that executed."""
     image_labels: dict[str, str] = Field(default_factory=dict)
     """Labels of the image."""
+    hostname: str | None = None
+    """The host's name; inside a container it would be the container's."""
     git_commit: str | None = None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     orchestrator_version: str

@@ -1,11 +1,16 @@
 """What comes out: one record per cell, one Parquet row per record."""
 
-from typing import Any, Literal, get_args, get_origin
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self, get_args, get_origin
 
 import pyarrow as pa
-from pydantic import AwareDatetime, NonNegativeInt
+import pyarrow.parquet as pq
+from pydantic import AwareDatetime, NonNegativeInt, ValidationError
 
-from runner.cell import Backend, Frozen, Mode, Precision, Runtime
+from runner.cell import Backend, Cell, Frozen, Job, Mode, Precision, Runtime
+from runner.errors import RecordError, RecordNotSaved
 from runner.models import Family, Modality
 
 SCHEMA_VERSION = 1
@@ -65,7 +70,7 @@ class Record(Frozen):
     phase: Phase | None = None
     """The phase in which it ended, unless it ended well."""
     log: str | None = None
-    """File with the trace, relative to the run's folder."""
+    """File with the trace, beside the records: `<job_id>/<cell_id>.log`."""
     proof: Proof = "none"
     """Whether there is evidence that the claimed device did the work."""
     evidence: dict[str, str] | None = None
@@ -178,6 +183,63 @@ class Record(Frozen):
     """Raw durations of the first query and the warm-up, nanoseconds, in order."""
     durations_ns: list[NonNegativeInt] | None = None
     """Raw durations of the iterations, nanoseconds, in order."""
+
+    @classmethod
+    def of(cls, job: Job, cell: Cell, **outcome: Any) -> Self:
+        """A record of this cell: what the job knows of it, and its outcome."""
+        known = {
+            **cell.model_dump(),
+            **job.provenance.model_dump(),
+            "run_id": job.run_id,
+            "job_id": job.id,
+            "cell_id": cell.id,
+            "recorded_at": datetime.now(UTC),
+            "family": job.model.family,
+            "task": job.model.task,
+            "modality": job.model.modality,
+            "seed": job.seed,
+            "profile": job.measure.profile,
+        }
+        return cls.model_validate(known | outcome)
+
+
+def save_record(record: Record, folder: Path) -> Path:
+    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path.
+
+    Raises:
+        RecordNotSaved: the file system refused, e.g. because the disk is full.
+    """
+    path = folder / f"{record.cell_id}.parquet"
+    unfinished = folder / f".{record.cell_id}.parquet.tmp"
+    try:
+        with unfinished.open("wb") as file:
+            pq.write_table(to_table([record]), file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise RecordNotSaved(
+            f"{path}: cannot be written: {error.strerror or error}",
+            hint="free some space; `orchestrator run --resume last` measures what is missing",
+        ) from error
+    return path
+
+
+def read_record(path: Path) -> Record:
+    """The one record in that file.
+
+    Raises:
+        RecordError: it is not a whole record file of this schema.
+    """
+    try:
+        with path.open("rb") as file:
+            rows = pq.read_table(file).to_pylist(maps_as_pydicts="strict")
+        (row,) = rows
+        return Record.model_validate(row)
+    except (OSError, pa.ArrowException, ValidationError, ValueError) as error:
+        summary = str(error).splitlines()[0]
+        raise RecordError(f"{path}: not a whole record file: {summary}") from error
 
 
 def arrow_schema() -> pa.Schema:

@@ -1,0 +1,162 @@
+"""Executes jobs as local processes: the launcher for machines without a container engine."""
+
+import importlib.util
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Queue
+from typing import IO
+
+import psutil
+
+import runner
+from orchestrator.launchers.base import Exit, Task
+from runner.cell import Backend, Limits, Provenance
+from runner.errors import Unavailable
+
+PACKAGES: Mapping[Backend, str] = {"cpu": "torch"}
+"""What must be importable before a backend's jobs can be launched."""
+WATCH_INTERVAL_S = 0.2
+LOG_TAIL_BYTES = 8192
+VMSTAT = Path("/proc/vmstat")
+
+
+class ProcessLauncher:
+    """Starts `python -m runner` with this interpreter."""
+
+    name = "process"
+
+    def __init__(
+        self, git_commit: str | None = None, command: Sequence[str] = (sys.executable,)
+    ) -> None:
+        self._git_commit = git_commit
+        self._command = command
+
+    def prepare(self, backend: Backend) -> Provenance:
+        """Check that the backend's runtime is installed beside the orchestrator."""
+        package = PACKAGES.get(backend)
+        if package is not None and importlib.util.find_spec(package) is None:
+            raise Unavailable(
+                f"the process launcher needs {package}, which is not installed here",
+                hint=f"`make {backend}` installs it, or start a container engine",
+            )
+        return Provenance(
+            launcher=self.name,
+            git_commit=self._git_commit,
+            orchestrator_version=runner.__version__,
+        )
+
+    @contextmanager
+    def launch(self, task: Task) -> Iterator["ProcessExecution"]:
+        """Start the runner in a session of its own, so that Ctrl-C reaches us alone."""
+        arguments = ["--job", str(task.job_file), "--out", str(task.out), "--die-with-parent"]
+        with tempfile.TemporaryFile() as stderr:
+            process = subprocess.Popen(
+                [*self._command, "-m", "runner", *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=_environment(),
+                start_new_session=True,
+            )
+            execution = ProcessExecution(process, stderr, task.limits)
+            try:
+                yield execution
+            finally:
+                execution.kill()
+                execution.wait()
+
+    def clean(self, devices: frozenset[str]) -> int:
+        """Nothing to remove: a runner ends itself when its orchestrator is gone."""
+        del devices
+        return 0
+
+
+class ProcessExecution:
+    """A runner process under way, held to its limits."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stderr: IO[bytes], limits: Limits) -> None:
+        self.lines: Queue[str | None] = Queue()
+        self._process = process
+        self._stderr = stderr
+        self._over_limit = False
+        self._oom_kills_before = _oom_kills()
+        if limits.cpus is not None:
+            self._pin(limits.cpus)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        if limits.memory_bytes is not None:
+            threading.Thread(target=self._watch, args=[limits.memory_bytes], daemon=True).start()
+
+    def kill(self) -> None:
+        """Send SIGKILL to the runner's process group."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def wait(self) -> Exit:
+        """Wait for the process and tell how it ended."""
+        code = self._process.wait()
+        self._reader.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        return Exit(code, self._ran_out_of_memory(code), self._log())
+
+    def _pin(self, cpus: float) -> None:
+        process = psutil.Process(self._process.pid)
+        if hasattr(process, "cpu_affinity"):
+            with suppress(psutil.Error):
+                process.cpu_affinity(process.cpu_affinity()[: math.ceil(cpus)])
+
+    def _read(self) -> None:
+        stdout = self._process.stdout
+        if stdout is not None:
+            for line in stdout:
+                self.lines.put(line.decode("utf-8", "replace"))
+        self.lines.put(None)
+
+    def _watch(self, limit_bytes: int) -> None:
+        process = psutil.Process(self._process.pid)
+        with suppress(psutil.Error):
+            while process.memory_info().rss <= limit_bytes:
+                if self._ended_within(WATCH_INTERVAL_S):
+                    return
+            self._over_limit = True
+            self.kill()
+
+    def _ended_within(self, seconds: float) -> bool:
+        self._reader.join(seconds)
+        return not self._reader.is_alive()
+
+    def _ran_out_of_memory(self, code: int) -> bool:
+        by_kernel = code == -signal.SIGKILL and _oom_kills() > self._oom_kills_before
+        return self._over_limit or by_kernel
+
+    def _log(self) -> str:
+        if self._stderr.closed:
+            return ""
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - LOG_TAIL_BYTES))
+        return self._stderr.read().decode("utf-8", "replace")
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the runner importable and no model hub asked."""
+    root = str(Path(runner.__file__).parents[1])
+    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": root}
+    return {**os.environ, **offline}
+
+
+def _oom_kills(vmstat: Path = VMSTAT) -> int:
+    """How often the kernel has killed for memory since boot; 0 where it does not tell."""
+    if not vmstat.exists():
+        return 0
+    counts = dict(line.split() for line in vmstat.read_text().splitlines())
+    return int(counts.get("oom_kill", 0))

@@ -1,0 +1,26 @@
+"""What a run tells while it is under way. The CLI draws it; tests collect it."""
+
+from typing import Protocol
+
+from runner.cell import Cell, Job
+from runner.record import Phase, Record
+
+
+class Observer(Protocol):
+    """Is told about a run's progress. Calls must return quickly."""
+
+    def note(self, text: str) -> None:
+        """Something the user should know, one line."""
+        ...
+
+    def job_started(self, job: Job) -> None:
+        """A job is about to be launched."""
+        ...
+
+    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+        """The runner entered a phase; loading belongs to no cell."""
+        ...
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """The cell has its verdict."""
+        ...

@@ -1,0 +1,156 @@
+"""Draws a run's progress on stderr: live lines on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from orchestrator.observer import Observer
+from orchestrator.units import format_duration
+from runner.cell import Cell, Job
+from runner.record import Phase, Record
+
+
+@contextmanager
+def show_progress(estimates_s: Mapping[str, float], *, quiet: bool) -> Iterator[Observer]:
+    """An observer that draws until the context ends; `estimates_s` is by cell id."""
+    console = Console(stderr=True, markup=False, highlight=False)
+    if quiet:
+        yield QuietObserver()
+    elif console.is_terminal:
+        with LiveObserver(console, Forecast(estimates_s)) as observer:
+            yield observer
+    else:
+        yield PlainObserver(console, Forecast(estimates_s))
+
+
+class Forecast:
+    """Counts cells and tells the time left from the estimates and how they have held so far."""
+
+    def __init__(self, estimates_s: Mapping[str, float]) -> None:
+        self._estimates_s = dict(estimates_s)
+        self._left = set(estimates_s)
+        self._started = time.monotonic()
+
+    def end(self, cell: Cell) -> None:
+        """This cell has its verdict."""
+        self._left.discard(cell.id)
+
+    @property
+    def total(self) -> int:
+        """Cells of the run that were still to do."""
+        return len(self._estimates_s)
+
+    @property
+    def done(self) -> int:
+        """Cells that have ended."""
+        return self.total - len(self._left)
+
+    @property
+    def time_left(self) -> str:
+        """About how long the rest takes."""
+        left = sum(self._estimates_s[cell_id] for cell_id in self._left)
+        past = sum(self._estimates_s.values()) - left
+        pace = (time.monotonic() - self._started) / past if past else 1.0
+        return f"about {format_duration(round(left * pace))} left" if left else "done"
+
+
+class QuietObserver:
+    """Draws nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+    def job_started(self, job: Job) -> None:
+        """Say nothing."""
+
+    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+        """Say nothing."""
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Say nothing."""
+
+
+class PlainObserver:
+    """One line per event that matters, for logs and pipes."""
+
+    def __init__(self, console: Console, forecast: Forecast) -> None:
+        self._console = console
+        self._forecast = forecast
+
+    def note(self, text: str) -> None:
+        """Print the note."""
+        self._print(text)
+
+    def job_started(self, job: Job) -> None:
+        """Print the job and how many cells it carries."""
+        self._print(f"{job.id}: {len(job.cells)} cells")
+
+    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+        """Phases are too many for a log."""
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Print the verdict, the count and the time left."""
+        self._forecast.end(cell)
+        count = f"{self._forecast.done}/{self._forecast.total}"
+        self._print(f"[{count}] {cell.id}: {describe(record)}, {self._forecast.time_left}")
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True)
+
+
+class LiveObserver:
+    """A line per job, the last one alive, with the cell in hand, the count and the time left."""
+
+    def __init__(self, console: Console, forecast: Forecast) -> None:
+        self._forecast = forecast
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=12),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} {task.fields[now]}"),
+            console=console,
+        )
+        self._run = self._progress.add_task("all cells", total=forecast.total, now="")
+        self._job = self._run
+        self._job_id = ""
+
+    def __enter__(self) -> "LiveObserver":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def note(self, text: str) -> None:
+        """Print the note above the live lines."""
+        self._progress.console.print(text)
+
+    def job_started(self, job: Job) -> None:
+        """Begin the job's line, or go on with it when the job is launched again."""
+        if job.id != self._job_id:
+            self._job_id = job.id
+            self._job = self._progress.add_task(job.id, total=len(job.cells), now="starting")
+
+    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+        """Show the cell in hand and its phase."""
+        shape = cell.id.removeprefix(job.id.removesuffix(f"-{cell.mode}")) if cell else ""
+        self._progress.update(self._job, now=f"{shape.strip('-')} {phase}".strip())
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Advance the counts; a verdict other than ok gets a line of its own."""
+        self._forecast.end(cell)
+        if record.status != "ok":
+            self.note(f"{cell.id}: {describe(record)}")
+        if cell.job_id == self._job_id:
+            self._progress.update(self._job, advance=1, now=describe(record))
+        now = self._forecast.time_left
+        self._progress.update(self._run, completed=self._forecast.done, now=now)
+
+
+def describe(record: Record) -> str:
+    """A record in a few words: its median latency, or status and reason."""
+    if record.status == "ok" and record.latency_median_s is not None:
+        return f"{record.latency_median_s * 1000:.3g} ms"
+    return f"{record.status} ({record.reason})"

@@ -1,0 +1,155 @@
+"""A run on disk: its plan, its jobs, the records they left. Enough to resume it.
+
+    results/<run_id>/run.json                              what was planned
+    results/<run_id>/jobs/<job_id>.<attempt>.json          what a container was given
+    results/<run_id>/records/<job_id>/<cell_id>.parquet    what it gave back
+    results/<run_id>/logs/<job_id>.<attempt>.log           the end of its stderr
+"""
+
+import os
+import secrets
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import AwareDatetime, ValidationError
+
+from orchestrator.errors import MatrixError, StoreError
+from orchestrator.plan import Plan
+from runner.cell import Cell, Frozen, Job
+from runner.errors import RecordError
+from runner.record import Record, Status, read_record, save_record
+
+RUN_FILE = "run.json"
+DAMAGED_SUFFIX = ".damaged"
+
+
+class RunFile(Frozen):
+    """What a run set out to do."""
+
+    run_id: str
+    """The run's id."""
+    started_at: AwareDatetime
+    """When it was planned, UTC."""
+    matrix: str
+    """The matrix file, or the command line that stood for one."""
+    launcher: str
+    """`docker` or `process`."""
+    seed: int
+    """Seed of weights, inputs and the order of execution."""
+    plan: Plan
+    """Every cell with its decision."""
+
+
+class RunFolder:
+    """Reads and writes one run's folder. Every file appears whole or not at all."""
+
+    def __init__(self, path: Path, run: RunFile) -> None:
+        self.path = path
+        self.run = run
+
+    @classmethod
+    def create(cls, results: Path, run: RunFile) -> "RunFolder":
+        """Make the folder of a new run.
+
+        Raises:
+            StoreError: the results folder cannot be written.
+        """
+        path = results / run.run_id
+        try:
+            (path / "records").mkdir(parents=True)
+            (path / "jobs").mkdir()
+            (path / "logs").mkdir()
+            _write(path / RUN_FILE, run.model_dump_json())
+        except OSError as error:
+            raise StoreError(
+                f"{path}: the run's folder cannot be made: {error.strerror}",
+                hint="choose another folder with --results",
+            ) from error
+        return cls(path, run)
+
+    @classmethod
+    def open(cls, results: Path, run_id: str) -> "RunFolder":
+        """The folder of an earlier run; `last` means the newest.
+
+        Raises:
+            MatrixError: there is no such run.
+            StoreError: its run.json is damaged.
+        """
+        runs = sorted(path.parent.name for path in results.glob(f"*/{RUN_FILE}"))
+        name = runs[-1] if runs and run_id == "last" else run_id
+        if name not in runs:
+            known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"
+            raise MatrixError(f"--resume: {run_id!r} is not a run in {results}", hint=known)
+        path = results / name
+        try:
+            run = RunFile.model_validate_json((path / RUN_FILE).read_bytes())
+        except (OSError, ValidationError) as error:
+            raise StoreError(f"{path / RUN_FILE}: cannot be read: {error}") from error
+        return cls(path, run)
+
+    @property
+    def records(self) -> Path:
+        """The folder that holds the records of all jobs."""
+        return self.path / "records"
+
+    def out(self, job_id: str) -> Path:
+        """The job's output folder, made if need be."""
+        path = self.records / job_id
+        path.mkdir(exist_ok=True)
+        return path
+
+    def write_job(self, job: Job) -> Path:
+        """Write what the next attempt is given; returns the file."""
+        attempt = len(list((self.path / "jobs").glob(f"{job.id}.*.json"))) + 1
+        path = self.path / "jobs" / f"{job.id}.{attempt}.json"
+        _write(path, job.model_dump_json())
+        return path
+
+    def write_log(self, job_file: Path, text: str) -> None:
+        """Keep the end of an attempt's stderr."""
+        _write(self.path / "logs" / f"{job_file.stem}.log", text)
+
+    def save(self, record: Record) -> None:
+        """Save a verdict that the runner could not give itself."""
+        save_record(record, self.out(record.job_id))
+
+    def record_of(self, cell: Cell) -> Record | None:
+        """The cell's record, or None; a damaged file is set aside under another name."""
+        path = self.records / cell.job_id / f"{cell.id}.parquet"
+        if not path.exists():
+            return None
+        try:
+            return read_record(path)
+        except RecordError:
+            path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
+            return None
+
+    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The cells without a sound record."""
+        return [cell for cell in cells if self.record_of(cell) is None]
+
+    def forget(self, statuses: Collection[Status]) -> None:
+        """Drop the verdicts of these statuses, so that their cells count as missing again."""
+        for entry in self.run.plan.entries:
+            record = self.record_of(entry.cell)
+            if record is not None and record.status in statuses:
+                (self.out(record.job_id) / f"{record.cell_id}.parquet").unlink()
+
+
+def new_run_id() -> str:
+    """An id that sorts by time, e.g. `20261121-115951-3fa2`."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}.tmp")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise

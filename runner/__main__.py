@@ -1,0 +1,50 @@
+"""`python -m runner --job /in/job.json --out /out`: exit 0 says each cell has a record."""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from runner.cell import Job
+from runner.errors import BenchError, JobError
+from runner.harness import Harness
+from runner.progress import Progress, claim_stdout
+
+
+def main() -> int:
+    """Execute the job that the command line names."""
+    parser = argparse.ArgumentParser(prog="python -m runner", description=__doc__)
+    parser.add_argument("--job", type=Path, required=True, help="the job as JSON")
+    parser.add_argument("--out", type=Path, required=True, help="an existing folder for records")
+    parser.add_argument(
+        "--die-with-parent", action="store_true", help="end as soon as stdin is closed"
+    )
+    options = parser.parse_args()
+    if options.die_with_parent:
+        threading.Thread(target=_die_at_end_of_stdin, daemon=True).start()
+    try:
+        Harness(_read_job(options.job), options.out, Progress(claim_stdout())).run()
+    except BenchError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
+
+
+def _read_job(path: Path) -> Job:
+    try:
+        return Job.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise JobError(f"{path}: not a job this runner understands: {error}") from error
+
+
+def _die_at_end_of_stdin() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

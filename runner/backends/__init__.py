@@ -1,0 +1,32 @@
+"""One file per runtime, imported only when a job asks for it."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+from runner.backends.base import RuntimeModule
+from runner.cell import Runtime
+from runner.errors import Unavailable, Unsupported
+
+RUNTIMES: Mapping[Runtime, str] = {
+    "torch": "runner.backends.torch",
+    "fake": "runner.backends.fake",
+}
+
+
+def load_runtime(runtime: Runtime) -> RuntimeModule:
+    """Import the runtime.
+
+    Raises:
+        Unsupported: this version of AccelMatrix has no code for it.
+        Unavailable: its libraries are not installed here.
+    """
+    if runtime not in RUNTIMES:
+        raise Unsupported(f"this runner knows no runtime {runtime}")
+    try:
+        return cast("RuntimeModule", import_module(RUNTIMES[runtime]))
+    except ModuleNotFoundError as error:
+        raise Unavailable(
+            f"the runtime {runtime} needs the package {error.name}, which is not installed here",
+            hint="install the backend's extra: pip install -e '.[cpu]'",
+        ) from error

@@ -1,0 +1,82 @@
+"""Builds a transformers model from a bundled config and fills it with seeded random weights."""
+
+from itertools import cycle
+from typing import Any
+
+import torch
+import transformers
+from transformers import initialization
+
+from runner.errors import Unsupported
+from runner.models import ModelSpec
+
+POOL_SIZE = 1 << 22
+STANDARD_DEVIATION = 0.02
+STRIDE = 7919
+"""A prime, so that parameters start at different places of the pool."""
+
+
+def build_model(spec: ModelSpec, seed: int, dtype: torch.dtype) -> torch.nn.Module:
+    """The model in evaluation mode, on the CPU, the same for the same seed.
+
+    The architecture's own initialisers are left out, since they take longer than everything
+    else; buffers are computed as usual.
+    """
+    with initialization.no_init_weights():
+        model = _instantiate(spec, dtype)
+    model.tie_weights()
+    fill_parameters(model, seed)
+    model.eval()
+    module: torch.nn.Module = model
+    return module
+
+
+def count_parameters(spec: ModelSpec) -> int:
+    """The number of parameters, without allocating them."""
+    with torch.device("meta"):
+        model = _instantiate(spec, torch.float32)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@torch.no_grad()
+def fill_parameters(model: torch.nn.Module, seed: int) -> None:
+    """Norm weights become 1, biases 0, everything else N(0, 0.02²) from a repeated pool."""
+    generator = torch.Generator().manual_seed(seed)
+    pool = torch.randn(POOL_SIZE, generator=generator) * STANDARD_DEVIATION
+    norms = _norm_weights(model)
+    for index, (name, parameter) in enumerate(model.named_parameters()):
+        if id(parameter) in norms:
+            parameter.fill_(1.0)
+        elif name.endswith("bias"):
+            parameter.zero_()
+        else:
+            _copy_repeated(pool.to(parameter.dtype), parameter, index * STRIDE % POOL_SIZE)
+
+
+def _norm_weights(model: torch.nn.Module) -> set[int]:
+    return {
+        id(parameter)
+        for module in model.modules()
+        if "norm" in type(module).__name__.lower()
+        for name, parameter in module.named_parameters(recurse=False)
+        if name.endswith("weight")
+    }
+
+
+def _copy_repeated(pool: torch.Tensor, parameter: torch.Tensor, offset: int) -> None:
+    target, position = parameter.view(-1), 0
+    for source in cycle((pool[offset:], pool[:offset])):
+        chunk = target[position : position + source.numel()]
+        chunk.copy_(source[: chunk.numel()])
+        position += chunk.numel()
+        if position == target.numel():
+            return
+
+
+def _instantiate(spec: ModelSpec, dtype: torch.dtype) -> Any:
+    options = dict(spec.config)
+    try:
+        config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
+        return getattr(transformers, spec.architecture).from_config(config, dtype=dtype)
+    except (KeyError, AttributeError, ValueError) as error:
+        raise Unsupported(f"transformers cannot build {spec.name}: {error}") from error

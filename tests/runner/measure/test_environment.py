@@ -1,0 +1,87 @@
+import platform
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runner.measure import cgroup
+from runner.measure.clock import monotonic, resolution_s
+from runner.measure.environment import (
+    hardware_id,
+    read_environment,
+    usable_cpus,
+    versions,
+)
+from runner.record import Record
+
+
+def test_facts_are_those_of_this_machine() -> None:
+    environment = read_environment()
+    assert environment.memory_total_bytes == psutil.virtual_memory().total
+    assert environment.kernel == platform.release()
+    assert environment.cpu_model
+    assert environment.python_version == platform.python_version()
+
+
+def test_every_fact_is_a_column() -> None:
+    assert set(vars(read_environment())) <= set(Record.model_fields)
+
+
+def test_hardware_id_tells_devices_apart_and_stays_the_same() -> None:
+    environment = read_environment()
+    assert hardware_id(environment, "a") == hardware_id(read_environment(), "a")
+    assert hardware_id(environment, "a") != hardware_id(environment, "b")
+
+
+def test_a_quota_cuts_the_usable_cpus() -> None:
+    facts = vars(read_environment()) | {"cpu_affinity": [0, 1, 2, 3]}
+    environment = type(read_environment())
+    assert usable_cpus(environment(**facts | {"container_cpu_limit": None})) == 4
+    assert usable_cpus(environment(**facts | {"container_cpu_limit": 1.5})) == 2
+    assert usable_cpus(environment(**facts | {"container_cpu_limit": 0.5})) == 1
+
+
+def test_versions_leave_out_what_is_not_installed() -> None:
+    assert list(versions(["pydantic", "no-such-distribution"])) == ["pydantic"]
+
+
+def test_the_clock_has_a_resolution() -> None:
+    assert 0 < resolution_s(monotonic, samples=10) < 0.001
+
+
+@pytest.mark.parametrize(
+    ("files", "memory", "cpus"),
+    [
+        ({"memory.max": "1073741824", "cpu.max": "150000 100000"}, 1 << 30, 1.5),
+        ({"memory.max": "max", "cpu.max": "max 100000"}, None, None),
+        (
+            {
+                "memory/memory.limit_in_bytes": "536870912",
+                "cpu/cpu.cfs_quota_us": "200000",
+                "cpu/cpu.cfs_period_us": "100000",
+            },
+            1 << 29,
+            2.0,
+        ),
+        (
+            {
+                "memory/memory.limit_in_bytes": "9223372036854771712",
+                "cpu/cpu.cfs_quota_us": "-1",
+                "cpu/cpu.cfs_period_us": "100000",
+            },
+            None,
+            None,
+        ),
+        ({}, None, None),
+    ],
+    ids=["v2", "v2-unlimited", "v1", "v1-unlimited", "none"],
+)
+def test_control_group_limits(
+    tmp_path: Path, files: dict[str, str], memory: int | None, cpus: float | None
+) -> None:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{text}\n")
+    assert cgroup.memory_limit_bytes(tmp_path) == memory
+    assert cgroup.cpu_limit(tmp_path) == cpus

@@ -1,0 +1,60 @@
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from runner.cell import Job
+from runner.record import read_record
+from tests.conftest import ROOT
+from tests.jobs import a_job, fake_cell, fake_model
+
+
+def start(job: Job, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
+    job_file = tmp_path / "job.json"
+    job_file.write_text(job.model_dump_json())
+    command = [sys.executable, "-m", "runner", "--job", str(job_file), "--out", str(tmp_path)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*command, *options], cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def test_exit_zero_says_that_each_cell_has_a_record(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b2-*": "raise"}))
+    process = start(job, tmp_path)
+    process.communicate()
+    statuses = [read_record(tmp_path / f"{cell.id}.parquet").status for cell in job.cells]
+    assert (process.returncode, statuses) == (0, ["ok", "failed"])
+
+
+def test_stdout_holds_progress_alone_whatever_libraries_print(tmp_path: Path) -> None:
+    process = start(a_job(model=fake_model({"*": "print"})), tmp_path)
+    stdout, stderr = process.communicate()
+    assert all("event" in json.loads(line) for line in stdout.splitlines())
+    assert "a stray line on stdout" in stderr
+
+
+def test_an_unreadable_job_is_refused_in_one_line(tmp_path: Path) -> None:
+    process = start(a_job(), tmp_path)
+    process.communicate()
+    (tmp_path / "job.json").write_text('{"run_id": 3}')
+    again = subprocess.run(
+        [sys.executable, "-m", "runner", "--job", tmp_path / "job.json", "--out", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == 2
+    assert "not a job this runner understands" in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_a_runner_dies_with_its_orchestrator(tmp_path: Path) -> None:
+    process = start(a_job(model=fake_model({"*": "hang"})), tmp_path, "--die-with-parent")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert not list(tmp_path.glob("*.parquet"))
