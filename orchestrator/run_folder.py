@@ -1,14 +1,14 @@
 """A run on disk: its plan, its jobs, the records they left. Enough to resume it.
 
-    results/<run_id>/run.json                              what was planned
-    results/<run_id>/jobs/<job_id>.<attempt>.json          what a container was given
-    results/<run_id>/records/<job_id>/<cell_id>.parquet    what it gave back
-    results/<run_id>/logs/<job_id>.<attempt>.log           the end of its stderr
+results/<run_id>/run.json                              what was planned
+results/<run_id>/jobs/<job_id>.<attempt>.json          what a container was given
+results/<run_id>/records/<job_id>/<cell_id>.parquet    what it gave back
+results/<run_id>/logs/<job_id>.<attempt>.log           the end of its stderr
 """
 
 import os
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.errors import MatrixError, StoreError
 from orchestrator.plan import Plan
-from runner.cell import Cell, Frozen, Job
+from runner.cell import Cell, Frozen, Job, Provenance
 from runner.errors import RecordError
 from runner.record import Record, Status, read_record, save_record
 
@@ -31,12 +31,22 @@ class RunFile(Frozen):
     """The run's id."""
     started_at: AwareDatetime
     """When it was planned, UTC."""
-    matrix: str
-    """The matrix file, or the command line that stood for one."""
+    matrix: str | None
+    """The matrix as text; null when options stood for one."""
+    matrix_path: str | None
+    """The file the matrix came from."""
     launcher: str
     """`docker` or `process`."""
     seed: int
     """Seed of weights, inputs and the order of execution."""
+    scratch: bool = False
+    """Whether it may measure with the fake backend, whose rows only a scratch database takes."""
+    git_commit: str | None
+    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
+    hostname: str
+    """The host that runs it."""
+    orchestrator_version: str
+    """Version of the orchestrator that planned it."""
     plan: Plan
     """Every cell with its decision."""
 
@@ -93,6 +103,25 @@ class RunFolder:
         """The folder that holds the records of all jobs."""
         return self.path / "records"
 
+    @property
+    def cells(self) -> list[Cell]:
+        """Every cell of the plan."""
+        return [entry.cell for entry in self.run.plan.entries]
+
+    def job(self, cells: Sequence[Cell], provenance: Provenance) -> Job:
+        """The job that carries these cells, which differ in shape alone."""
+        plan, first = self.run.plan, cells[0]
+        return Job(
+            run_id=self.run.run_id,
+            id=first.job_id,
+            model=plan.models[first.model],
+            cells=tuple(cells),
+            measure=plan.measure[first.backend],
+            limits=plan.limits[first.backend],
+            seed=self.run.seed,
+            provenance=provenance,
+        )
+
     def out(self, job_id: str) -> Path:
         """The job's output folder, made if need be."""
         path = self.records / job_id
@@ -128,6 +157,32 @@ class RunFolder:
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells without a sound record."""
         return [cell for cell in cells if self.record_of(cell) is None]
+
+    def set_damaged_aside(self) -> list[Path]:
+        """Replace each damaged record by the verdict `lost`; returns where the damaged ones are."""
+        aside = []
+        for cell in self.cells:
+            path = self.records / cell.job_id / f"{cell.id}.parquet"
+            if path.exists() and self.record_of(cell) is None:
+                aside.append(path.with_name(path.name + DAMAGED_SUFFIX))
+                reason = f"its record was damaged and lies in {aside[-1].name}"
+                self.save(Record.of(self.job([cell], self.nowhere), cell, status="lost", reason=reason))
+        return aside
+
+    @property
+    def nowhere(self) -> Provenance:
+        """The provenance of a verdict that was given without launching anything."""
+        return Provenance(
+            launcher=self.run.launcher,
+            hostname=self.run.hostname,
+            git_commit=self.run.git_commit,
+            orchestrator_version=self.run.orchestrator_version,
+        )
+
+    def verdicts(self) -> dict[str, Status]:
+        """Status by cell id, of the cells that have a sound record."""
+        records = filter(None, map(self.record_of, self.cells))
+        return {record.cell_id: record.status for record in records}
 
     def forget(self, statuses: Collection[Status]) -> None:
         """Drop the verdicts of these statuses, so that their cells count as missing again."""

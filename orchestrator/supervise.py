@@ -172,4 +172,3 @@ def _describe(code: int) -> str:
     with suppress(ValueError):
         return f"died by {signal.Signals(number).name}"
     return f"ended with exit status {code}"
-

@@ -2,9 +2,20 @@
 
 import io
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
 from typing import Any
 
+from orchestrator.errors import EngineUnavailable
+from orchestrator.launchers.base import Exit, Task
+from runner.cell import Backend, Cell, Job, Provenance
+from runner.errors import BenchError
 from runner.progress import Progress
+from runner.record import Phase, Record, save_record
+
+Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
 
 
 class FakeClock:
@@ -33,3 +44,134 @@ class KeptProgress(Progress):
     def events(self) -> list[dict[str, Any]]:
         """What was reported, in order."""
         return [json.loads(line) for line in self._kept.getvalue().splitlines()]
+
+
+class ScriptedLauncher:
+    """A launcher whose launches play scripts instead of starting anything.
+
+    A script gets the job it was launched with, its output folder and the queue of progress lines;
+    it returns how the launch ended, or raises what the engine would.
+    """
+
+    name = "process"
+
+    def __init__(self, *scripts: Script) -> None:
+        self._scripts = list(scripts)
+        self.launched: list[Job] = []
+        self.running = 0
+        self.cleaned: list[frozenset[str]] = []
+        self.refusals: dict[Backend, BenchError] = {}
+
+    def prepare(self, backend: Backend) -> Provenance:
+        """Refuse the backends that the test named; else be ready."""
+        if backend in self.refusals:
+            raise self.refusals[backend]
+        return Provenance(launcher=self.name, orchestrator_version="0")
+
+    @contextmanager
+    def launch(self, task: Task) -> Iterator["ScriptedExecution"]:
+        """Play the next script; the last one repeats."""
+        job = Job.model_validate_json(task.job_file.read_bytes())
+        self.launched.append(job)
+        script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
+        self.running += 1
+        try:
+            yield ScriptedExecution(script, job, task.out)
+        finally:
+            self.running -= 1
+
+    def clean(self, devices: frozenset[str]) -> int:
+        """Keep what was asked to be cleaned."""
+        self.cleaned.append(devices)
+        return 0
+
+
+class ScriptedExecution:
+    """A launch that has been played already."""
+
+    def __init__(self, script: Script, job: Job, out: Path) -> None:
+        self.lines: Queue[str | None] = Queue()
+        self.killed = False
+        self._ending: Exit | BenchError
+        try:
+            self._ending = script(job, out, self.lines)
+        except EngineUnavailable as error:
+            self.lines.put(None)
+            self._ending = error
+
+    def kill(self) -> None:
+        """Note the kill."""
+        self.killed = True
+
+    def wait(self) -> Exit:
+        """What the script returned or raised."""
+        if isinstance(self._ending, BenchError):
+            raise self._ending
+        return Exit(-9, out_of_memory=False, log="") if self.killed else self._ending
+
+
+def enter(lines: Queue[str | None], phase: str, cell: Cell | None = None) -> None:
+    """What the runner prints as it enters a phase."""
+    cell_id = cell.id if cell else None
+    lines.put(json.dumps({"event": "phase", "phase": phase, "cell_id": cell_id}))
+
+
+def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
+    """What the runner leaves and prints at the end of a cell."""
+    save_record(Record.of(job, cell, status="ok"), out)
+    lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
+
+
+def measures_all(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch in which nothing goes wrong."""
+    enter(lines, "load")
+    for cell in job.cells:
+        enter(lines, "first", cell)
+        record(lines, job, cell, out)
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
+def dies_in(batch_size: int, ending: Exit | None, phase: str = "steady") -> Script:
+    """A launch that ends while it measures that batch size; None: the engine goes away."""
+
+    def script(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "load")
+        for cell in job.cells:
+            enter(lines, phase, cell)
+            if cell.batch_size == batch_size:
+                if ending is None:
+                    raise EngineUnavailable("the engine went away")
+                lines.put(None)
+                return ending
+            record(lines, job, cell, out)
+        lines.put(None)
+        return Exit(0, out_of_memory=False, log="")
+
+    return script
+
+
+class KeptObserver:
+    """An observer whose news can be read back."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.jobs: list[Job] = []
+        self.phases: list[str] = []
+        self.ended: list[tuple[str, str]] = []
+
+    def note(self, text: str) -> None:
+        """Keep the note."""
+        self.notes.append(text)
+
+    def job_started(self, job: Job) -> None:
+        """Keep the job."""
+        self.jobs.append(job)
+
+    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+        """Keep the phase."""
+        self.phases.append(phase)
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Keep the verdict."""
+        self.ended.append((cell.id, record.status))

@@ -86,7 +86,8 @@ class PlainObserver:
 
     def job_started(self, job: Job) -> None:
         """Print the job and how many cells it carries."""
-        self._print(f"{job.id}: {len(job.cells)} cells")
+        count = len(job.cells)
+        self._print(f"{job.id}: {count} cell{'s' if count > 1 else ''}")
 
     def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
         """Phases are too many for a log."""

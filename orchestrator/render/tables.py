@@ -1,5 +1,6 @@
 """Rows as a table on a terminal, aligned plain text in a pipe."""
 
+import sys
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -11,7 +12,7 @@ PIPE_WIDTH = 400
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under headings. Numbers are aligned to the right; None is shown as a dash."""
-    console = stdout_console()
+    console = _stdout_console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for index, column in enumerate(columns):
         numeric = any(isinstance(row[index], int | float) for row in rows)
@@ -23,11 +24,10 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 def print_line(text: str = "") -> None:
     """Print one line of result on stdout, as it is."""
-    stdout_console().print(text, highlight=False, markup=False, soft_wrap=True)
+    sys.stdout.write(f"{text}\n")
 
 
-def stdout_console() -> Console:
-    """The console for results."""
+def _stdout_console() -> Console:
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from runner.models import find
 from tests.jobs import a_job, fake_cell
 
 
-def cpu_cell(**changes: object) -> Cell:
+def cpu_cell(**changes: Any) -> Cell:
     return fake_cell(**{"model": "bert-tiny", "backend": "cpu", "runtime": "torch", **changes})
 
 

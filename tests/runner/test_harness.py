@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -
     ],
 )
 def test_what_the_runner_cannot_do_is_unsupported(
-    tmp_path: Path, changes: dict[str, str], reason: str
+    tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     records, _ = run(a_job([fake_cell(**changes)]), tmp_path)
     (record,) = records.values()
@@ -96,6 +97,6 @@ def test_a_fake_row_claims_no_proof(tmp_path: Path) -> None:
 def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
     with pytest.raises(RecordNotSaved):
         Harness(a_job(), tmp_path / "gone", KeptProgress()).run()
+    failing = a_job(model=fake_model({"*": "raise"}))
     with pytest.raises(RecordNotSaved):
-        job = a_job(model=fake_model({"*": "raise"}))
-        Harness(job, tmp_path / "gone", KeptProgress()).run()
+        Harness(failing, tmp_path / "gone", KeptProgress()).run()

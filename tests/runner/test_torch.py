@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,8 +19,8 @@ from tests.fakes import KeptProgress
 from tests.jobs import a_job, fake_cell
 
 
-def torch_job(model: ModelSpec, **changes: object) -> Job:
-    values = {"model": model.name, "backend": "cpu", "runtime": "torch", **changes}
+def torch_job(model: ModelSpec, **changes: Any) -> Job:
+    values: dict[str, Any] = {"model": model.name, "backend": "cpu", "runtime": "torch", **changes}
     sequence = 8 if model.takes_sequence else None
     return a_job([fake_cell(**{"sequence_length": sequence, **values})], model)
 

@@ -1,0 +1,54 @@
+# `make run` is the first command, `make test` the second. `make` lists them all.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+MATRIX ?= matrix.yaml
+TESTS ?= tests
+ENGINE_ANSWERS := import sys; from orchestrator.engine import engine_answers; sys.exit(not engine_answers())
+
+.DEFAULT_GOAL := help
+.PHONY: help run cpu test check performance schemas clean
+
+help: ## List the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+run: $(BIN)/.base ## Install, prepare and run the default matrix; MATRIX=file names another
+	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu
+	@$(BIN)/orchestrator run $(MATRIX)
+
+cpu: $(BIN)/.cpu ## Install the cpu backend's stack, for runs without containers
+
+test: $(BIN)/.dev $(BIN)/.cpu ## Run the whole test suite; TESTS=path runs a part
+	$(BIN)/pytest $(TESTS)
+
+check: $(BIN)/.dev $(BIN)/.cpu ## Lint, types, layers, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m orchestrator.generated --check
+
+performance: $(BIN)/.dev $(BIN)/.cpu ## Measure what is promised to be fast, as ratios
+	$(BIN)/python -m performance
+
+schemas: $(BIN)/.base ## Write the generated schemas and pages anew
+	$(BIN)/python -m orchestrator.generated
+
+clean: ## Remove the environment and caches; results stay
+	rm -rf .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+$(BIN)/.base: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable .
+	@touch $@
+
+$(BIN)/.cpu: images/cpu/requirements.txt images/install.py $(BIN)/.base
+	$(BIN)/python images/install.py images/cpu/requirements.txt
+	@touch $@
+
+$(BIN)/.dev: requirements-dev.txt $(BIN)/.base
+	$(PIP) install --requirement requirements-dev.txt
+	@touch $@

@@ -1,0 +1,117 @@
+"""Beginning a run: a new one from a plan, or an earlier one where it stopped."""
+
+import shutil
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import runner
+from orchestrator.checkout import git_commit
+from orchestrator.errors import MatrixError, NothingToDo, StoreError
+from orchestrator.plan import Plan
+from orchestrator.run import RETRIED
+from orchestrator.run_folder import RunFile, RunFolder, new_run_id
+from orchestrator.store import Store
+from orchestrator.units import format_size
+
+REASONS_SHOWN = 3
+FREE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a plan came from."""
+
+    text: str | None = None
+    """The matrix as text; None when options stood for one."""
+    path: Path | None = None
+    """The file the matrix came from."""
+
+
+def begin(
+    plan: Plan, origin: Origin, results: Path, launcher: str, seed: int, *, scratch: bool
+) -> RunFolder:
+    """Make the folder of a new run.
+
+    Raises:
+        NothingToDo: no cell of the plan would run.
+        StoreError: the results folder cannot be written or is nearly full.
+    """
+    if not plan.with_decision("run"):
+        raise _nothing_to_do(plan)
+    run = RunFile(
+        run_id=new_run_id(),
+        started_at=datetime.now(UTC),
+        matrix=origin.text,
+        matrix_path=str(origin.path) if origin.path else None,
+        launcher=launcher,
+        seed=seed,
+        scratch=scratch,
+        git_commit=git_commit(),
+        hostname=socket.gethostname(),
+        orchestrator_version=runner.__version__,
+        plan=plan,
+    )
+    folder = RunFolder.create(results, run)
+    _require_space(folder.path)
+    return folder
+
+
+def resume(results: Path, run_id: str, origin: Origin) -> RunFolder:
+    """The folder of an earlier run, with the verdicts forgotten that gave a cell no chance.
+
+    Raises:
+        MatrixError: there is no such run, or the matrix named with it is another one.
+        NothingToDo: it has a verdict for every cell.
+        StoreError: its folder cannot be used.
+    """
+    folder = RunFolder.open(results, run_id)
+    if origin.text is not None and origin.text != folder.run.matrix:
+        raise MatrixError(
+            f"{origin.path}: differs from the matrix of run {folder.run.run_id}",
+            hint="resume without naming a matrix, or start a new run without --resume",
+        )
+    _require_space(folder.path)
+    folder.forget(RETRIED)
+    if not folder.missing(folder.cells):
+        raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
+    return folder
+
+
+def past_durations(database: Path) -> dict[str, float]:
+    """Seconds that cells took on this host before; empty without a readable database."""
+    try:
+        with Store.open_readonly(database, wait_s=0) as store:
+            return dict(store.history())
+    except StoreError:
+        return {}
+
+
+def _nothing_to_do(plan: Plan) -> NothingToDo:
+    reasons: Sequence[str] = list(dict.fromkeys(e.reason for e in plan.entries if e.reason))
+    if not plan.entries:
+        return NothingToDo(
+            "no cell is left to run", hint="; ".join(plan.notes) or "the matrix holds no cell"
+        )
+    shown = "; ".join(reasons[:REASONS_SHOWN])
+    more = f" and {len(reasons) - REASONS_SHOWN} more reasons" if len(reasons) > 3 else ""
+    return NothingToDo(
+        f"none of the {len(plan.entries)} cells can run: {shown}{more}",
+        hint="`orchestrator plan` shows every cell with its reason",
+    )
+
+
+def _require_space(path: Path) -> None:
+    """Refuse to begin where the records would not fit.
+
+    Raises:
+        StoreError: less than 64 MiB are free.
+    """
+    free = shutil.disk_usage(path).free
+    if free < FREE_BYTES:
+        raise StoreError(
+            f"{path}: {format_size(free)} are free, a run wants {format_size(FREE_BYTES)}",
+            hint="free some space, or choose another folder with --results",
+        )

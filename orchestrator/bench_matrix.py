@@ -1,0 +1,117 @@
+"""A matrix from options, without a file: `orchestrator bench --model … --batch-sizes 1,2,4`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from orchestrator.errors import MatrixError
+from orchestrator.matrix import Matrix, Place, Source, resolve
+from orchestrator.matrix.problems import one_of
+from runner.models import Family, catalogue
+
+_OPTIONS: Mapping[Place, str] = {
+    ("axes", "model"): "--model",
+    ("axes", "backend"): "--backend",
+    ("axes", "runtime"): "--runtime",
+    ("axes", "precision"): "--precision",
+    ("axes", "batch_size"): "--batch-sizes",
+    ("axes", "sequence_length"): "--sequence-lengths",
+    ("axes", "mode"): "--mode",
+    ("measure", "profile"): "--profile",
+    ("measure", "iterations"): "--iterations",
+    ("limits", "cell_timeout"): "--cell-timeout",
+    ("limits", "memory"): "--memory",
+    ("axes",): "bench",
+}
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """What `orchestrator bench` takes; an option that repeats or holds commas is a list."""
+
+    models: Sequence[str] = ()
+    """Models, sets or files of custom models."""
+    families: Sequence[str] = ()
+    """All catalogued models of these families."""
+    every_model: bool = False
+    """All catalogued models."""
+    backends: Sequence[str] = ()
+    """Hardware paths; cpu if empty."""
+    runtimes: Sequence[str] = ()
+    """Runtimes; the backend's own choice if empty."""
+    precisions: Sequence[str] = ()
+    """Number formats; fp32 if empty."""
+    batch_sizes: Sequence[str] = ()
+    """Samples in one query; 1 if empty."""
+    sequence_lengths: Sequence[str] = ()
+    """Tokens in one sample; 128 if empty."""
+    modes: Sequence[str] = ()
+    """What is measured; inference if empty."""
+    profile: str = "quick"
+    """The measurement profile."""
+    iterations: int | None = None
+    """Fewest timed iterations; the profile's if None."""
+    cell_timeout: str | None = None
+    """Time that each cell may take, e.g. `20m`."""
+    memory: str | None = None
+    """Memory that a job may use, e.g. `8GiB`."""
+
+
+def bench_matrix(options: BenchOptions) -> Matrix:
+    """The matrix that the options describe, checked as a file is.
+
+    Raises:
+        MatrixError: an option is wrong; the message names it.
+    """
+    axes = {
+        "model": _models(options),
+        "backend": _split(options.backends),
+        "runtime": _split(options.runtimes),
+        "precision": _split(options.precisions),
+        "batch_size": _numbers(options.batch_sizes),
+        "sequence_length": _numbers(options.sequence_lengths),
+        "mode": _split(options.modes),
+    }
+    data = {
+        "version": 1,
+        "axes": {axis: values for axis, values in axes.items() if values},
+        "measure": _given(profile=options.profile, iterations=options.iterations),
+        "limits": _given(cell_timeout=options.cell_timeout, memory=options.memory),
+    }
+    return resolve(Source("bench", data, options=_OPTIONS))
+
+
+def _models(options: BenchOptions) -> list[str]:
+    models = _split(options.models)
+    families = _split(options.families)
+    ways = [bool(models), bool(families), options.every_model]
+    if sum(ways) != 1:
+        raise MatrixError(
+            "bench: name the models by exactly one of --model, --family and --all",
+            hint="`orchestrator models list` shows them",
+        )
+    if options.every_model:
+        return list(catalogue())
+    for family in families:
+        if family not in get_args(Family):
+            raise MatrixError(f"--family: {one_of(family, get_args(Family))}")
+    found = [name for name, spec in catalogue().items() if spec.family in families]
+    if families and not found:
+        raise MatrixError(f"--family: the catalogue holds no model of family {families[0]}")
+    return models or found
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    return [item.strip() for value in values for item in value.split(",")]
+
+
+def _numbers(values: Sequence[str]) -> list[int | str]:
+    """Whole numbers where they are; what is none stays text, for the matrix to refuse."""
+    return [
+        int(item) if item.isascii() and item.isdigit() and len(item) < 20 else item
+        for item in _split(values)
+    ]
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,59 @@
+"""The typer application and its global options. Nothing heavy is imported before a command runs."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+import runner
+
+EPILOG = """\
+Exit codes: 0 each planned cell has a verdict and none failed · 1 some failed · 2 bad matrix or
+option · 3 nothing to do · 4 engine unavailable · 5 image missing or build failed · 6 store or
+schema mismatch, or a full disk · 70 a bug · 130 interrupted.
+"""
+
+app = typer.Typer(
+    name="orchestrator",
+    help="Run a matrix of ML benchmarks in containers and ask the results in SQL.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@dataclass
+class Global:
+    """Options that stand before the command."""
+
+    quiet: bool = False
+    debug: bool = False
+
+
+chosen = Global()
+"""What this invocation chose; the error boundary needs it when no context is left."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"orchestrator {runner.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def choose(
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show results and errors only, no progress.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Keep the global options."""
+    del version
+    chosen.quiet, chosen.debug = quiet, debug

@@ -1,0 +1,63 @@
+"""The one place where errors become words and exit codes."""
+
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import NoReturn
+
+import typer
+from typer import TyperException
+
+from orchestrator.cli import commands
+from orchestrator.cli.app import app, chosen
+from runner.errors import BenchError
+
+INTERRUPTED = 130
+BUG = 70
+
+
+def main() -> NoReturn:
+    """Run the command line; the process ends with one of the documented exit codes."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(_run())
+
+
+def _run() -> int:
+    commands.register(app)
+    try:
+        result = app(standalone_mode=False)
+    except TyperException as error:
+        _show_usage(error)
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BenchError as error:
+        if chosen.debug:
+            traceback.print_exc()
+        typer.echo(f"error: {error}", err=True)
+        if error.hint:
+            typer.echo(f"hint: {error.hint}", err=True)
+        return error.exit_code
+    except Exception as error:  # a bug: say so instead of dropping a traceback on the user
+        if chosen.debug:
+            raise
+        typer.echo(f"bug: {type(error).__name__}: {error}", err=True)
+        typer.echo("hint: run it again with `orchestrator --debug …` and report it", err=True)
+        return BUG
+    return result if isinstance(result, int) else 0
+
+
+def _show_usage(error: TyperException) -> None:
+    """Usage errors know how to show themselves, with the command's usage line."""
+    show = getattr(error, "show", None)
+    if show is not None:
+        show()
+    else:
+        typer.echo(f"error: {error}", err=True)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise KeyboardInterrupt

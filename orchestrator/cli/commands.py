@@ -1,0 +1,17 @@
+"""Which commands there are."""
+
+import typer
+
+from orchestrator.cli import measure, models, plan, results
+
+
+def register(app: typer.Typer) -> None:
+    """Give the application its commands, in the order in which help lists them."""
+    app.command(name="run")(measure.run)
+    app.command(name="bench")(measure.bench)
+    app.command(name="plan")(plan.plan)
+    app.command(name="status")(results.status)
+    app.command(name="query")(results.query)
+    app.command(name="merge")(results.merge)
+    app.add_typer(models.app, name="models")
+    app.command(name="schema")(plan.schema)

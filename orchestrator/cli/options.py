@@ -1,0 +1,83 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RESULTS = Path("results")
+DATABASE = "benchmarks.duckdb"
+
+
+class LauncherChoice(StrEnum):
+    """Where jobs execute."""
+
+    auto = "auto"
+    docker = "docker"
+    process = "process"
+
+
+class TableFormat(StrEnum):
+    """How rows are printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+MatrixFile = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select", metavar="GLOB", help="Keep cells whose id matches; '!GLOB' drops. Repeatable."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change the matrix, e.g. axes.batch_size=1,8. Repeatable.",
+    ),
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, metavar="N", help="Run the first N cells only.")
+]
+Launcher = Annotated[
+    LauncherChoice,
+    typer.Option("--launcher", help="auto: containers if an engine answers, else processes."),
+]
+Results = Annotated[
+    Path, typer.Option("--results", metavar="DIR", help="The folder that holds all runs.")
+]
+Database = Annotated[
+    Path | None,
+    typer.Option("--database", metavar="FILE", help=f"The DuckDB file.  [default: DIR/{DATABASE}]"),
+]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Seed of weights, inputs and the order of execution.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")]
+FailFast = Annotated[
+    bool,
+    typer.Option(
+        "--fail-fast/--keep-going", help="Stop launching after the first failure, or not."
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", metavar="TIME", help="Launch no further job after this long, e.g. 20m."
+    ),
+]
+Scratch = Annotated[
+    bool,
+    typer.Option("--scratch", hidden=True, help="A database that takes the fake backend's rows."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
+
+
+def database_in(results: Path, database: Path | None) -> Path:
+    """The database named, or the one in the results folder."""
+    return database or results / DATABASE

@@ -1,0 +1,70 @@
+"""`plan` and `schema`: what would run, and what a matrix may say."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.options import RESULTS, database_in
+
+
+class PlanFormat(StrEnum):
+    """How a plan is printed."""
+
+    table = "table"
+    json = "json"
+    github = "github"
+
+
+def plan(
+    matrix: options.MatrixFile,
+    format_: Annotated[
+        PlanFormat,
+        typer.Option("--format", help="github: what strategy.matrix takes by fromJSON."),
+    ] = PlanFormat.table,
+    select: options.Select = None,
+    set_: options.Set = None,
+    limit: options.Limit = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(metavar="RUN_ID|last", help="Show what this run has done already."),
+    ] = None,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+) -> None:
+    """Show every cell with its decision, the reason and an estimate of time."""
+    import json
+
+    from orchestrator.begin import past_durations
+    from orchestrator.devices import DEVICES
+    from orchestrator.github import github_matrix
+    from orchestrator.matrix import load_matrix
+    from orchestrator.plan import make_plan
+    from orchestrator.render.plan import print_plan
+    from orchestrator.render.tables import print_line
+    from orchestrator.run_folder import RunFolder
+    from orchestrator.selector import Selector
+
+    made = make_plan(
+        load_matrix(matrix, set_ or []),
+        selector=Selector(select or ()),
+        limit=limit,
+        done=RunFolder.open(results, resume).verdicts() if resume else {},
+        history=past_durations(database_in(results, database)),
+    )
+    if format_ is PlanFormat.github:
+        labels = {backend: device.runner_labels for backend, device in DEVICES.items()}
+        print_line(json.dumps(github_matrix(made, labels)))
+    else:
+        print_plan(made, as_json=format_ is PlanFormat.json)
+
+
+def schema() -> None:
+    """Print the JSON schema of the matrix file."""
+    import json
+
+    from orchestrator.matrix import matrix_json_schema
+    from orchestrator.render.tables import print_line
+
+    print_line(json.dumps(matrix_json_schema(), indent=2))

@@ -1,0 +1,20 @@
+"""The matrix file: read strictly, checked, resolved into a frozen `Matrix`."""
+
+from orchestrator.matrix.combine import Combiner
+from orchestrator.matrix.load import Combination, Matrix, load_matrix, resolve
+from orchestrator.matrix.schema import matrix_json_schema
+from orchestrator.matrix.shape import AXES, Axis
+from orchestrator.matrix.source import Place, Source
+
+__all__ = [
+    "AXES",
+    "Axis",
+    "Combination",
+    "Combiner",
+    "Matrix",
+    "Place",
+    "Source",
+    "load_matrix",
+    "matrix_json_schema",
+    "resolve",
+]

@@ -1,0 +1,143 @@
+"""A matrix file, checked and resolved: a frozen value that nothing else needs to look up."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from orchestrator.matrix.names import Names, known_names
+from orchestrator.matrix.overrides import override
+from orchestrator.matrix.problems import Problem, refuse, wordings
+from orchestrator.matrix.settings import contradictions, limits_of, measure_of
+from orchestrator.matrix.shape import AXES, BACKENDS, Axis, MatrixFile, keys_at
+from orchestrator.matrix.source import Source, read_source
+from runner.cell import Backend, Frozen, Limits, Measure
+from runner.models import ModelSpec
+
+MAX_COMBINATIONS = 1_000_000
+_HINT = "docs/matrix.md describes the file; `orchestrator models list` shows the models"
+
+Value = str | int
+Combination = dict[Axis, Value]
+Lists = dict[Axis, tuple[Value, ...]]
+
+
+class Matrix(Frozen):
+    """A matrix with its models, measurement and limits resolved."""
+
+    source: str
+    """What errors call it: the file as the user named it."""
+    axes: Lists
+    """The lists that the matrix names, its model sets and files written out."""
+    backend_axes: dict[Backend, Lists]
+    """The lists that replace them on one backend."""
+    include: tuple[Combination, ...]
+    """Values added to the combinations they fit, or combinations of their own."""
+    exclude: tuple[Combination, ...]
+    """Combinations to leave out."""
+    models: dict[str, ModelSpec]
+    """Every model that is named, by name."""
+    measure: dict[Backend, Measure]
+    """How long and how often a cell is measured, backend by backend."""
+    limits: dict[Backend, Limits]
+    """What a job may use, backend by backend."""
+
+    def products(self) -> list[Lists]:
+        """The lists whose products, one behind the other, are the original combinations."""
+        products: list[Lists] = []
+        for name in self.axes.get("backend", ("cpu",)):
+            backend = cast("Backend", name)
+            lists = self.axes | self.backend_axes.get(backend, {})
+            if "backend" in self.axes:
+                lists["backend"] = (backend,)
+            if lists:
+                products.append({axis: lists[axis] for axis in AXES if axis in lists})
+        return products
+
+
+def load_matrix(path: Path, overrides: Sequence[str] = ()) -> Matrix:
+    """The matrix of a file, with `--set` overrides such as `axes.batch_size=1,8` in place.
+
+    Raises:
+        MatrixError: file or override is wrong; one line for each problem, with place and value.
+    """
+    return resolve(override(read_source(path), overrides))
+
+
+def resolve(source: Source) -> Matrix:
+    """The matrix that a document describes.
+
+    Raises:
+        MatrixError: it is wrong; one line for each problem, with place and value.
+    """
+    if source.data is None:
+        refuse(source, [Problem((), "is empty")], _HINT)
+    names, problems = known_names(source)
+    try:
+        file = MatrixFile.model_validate(source.data)
+    except ValidationError as error:
+        refuse(source, [*wordings(error, keys_at), *problems], _HINT)
+        raise
+    refuse(source, [*problems, *contradictions(file)], _HINT)
+    matrix = _matrix(source.name, file, names)
+    refuse(source, list(_flaws(file, matrix.products())), _HINT)
+    return matrix
+
+
+def _matrix(name: str, file: MatrixFile, names: Names) -> Matrix:
+    parts = {
+        backend: _lists(table.get("axes", {}), names) for backend, table in file.backends.items()
+    }
+    axes, include = _lists(file.axes, names), _entries(file.include, names)
+    lists = [model for part in (axes, *parts.values()) for model in part.get("model", ())]
+    named = [*lists, *(entry["model"] for entry in include if "model" in entry)]
+    return Matrix(
+        source=name,
+        axes=axes,
+        backend_axes=parts,
+        include=include,
+        exclude=_entries(file.exclude, names),
+        models={str(model): names.models[str(model)] for model in named},
+        measure={backend: measure_of(file, backend) for backend in BACKENDS},
+        limits={backend: limits_of(file, backend) for backend in BACKENDS},
+    )
+
+
+def _lists(axes: Mapping[str, Any], names: Names) -> Lists:
+    lists: Lists = {axis: axes[axis] for axis in AXES if axis in axes}
+    if "model" in lists:
+        models = (model for name in lists["model"] for model in names.expand(str(name)))
+        lists["model"] = tuple(dict.fromkeys(models))
+    return lists
+
+
+def _entries(entries: Sequence[Mapping[str, Any]], names: Names) -> tuple[Combination, ...]:
+    written_out: list[Combination] = []
+    for entry in entries:
+        given: Combination = {axis: entry[axis] for axis in AXES if axis in entry}
+        if "model" in given:
+            written_out += [given | {"model": model} for model in names.expand(entry["model"])]
+        else:
+            written_out.append(given)
+    return tuple(written_out)
+
+
+def _flaws(file: MatrixFile, products: Sequence[Lists]) -> Iterator[Problem]:
+    size = sum(prod(len(values) for values in lists.values()) for lists in products)
+    if size > MAX_COMBINATIONS:
+        message = f"{size:,} combinations are more than {MAX_COMBINATIONS:,}"
+        yield Problem(("axes",), message)
+    if not any("model" in entry for entry in file.include) and (
+        not products or any("model" not in lists for lists in products)
+    ):
+        yield Problem(("axes", "model"), "is required: name models, or a set such as small or key")
+    listed = {axis for lists in products for axis in lists}
+    for place, entry in enumerate(file.exclude):
+        for axis in entry:
+            if axis not in listed:
+                message = (
+                    "is not an axis of this matrix, so it excludes nothing: list it under axes"
+                )
+                yield Problem(("exclude", place, axis), message)

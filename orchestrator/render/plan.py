@@ -1,0 +1,53 @@
+"""A plan as a table, as JSON or as GitHub's matrix."""
+
+import json
+from collections import Counter
+
+from orchestrator.plan import Plan
+from orchestrator.render.tables import print_line, print_table
+from orchestrator.schedule import schedule
+from orchestrator.units import format_duration
+
+
+def print_plan(plan: Plan, *, as_json: bool) -> None:
+    """Every cell with its decision, reason and estimate, then the sums."""
+    if as_json:
+        print_line(json.dumps(plan_data(plan), indent=2))
+        return
+    rows = [
+        (
+            entry.cell.id,
+            entry.decision,
+            format_duration(round(entry.estimate_s)) if entry.decision == "run" else None,
+            entry.reason or entry.status or "",
+        )
+        for entry in plan.entries
+    ]
+    print_table(("cell", "decision", "estimate", "reason"), rows)
+    counts = Counter(entry.decision for entry in plan.entries)
+    jobs = schedule(plan, seed=0)
+    total = format_duration(round(sum(job.estimate_s for job in jobs)))
+    print_line()
+    for note in plan.notes:
+        print_line(f"note: {note}")
+    print_line(
+        f"{counts['run']} to run in {len(jobs)} jobs, {counts['skip']} to skip, "
+        f"{counts['done']} done; about {total}"
+    )
+
+
+def plan_data(plan: Plan) -> dict[str, object]:
+    """The plan as plain data."""
+    cells = [
+        {
+            "cell_id": entry.cell.id,
+            "job_id": entry.cell.job_id,
+            **entry.cell.model_dump(),
+            "decision": entry.decision,
+            "status": entry.status,
+            "reason": entry.reason,
+            "estimate_s": entry.estimate_s,
+        }
+        for entry in plan.entries
+    ]
+    return {"cells": cells, "notes": list(plan.notes)}

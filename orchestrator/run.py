@@ -1,0 +1,184 @@
+"""One run from its folder to the database: locks, launches, verdicts, merge."""
+
+import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.devices import DEVICES
+from orchestrator.errors import EngineUnavailable, ImageError
+from orchestrator.launchers.base import Launcher
+from orchestrator.locks import hold_devices
+from orchestrator.observer import Observer
+from orchestrator.run_folder import RunFolder
+from orchestrator.run_merge import merge_run
+from orchestrator.schedule import JobPlan, schedule
+from orchestrator.store import MergeReport
+from orchestrator.supervise import supervise
+from orchestrator.units import format_duration
+from runner.cell import Backend, Cell, Provenance
+from runner.errors import BenchError, Unavailable
+from runner.record import Record, Status
+
+RETRIED: Collection[Status] = ("unavailable", "lost")
+"""Verdicts that say a cell never had its chance; resuming a run tries again."""
+FAILED: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
+ENGINE_GRACE_S = 10.0
+OUTAGES_ENDURED = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is executed; none of it changes what a number means."""
+
+    database: Path
+    """The DuckDB file."""
+    fail_fast: bool = False
+    """Stop launching after the first failure."""
+    budget_s: float | None = None
+    """Stop launching after this many seconds."""
+    engine_grace_s: float = ENGINE_GRACE_S
+    """Seconds that an engine which went away may take to come back."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    merged: MergeReport
+    """What went into the database."""
+    trouble: BenchError | None
+    """What kept cells from being launched, if anything did."""
+    failures: int
+    """Cells whose verdict counts as a failure."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 when each planned cell has a verdict and none failed."""
+        if isinstance(self.trouble, EngineUnavailable | ImageError):
+            return self.trouble.exit_code
+        return 1 if self.failures else 0
+
+
+class RunExecution:
+    """A run under way: launches its jobs one after the other."""
+
+    def __init__(
+        self, folder: RunFolder, launcher: Launcher, observer: Observer, settings: Settings
+    ) -> None:
+        self._folder = folder
+        self._launcher = launcher
+        self._observer = observer
+        self._settings = settings
+        self._started = time.monotonic()
+        backends = {cell.backend for cell in folder.cells}
+        self._devices = frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))
+        self._prepared: dict[Backend, Provenance | BenchError] = {}
+        self._trouble: BenchError | None = None
+        self._outages = 0
+
+    def run(self) -> Outcome:
+        """Measure what the run still misses; merge all there is, also when interrupted."""
+        holder = f"run {self._folder.run.run_id}"
+        with hold_devices(self._devices, holder, self._tell_waiting):
+            try:
+                self._clean()
+                self._save_skips()
+                for job in schedule(self._folder.run.plan, self._folder.run.seed):
+                    self._run_job(job)
+            finally:
+                merged = merge_run(self._folder, self._settings.database)
+        return Outcome(merged, self._trouble, len(self._failures()))
+
+    def _tell_waiting(self, device: str, holder: str) -> None:
+        self._observer.note(f"waiting for device {device}, held by {holder}")
+
+    def _clean(self) -> None:
+        with suppress(EngineUnavailable):
+            if removed := self._launcher.clean(self._devices):
+                self._observer.note(f"removed {removed} containers that a crashed run had left")
+
+    def _save_skips(self) -> None:
+        for entry in self._folder.run.plan.with_decision("skip"):
+            if entry.status and self._folder.record_of(entry.cell) is None:
+                self._give_verdict([entry.cell], entry.status, entry.reason)
+
+    def _run_job(self, planned: JobPlan) -> None:
+        cells = self._folder.missing(planned.cells)
+        if not cells:
+            return
+        if reason := self._reason_to_stop():
+            self._give_verdict(cells, "unavailable", reason)
+            return
+        try:
+            self._supervise(cells)
+        except (Unavailable, ImageError, EngineUnavailable) as error:
+            self._tell_trouble(error)
+            self._give_verdict(self._folder.missing(cells), "unavailable", str(error))
+
+    def _reason_to_stop(self) -> str | None:
+        if self._settings.fail_fast and self._failures():
+            return "not started: --fail-fast ended the run at its first failure"
+        budget = self._settings.budget_s
+        if budget is not None and time.monotonic() - self._started >= budget:
+            return f"not started: the budget of {format_duration(budget)} was spent"
+        return None
+
+    def _supervise(self, cells: Sequence[Cell]) -> None:
+        """Run the job, starting again where it stopped if the engine goes away and comes back."""
+        while True:
+            job = self._folder.job(cells, self._prepare(cells[0].backend))
+            try:
+                supervise(job, self._launcher, self._folder, self._observer)
+            except EngineUnavailable as error:
+                self._outages += 1
+                if self._outages > OUTAGES_ENDURED or not self._engine_returns(cells[0].backend):
+                    self._prepared[cells[0].backend] = error
+                    raise
+                self._observer.note("the container engine is back")
+                self._clean()
+            else:
+                return
+
+    def _prepare(self, backend: Backend) -> Provenance:
+        if backend not in self._prepared:
+            self._prepared[backend] = self._try_to_prepare(backend)
+        prepared = self._prepared[backend]
+        if isinstance(prepared, BenchError):
+            raise prepared
+        return prepared
+
+    def _try_to_prepare(self, backend: Backend) -> Provenance | BenchError:
+        run = self._folder.run
+        surroundings = {"hostname": run.hostname, "git_commit": run.git_commit}
+        try:
+            return self._launcher.prepare(backend).model_copy(update=surroundings)
+        except (Unavailable, ImageError, EngineUnavailable) as error:
+            return error
+
+    def _engine_returns(self, backend: Backend) -> bool:
+        self._observer.note("the container engine went away; waiting for it to come back")
+        deadline = time.monotonic() + self._settings.engine_grace_s
+        while isinstance(self._try_to_prepare(backend), BenchError):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.5)
+        return True
+
+    def _tell_trouble(self, error: BenchError) -> None:
+        if self._trouble is None or str(self._trouble) != str(error):
+            self._observer.note(f"{error}; {error.hint}" if error.hint else str(error))
+        self._trouble = self._trouble or error
+
+    def _give_verdict(self, cells: Sequence[Cell], status: Status, reason: str | None) -> None:
+        """Record cells that were never launched."""
+        for cell in cells:
+            job = self._folder.job([cell], self._folder.nowhere)
+            record = Record.of(job, cell, status=status, reason=reason, phase="plan")
+            self._folder.save(record)
+            self._observer.cell_ended(cell, record)
+
+    def _failures(self) -> list[Record]:
+        records = map(self._folder.record_of, self._folder.cells)
+        return [record for record in records if record and record.status in FAILED]

@@ -1,0 +1,65 @@
+"""From run folders into the database."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestrator.run_folder import RUN_FILE, RunFolder
+from orchestrator.store import Damaged, MergeReport, Run, Store
+
+REASON = "not a whole record file; its cell is now lost"
+
+
+def merge_run(folder: RunFolder, database: Path) -> MergeReport:
+    """Merge a run's records, and what is known of the run, into the database.
+
+    Raises:
+        StoreError: the database cannot be written; the records stay where they are.
+    """
+    with Store.open(database, scratch=folder.run.scratch) as store:
+        return store.merge([folder.records], run=_facts(folder))
+
+
+def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
+    """Merge run folders, folders of run folders, bare folders of records and single records.
+
+    In a run folder a damaged record is set aside and its cell is `lost`, so that each planned
+    cell keeps exactly one verdict.
+
+    Raises:
+        StoreError: a path does not exist, or the database cannot be written.
+    """
+    total = MergeReport()
+    with Store.open(database, scratch=scratch) as store:
+        for path in paths:
+            folders = _run_folders(path)
+            for folder in folders:
+                aside = folder.set_damaged_aside()
+                total += store.merge([folder.records], run=_facts(folder))
+                total += MergeReport(damaged=tuple(Damaged(file, REASON) for file in aside))
+            if not folders:
+                total += store.merge([path])
+    return total
+
+
+def _run_folders(path: Path) -> list[RunFolder]:
+    files = sorted([*path.glob(RUN_FILE), *path.glob(f"*/{RUN_FILE}")])
+    return [RunFolder.open(file.parent.parent, file.parent.name) for file in files]
+
+
+def _facts(folder: RunFolder) -> Run:
+    run = folder.run
+    whole = not folder.missing(folder.cells)
+    return Run(
+        run_id=run.run_id,
+        started_at=run.started_at,
+        finished_at=datetime.now(UTC) if whole else None,
+        matrix=run.matrix,
+        matrix_path=run.matrix_path,
+        launchers=(run.launcher,),
+        seed=run.seed,
+        planned=len(run.plan.entries),
+        git_commit=run.git_commit,
+        orchestrator_version=run.orchestrator_version,
+        hostname=run.hostname,
+    )

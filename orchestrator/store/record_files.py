@@ -1,0 +1,92 @@
+"""Record files: where they are, and what is wrong with one."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from orchestrator.errors import StoreError
+from orchestrator.store.rows import rows
+from runner.record import SCHEMA_VERSION, Record, arrow_schema
+
+_EXPECTED = {field.name: field.type for field in arrow_schema()}
+
+
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """The record files under these paths, in order; folders are searched to the bottom.
+
+    Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out.
+
+    Raises:
+        StoreError: one of the paths does not exist.
+    """
+    found: set[Path] = set()
+    for path in paths:
+        if path.is_dir():
+            found.update(file for file in path.rglob("*.parquet") if not file.is_dir())
+        elif path.exists():
+            found.add(path)
+        else:
+            raise StoreError(
+                f"{path}: no such file or folder",
+                hint="name Parquet files, or folders of them such as results/",
+            )
+    finished = (path for path in found if not path.name.startswith("."))
+    return sorted({path.absolute() for path in finished if path.suffix != ".tmp"})
+
+
+def fault(path: Path) -> str | None:
+    """What keeps this file from being a record file that can be merged; None if nothing does."""
+    try:
+        wrong = _shape_fault(pq.read_schema(path))
+        if wrong is not None:
+            return wrong
+        with path.open("rb") as file:
+            found = rows(pq.read_table(file))
+    except (OSError, pa.ArrowException) as error:
+        return f"truncated or not a Parquet file: {_first_line(error)}"
+    return next(filter(None, map(_row_fault, found)), None)
+
+
+def shape_fault(path: Path) -> str | None:
+    """What is wrong with this file's columns, whatever its rows are."""
+    try:
+        return _shape_fault(pq.read_schema(path))
+    except (OSError, pa.ArrowException) as error:
+        return f"truncated or not a Parquet file: {_first_line(error)}"
+
+
+def _shape_fault(schema: pa.Schema) -> str | None:
+    written = (schema.metadata or {}).get(b"accelmatrix.schema_version", b"").decode()
+    if written not in {"", str(SCHEMA_VERSION)}:
+        return f"written with record schema {written}; this AccelMatrix reads {SCHEMA_VERSION}"
+    found = {field.name: field.type for field in schema}
+    if found == _EXPECTED:
+        return None
+    if "cell_id" not in found:
+        return "a Parquet file, but not of AccelMatrix: it has no column cell_id"
+    for name, type_ in _EXPECTED.items():
+        if found.get(name, type_) != type_:
+            return f"column {name} holds {found[name]}, not {type_}"
+    lacking = sorted(_EXPECTED.keys() - found.keys())
+    foreign = sorted(found.keys() - _EXPECTED.keys())
+    return f"lacks the columns {lacking}" if lacking else f"has the foreign columns {foreign}"
+
+
+def _row_fault(row: dict[str, object]) -> str | None:
+    if row["schema_version"] != SCHEMA_VERSION:
+        version = row["schema_version"]
+        return f"written with record schema {version}; this AccelMatrix reads {SCHEMA_VERSION}"
+    try:
+        Record.model_validate(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return f"{place}: {first['input']!r}: {first['msg']}"
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,84 @@
+"""Durations and byte sizes as people write them, to and from base units."""
+
+import math
+import re
+
+_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_BYTES = {
+    **{unit: 1000**power for power, unit in enumerate(("b", "kb", "mb", "gb", "tb"))},
+    **{unit: 1024**power for power, unit in enumerate(("kib", "mib", "gib", "tib"), start=1)},
+}
+_NUMBER = r"\d+(?:\.\d+)?"
+_DURATION = re.compile(
+    "".join(rf"(?:(?P<{unit}>{_NUMBER}){unit})?" for unit in ("d", "h", "m", "s", "ms")), re.ASCII
+)
+_SIZE = re.compile(rf"({_NUMBER})\s?([A-Za-z]+)", re.ASCII)
+
+
+def parse_duration(value: object) -> float:
+    """Seconds from `90s`, `20m`, `1h30m`, `500ms` or a plain number of seconds.
+
+    Raises:
+        ValueError: it is no duration, is negative or is not finite.
+    """
+    seconds = _number(value)
+    if seconds is None and isinstance(value, str):
+        parts = {unit: part for unit, part in _parts(value).items() if part is not None}
+        if parts:
+            seconds = sum(float(part) * _SECONDS[unit] for unit, part in parts.items())
+    if seconds is None or not 0 <= seconds < math.inf:
+        raise ValueError(f"{value!r} is not a duration such as 90s, 20m or 1h30m")
+    return seconds
+
+
+def format_duration(seconds: float) -> str:
+    """A duration as `parse_duration` reads it, to the millisecond: `1h30m`, `2.5s`."""
+    milliseconds = round(seconds * 1000)
+    minutes, rest = divmod(milliseconds, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{hours}h" if hours else "", f"{minutes}m" if minutes else ""]
+    if rest or not milliseconds:
+        parts.append(f"{rest / 1000:.3f}".rstrip("0").rstrip(".") + "s")
+    return "".join(parts)
+
+
+def parse_size(value: object) -> int:
+    """Bytes from `8GiB` (powers of 1024), `512MB` (powers of 1000) or a plain number of bytes.
+
+    Raises:
+        ValueError: it is no size, or is less than one byte.
+    """
+    size = _number(value)
+    match = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match and match[2].lower() in _BYTES:
+        size = float(match[1]) * _BYTES[match[2].lower()]
+    if size is None or not 1 <= size < math.inf:
+        raise ValueError(f"{value!r} is not a size such as 8GiB, 512MB or a number of bytes")
+    return round(size)
+
+
+def format_size(size: int) -> str:
+    """Bytes for people, in the largest binary unit, to one decimal: `8GiB`, `1.5MiB`."""
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        scale = _BYTES[unit.lower()]
+        if size >= scale:
+            return f"{size / scale:.1f}".removesuffix(".0") + unit
+    return f"{size}B"
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        if isinstance(value, int | float):
+            return float(value)
+        if isinstance(value, str) and re.fullmatch(_NUMBER, value.strip(), re.ASCII):
+            return float(value)
+    except OverflowError:
+        return math.inf
+    return None
+
+
+def _parts(text: str) -> dict[str, str | None]:
+    match = _DURATION.fullmatch(text.strip())
+    return match.groupdict() if match else {}

@@ -1,0 +1,143 @@
+"""How long merging 2,000 one-row record files takes, against DuckDB's own bulk read of them.
+
+The baseline is `CREATE TABLE AS SELECT * FROM read_parquet(glob)` into a new database file; the
+merge makes a new database too. The two take turns, and their medians are compared.
+"""
+
+import json
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+
+from orchestrator.store import Store
+from runner.record import Record, save_record
+
+FILES = 2_000
+ROUNDS = 5
+DURATIONS = 50
+MODELS = ("bert-tiny", "bert-base-uncased", "gpt2", "vit-base")
+STARTED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def main() -> int:
+    """Measure and print; the exit status is 0 whatever the ratio is."""
+    with tempfile.TemporaryDirectory() as folder:
+        records, databases = Path(folder, "results"), Path(folder, "databases")
+        records.mkdir()
+        databases.mkdir()
+        print(f"writing {FILES} record files with {DURATIONS} raw durations each", flush=True)
+        write_records(records)
+        bulk, merged = measure(records, databases)
+    ratio = statistics.median(merged) / statistics.median(bulk)
+    print(f"read_parquet into a table: {statistics.median(bulk):.2f} s (median of {ROUNDS})")
+    print(f"Store.merge:               {statistics.median(merged):.2f} s (median of {ROUNDS})")
+    print(f"ratio:                     {ratio:.2f} (at most 3)")
+    print(
+        json.dumps(
+            {
+                "measurement": "merge_records",
+                "files": FILES,
+                "ratio": round(ratio, 3),
+                "limit": 3.0,
+                "read_parquet_s": [round(seconds, 3) for seconds in bulk],
+                "merge_s": [round(seconds, 3) for seconds in merged],
+            }
+        )
+    )
+    return 0
+
+
+def measure(records: Path, databases: Path) -> tuple[list[float], list[float]]:
+    """Seconds of each round of either way, after one round that is thrown away."""
+    bulk, merged = [], []
+    for number in range(ROUNDS + 1):
+        bulk.append(seconds(read_in_bulk, records, databases / f"bulk-{number}.duckdb"))
+        merged.append(seconds(merge, records, databases / f"merged-{number}.duckdb"))
+    return bulk[1:], merged[1:]
+
+
+def seconds(action: Callable[[Path, Path], None], records: Path, database: Path) -> float:
+    """Wall seconds of one action."""
+    started = time.perf_counter()
+    action(records, database)
+    return time.perf_counter() - started
+
+
+def read_in_bulk(records: Path, database: Path) -> None:
+    """What DuckDB does by itself."""
+    with duckdb.connect(database) as connection:
+        connection.execute(
+            "CREATE TABLE records AS SELECT * FROM read_parquet(?)", [f"{records}/*.parquet"]
+        )
+
+
+def merge(records: Path, database: Path) -> None:
+    """What the store does."""
+    with Store.open(database) as store:
+        report = store.merge([records])
+    if report.inserted != FILES:
+        raise SystemExit(f"merged {report.inserted} records instead of {FILES}")
+
+
+def write_records(folder: Path) -> None:
+    """Records as a run leaves them; seeded, so that each measurement reads the same."""
+    chance = random.Random(7)
+    for number in range(FILES):
+        save_record(_record(number, chance), folder)
+
+
+def _record(number: int, chance: random.Random) -> Record:
+    durations = [int(chance.lognormvariate(16, 0.1)) for _ in range(DURATIONS)]
+    total_s = sum(durations) / 1e9
+    model, batch_size = MODELS[number % len(MODELS)], number + 1
+    return Record(
+        run_id="20260101-000000-synthetic",
+        job_id=f"cpu-{model}-fp32-inference",
+        cell_id=f"cpu-{model}-fp32-b{batch_size}-s128-inference",
+        recorded_at=STARTED + timedelta(seconds=number),
+        model=model,
+        family="embedding",
+        task="feature-extraction",
+        modality="text",
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=batch_size,
+        sequence_length=128,
+        mode="inference",
+        seed=7,
+        profile="quick",
+        status="ok",
+        proof="proven",
+        evidence={"device": "cpu", "dtype": "torch.float32", "grad": "off"},
+        iterations=DURATIONS,
+        steady_time_s=total_s,
+        latency_mean_s=total_s / DURATIONS,
+        latency_median_s=statistics.median(durations) / 1e9,
+        latency_min_s=min(durations) / 1e9,
+        latency_max_s=max(durations) / 1e9,
+        throughput=batch_size * DURATIONS / total_s,
+        memory_peak_bytes=chance.randrange(10**8, 10**9),
+        hardware_id="0123456789abcdef",
+        device_name="Synthetic CPU",
+        cpu_model="Synthetic CPU",
+        cpu_flags=[f"flag{flag}" for flag in range(100)],
+        cpu_affinity=list(range(8)),
+        libraries={"torch": "2.13.0", "transformers": "5.0.0", "numpy": "2.3.0"},
+        image_labels={"backend": "cpu", "version": "0.1.0"},
+        launcher="docker",
+        orchestrator_version="0.1.0",
+        warmup_durations_ns=durations[:5],
+        durations_ns=durations,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""Custom models: little to write where a published size fits, everything where none does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import MatrixError
+from orchestrator.matrix import load_matrix
+from orchestrator.matrix.model_files import read_models
+from orchestrator.matrix.model_ladder import LADDERS
+from runner.models import ModelSpec, find
+
+ENTRY = {"name": "ours", "family": "embedding", "size": "tiny", "modality": "text"}
+WAVES = [{"name": "input_values", "kind": "normal", "shape": ["batch_size", 16000]}]
+
+
+def read(entries: Any, folder: Path) -> dict[str, ModelSpec]:
+    path = folder / "models.json"
+    path.write_text(json.dumps(entries))
+    return read_models(path)
+
+
+def refusal(entries: Any, folder: Path) -> str:
+    with pytest.raises(MatrixError) as caught:
+        read(entries, folder)
+    return str(caught.value).replace(str(folder / "models.json"), "models.json")
+
+
+@pytest.mark.parametrize(
+    ("family", "modality", "size", "twin"),
+    [
+        ("embedding", "text", "tiny", "bert-tiny"),
+        ("embedding", "text", "base", "bert-base-uncased"),
+        ("text_generation", "text", "base", "gpt2"),
+        ("vision", "image", "base", "vit-base"),
+    ],
+)
+def test_a_published_size_is_the_catalogues_model(
+    family: str, modality: str, size: str, twin: str, tmp_path: Path
+) -> None:
+    entry = {"name": "ours", "family": family, "size": size, "modality": modality}
+    ours, published = read([entry], tmp_path)["ours"], find(twin)
+    assert ours.config == published.config
+    assert (ours.task, ours.architecture) == (published.task, published.architecture)
+    assert (ours.forward, ours.max_sequence_length) == (
+        published.forward,
+        published.max_sequence_length,
+    )
+    assert [tensor.shape for tensor in ours.inputs] == [tensor.shape for tensor in published.inputs]
+    assert ours.parameters is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [(kind, size) for kind, ladder in LADDERS.items() for size in ladder.sizes]
+)
+def test_heads_divide_the_width_at_every_size(kind: tuple[Any, Any], size: str) -> None:
+    config = LADDERS[kind].config_of(size)
+    width = config.get("hidden_size") or config["n_embd"]
+    assert width % (config.get("num_attention_heads") or config["n_head"]) == 0
+
+
+def test_config_changes_single_values_and_what_follows_from_them(tmp_path: Path) -> None:
+    config = {"hidden_size": 64, "vocab_size": 100, "max_position_embeddings": 32}
+    ours = read([ENTRY | {"config": config}], tmp_path)["ours"]
+    assert (ours.config["hidden_size"], ours.config["num_hidden_layers"]) == (64, 2)
+    assert ours.inputs[0].high == 100
+    assert ours.max_sequence_length == 32
+
+
+def test_an_images_side_follows_the_config(tmp_path: Path) -> None:
+    entry = {"name": "v", "family": "vision", "size": "tiny", "modality": "image"}
+    ours = read([entry | {"config": {"image_size": 96}}], tmp_path)["v"]
+    assert ours.inputs[0].shape == ("batch_size", 3, 96, 96)
+
+
+def test_any_config_passes_through(tmp_path: Path) -> None:
+    config = {"model_type": "fake", "faults": {"b2": {"raise": "boom", "after": [1, None, 2.5]}}}
+    ours = read([ENTRY | {"config": config}], tmp_path)["ours"]
+    assert ours.config["model_type"] == "fake"
+    assert ours.config["faults"] == config["faults"]
+
+
+def test_what_no_ladder_covers_brings_everything_itself(tmp_path: Path) -> None:
+    entry = {
+        "name": "speech",
+        "family": "audio",
+        "size": "30M",
+        "modality": "audio",
+        "architecture": "AutoModelForAudioClassification",
+        "config": {"model_type": "wav2vec2"},
+        "inputs": WAVES,
+    }
+    speech = read([entry], tmp_path)["speech"]
+    assert speech.task == "audio-classification"
+    assert not speech.takes_sequence
+    assert read([entry | {"task": "ctc"}], tmp_path)["speech"].task == "ctc"
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"size": "huge"}, "[0].size: 'huge' is not one of tiny, mini, small, medium, base, large "
+         "for embedding models of text; or add config, architecture, inputs"),
+        ({"size": "bse"}, "did you mean 'base'?; or add"),
+        ({"family": "audio", "modality": "audio", "architecture": "A"},
+         "[0].size: no published sizes are known for audio models of audio: add config, inputs"),
+        ({"family": "embeding"}, "[0].family: 'embeding' is not"),
+        ({"name": "no spaces"}, "[0].name: 'no spaces' does not match the pattern"),
+        ({"name": "bert-tiny"}, "[0].name: 'bert-tiny' is taken already"),
+        ({"name": "BERT-Tiny"}, "[0].name: 'BERT-Tiny' is taken already"),
+        ({"name": "key"}, "[0].name: 'key' is taken already"),
+        ({"hidden_size": 3}, "[0].hidden_size: unknown key; allowed are name, family, size"),
+        ({"config": {"vocab_size": "many"}}, "[0].inputs[0].high: 'many' is not a whole number"),
+        ({"inputs": [{"name": "x", "kind": "normal", "shape": [1], "hi": 1}]},
+         "[0].inputs[0].hi: unknown key; allowed are name, kind, shape, low, high"),
+    ],
+)  # fmt: skip
+def test_each_mistake_has_its_sentence(
+    entry: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    assert sentence in refusal([ENTRY | entry], tmp_path)
+
+
+def test_all_entries_are_checked_at_once(tmp_path: Path) -> None:
+    found = refusal([ENTRY, {"name": "b"}, ENTRY, 7], tmp_path).splitlines()
+    assert found == [
+        "models.json: [1].family: is required",
+        "models.json: [1].size: is required",
+        "models.json: [1].modality: is required",
+        "models.json: [2].name: 'ours' is taken already",
+        "models.json: [3]: must be a mapping of keys to values",
+    ]
+
+
+@pytest.mark.parametrize("entries", [[], {}, None, {"models": [ENTRY]}, "x"])
+def test_the_file_is_a_list(entries: Any, tmp_path: Path) -> None:
+    assert "must be a list of models" in refusal(entries, tmp_path)
+
+
+def test_a_matrix_finds_the_file_beside_itself(tmp_path: Path) -> None:
+    (tmp_path / "ours.yaml").write_text(
+        "- {name: ours, family: vision, size: tiny, modality: image}\n"
+    )
+    path = tmp_path / "matrix.yaml"
+    path.write_text(
+        "version: 1\n"
+        "axes: {model: [small, ours.yaml], precision: [fp32, bf16]}\n"
+        "exclude: [{model: ours, precision: bf16}]\n"
+    )
+    matrix = load_matrix(path)
+    assert matrix.axes["model"] == ("bert-tiny", "ours")
+    assert matrix.models["ours"].family == "vision"
+
+
+def test_two_files_cannot_mean_different_models_by_one_name(tmp_path: Path) -> None:
+    for size in ("tiny", "base"):
+        (tmp_path / f"{size}.json").write_text(json.dumps([ENTRY | {"size": size}]))
+    path = tmp_path / "matrix.yaml"
+    path.write_text("version: 1\naxes: {model: [tiny.json, base.json]}\n")
+    with pytest.raises(MatrixError, match=r"axes\.model\[1\]: 'ours' stands in another file too"):
+        load_matrix(path)

@@ -1,0 +1,301 @@
+"""Merging keeps exactly one verdict per cell, whatever files come and in whatever order."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.errors import StoreError
+from orchestrator.store import MergeReport, Run, Store
+from runner.record import save_record, to_table
+from tests.orchestrator.store.conftest import Save, content, scalar
+from tests.records import RECORDED_AT, a_failure, a_record
+
+RUN = Run(
+    run_id="20261121-120000-abcd",
+    started_at=RECORDED_AT - timedelta(minutes=1),
+    finished_at=RECORDED_AT + timedelta(minutes=1),
+    matrix="version: 1\n",
+    launchers=("docker", "process"),
+    seed=7,
+    planned=3,
+    orchestrator_version="0.1.0",
+)
+
+
+def merge(database: Path, *paths: Path, run: Run | None = None) -> MergeReport:
+    with Store.open(database) as store:
+        return store.merge(paths, run)
+
+
+def test_records_become_rows(database: Path, results: Path, save: Save) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=8), a_failure("lost", "gone", batch_size=64))
+    assert merge(database, results) == MergeReport(inserted=3)
+    found = content(database)
+    counts = {table: len(rows) for table, rows in found.items()}
+    assert counts == {
+        "benchmark_runs": 1,
+        "benchmark_results": 3,
+        "hardware_info": 1,
+        "raw_benchmark_data": 2,
+    }
+    assert scalar(database, "SELECT min(result_id) FROM benchmark_results") == (
+        "20261121-120000-abcd/cpu-bert-tiny-fp32-b1-s128-inference"
+    )
+
+
+def test_merging_twice_changes_nothing(database: Path, results: Path, save: Save) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=8))
+    merge(database, results, run=RUN)
+    before = content(database)
+    assert merge(database, results, run=RUN) == MergeReport(unchanged=2)
+    assert content(database) == before
+
+
+def test_nothing_to_merge_is_no_error(database: Path, results: Path) -> None:
+    assert merge(database, results) == MergeReport()
+
+
+def test_a_newer_record_replaces_the_verdict_and_its_durations(
+    database: Path, results: Path, save: Save
+) -> None:
+    merge(database, save(a_record()))
+    newer = save(a_failure("timeout", "hung", recorded_at=RECORDED_AT + timedelta(seconds=1)))
+    assert merge(database, newer) == MergeReport(replaced=1)
+    assert scalar(database, "SELECT status FROM benchmark_results") == "timeout"
+    assert scalar(database, "SELECT count(*) FROM raw_benchmark_data") == 0
+
+
+def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
+    merge(database, save(a_record()))
+    older = save(a_failure("lost", "gone", recorded_at=RECORDED_AT - timedelta(microseconds=1)))
+    assert merge(database, older) == MergeReport(unchanged=1)
+    assert scalar(database, "SELECT status FROM benchmark_results") == "ok"
+
+
+def test_of_duplicates_in_one_merge_the_newest_wins(
+    database: Path, results: Path, save: Save
+) -> None:
+    for minutes in (1, 3, 2):
+        moment = RECORDED_AT + timedelta(minutes=minutes)
+        save(a_record(throughput=float(minutes), recorded_at=moment))
+    assert merge(database, results) == MergeReport(inserted=1, unchanged=2)
+    assert scalar(database, "SELECT throughput FROM benchmark_results") == 3.0
+
+
+def test_the_same_cell_of_two_runs_is_two_verdicts(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(run_id="1"), a_record(run_id="2"))
+    assert merge(database, results).inserted == 2
+    assert scalar(database, "SELECT count(*) FROM benchmark_runs") == 2
+
+
+def test_a_described_run_keeps_what_the_orchestrator_said(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record())
+    merge(database, results, run=RUN)
+    merge(database, results)
+    with Store.open_readonly(database) as store:
+        (summary,) = store.runs()
+    assert (summary.planned, summary.started_at) == (3, RUN.started_at)
+    assert scalar(database, "SELECT launchers FROM benchmark_runs") == ["docker", "process"]
+    assert scalar(database, "SELECT matrix FROM benchmark_runs") == "version: 1\n"
+
+
+def test_a_run_is_on_record_before_its_first_cell_ends(database: Path) -> None:
+    merge(database, run=RUN.model_copy(update={"finished_at": None}))
+    merge(database, run=RUN)
+    assert scalar(database, "SELECT finished_at IS NOT NULL FROM benchmark_runs") is True
+
+
+def test_a_run_that_nobody_described_is_inferred(database: Path, results: Path, save: Save) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=2, launcher="docker"))
+    merge(database, results)
+    assert scalar(database, "SELECT launchers FROM benchmark_runs") == ["docker", "process"]
+    assert scalar(database, "SELECT described FROM benchmark_runs") is False
+
+
+def test_hardware_shows_its_newest_facts(database: Path, save: Save) -> None:
+    newer = save(a_record(run_id="2", recorded_at=RECORDED_AT + timedelta(1), cpu_flags=["amx"]))
+    merge(database, newer)
+    merge(database, save(a_record(run_id="1", cpu_flags=["avx2"])))
+    assert scalar(database, "SELECT cpu_flags FROM hardware_info") == ["amx"]
+
+
+def test_unfinished_files_are_not_read(database: Path, results: Path, save: Save) -> None:
+    save(a_record())
+    (results / ".half.parquet").write_bytes(b"PAR1")
+    (results / "half.parquet.tmp").write_bytes(b"PAR1")
+    (results / "log.txt").write_text("text")
+    assert merge(database, results) == MergeReport(inserted=1)
+
+
+def test_names_that_look_like_patterns_are_names(database: Path, tmp_path: Path) -> None:
+    for name in ("run_id=7", "a[bc]", "ab", "a*", "a?"):
+        (tmp_path / name).mkdir()
+        save_record(a_record(run_id=name), tmp_path / name)
+    assert merge(database, tmp_path / "a[bc]", tmp_path / "a*").inserted == 2
+    assert merge(database, tmp_path) == MergeReport(inserted=3, unchanged=2)
+    assert scalar(database, "SELECT count(*) FROM benchmark_runs WHERE run_id = 'run_id=7'") == 1
+
+
+def test_a_file_named_twice_counts_once(database: Path, results: Path, save: Save) -> None:
+    assert merge(database, save(a_record()), results, results) == MergeReport(inserted=1)
+
+
+def test_a_path_that_does_not_exist_is_named(database: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere: no such file or folder"):
+        merge(database, tmp_path / "nowhere")
+
+
+def test_fake_rows_stay_out_of_a_real_database(database: Path, results: Path, save: Save) -> None:
+    save(a_record(), a_record(run_id="fakes", backend="fake", runtime="fake"))
+    report = merge(database, results)
+    assert (report.inserted, report.refused) == (
+        1,
+        ("fakes/fake-bert-tiny-fp32-b1-s128-inference",),
+    )
+    with pytest.raises(StoreError, match=r"refused 1 rows .*fakes/fake-bert-tiny-fp32-b1"):
+        report.require_complete()
+    assert scalar(database, "SELECT count(*) FROM benchmark_runs") == 1
+
+
+def test_fake_rows_are_welcome_in_a_scratch_database(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(backend="fake", runtime="fake"))
+    with Store.open(database, scratch=True) as store:
+        report = store.merge([results])
+    assert report == MergeReport(inserted=1)
+    report.require_complete()
+
+
+def test_a_report_names_a_few_of_many() -> None:
+    refused = tuple(f"run/cell{number}" for number in range(8))
+    with pytest.raises(StoreError, match=r"refused 8 rows .*cell4 and 3 more"):
+        MergeReport(refused=refused).require_complete()
+
+
+def _sound(path: Path) -> pa.Table:
+    return pq.read_table(path)
+
+
+def _with(path: Path, name: str, values: pa.Array) -> pa.Table:
+    table = pq.read_table(path)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+DAMAGES = {
+    "another table": (lambda path: pa.table({"id": [1]}), "no column cell_id"),
+    "a foreign column": (
+        lambda path: _sound(path).append_column("colour", pa.array(["red"])),
+        "foreign columns .*colour",
+    ),
+    "a missing column": (
+        lambda path: _sound(path).drop_columns(["proof"]),
+        "lacks the columns .*proof",
+    ),
+    "another type": (
+        lambda path: _with(path, "batch_size", pa.array(["eight"])),
+        "column batch_size holds string, not int64",
+    ),
+    "a newer schema": (
+        lambda path: _with(path, "schema_version", pa.array([99])),
+        "written with record schema 99",
+    ),
+    "a newer schema's columns": (
+        lambda path: (
+            _sound(path)
+            .append_column("joules", pa.array([1.0]))
+            .replace_schema_metadata({"accelmatrix.schema_version": "2"})
+        ),
+        "written with record schema 2",
+    ),
+    "an unknown status": (lambda path: _with(path, "status", pa.array(["fine"])), "status: 'fine'"),
+    "no cell": (
+        lambda path: _with(path, "cell_id", pa.array([None], pa.string())),
+        "cell_id: None",
+    ),
+    "negative time": (
+        lambda path: _with(path, "durations_ns", pa.array([[5, -1]], pa.list_(pa.int64()))),
+        "durations_ns.1: -1",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_foreign_file_is_left_out_with_its_reason(
+    database: Path, results: Path, save: Save, damage: str
+) -> None:
+    change, reason = DAMAGES[damage]
+    path = save(a_record(batch_size=1), a_record(batch_size=2))
+    pq.write_table(change(path), path)
+    report = merge(database, results)
+    assert report.inserted == 1
+    assert [file.path for file in report.damaged] == [path]
+    with pytest.raises(StoreError, match=f"1 damaged .*{reason}"):
+        report.require_complete()
+
+
+def test_a_truncated_file_is_left_out_wherever_it_was_cut(
+    database: Path, results: Path, save: Save
+) -> None:
+    whole = save(a_record())
+    size = whole.stat().st_size
+    cuts = [0, 1, 3, 4, 8, 12, size // 4, size // 2, size - 400, size - 8, size - 4, size - 1]
+    for cut in cuts:
+        (results / f"cut-at-{cut}.parquet").write_bytes(whole.read_bytes()[:cut])
+    report = merge(database, results)
+    assert report.inserted == 1
+    assert len(report.damaged) == len(cuts)
+    assert all("truncated or not a Parquet file" in file.reason for file in report.damaged)
+    assert len(list(results.glob("cut-at-*"))) == len(cuts)
+
+
+def test_damage_inside_the_data_is_found(database: Path, results: Path, save: Save) -> None:
+    path = save(a_record(batch_size=1), a_record(batch_size=2))
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + b"\xff" * (len(content) // 3) + content[4 + len(content) // 3 :])
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (1, 1)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"status: ok\n", b"\0" * 100_000, b"PAR1PAR1"])
+def test_garbage_alone_is_reported_too(database: Path, results: Path, garbage: bytes) -> None:
+    (results / "garbage.parquet").write_bytes(garbage)
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (0, 1)
+
+
+def test_a_link_to_nothing_is_reported(database: Path, results: Path, save: Save) -> None:
+    save(a_record())
+    (results / "link.parquet").symlink_to(results / "gone.parquet")
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (1, 1)
+
+
+def test_a_mended_file_is_merged_the_next_time(database: Path, results: Path, save: Save) -> None:
+    path = save(a_record())
+    shutil.copy(path, results / "copy")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert len(merge(database, results).damaged) == 1
+    shutil.copy(results / "copy", path)
+    assert merge(database, results) == MergeReport(inserted=1)
+
+
+def test_a_file_with_many_records_is_merged_whole_or_not_at_all(
+    database: Path, results: Path
+) -> None:
+    records = [a_record(batch_size=size) for size in (1, 2, 4)]
+    pq.write_table(to_table(records), results / "compacted.parquet")
+    broken = to_table([a_record(batch_size=size) for size in (8, 16)])
+    status = broken.column_names.index("status")
+    broken = broken.set_column(status, "status", pa.array(["ok", "fine"]))
+    pq.write_table(broken, results / "broken.parquet")
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (3, 1)

@@ -1,0 +1,208 @@
+"""Kill -9, a full disk, a read-only folder, two writers and a reader: nothing is lost."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.errors import StoreError
+from orchestrator.store import MergeReport, Store, query
+from runner.record import to_table
+from tests.orchestrator.store.conftest import content, scalar
+from tests.records import RECORDED_AT, a_failure, a_record
+
+CELLS = 1_000
+MERGE = """
+import sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+
+database, *paths = map(Path, sys.argv[1:])
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(database, wait_s=60) as store:
+    for path in paths:
+        report = store.merge([path])
+        print(report.inserted, report.replaced, report.unchanged, flush=True)
+"""
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+
+database, path = map(Path, sys.argv[1:])
+limit = database.stat().st_size + 4096
+with Store.open(database) as store:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    try:
+        store.merge([path])
+    except StoreError as error:
+        print(error, "|", error.hint)
+"""
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store, query
+
+database, elsewhere = map(Path, sys.argv[1:])
+Store.open(elsewhere).close()
+query(elsewhere, "FROM benchmark_performance")
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist())
+try:
+    Store.open(database)
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """A file with failures of all cells."""
+    records = [a_failure("lost", "gone", batch_size=size + 1) for size in range(CELLS)]
+    return _saved(tmp_path / "first.parquet", records)
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    """A file with newer measurements of the same cells."""
+    later = RECORDED_AT + timedelta(hours=1)
+    records = [a_record(batch_size=size + 1, recorded_at=later) for size in range(CELLS)]
+    return _saved(tmp_path / "second.parquet", records)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users may enter, which pytest's own may not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
+    database: Path, first: Path, second: Path, tmp_path: Path
+) -> None:
+    usual_s = _time_of_a_merge(tmp_path / "other.duckdb", first, second)
+    chance = random.Random(os.urandom(8))
+    for _ in range(6):
+        with _started(database, first, second) as merging:
+            _begin(merging)
+            time.sleep(chance.uniform(0, usual_s))
+            merging.send_signal(signal.SIGKILL)
+        if database.exists():
+            _assert_whole(database)
+    with Store.open(database) as store:
+        store.merge([first, second])
+    _assert_whole(database)
+    assert scalar(database, "SELECT count(*) FROM benchmark_performance") == CELLS
+    assert content(database) == content(tmp_path / "other.duckdb")
+
+
+def test_two_writers_take_turns(database: Path, first: Path, second: Path) -> None:
+    with _started(database, first) as one, _started(database, second) as other:
+        answers = [process.communicate("go\n")[0].split() for process in (one, other)]
+    assert {answer[0] for answer in answers} <= {str(CELLS), "0"}
+    assert scalar(database, "SELECT count(*) FROM benchmark_performance") == CELLS
+    _assert_whole(database)
+
+
+def test_a_reader_during_a_merge_waits_and_sees_it_whole(
+    database: Path, first: Path, second: Path
+) -> None:
+    with Store.open(database) as store:
+        store.merge([first])
+    sql = "SELECT status, count(*) AS cells FROM benchmark_results GROUP BY status"
+    with _started(database, second) as merging:
+        _begin(merging)
+        seen = []
+        while merging.poll() is None or not seen:
+            seen += query(database, sql, wait_s=60).to_pylist()
+    assert {row["cells"] for row in seen} == {CELLS}
+    assert query(database, sql).to_pylist() == [{"status": "ok", "cells": CELLS}]
+
+
+def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) -> None:
+    with Store.open(database) as store:
+        store.merge([first])
+    before = content(database)
+    command = [sys.executable, "-c", FULL_DISK, str(database), str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "the merge failed and changed nothing" in done.stdout, done.stderr
+    assert "disk is not full" in done.stdout
+    assert content(database) == before
+    with Store.open(database) as store:
+        assert store.merge([second]) == MergeReport(replaced=CELLS)
+
+
+def test_a_read_only_database_can_be_asked_but_not_written(
+    first: Path, open_folder: Path, tmp_path: Path
+) -> None:
+    database = open_folder / "benchmarks.duckdb"
+    with Store.open(database) as store:
+        store.merge([first])
+    Path(f"{database}.lock").unlink()
+    database.chmod(0o444)
+    open_folder.chmod(0o555)
+    command = [sys.executable, "-c", READ_ONLY, str(database), str(tmp_path / "other.duckdb")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    open_folder.chmod(0o755)
+    assert f"'n': {CELLS}" in done.stdout, done.stderr
+    assert "cannot be written: Permission denied | choose a database in a folder" in done.stdout
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store.open(tmp_path / "file" / "benchmarks.duckdb")
+
+
+def _saved(path: Path, records: list) -> Path:
+    pq.write_table(to_table(records), path)
+    return path
+
+
+def _started(database: Path, *paths: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", MERGE, str(database), *map(str, paths)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def _begin(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def _time_of_a_merge(database: Path, *paths: Path) -> float:
+    with _started(database, *paths) as merging:
+        started = time.monotonic()
+        merging.communicate("go\n")
+    return time.monotonic() - started
+
+
+def _assert_whole(database: Path) -> None:
+    """None or all of the cells, all of one merge, and raw durations exactly for those measured."""
+    with Store.open_readonly(database) as store:
+        (summary,) = store.runs() or [None]
+        counts = [] if summary is None else list(summary.counts.items())
+    assert counts in ([], [("lost", CELLS)], [("ok", CELLS)])
+    measured = CELLS if counts == [("ok", CELLS)] else 0
+    joined = "SELECT count(*) FROM raw_benchmark_data JOIN benchmark_results USING (result_id)"
+    assert scalar(database, joined) == measured
+    assert scalar(database, "SELECT count(*) FROM raw_benchmark_data") == measured

@@ -1,0 +1,98 @@
+"""What the orchestrator asks: verdicts, runs, typical times, and the final table."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import ResultRow, Run, Store
+from tests.orchestrator.store.conftest import Save
+from tests.records import RECORDED_AT, a_failure, a_record
+
+CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
+
+
+def test_verdicts_are_the_statuses_of_one_run(database: Path, results: Path, save: Save) -> None:
+    save(
+        a_record(run_id="1", batch_size=1),
+        a_failure("timeout", "hung", run_id="1", batch_size=8),
+        a_record(run_id="2", batch_size=64),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        assert store.verdicts("1") == {
+            CELL: "ok",
+            "cpu-bert-tiny-fp32-b8-s128-inference": "timeout",
+        }
+        assert store.verdicts("unheard of") == {}
+
+
+def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save) -> None:
+    save(a_record(run_id="1"), a_failure("lost", "gone", run_id="1", batch_size=2))
+    planned = Run(
+        run_id="2",
+        started_at=RECORDED_AT + timedelta(hours=1),
+        planned=16,
+        orchestrator_version="0.1.0",
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        store.merge([], planned)
+        newest, oldest = store.runs()
+    assert (newest.run_id, newest.planned, newest.counts) == ("2", 16, {})
+    assert (newest.started_at, newest.finished_at) == (planned.started_at, None)
+    assert (oldest.run_id, oldest.planned) == ("1", None)
+    assert oldest.counts == {"lost": 1, "ok": 1}
+    assert oldest.finished_at == RECORDED_AT
+
+
+def test_history_is_the_median_of_this_hosts_successes(
+    database: Path, results: Path, save: Save
+) -> None:
+    for number, seconds in enumerate((1.0, 2.0, 30.0)):
+        save(
+            a_record(
+                run_id=str(number),
+                import_time_s=0.25,
+                load_time_s=0.25,
+                first_latency_s=0.25,
+                warmup_time_s=0.25,
+                steady_time_s=seconds,
+            )
+        )
+    save(
+        a_record(run_id="away", hostname="other-host", steady_time_s=1000.0),
+        a_failure("timeout", "hung", run_id="hung", steady_time_s=1000.0),
+        a_failure("timeout", "hung", batch_size=8),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        assert store.history("example-host") == {CELL: pytest.approx(3.0)}
+        assert store.history() == {}
+
+
+def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save) -> None:
+    save(a_record(proof="partial"), a_failure("unavailable", "no GPU here", batch_size=2))
+    with Store.open(database) as store:
+        store.merge([results])
+        measured, failed = store.results("20261121-120000-abcd")
+        assert store.results("unheard of") == []
+    assert measured == ResultRow(
+        cell_id=CELL,
+        model="bert-tiny",
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=1,
+        sequence_length=128,
+        mode="inference",
+        status="ok",
+        proof="partial",
+        reason=None,
+        throughput=pytest.approx(1000 / 3),
+        latency_median_ms=3.0,
+        latency_p90_ms=None,
+        load_time_s=0.25,
+        memory_mb=300.0,
+    )
+    assert (failed.status, failed.reason, failed.throughput) == ("unavailable", "no GPU here", None)

@@ -1,0 +1,92 @@
+"""The tables say what a record's fields say, in the database and in docs/schema.md."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestrator.store import Run, Store, schema_markdown
+from orchestrator.store.columns import Column, columns_of, sql_type
+from orchestrator.store.tables import HARDWARE, RAW, RECORD, RESULTS, RUNS, TABLES
+from orchestrator.store.views import VIEWS
+from runner.record import Record, arrow_schema
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
+    documented = {field.name: field.metadata[b"doc"].decode() for field in arrow_schema()}
+    assert {column.name: column.doc for column in RECORD} == documented
+
+
+def test_no_fact_of_a_record_is_dropped_or_kept_twice() -> None:
+    placed = [column.name for table in (RESULTS, HARDWARE, RAW) for column in table.columns]
+    assert set(Record.model_fields) <= set(placed)
+    shared = {name for name in placed if placed.count(name) > 1}
+    assert shared == {"result_id", "hardware_id"}
+
+
+def test_raw_durations_are_lists_of_integers() -> None:
+    assert {column.type for column in RAW.columns[1:]} == {"BIGINT[]"}
+
+
+def test_a_run_becomes_a_row_of_benchmark_runs() -> None:
+    assert RUNS.columns[: len(Run.model_fields)] == columns_of(Run)
+
+
+def test_a_literal_field_knows_its_values() -> None:
+    precision = next(column for column in RECORD if column.name == "precision")
+    assert precision.allowed == ("fp32", "bf16", "fp16", "int8")
+    assert precision.definition == "precision VARCHAR NOT NULL"
+
+
+def test_an_optional_field_is_nullable() -> None:
+    assert Column("a", "BIGINT", "").definition == "a BIGINT"
+    assert next(column for column in RECORD if column.name == "sequence_length").nullable
+
+
+def test_a_type_without_a_column_is_a_programming_error() -> None:
+    with pytest.raises(TypeError, match="no column type"):
+        sql_type(complex)
+
+
+def test_every_table_view_and_column_carries_its_comment(database: Path) -> None:
+    Store.open(database).close()
+    with duckdb.connect(database) as connection:
+        columns = connection.execute(
+            "SELECT table_name, column_name, comment FROM duckdb_columns()"
+            " WHERE schema_name = 'main' AND NOT internal"
+        ).fetchall()
+        relations = connection.execute(
+            "SELECT table_name, comment FROM duckdb_tables()"
+            " UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+    wanted = {
+        (relation.name, column.name, column.doc)
+        for relation in (*TABLES, *VIEWS)
+        for column in relation.columns
+    }
+    assert {row for row in columns if row[0] in dict(relations)} == wanted
+    assert dict(relations) == {relation.name: relation.doc for relation in (*TABLES, *VIEWS)}
+
+
+def test_views_have_the_columns_and_types_they_document(database: Path) -> None:
+    Store.open(database).close()
+    with duckdb.connect(database) as connection:
+        for view in VIEWS:
+            described = connection.execute(f"DESCRIBE {view.name}").fetchall()
+            found = [
+                (row[0], row[1].replace("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"))
+                for row in described
+            ]
+            assert found == [(column.name, column.type) for column in view.columns]
+
+
+def test_nothing_is_undocumented() -> None:
+    for relation in (*TABLES, *VIEWS):
+        assert relation.doc
+        assert all(column.doc for column in relation.columns), relation.name
+
+
+def test_the_committed_documentation_is_fresh() -> None:
+    assert (ROOT / "docs" / "schema.md").read_text() == schema_markdown()

@@ -1,0 +1,166 @@
+"""Opening a database: created whole, kept to its kind, waited for, and refused clearly."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+from orchestrator.store.tables import STORE_VERSION
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.records import a_record
+
+HOLD = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reading")
+print("holding", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_opening_creates_the_file_and_its_folders(tmp_path: Path) -> None:
+    path = tmp_path / "some" / "where" / "benchmarks.duckdb"
+    Store.open(path).close()
+    assert scalar(path, "SELECT version FROM schema_version") == STORE_VERSION
+
+
+def test_an_empty_file_becomes_a_database(database: Path) -> None:
+    database.touch()
+    Store.open(database).close()
+    assert scalar(database, "SELECT scratch FROM schema_version") is False
+
+
+def test_leftovers_of_a_killed_creation_do_not_matter(database: Path) -> None:
+    database.with_name(f".{database.name}.new").write_text("half a database")
+    database.with_name(f"{database.name}.wal").write_text("the log of a deleted database")
+    Store.open(database).close()
+    assert sorted(path.name for path in database.parent.iterdir()) == [
+        "benchmarks.duckdb",
+        "benchmarks.duckdb.lock",
+    ]
+
+
+def test_reading_needs_a_database(database: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database yet") as caught:
+        Store.open_readonly(database)
+    assert "orchestrator run" in str(caught.value.hint)
+    assert not database.exists()
+
+
+@pytest.mark.parametrize("content", [b"not a database", b"\0" * 8192, b"PAR1" * 4096])
+def test_a_file_that_is_no_database_is_left_alone(database: Path, content: bytes) -> None:
+    database.write_bytes(content)
+    for opening in (Store.open, Store.open_readonly):
+        with pytest.raises(StoreError, match="not a database that DuckDB"):
+            opening(database)
+    assert database.read_bytes() == content
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not a database"):
+        Store.open(tmp_path)
+
+
+def test_a_foreign_database_is_left_alone(database: Path) -> None:
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
+    with pytest.raises(StoreError, match="not one of AccelMatrix"):
+        Store.open(database)
+    assert scalar(database, "SELECT count(*) FROM duckdb_tables()") == 1
+
+
+def test_a_foreign_table_of_the_same_name_does_not_deceive(database: Path) -> None:
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE TABLE schema_version AS SELECT 1 AS migration")
+    with pytest.raises(StoreError, match="not one of AccelMatrix"):
+        Store.open(database)
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [(STORE_VERSION + 1, f"has schema {STORE_VERSION + 1}"), (0, "has the older schema 0")],
+)
+def test_another_schema_is_refused(database: Path, version: int, message: str) -> None:
+    Store.open(database).close()
+    with duckdb.connect(database) as connection:
+        connection.execute("UPDATE schema_version SET version = ?", [version])
+    for opening in (Store.open, Store.open_readonly):
+        with pytest.raises(StoreError, match=message) as caught:
+            opening(database)
+        assert caught.value.hint
+
+
+def test_columns_that_changed_without_a_new_version_are_noticed(database: Path) -> None:
+    Store.open(database).close()
+    with duckdb.connect(database) as connection:
+        connection.execute("ALTER TABLE raw_benchmark_data ADD COLUMN more BIGINT")
+    with pytest.raises(StoreError, match="table raw_benchmark_data does not have the columns"):
+        Store.open(database)
+
+
+def test_a_database_stays_scratch_or_real(tmp_path: Path) -> None:
+    Store.open(tmp_path / "scratch", scratch=True).close()
+    Store.open(tmp_path / "real").close()
+    with pytest.raises(StoreError, match="a scratch database"):
+        Store.open(tmp_path / "scratch")
+    with pytest.raises(StoreError, match="a real database"):
+        Store.open(tmp_path / "real", scratch=True)
+    with Store.open_readonly(tmp_path / "scratch") as store:
+        assert store.scratch
+
+
+def test_a_refused_database_is_not_kept_locked(database: Path) -> None:
+    Store.open(database).close()
+    with pytest.raises(StoreError):
+        Store.open(database, scratch=True)
+    Store.open(database, wait_s=0).close()
+
+
+def test_a_second_writer_of_this_process_is_told(database: Path) -> None:
+    with Store.open(database), pytest.raises(StoreError, match=r"still in use .* after waiting 0"):
+        Store.open(database, wait_s=0)
+
+
+def test_readers_share_a_database(database: Path) -> None:
+    Store.open(database).close()
+    with Store.open_readonly(database) as one, Store.open_readonly(database) as other:
+        assert one.runs() == other.runs() == []
+
+
+def test_a_reader_changes_nothing(database: Path, results: Path, save: Save) -> None:
+    save(a_record())
+    Store.open(database).close()
+    with Store.open_readonly(database) as store, pytest.raises(StoreError, match="read-only"):
+        store.merge([results])
+
+
+@pytest.mark.parametrize("mode", ["writing", "reading"])
+def test_who_holds_the_database_is_named(database: Path, mode: str) -> None:
+    Store.open(database).close()
+    with _held(database, mode) as holder:
+        with pytest.raises(StoreError, match=rf"in use by .*PID {holder.pid}") as caught:
+            Store.open(database, wait_s=0.1)
+        assert caught.value.hint
+        holder.communicate()
+    Store.open(database).close()
+
+
+def test_a_writer_gets_its_turn_when_the_holder_ends(database: Path) -> None:
+    Store.open(database).close()
+    with _held(database, "writing") as holder:
+        assert holder.stdin is not None
+        holder.stdin.close()
+        with Store.open(database, wait_s=30) as store:
+            assert store.runs() == []
+
+
+def _held(database: Path, mode: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", HOLD, str(database), mode]
+    pipe = subprocess.PIPE
+    holder = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "holding\n"
+    return holder

@@ -1,0 +1,131 @@
+"""The views answer in names and units that people expect."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import Store, query
+from orchestrator.store.rows import Row, rows
+from runner.record import Record
+from tests.orchestrator.store.conftest import Save
+from tests.records import RECORDED_AT, a_failure, a_record
+
+LATER = RECORDED_AT + timedelta(hours=1)
+
+
+@pytest.fixture
+def ask(database: Path, results: Path, save: Save):
+    def answer(sql: str, *records: Record) -> list[Row]:
+        save(*records)
+        with Store.open(database) as store:
+            store.merge([results])
+        return rows(query(database, sql))
+
+    return answer
+
+
+def test_the_question_of_the_readme(ask) -> None:
+    answer = ask(
+        "SELECT model, hardware, AVG(throughput) FROM benchmark_performance"
+        " GROUP BY model, hardware",
+        a_record(batch_size=1, throughput=100.0),
+        a_record(batch_size=2, throughput=300.0),
+    )
+    assert answer == [
+        {"model": "bert-tiny", "hardware": "Example CPU", "avg(throughput)": pytest.approx(200.0)}
+    ]
+
+
+def test_performance_shows_milliseconds_and_megabytes(ask) -> None:
+    (row,) = ask("SELECT * FROM benchmark_performance", a_record(latency_p90_s=0.0035))
+    assert row["latency_mean_ms"] == pytest.approx(3.0)
+    assert row["latency_median_ms"] == pytest.approx(3.0)
+    assert row["latency_min_ms"] == pytest.approx(2.0)
+    assert row["latency_max_ms"] == pytest.approx(4.0)
+    assert row["latency_p90_ms"] == pytest.approx(3.5)
+    assert row["first_latency_ms"] == pytest.approx(5.0)
+    assert row["load_time_s"] == 0.25
+    assert row["memory_mb"] == 300.0
+    assert row["memory_average_mb"] == 250.0
+    assert row["measured_at"] == RECORDED_AT
+
+
+def test_only_proven_results_are_shown_unless_asked(ask) -> None:
+    records = [
+        a_record(batch_size=1),
+        a_record(batch_size=2, proof="partial"),
+        a_record(batch_size=4, proof="contradicted"),
+        a_failure("timeout", "hung", batch_size=8),
+    ]
+    assert [row["batch_size"] for row in ask("FROM benchmark_performance", *records)] == [1]
+    everything = ask("FROM benchmark_performance_all ORDER BY batch_size")
+    assert [row["proof"] for row in everything] == ["proven", "partial", "contradicted", "none"]
+    assert [row["reason"] for row in everything] == [None, None, None, "hung"]
+
+
+def test_hardware_falls_back_on_the_processor(ask) -> None:
+    (row,) = ask("FROM benchmark_performance", a_record(device_name=None, cpu_model="Old CPU"))
+    assert row["hardware"] == "Old CPU"
+
+
+def test_a_verdict_without_hardware_is_shown_too(ask) -> None:
+    (row,) = ask("FROM benchmark_performance_all", a_failure("lost", "killed", hardware_id=None))
+    assert (row["hardware"], row["status"]) == (None, "lost")
+
+
+def test_failures_say_why(ask) -> None:
+    answer = ask(
+        "SELECT cell_id, status, phase, reason FROM failures",
+        a_record(),
+        a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
+    )
+    assert answer == [
+        {
+            "cell_id": "cpu-bert-tiny-fp32-b512-s128-inference",
+            "status": "out_of_memory",
+            "phase": "steady",
+            "reason": "killed at 2 GB",
+        }
+    ]
+
+
+def test_latest_results_hold_the_newest_proven_one_of_each_host(ask) -> None:
+    records = [
+        a_record(run_id="1", throughput=1.0),
+        a_record(run_id="2", throughput=2.0, recorded_at=LATER),
+        a_record(run_id="3", throughput=3.0, recorded_at=LATER, proof="none"),
+        a_record(run_id="4", throughput=4.0, hostname="other-host"),
+    ]
+    answer = ask("SELECT hostname, throughput FROM latest_results ORDER BY hostname", *records)
+    assert [tuple(row.values()) for row in answer] == [("example-host", 2.0), ("other-host", 4.0)]
+    answer = ask("SELECT hostname, run_id FROM latest_results_all ORDER BY hostname")
+    assert [tuple(row.values()) for row in answer] == [("example-host", "3"), ("other-host", "4")]
+
+
+def test_compatibility_tells_the_newest_verdict_of_each_combination(ask) -> None:
+    records = [
+        a_failure("failed", "old bug", run_id="1", batch_size=1),
+        a_record(run_id="2", batch_size=1, recorded_at=LATER),
+        a_record(run_id="2", batch_size=8),
+        a_failure("unsupported", "no bf16 here", precision="bf16"),
+    ]
+    answer = ask(
+        "SELECT precision, status, reason, cells, cells_ok FROM compatibility"
+        " ORDER BY precision DESC",
+        *records,
+    )
+    assert [tuple(row.values()) for row in answer] == [
+        ("fp32", "ok", None, 2, 2),
+        ("bf16", "unsupported", "no bf16 here", 1, 0),
+    ]
+
+
+def test_maps_and_lists_can_be_asked_for_their_parts(ask) -> None:
+    (row,) = ask(
+        "SELECT libraries['torch'] AS torch, list_contains(cpu_flags, 'avx2') AS avx2,"
+        " list_median(durations_ns) AS median FROM benchmark_results"
+        " JOIN hardware_info USING (hardware_id) JOIN raw_benchmark_data USING (result_id)",
+        a_record(),
+    )
+    assert row == {"torch": "2.13.0", "avx2": True, "median": 3_000_000}

@@ -1,0 +1,177 @@
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from orchestrator.errors import EngineUnavailable, StoreError
+from orchestrator.launchers.base import Exit
+from orchestrator.run_folder import RunFolder
+from orchestrator.supervise import supervise
+from runner.cell import Job, Limits, Provenance
+from tests.fakes import (
+    KeptObserver,
+    Script,
+    ScriptedLauncher,
+    dies_in,
+    enter,
+    measures_all,
+    record,
+)
+from tests.runs import a_plan, a_run_folder
+
+NOWHERE = Provenance(launcher="process", orchestrator_version="0")
+KILLED = Exit(137, out_of_memory=False, log="")
+OUT_OF_MEMORY = Exit(137, out_of_memory=True, log="")
+
+
+def run(
+    tmp_path: Path, *scripts: Script, limits: Limits | None = None
+) -> tuple[dict[int, tuple[str, str | None]], ScriptedLauncher, KeptObserver, RunFolder]:
+    folder = a_run_folder(tmp_path, a_plan(limits=limits))
+    launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
+    job = folder.job(folder.cells, NOWHERE)
+    try:
+        supervise(job, launcher, folder, observer)
+    finally:
+        assert launcher.running == 0
+    return verdicts(folder), launcher, observer, folder
+
+
+def verdicts(folder: RunFolder) -> dict[int, tuple[str, str | None]]:
+    records = filter(None, map(folder.record_of, folder.cells))
+    return {record.batch_size: (record.status, record.reason) for record in records}
+
+
+def test_a_job_without_trouble_needs_one_launch(tmp_path: Path) -> None:
+    found, launcher, observer, _ = run(tmp_path, measures_all)
+    assert found == {1: ("ok", None), 2: ("ok", None), 4: ("ok", None)}
+    assert len(launcher.launched) == 1
+    assert [status for _, status in observer.ended] == ["ok"] * 3
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "reason"),
+    [
+        (OUT_OF_MEMORY, "out_of_memory", "killed for exceeding the memory limit, in phase steady"),
+        (KILLED, "lost", "the runner died by SIGKILL in phase steady"),
+        (Exit(-11, False, ""), "lost", "the runner died by SIGSEGV in phase steady"),
+        (Exit(3, False, ""), "lost", "the runner ended with exit status 3 in phase steady"),
+        (
+            Exit(0, False, ""),
+            "lost",
+            "the runner ended well but left no sound record of this cell",
+        ),
+    ],
+    ids=["oom", "sigkill", "sigsegv", "exit-3", "silent"],
+)
+def test_the_cell_in_hand_gets_the_verdict_and_the_rest_is_measured(
+    tmp_path: Path, ending: Exit, status: str, reason: str
+) -> None:
+    found, launcher, observer, _ = run(tmp_path, dies_in(2, ending), measures_all)
+    assert found == {1: ("ok", None), 2: (status, reason), 4: ("ok", None)}
+    assert [[cell.batch_size for cell in job.cells] for job in launcher.launched] == [
+        [1, 2, 4],
+        [4],
+    ]
+    assert len(observer.ended) == 3
+
+
+def test_a_hanging_cell_is_killed_at_its_timeout(tmp_path: Path) -> None:
+    def hangs(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        record(lines, job, job.cells[0], out)
+        enter(lines, "warmup", job.cells[1])
+        return KILLED
+
+    limits = Limits(cell_timeout_s=0.05)
+    found, _, _, _ = run(tmp_path, hangs, measures_all, limits=limits)
+    assert found[2] == ("timeout", "not done after 0.05 s, in phase warmup")
+    assert (found[1][0], found[4][0]) == ("ok", "ok")
+
+
+@pytest.mark.parametrize(("ending", "status"), [(OUT_OF_MEMORY, "out_of_memory")])
+def test_what_strikes_while_loading_strikes_every_cell_once(
+    tmp_path: Path, ending: Exit, status: str
+) -> None:
+    def dies_loading(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "load")
+        lines.put(None)
+        return ending
+
+    found, launcher, _, _ = run(tmp_path, dies_loading)
+    assert {verdict[0] for verdict in found.values()} == {status}
+    assert len(launcher.launched) == 1
+
+
+def test_a_kill_while_loading_costs_one_cell_alone(tmp_path: Path) -> None:
+    def killed_loading(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "load")
+        lines.put(None)
+        return KILLED
+
+    found, _, _, _ = run(tmp_path, killed_loading, measures_all)
+    assert sorted(verdict[0] for verdict in found.values()) == ["lost", "ok", "ok"]
+
+
+def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path)
+    launcher = ScriptedLauncher(dies_in(2, None))
+    with pytest.raises(EngineUnavailable, match="went away in mid-run"):
+        supervise(folder.job(folder.cells, NOWHERE), launcher, folder, KeptObserver())
+    assert verdicts(folder) == {
+        1: ("ok", None),
+        2: ("lost", "the container engine went away in phase steady"),
+    }
+
+
+def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(tmp_path: Path) -> None:
+    full = Exit(6, out_of_memory=False, log="noise\n/out/x: No space left on device\n")
+    folder = a_run_folder(tmp_path)
+    job = folder.job(folder.cells, NOWHERE)
+    with pytest.raises(StoreError, match="No space left on device"):
+        supervise(job, ScriptedLauncher(dies_in(2, full)), folder, KeptObserver())
+    assert verdicts(folder) == {1: ("ok", None)}
+
+
+def test_a_refused_job_fails_whole(tmp_path: Path) -> None:
+    def refuses(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        lines.put(None)
+        return Exit(2, out_of_memory=False, log="not a job")
+
+    found, _, _, _ = run(tmp_path, refuses)
+    assert set(found.values()) == {("failed", "the runner refused the job: not a job")}
+
+
+def test_a_damaged_record_is_set_aside_and_its_cell_measured_again(tmp_path: Path) -> None:
+    def damages(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        exit_ = measures_all(job, out, lines)
+        (out / f"{job.cells[1].id}.parquet").write_bytes(b"PAR1 is not enough")
+        return exit_
+
+    found, _, _, folder = run(tmp_path, damages)
+    assert found[2][0] == "lost"
+    assert len(list(folder.records.rglob("*.damaged"))) == 1
+
+
+def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
+    _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
+    folder.forget(["lost"])
+    launcher = ScriptedLauncher(measures_all)
+    supervise(folder.job(folder.cells, NOWHERE), launcher, folder, KeptObserver())
+    assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
+
+
+def test_stray_lines_are_no_progress(tmp_path: Path) -> None:
+    def chatty(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        for stray in ("hello\n", "[]\n", "3\n", '{"event": "phase"}\n', "{\n"):
+            lines.put(stray)
+        return measures_all(job, out, lines)
+
+    found, _, observer, _ = run(tmp_path, chatty)
+    assert {verdict[0] for verdict in found.values()} == {"ok"}
+    assert observer.phases == ["load", "first", "first", "first"]
+
+
+def test_what_the_runner_wrote_to_stderr_is_kept(tmp_path: Path) -> None:
+    _, _, _, folder = run(tmp_path, dies_in(2, Exit(3, False, "the last words")), measures_all)
+    logs = sorted((folder.path / "logs").iterdir())
+    assert logs[0].read_text() == "the last words"

@@ -1,0 +1,112 @@
+"""Durations and sizes: what people write, and that it survives a round trip."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.units import format_duration, format_size, parse_duration, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("20m", 1200),
+        ("1h30m", 5400),
+        ("1d2h3m4.5s", 93784.5),
+        ("500ms", 0.5),
+        (" 2h ", 7200),
+        ("90", 90),
+        (90, 90),
+        (1.5, 1.5),
+        (0, 0),
+    ],
+)
+def test_reads_durations(text: object, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "s",
+        "1x",
+        "1m1h",
+        "1m1m",
+        "-1s",
+        "1 h",
+        "1h-30m",
+        "inf",
+        "nan",
+        "１s",
+        "9" * 400,
+        True,
+        None,
+        [],
+        -1,
+        float("nan"),
+        float("inf"),
+        10**400,
+    ],
+)
+def test_refuses_what_is_no_duration(text: object) -> None:
+    with pytest.raises(ValueError, match="is not a duration such as 90s, 20m or 1h30m"):
+        parse_duration(text)
+
+
+@given(st.floats(0, 1e7))
+def test_a_duration_survives_formatting_to_the_millisecond(seconds: float) -> None:
+    assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, abs=0.0006)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(5400, "1h30m"), (2.5, "2.5s"), (0, "0s"), (59.9999, "1m"), (86400, "24h")],
+)
+def test_writes_durations_briefly(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("8GiB", 8 << 30),
+        ("512MB", 512_000_000),
+        ("1.5 kib", 1536),
+        ("1TiB", 1 << 40),
+        ("7b", 7),
+        ("4096", 4096),
+        (4096, 4096),
+        (4096.0, 4096),
+    ],
+)
+def test_reads_sizes(text: object, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    "text", ["", "GiB", "8 G", "8XiB", "-1MB", "0", 0, "0.1B", True, None, {}, "9" * 400 + "TB"]
+)
+def test_refuses_what_is_no_size(text: object) -> None:
+    with pytest.raises(ValueError, match="is not a size such as 8GiB"):
+        parse_size(text)
+
+
+@given(st.integers(1, 1 << 50))
+def test_a_formatted_size_is_near_the_size(size: int) -> None:
+    assert parse_size(format_size(size)) == pytest.approx(size, rel=0.05)
+
+
+@given(st.integers(1, 1023), st.sampled_from([0, 10, 20, 30, 40]))
+def test_whole_units_are_exact(count: int, power: int) -> None:
+    assert parse_size(format_size(count << power)) == count << power
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
+    for parse in (parse_duration, parse_size):
+        try:
+            assert parse(text) >= 0
+        except ValueError as error:
+            assert "is not a" in str(error)  # noqa: PT017 - either outcome is right
