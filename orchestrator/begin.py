@@ -37,8 +37,14 @@ def begin(
 
     Raises:
         NothingToDo: no cell of the plan would run.
-        StoreError: the results folder cannot be written or is nearly full.
+        StoreError: the results folder cannot be written or is nearly full, or the fake backend
+            would fill a real database.
     """
+    if not scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
+        raise StoreError(
+            "the fake backend serves AccelMatrix' own tests; a real database refuses its rows",
+            hint="leave `fake` out of axes.backend",
+        )
     if not plan.with_decision("run"):
         raise _nothing_to_do(plan)
     run = RunFile(

@@ -1,14 +1,14 @@
 """The container engine: where it is, whether it answers, and what its failures mean."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import requests
 import urllib3
 from docker import DockerClient
-from docker.context import ContextAPI
+from docker.context import Context, ContextAPI
 from docker.errors import APIError, DockerException
 from docker.utils import kwargs_from_env
 
@@ -28,9 +28,7 @@ FAILURES = (
 """Whatever the docker SDK lets through when an engine refuses or goes away."""
 
 
-def connect(
-    environment: Mapping[str, str] | None = None, timeout_s: int = CALL_TIMEOUT_S
-) -> DockerClient:
+def connect(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
     """A client of the engine that `docker` itself would use.
 
     That is DOCKER_HOST, else DOCKER_CONTEXT, else the current context of docker's configuration.
@@ -38,17 +36,15 @@ def connect(
     Raises:
         EngineUnavailable: it does not answer.
     """
-    found, tried = _endpoint(os.environ if environment is None else environment)
+    found, tried = _endpoint()
     with engine_errors(f"no container engine answers at {tried}"):
         return DockerClient(**found, version="auto", timeout=timeout_s, use_ssh_client=True)
 
 
-def engine_answers(
-    environment: Mapping[str, str] | None = None, timeout_s: int = ANSWER_TIMEOUT_S
-) -> bool:
+def engine_answers(timeout_s: int = ANSWER_TIMEOUT_S) -> bool:
     """Whether there is an engine, asked with little patience."""
     try:
-        client = connect(environment, timeout_s)
+        client = connect(timeout_s)
     except EngineUnavailable:
         return False
     client.close()
@@ -61,7 +57,8 @@ def engine_errors(attempt: str) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        raise EngineUnavailable(f"{attempt}: {explain(error)}", hint=HINT) from error
+        hint = None if isinstance(error, APIError) else HINT
+        raise EngineUnavailable(f"{attempt}: {explain(error)}", hint=hint) from error
 
 
 def explain(error: BaseException) -> str:
@@ -71,16 +68,27 @@ def explain(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _endpoint(environment: Mapping[str, str]) -> tuple[dict[str, Any], str]:
-    found: dict[str, Any] = kwargs_from_env(dict(environment))
+def _endpoint() -> tuple[dict[str, Any], str]:
+    with engine_errors("the engine's address in DOCKER_HOST and its companions"):
+        found: dict[str, Any] = {**kwargs_from_env()}
     if "base_url" in found:
         return found, f"DOCKER_HOST={found['base_url']}"
-    name = environment.get("DOCKER_CONTEXT") or None
-    with engine_errors(f"docker context {name or '(current)'}"):
-        context = ContextAPI.get_context(name)
-    if context is None:
-        raise EngineUnavailable(f"docker context {name!r} does not exist", hint=HINT)
+    context = _context(os.environ.get("DOCKER_CONTEXT") or None)
     found["base_url"] = context.Host
     if context.TLSConfig is not None:
         found["tls"] = context.TLSConfig
     return found, f"{context.Host} (docker context {context.name})"
+
+
+def _context(name: str | None) -> Context:
+    label = f"docker context {name!r}" if name else "the current docker context"
+    try:
+        context = ContextAPI.get_context(name)
+    except Exception as error:  # the SDK raises bare Exception for a damaged context
+        raise EngineUnavailable(f"{label}: {explain(error)}", hint=HINT) from error
+    if context is None:
+        # The SDK finds contexts only beside a config.json.
+        raise EngineUnavailable(
+            f"{label} does not exist", hint=f"`docker context use {name}` may help; else {HINT}"
+        )
+    return context

@@ -52,7 +52,7 @@ class Plan(Frozen):
         return [entry for entry in self.entries if entry.decision == decision]
 
 
-def make_plan(  # noqa: PLR0913 - keyword-only, and each stands for itself
+def make_plan(
     matrix: Matrix,
     *,
     selector: Selector | None = None,

@@ -166,7 +166,8 @@ class RunFolder:
             if path.exists() and self.record_of(cell) is None:
                 aside.append(path.with_name(path.name + DAMAGED_SUFFIX))
                 reason = f"its record was damaged and lies in {aside[-1].name}"
-                self.save(Record.of(self.job([cell], self.nowhere), cell, status="lost", reason=reason))
+                job = self.job([cell], self.nowhere)
+                self.save(Record.of(job, cell, status="lost", reason=reason))
         return aside
 
     @property

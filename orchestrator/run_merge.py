@@ -1,7 +1,6 @@
 """From run folders into the database."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.run_folder import RUN_FILE, RunFolder
@@ -49,11 +48,12 @@ def _run_folders(path: Path) -> list[RunFolder]:
 
 def _facts(folder: RunFolder) -> Run:
     run = folder.run
-    whole = not folder.missing(folder.cells)
+    records = [folder.record_of(cell) for cell in folder.cells]
+    ended = [record.recorded_at for record in records if record]
     return Run(
         run_id=run.run_id,
         started_at=run.started_at,
-        finished_at=datetime.now(UTC) if whole else None,
+        finished_at=max(ended) if len(ended) == len(records) else None,
         matrix=run.matrix,
         matrix_path=run.matrix_path,
         launchers=(run.launcher,),

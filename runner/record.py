@@ -233,9 +233,10 @@ def read_record(path: Path) -> Record:
         RecordError: it is not a whole record file of this schema.
     """
     try:
-        with path.open("rb") as file:
-            rows = pq.read_table(file).to_pylist(maps_as_pydicts="strict")
-        (row,) = rows
+        with pa.OSFile(str(path)) as file:
+            # On one thread, since a pool's thread that lets go of a file while Python ends aborts.
+            table = pq.ParquetFile(file).read(use_threads=False)
+        (row,) = table.to_pylist(maps_as_pydicts="strict")
         return Record.model_validate(row)
     except (OSError, pa.ArrowException, ValidationError, ValueError) as error:
         summary = str(error).splitlines()[0]

@@ -14,7 +14,7 @@ DURATIONS_NS = (2_000_000, 3_000_000, 4_000_000)
 
 def a_record(**changes: Any) -> Record:
     """A sound, proven record of a cell of the cpu backend; its cell id follows from its fields."""
-    values = {**_CELL, **_SURROUNDINGS, "status": "ok", "proof": "proven"} | changes
+    values: dict[str, Any] = {**_CELL, **_SURROUNDINGS, "status": "ok", "proof": "proven"} | changes
     if values["status"] == "ok":
         values = _measured(values["batch_size"], values.pop("durations_ns", DURATIONS_NS)) | values
     values.setdefault("cell_id", _cell(values).id)

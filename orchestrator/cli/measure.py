@@ -236,6 +236,7 @@ def _execute(folder: "RunFolder", launcher: "Launcher", request: Request) -> int
     with Store.open_readonly(request.database) as store:
         rows = store.results(folder.run.run_id)
     print_results(rows, folder.run.run_id, request.database, as_json=request.json)
+    outcome.merged.require_complete()
     return outcome.exit_code
 
 

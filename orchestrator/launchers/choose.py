@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from orchestrator.engine import engine_answers
 from orchestrator.launchers.base import Launcher
+
 # from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 

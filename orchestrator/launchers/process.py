@@ -91,9 +91,11 @@ class ProcessExecution:
         if limits.cpus is not None:
             self._pin(limits.cpus)
         self._reader = threading.Thread(target=self._read, daemon=True)
+        self._watcher = threading.Thread(
+            target=self._watch, args=[limits.memory_bytes], daemon=True
+        )
         self._reader.start()
-        if limits.memory_bytes is not None:
-            threading.Thread(target=self._watch, args=[limits.memory_bytes], daemon=True).start()
+        self._watcher.start()
 
     def kill(self) -> None:
         """Send SIGKILL to the runner's process group."""
@@ -104,6 +106,7 @@ class ProcessExecution:
         """Wait for the process and tell how it ended."""
         code = self._process.wait()
         self._reader.join()
+        self._watcher.join()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -122,7 +125,9 @@ class ProcessExecution:
                 self.lines.put(line.decode("utf-8", "replace"))
         self.lines.put(None)
 
-    def _watch(self, limit_bytes: int) -> None:
+    def _watch(self, limit_bytes: int | None) -> None:
+        if limit_bytes is None:
+            return
         process = psutil.Process(self._process.pid)
         with suppress(psutil.Error):
             while process.memory_info().rss <= limit_bytes:

@@ -1,7 +1,7 @@
 """Reads YAML and JSON strictly into plain data, and knows where each value stood."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +13,8 @@ from orchestrator.errors import MatrixError
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
 _ABSENT = object()
-_PLAIN = frozenset(f"tag:yaml.org,2002:{tag}" for tag in ("null", "bool", "int", "float", "str"))
+_CONVERTED = frozenset(f"tag:yaml.org,2002:{tag}" for tag in ("null", "bool", "int", "float"))
+_PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Place = tuple[str | int, ...]
 """Keys and list positions from the top of a document."""
@@ -83,11 +84,9 @@ def parse_yaml(text: str, name: str) -> tuple[Any, dict[Place, int]]:
     Raises:
         MatrixError: not one plain YAML document; the message starts with `name`.
     """
-    lines: dict[Place, int] = {}
+    reader = _Reader(text)
     try:
-        loader = _PlainLoader(text)
-        node = loader.get_single_node()
-        return (loader.plain(node, (), lines) if node else None), lines
+        return reader.document(), reader.lines
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}: " if mark else ""
@@ -97,52 +96,75 @@ def parse_yaml(text: str, name: str) -> tuple[Any, dict[Place, int]]:
         raise MatrixError(f"{name}: is not YAML: {str(error).splitlines()[0]}") from None
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """Knows no anchors, no tags and no deep nesting."""
+class _Reader:
+    """Builds plain data straight from the parser's events; never anything but plain data."""
 
-    depth = 0
+    def __init__(self, text: str) -> None:
+        self.lines: dict[Place, int] = {}
+        self._events: Iterator[Any] = yaml.parse(text, Loader=_PARSER)
+        self._scalars = yaml.SafeLoader("")
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-            _refuse("anchors and aliases are not allowed: write the value out", event)
-        if event.tag is not None and event.tag != "!":
-            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            _refuse(f"the tag {tag} is not allowed: a value is plain text or a number", event)
-        if self.depth >= MAX_DEPTH:
-            _refuse(f"nested deeper than {MAX_DEPTH} levels", event)
-        self.depth += 1
-        node: yaml.Node | None = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-    def plain(self, node: yaml.Node, path: Place, lines: dict[Place, int]) -> Any:
-        lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path, lines)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.plain(item, (*path, i), lines) for i, item in enumerate(node.value)]
-        if node.tag not in _PLAIN:
-            return node.value
-        try:
-            return self.construct_object(node)
-        except ValueError as error:
-            _refuse(f"not a value: {error}", node)
-
-    def _mapping(self, node: yaml.Node, path: Place, lines: dict[Place, int]) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        for key, value in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                _refuse("a key must be plain text", key)
-            if key.value in data:
-                _refuse(f"the key {key.value!r} stands twice", key)
-            lines[(*path, key.value)] = key.start_mark.line + 1
-            data[key.value] = self.plain(value, (*path, key.value), lines)
+    def document(self) -> Any:
+        next(self._events)
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            return None
+        data = self._value(next(self._events), ())
+        next(self._events)
+        after = next(self._events)
+        if not isinstance(after, yaml.StreamEndEvent):
+            _refuse("a second document starts here", after)
         return data
 
+    def _value(self, event: Any, place: Place) -> Any:
+        _check(event, place)
+        self.lines.setdefault(place, event.start_mark.line + 1)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(place)
+        if isinstance(event, yaml.SequenceStartEvent):
+            inner = enumerate(self._until(yaml.SequenceEndEvent))
+            return [self._value(item, (*place, position)) for position, item in inner]
+        return self._scalar(event)
 
-def _refuse(message: str, place: Any) -> NoReturn:
-    raise yaml.MarkedYAMLError(problem=message, problem_mark=place.start_mark)
+    def _mapping(self, place: Place) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for event in self._until(yaml.MappingEndEvent):
+            _check(event, place)
+            key = getattr(event, "value", None)
+            if key is None:
+                _refuse("a key must be plain text", event)
+            if key in data:
+                _refuse(f"the key {key!r} stands twice", event)
+            self.lines[(*place, key)] = event.start_mark.line + 1
+            data[key] = self._value(next(self._events), (*place, key))
+        return data
+
+    def _until(self, end: type) -> Iterator[Any]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _scalar(self, event: Any) -> Any:
+        kind, text = yaml.ScalarNode, event.value
+        tag = self._scalars.resolve(kind, text, event.implicit)  # type: ignore[no-untyped-call]
+        if tag not in _CONVERTED:
+            return text
+        try:
+            return self._scalars.construct_object(kind(tag, text))
+        except ValueError as error:
+            _refuse(f"not a value: {error}", event)
+
+
+def _check(event: Any, place: Place) -> None:
+    if event.anchor is not None:
+        _refuse("anchors and aliases are not allowed: write the value out", event)
+    if event.tag not in (None, "!"):
+        tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+        _refuse(f"the tag {tag} is not allowed: a value is plain text or a number", event)
+    if len(place) >= MAX_DEPTH:
+        _refuse(f"nested deeper than {MAX_DEPTH} levels", event)
+
+
+def _refuse(message: str, event: Any) -> NoReturn:
+    raise yaml.MarkedYAMLError(problem=message, problem_mark=event.start_mark)
 
 
 def _read_text(path: Path) -> str:

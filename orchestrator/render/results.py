@@ -18,9 +18,7 @@ NEXT = (
 COLUMNS = ("cell", "status", "median ms", "p90 ms", "samples/s", "load s", "peak MB", "proof")
 
 
-def print_results(
-    rows: Sequence[ResultRow], run_id: str, database: Path, *, as_json: bool
-) -> None:
+def print_results(rows: Sequence[ResultRow], run_id: str, database: Path, *, as_json: bool) -> None:
     """The run's verdicts, where they are kept and what to do next."""
     if as_json:
         data = {

@@ -72,12 +72,12 @@ def create(path: Path, *, scratch: bool) -> None:
     """
     unfinished = path.with_name(f".{path.name}.new")
     try:
-        for leftover in (unfinished, _log_of(unfinished), _log_of(path)):
-            leftover.unlink(missing_ok=True)
+        _remove(unfinished, _log_of(unfinished), _log_of(path))
         with duckdb.connect(unfinished) as connection:
             create_schema(connection, scratch=scratch)
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:
+        _remove(unfinished, _log_of(unfinished))
         raise StoreError(
             f"{path}: cannot be created: {explain(error)}",
             hint="see that the folder can be written and the disk is not full",
@@ -102,6 +102,11 @@ def explain(error: Exception) -> str:
     """An error's message without DuckDB's picture of the statement."""
     message = str(error).partition("\nLINE ")[0]
     return "\n".join(line for line in message.splitlines() if line.strip())
+
+
+def _remove(*leftovers: Path) -> None:
+    for leftover in leftovers:
+        leftover.unlink(missing_ok=True)
 
 
 def _log_of(path: Path) -> Path:

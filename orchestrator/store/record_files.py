@@ -43,8 +43,8 @@ def fault(path: Path) -> str | None:
         wrong = _shape_fault(pq.read_schema(path))
         if wrong is not None:
             return wrong
-        with path.open("rb") as file:
-            found = rows(pq.read_table(file))
+        with pa.OSFile(str(path)) as file:
+            found = rows(pq.ParquetFile(file).read(use_threads=False))
     except (OSError, pa.ArrowException) as error:
         return f"truncated or not a Parquet file: {_first_line(error)}"
     return next(filter(None, map(_row_fault, found)), None)

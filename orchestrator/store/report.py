@@ -1,7 +1,8 @@
 """What a merge did."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Self
 
 from orchestrator.errors import StoreError
 
@@ -30,6 +31,11 @@ class MergeReport:
     """Files that were left out; they stay where they are."""
     refused: tuple[str, ...] = ()
     """Result ids of the fake backend, left out because this is no scratch database."""
+
+    def __add__(self, other: Self) -> Self:
+        """Both merges as one."""
+        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return type(self)(*(mine + theirs for mine, theirs in pairs))
 
     def require_complete(self) -> None:
         """Insist that everything was merged.

@@ -102,8 +102,8 @@ class Store:
         """
         files = find_files(paths)
         with explained(
-            f"{self.path}: the merge failed and changed nothing",
-            "see that the disk is not full, then merge again",
+            f"{self.path}: the merge failed, and nothing was lost",
+            "see that the disk is not full, then merge the same files again",
         ):
             return merge(self._connection, files, run, scratch=self.scratch)
 

@@ -27,32 +27,17 @@ def test_reads_durations(text: object, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "s",
-        "1x",
-        "1m1h",
-        "1m1m",
-        "-1s",
-        "1 h",
-        "1h-30m",
-        "inf",
-        "nan",
-        "１s",
-        "9" * 400,
-        True,
-        None,
-        [],
-        -1,
-        float("nan"),
-        float("inf"),
-        10**400,
-    ],
+    "text", ["", "s", "1x", "1m1h", "1m1m", "-1s", "1 h", "inf", "１s", "9" * 400]
 )
-def test_refuses_what_is_no_duration(text: object) -> None:
+def test_refuses_text_that_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration such as 90s, 20m or 1h30m"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("value", [True, None, [], -1, float("nan"), float("inf"), 10**400])
+def test_refuses_values_that_are_no_duration(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration(value)
 
 
 @given(st.floats(0, 1e7))

@@ -30,7 +30,7 @@ def refusal(content: str | bytes, tmp_path: Path, name: str = "matrix.yaml") -> 
         ("a: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
         ("a: !!python/object:os.system x\n", "line 1: the tag !!python/object:os.system is not"),
         ("a: 1\nb: !!str 2\n", "line 2: the tag !!str is not allowed"),
-        ("a: 1\n---\nb: 2\n", "line 2: expected a single document"),
+        ("a: 1\n---\nb: 2\n", "line 2: a second document starts here"),
         ("a: [1\n", "line 2: while parsing a flow sequence"),
         ("a: " + "[" * 5000, "line 1: nested deeper than 20 levels"),
         ("[1, 2]: x\n", "line 1: a key must be plain text"),

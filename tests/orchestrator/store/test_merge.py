@@ -1,6 +1,7 @@
 """Merging keeps exactly one verdict per cell, whatever files come and in whatever order."""
 
 import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.errors import StoreError
-from orchestrator.store import MergeReport, Run, Store
+from orchestrator.store import Damaged, MergeReport, Run, Store
 from runner.record import save_record, to_table
 from tests.orchestrator.store.conftest import Save, content, scalar
 from tests.records import RECORDED_AT, a_failure, a_record
@@ -181,6 +182,13 @@ def test_a_report_names_a_few_of_many() -> None:
         MergeReport(refused=refused).require_complete()
 
 
+def test_reports_add_up(database: Path, save: Save) -> None:
+    path = save(a_record())
+    damaged = (Damaged(path, "cut"),)
+    total = merge(database, path) + merge(database, path) + MergeReport(damaged=damaged)
+    assert total == MergeReport(inserted=1, unchanged=1, damaged=damaged)
+
+
 def _sound(path: Path) -> pa.Table:
     return pq.read_table(path)
 
@@ -190,7 +198,7 @@ def _with(path: Path, name: str, values: pa.Array) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, values)
 
 
-DAMAGES = {
+DAMAGES: dict[str, tuple[Callable[[Path], pa.Table], str]] = {
     "another table": (lambda path: pa.table({"id": [1]}), "no column cell_id"),
     "a foreign column": (
         lambda path: _sound(path).append_column("colour", pa.array(["red"])),

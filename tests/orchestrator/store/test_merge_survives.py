@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import MergeReport, Store, query
-from runner.record import to_table
+from runner.record import Record, to_table
 from tests.orchestrator.store.conftest import content, scalar
 from tests.records import RECORDED_AT, a_failure, a_record
 
@@ -42,13 +42,24 @@ from orchestrator.errors import StoreError
 from orchestrator.store import Store
 
 database, path = map(Path, sys.argv[1:])
-limit = database.stat().st_size + 4096
 with Store.open(database) as store:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
     try:
         store.merge([path])
     except StoreError as error:
         print(error, "|", error.hint)
+"""
+NO_SPACE = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    Store.open(Path(sys.argv[1]))
+except StoreError as error:
+    print(error, "|", error.hint)
 """
 READ_ONLY = """
 import os, sys
@@ -127,7 +138,7 @@ def test_a_reader_during_a_merge_waits_and_sees_it_whole(
     sql = "SELECT status, count(*) AS cells FROM benchmark_results GROUP BY status"
     with _started(database, second) as merging:
         _begin(merging)
-        seen = []
+        seen: list[dict[str, object]] = []
         while merging.poll() is None or not seen:
             seen += query(database, sql, wait_s=60).to_pylist()
     assert {row["cells"] for row in seen} == {CELLS}
@@ -140,11 +151,19 @@ def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) ->
     before = content(database)
     command = [sys.executable, "-c", FULL_DISK, str(database), str(second)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "the merge failed and changed nothing" in done.stdout, done.stderr
+    assert "the merge failed, and nothing was lost" in done.stdout, done.stderr
     assert "disk is not full" in done.stdout
     assert content(database) == before
     with Store.open(database) as store:
         assert store.merge([second]) == MergeReport(replaced=CELLS)
+
+
+def test_a_database_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> None:
+    database = tmp_path / "new" / "benchmarks.duckdb"
+    command = [sys.executable, "-c", NO_SPACE, str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "cannot be created" in done.stdout, done.stderr
+    assert [path.name for path in database.parent.iterdir()] == ["benchmarks.duckdb.lock"]
 
 
 def test_a_read_only_database_can_be_asked_but_not_written(
@@ -169,7 +188,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Store.open(tmp_path / "file" / "benchmarks.duckdb")
 
 
-def _saved(path: Path, records: list) -> Path:
+def _saved(path: Path, records: list[Record]) -> Path:
     pq.write_table(to_table(records), path)
     return path
 
@@ -199,8 +218,7 @@ def _time_of_a_merge(database: Path, *paths: Path) -> float:
 def _assert_whole(database: Path) -> None:
     """None or all of the cells, all of one merge, and raw durations exactly for those measured."""
     with Store.open_readonly(database) as store:
-        (summary,) = store.runs() or [None]
-        counts = [] if summary is None else list(summary.counts.items())
+        counts = [count for summary in store.runs() for count in summary.counts.items()]
     assert counts in ([], [("lost", CELLS)], [("ok", CELLS)])
     measured = CELLS if counts == [("ok", CELLS)] else 0
     joined = "SELECT count(*) FROM raw_benchmark_data JOIN benchmark_results USING (result_id)"

@@ -43,7 +43,7 @@ def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
 
 
 def test_a_wrong_view_keeps_the_suggestion(filled: Path) -> None:
-    with pytest.raises(StoreError, match="Did you mean .*benchmark_performance"):
+    with pytest.raises(StoreError, match=r"Did you mean .*benchmark_performance"):
         query(filled, "SELECT * FROM benchmark_performanc")
 
 

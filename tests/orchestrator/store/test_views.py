@@ -1,5 +1,6 @@
 """The views answer in names and units that people expect."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from runner.record import Record
 from tests.orchestrator.store.conftest import Save
 from tests.records import RECORDED_AT, a_failure, a_record
 
+Ask = Callable[..., list[Row]]
 LATER = RECORDED_AT + timedelta(hours=1)
 
 
 @pytest.fixture
-def ask(database: Path, results: Path, save: Save):
+def ask(database: Path, results: Path, save: Save) -> Ask:
     def answer(sql: str, *records: Record) -> list[Row]:
         save(*records)
         with Store.open(database) as store:
@@ -25,7 +27,7 @@ def ask(database: Path, results: Path, save: Save):
     return answer
 
 
-def test_the_question_of_the_readme(ask) -> None:
+def test_the_question_of_the_readme(ask: Ask) -> None:
     answer = ask(
         "SELECT model, hardware, AVG(throughput) FROM benchmark_performance"
         " GROUP BY model, hardware",
@@ -37,7 +39,7 @@ def test_the_question_of_the_readme(ask) -> None:
     ]
 
 
-def test_performance_shows_milliseconds_and_megabytes(ask) -> None:
+def test_performance_shows_milliseconds_and_megabytes(ask: Ask) -> None:
     (row,) = ask("SELECT * FROM benchmark_performance", a_record(latency_p90_s=0.0035))
     assert row["latency_mean_ms"] == pytest.approx(3.0)
     assert row["latency_median_ms"] == pytest.approx(3.0)
@@ -51,7 +53,7 @@ def test_performance_shows_milliseconds_and_megabytes(ask) -> None:
     assert row["measured_at"] == RECORDED_AT
 
 
-def test_only_proven_results_are_shown_unless_asked(ask) -> None:
+def test_only_proven_results_are_shown_unless_asked(ask: Ask) -> None:
     records = [
         a_record(batch_size=1),
         a_record(batch_size=2, proof="partial"),
@@ -64,17 +66,17 @@ def test_only_proven_results_are_shown_unless_asked(ask) -> None:
     assert [row["reason"] for row in everything] == [None, None, None, "hung"]
 
 
-def test_hardware_falls_back_on_the_processor(ask) -> None:
+def test_hardware_falls_back_on_the_processor(ask: Ask) -> None:
     (row,) = ask("FROM benchmark_performance", a_record(device_name=None, cpu_model="Old CPU"))
     assert row["hardware"] == "Old CPU"
 
 
-def test_a_verdict_without_hardware_is_shown_too(ask) -> None:
+def test_a_verdict_without_hardware_is_shown_too(ask: Ask) -> None:
     (row,) = ask("FROM benchmark_performance_all", a_failure("lost", "killed", hardware_id=None))
     assert (row["hardware"], row["status"]) == (None, "lost")
 
 
-def test_failures_say_why(ask) -> None:
+def test_failures_say_why(ask: Ask) -> None:
     answer = ask(
         "SELECT cell_id, status, phase, reason FROM failures",
         a_record(),
@@ -90,7 +92,7 @@ def test_failures_say_why(ask) -> None:
     ]
 
 
-def test_latest_results_hold_the_newest_proven_one_of_each_host(ask) -> None:
+def test_latest_results_hold_the_newest_proven_one_of_each_host(ask: Ask) -> None:
     records = [
         a_record(run_id="1", throughput=1.0),
         a_record(run_id="2", throughput=2.0, recorded_at=LATER),
@@ -103,7 +105,7 @@ def test_latest_results_hold_the_newest_proven_one_of_each_host(ask) -> None:
     assert [tuple(row.values()) for row in answer] == [("example-host", "3"), ("other-host", "4")]
 
 
-def test_compatibility_tells_the_newest_verdict_of_each_combination(ask) -> None:
+def test_compatibility_tells_the_newest_verdict_of_each_combination(ask: Ask) -> None:
     records = [
         a_failure("failed", "old bug", run_id="1", batch_size=1),
         a_record(run_id="2", batch_size=1, recorded_at=LATER),
@@ -121,7 +123,7 @@ def test_compatibility_tells_the_newest_verdict_of_each_combination(ask) -> None
     ]
 
 
-def test_maps_and_lists_can_be_asked_for_their_parts(ask) -> None:
+def test_maps_and_lists_can_be_asked_for_their_parts(ask: Ask) -> None:
     (row,) = ask(
         "SELECT libraries['torch'] AS torch, list_contains(cpu_flags, 'avx2') AS avx2,"
         " list_median(durations_ns) AS median FROM benchmark_results"

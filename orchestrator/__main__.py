@@ -1,0 +1,5 @@
+"""`python -m orchestrator` is `orchestrator`."""
+
+from orchestrator.cli import main
+
+main()

@@ -1,0 +1,71 @@
+"""Building an image from a checkout."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from docker import DockerClient
+
+from orchestrator.errors import ImageError
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
+from orchestrator.images.progress import Report, follow, image_errors
+from orchestrator.images.settings import ImageSettings
+from orchestrator.images.source import ImageSource
+
+
+def build_image(
+    client: DockerClient, settings: ImageSettings, name: str, source: ImageSource, report: Report
+) -> None:
+    """Build the image under its reference; every line goes to `report` and to a log file.
+
+    Raises:
+        ImageError: it failed.
+        EngineUnavailable: the engine went away.
+    """
+    reference = settings.reference(name)
+    log = settings.logs / f"build-{name}.log"
+    with (
+        _also_into(log, report) as both,
+        image_errors(f"{reference}: cannot be built", f"its log is {log}"),
+    ):
+        events = client.api.build(
+            fileobj=source.context(),
+            custom_context=True,
+            dockerfile=source.dockerfile,
+            tag=reference,
+            labels=_labels(settings, name, source),
+            buildargs=dict(settings.build_args),
+            rm=True,
+            forcerm=True,
+            decode=True,
+        )
+        follow(events, both)
+
+
+def _labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
+    labels = {
+        "org.opencontainers.image.title": f"accelmatrix-{name}",
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        VERSION_LABEL: settings.version,
+        BACKEND_LABEL: name,
+        SOURCE_LABEL: source.fingerprint(),
+    }
+    if settings.revision:
+        labels["org.opencontainers.image.revision"] = settings.revision
+    return labels
+
+
+@contextmanager
+def _also_into(path: Path, report: Report) -> Iterator[Report]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w", encoding="utf-8", buffering=1)
+    except OSError as error:
+        raise ImageError(f"{path}: the build's log cannot be written: {error.strerror}") from error
+    with file:
+
+        def both(line: str) -> None:
+            file.write(f"{line}\n")
+            report(line)
+
+        yield both

@@ -1,0 +1,85 @@
+"""How images are named and what their builds may be told."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from orchestrator.checkout import ROOT
+from orchestrator.devices import DEVICES
+from orchestrator.errors import MatrixError
+from runner import __version__
+from runner.cell import Backend
+from runner.errors import Unavailable
+
+BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL")
+PREFIX = "ACCELMATRIX_"
+REGISTRY = re.compile(r"[a-z0-9]+([._-]+[a-z0-9]+)*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
+
+
+@dataclass(frozen=True)
+class ImageSettings:
+    """Names, build arguments and folders of images."""
+
+    registry: str = ""
+    """What stands before an image's name, e.g. `ghcr.io/somebody`; empty for local images."""
+    version: str = __version__
+    """The images' tag."""
+    build_args: Mapping[str, str] = field(default_factory=dict)
+    """Values of `BUILD_ARGUMENTS`."""
+    revision: str | None = None
+    """The commit that images are labelled with."""
+    checkout: Path = ROOT
+    """The folder whose `images/` and `runner/` are built, if they are there."""
+    logs: Path = Path("results") / "images"
+    """Where the logs of builds go."""
+
+    def __post_init__(self) -> None:
+        if self.registry and not REGISTRY.fullmatch(self.registry):
+            raise MatrixError(
+                f"registry: {self.registry!r} is not a registry and path such as ghcr.io/somebody",
+                hint=f"give it without scheme and final slash; it comes from {PREFIX}REGISTRY "
+                "unless an option names it",
+            )
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str] = os.environ, revision: str | None = None
+    ) -> Self:
+        """The settings that variables such as ACCELMATRIX_REGISTRY give.
+
+        Raises:
+            MatrixError: the registry is none.
+        """
+        values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
+        return cls(
+            registry=environment.get(f"{PREFIX}REGISTRY", ""),
+            build_args={name: value for name, value in values.items() if value},
+            revision=revision,
+        )
+
+    def repository(self, name: str) -> str:
+        """The image's full name without its tag."""
+        plain = f"accelmatrix-{name}"
+        return f"{self.registry}/{plain}" if self.registry else plain
+
+    def reference(self, name: str) -> str:
+        """The image's full name and tag."""
+        return f"{self.repository(name)}:{self.version}"
+
+
+def image_name(backend: Backend) -> str:
+    """The name of the image that this backend's jobs execute in.
+
+    Raises:
+        Unavailable: the backend works without containers only.
+    """
+    name = DEVICES[backend].image
+    if name is None:
+        raise Unavailable(
+            f"backend {backend}: no container can reach this device",
+            hint="run it with --launcher process",
+        )
+    return name

@@ -1,0 +1,59 @@
+"""What an image is made of: the files of a checkout, their fingerprint and the build context."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """The files that decide what an image contains."""
+
+    checkout: Path
+    """The folder that all paths start from."""
+    files: tuple[Path, ...]
+    """Every file, relative to the checkout, sorted."""
+    dockerfile: str
+    """The Dockerfile's path inside the context."""
+
+    def fingerprint(self) -> str:
+        """`sha256:…` over the names and contents of all files."""
+        digest = hashlib.sha256()
+        for path in self.files:
+            content = (self.checkout / path).read_bytes()
+            digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+        return f"sha256:{digest.hexdigest()}"
+
+    def context(self) -> io.BytesIO:
+        """The build context as a tar file, the same for the same files."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for path in self.files:
+                content = (self.checkout / path).read_bytes()
+                member = tarfile.TarInfo(path.as_posix())
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        buffer.seek(0)
+        return buffer
+
+
+def find_source(checkout: Path, name: str) -> ImageSource | None:
+    """The source of that image, or None where the checkout has none."""
+    dockerfile = checkout / "images" / name / "Dockerfile"
+    if not dockerfile.is_file():
+        return None
+    found = {checkout / "images" / "install.py", *_files(dockerfile.parent)}
+    found |= set(_files(checkout / "runner"))
+    files = tuple(sorted(path.relative_to(checkout) for path in found if path.is_file()))
+    return ImageSource(checkout, files, f"images/{name}/Dockerfile")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if not any(part == "__pycache__" or part.startswith(".") for part in parts):
+            yield path

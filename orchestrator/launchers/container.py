@@ -1,0 +1,124 @@
+"""A job's container as pure data: its options, its labels, and what the engine made of them."""
+
+import hashlib
+import re
+import socket
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.devices import DEVICES, device_options
+from orchestrator.launchers.base import Task
+
+RUN_LABEL = "org.accelmatrix.run_id"
+JOB_LABEL = "org.accelmatrix.job_id"
+DEVICES_LABEL = "org.accelmatrix.devices"
+HOST_LABEL = "org.accelmatrix.host"
+
+JOB_PATH = "/in/job.json"
+OUT_PATH = "/out"
+COMMAND = ("--job", JOB_PATH, "--out", OUT_PATH)
+
+MIB = 1 << 20
+MEMORY_MARGIN_BYTES = 512 * MIB
+MEMORY_MARGIN_SHARE = 1 / 16
+TMP_OPTIONS = "rw,nosuid,nodev,size=1g,mode=1777"
+MACHINE_ID = Path("/etc/machine-id")
+
+
+@dataclass(frozen=True)
+class EngineFacts:
+    """What limits depend on."""
+
+    memory_bytes: int
+    """Memory of the engine's machine, bytes."""
+    limits_swap: bool
+    """Whether its kernel can hold a container's swap to a limit."""
+
+
+def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
+    """Arguments of the docker SDK's `create_host_config` for this task."""
+    memory = task.limits.memory_bytes or default_memory_bytes(engine.memory_bytes)
+    options: dict[str, Any] = {
+        "network_mode": "none",
+        "read_only": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        # As PID 1 the runner would shrug off its own SIGKILL and SIGABRT.
+        "init": True,
+        "mem_limit": memory,
+        "pids_limit": task.limits.pids,
+        "tmpfs": {"/tmp": TMP_OPTIONS},  # noqa: S108 - inside the container
+        "mounts": [
+            _bind(task.job_file, JOB_PATH, read_only=True),
+            _bind(task.out, OUT_PATH, read_only=False),
+        ],
+        "log_config": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
+    }
+    if engine.limits_swap:
+        options["memswap_limit"] = memory
+    if task.limits.cpus is not None:
+        options["nano_cpus"] = round(task.limits.cpus * 1e9)
+    return options | device_options(DEVICES[task.backend])
+
+
+def default_memory_bytes(total_bytes: int) -> int:
+    """What a job may use if the plan doesn't say: all but a margin that keeps the host alive."""
+    margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
+    return max(total_bytes - margin, total_bytes // 2)
+
+
+def labels(task: Task, host: str) -> dict[str, str]:
+    """The labels by which a container's owner is known after a crash."""
+    return {
+        RUN_LABEL: task.run_id,
+        JOB_LABEL: task.job_id,
+        DEVICES_LABEL: ",".join(sorted(DEVICES[task.backend].locks)),
+        HOST_LABEL: host,
+    }
+
+
+def occupies(container_labels: Mapping[str, str], devices: frozenset[str]) -> bool:
+    """Whether a container with these labels uses one of the devices."""
+    return not devices.isdisjoint(container_labels.get(DEVICES_LABEL, "").split(","))
+
+
+def container_name(task: Task) -> str:
+    """A readable name that no other launch has."""
+    readable = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{task.run_id}-{task.job_id}")
+    return f"accelmatrix-{readable}-{uuid.uuid4().hex[:8]}"
+
+
+def host_id(machine_id: Path = MACHINE_ID) -> str:
+    """An id of this machine, which other machines that use the same engine don't share."""
+    try:
+        identity = machine_id.read_text("utf-8").strip()
+    except OSError:
+        identity = ""
+    return hashlib.sha256((identity or socket.gethostname()).encode()).hexdigest()[:16]
+
+
+def ignored(asked: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """The names in `asked` whose values the engine did not take over."""
+    return [name for name, value in asked.items() if not _holds(value, found.get(name))]
+
+
+def _holds(asked: Any, found: Any) -> bool:
+    if isinstance(asked, Mapping):
+        entries = found or {}
+        return all(_holds(value, entries.get(name)) for name, value in asked.items())
+    if isinstance(asked, list):
+        items = found or []
+        return len(asked) == len(items) and all(map(_holds, asked, items))
+    return bool(asked == found or (not asked and not found))
+
+
+def _bind(source: Path, target: str, *, read_only: bool) -> dict[str, Any]:
+    return {
+        "Type": "bind",
+        "Source": str(source.resolve()),
+        "Target": target,
+        "ReadOnly": read_only,
+    }

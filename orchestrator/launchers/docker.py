@@ -1,0 +1,222 @@
+"""Executes jobs in containers that can do nothing but measure."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from queue import Queue
+from typing import Protocol
+
+from docker import DockerClient
+from docker.errors import APIError, ImageNotFound, NotFound
+
+import runner
+from orchestrator.engine import FAILURES, engine_errors, explain
+from orchestrator.errors import EngineUnavailable, ImageError
+from orchestrator.images import Image
+from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.container import (
+    COMMAND,
+    HOST_LABEL,
+    EngineFacts,
+    container_name,
+    host_id,
+    host_options,
+    ignored,
+    labels,
+    occupies,
+)
+from runner.cell import Backend, Provenance
+from runner.errors import Unavailable
+
+KILLED = 128 + signal.SIGKILL
+LOG_TAIL_BYTES = 8192
+REMOVAL_PATIENCE_S = 30.0
+LAST_LINES_PATIENCE_S = 10.0
+
+
+class Images(Protocol):
+    """Where images come from."""
+
+    def ensure(self, backend: Backend) -> Image:
+        """The backend's image, which the engine holds."""
+        ...
+
+
+class DockerLauncher:
+    """Starts one container per launch and leaves none behind."""
+
+    name = "docker"
+
+    def __init__(
+        self,
+        client: DockerClient,
+        images: Images,
+        git_commit: str | None = None,
+        host: str | None = None,
+    ) -> None:
+        self._client = client
+        self._images = images
+        self._git_commit = git_commit
+        self._host = host or host_id()
+        self._prepared: dict[Backend, Image] = {}
+
+    def prepare(self, backend: Backend) -> Provenance:
+        """Get the backend's image; jobs launched from now on execute in exactly that one."""
+        image = self._prepared[backend] = self._images.ensure(backend)
+        return Provenance(
+            launcher=self.name,
+            image=image.reference,
+            image_digest=image.digest,
+            image_labels=dict(image.labels),
+            git_commit=self._git_commit,
+            orchestrator_version=runner.__version__,
+        )
+
+    @contextmanager
+    def launch(self, task: Task) -> Iterator["DockerExecution"]:
+        """Start a container for this task; it is removed on leaving, whatever happened.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+            ImageError: the image is gone.
+            Unavailable: the engine refuses such a container.
+        """
+        name = container_name(task)
+        try:
+            with engine_errors(f"job {task.job_id}: cannot be launched"):
+                execution = self._start(name, task)
+            yield execution
+        finally:
+            # Without an engine nobody can remove it; the next start does.
+            with suppress(EngineUnavailable), engine_errors(name):
+                remove(self._client, name)
+
+    def clean(self, devices: frozenset[str]) -> int:
+        """Remove the containers that this machine's crashed orchestrators left on these devices.
+
+        Raises:
+            EngineUnavailable: there is no engine.
+        """
+        removed = 0
+        with engine_errors("leftover containers cannot be removed"):
+            ours = {"label": f"{HOST_LABEL}={self._host}"}
+            for container in self._client.api.containers(all=True, filters=ours):
+                if occupies(container["Labels"], devices):
+                    remove(self._client, container["Id"])
+                    removed += 1
+        return removed
+
+    def _start(self, name: str, task: Task) -> "DockerExecution":
+        try:
+            self._create(name, task)
+            execution = DockerExecution(self._client, name)
+            self._client.api.start(name)
+        except ImageNotFound as error:
+            raise ImageError(
+                f"job {task.job_id}: {explain(error)}",
+                hint=f"`orchestrator images build {task.backend}` makes it",
+            ) from error
+        except APIError as error:
+            raise Unavailable(
+                f"the engine refuses a container for backend {task.backend}: {explain(error)}",
+                hint="`orchestrator doctor` tells what each backend needs",
+            ) from error
+        return execution
+
+    def _create(self, name: str, task: Task) -> None:
+        image = self._prepared.get(task.backend) or self._images.ensure(task.backend)
+        asked = self._client.api.create_host_config(**host_options(task, self._facts()))
+        user = f"{os.getuid()}:{os.getgid()}"
+        self._client.api.create_container(
+            image.id,
+            list(COMMAND),
+            name=name,
+            user=user,
+            labels=labels(task, self._host),
+            host_config=asked,
+            use_config_proxy=False,
+        )
+        created = self._client.api.inspect_container(name)
+        missing = ignored(asked, created["HostConfig"])
+        if missing or created["Config"]["User"] != user:
+            raise Unavailable(
+                f"the engine ignores {', '.join(missing or ['User'])}, so a job's container "
+                "would not be what a benchmark needs",
+                hint="use another engine, or `--launcher process`",
+            )
+
+    def _facts(self) -> EngineFacts:
+        info = self._client.info()
+        return EngineFacts(memory_bytes=info["MemTotal"], limits_swap=bool(info.get("SwapLimit")))
+
+
+class DockerExecution:
+    """A container under way. Made before it starts, so that no line is missed."""
+
+    def __init__(self, client: DockerClient, name: str) -> None:
+        self.lines: Queue[str | None] = Queue()
+        self._client = client
+        self._name = name
+        self._log = b""
+        output = client.api.attach(name, stream=True, demux=True)
+        self._reader = threading.Thread(target=self._read, args=[output], daemon=True)
+        self._reader.start()
+
+    def kill(self) -> None:
+        """Send SIGKILL to all processes of the container."""
+        with suppress(*FAILURES):
+            self._client.api.kill(self._name)
+
+    def wait(self) -> Exit:
+        """Wait for the container and ask the engine how it ended.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+        """
+        with engine_errors(f"{self._name}: nobody knows how it ended"):
+            code, out_of_memory = self._end()
+        self._reader.join(LAST_LINES_PATIENCE_S)
+        return Exit(code, out_of_memory, self._log.decode("utf-8", "replace"))
+
+    def _end(self) -> tuple[int, bool]:
+        try:
+            code = self._client.api.wait(self._name, timeout=None)["StatusCode"]
+            state = self._client.api.inspect_container(self._name)["State"]
+        except NotFound:  # somebody else removed it
+            return KILLED, False
+        return code, code != 0 and state["OOMKilled"]
+
+    def _read(self, output: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        unfinished = b""
+        try:
+            for stdout, stderr in output:
+                self._log = (self._log + (stderr or b""))[-LOG_TAIL_BYTES:]
+                *lines, unfinished = (unfinished + (stdout or b"")).split(b"\n")
+                for line in lines:
+                    self._put(line)
+        except (OSError, *FAILURES):
+            pass  # the engine went away, which wait() tells
+        finally:
+            if unfinished:
+                self._put(unfinished)
+            self.lines.put(None)
+
+    def _put(self, line: bytes) -> None:
+        self.lines.put(line.decode("utf-8", "replace"))
+
+
+def remove(client: DockerClient, container: str) -> None:
+    """Remove the container with all it runs and its volumes; returns when it is gone."""
+    deadline = time.monotonic() + REMOVAL_PATIENCE_S
+    while True:
+        try:
+            client.api.remove_container(container, v=True, force=True)
+        except NotFound:
+            return
+        except APIError:  # somebody removes it already
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)

@@ -1,0 +1,15 @@
+"""Every failure is tried with each launcher."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.workplace import Workplace
+
+
+@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.engine)])
+def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Workplace:
+    """A user's folder."""
+    if request.param == "docker":
+        request.getfixturevalue("cpu_image")
+    return Workplace(tmp_path, request.param)

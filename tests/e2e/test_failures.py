@@ -1,0 +1,228 @@
+"""What goes wrong, and what then happens: the right verdict, the rest measured, nothing left."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.workplace import Workplace, wait_until
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("fill_memory", "out_of_memory"),
+        ("die", "lost"),
+        ("exit", "lost"),
+        ("raise", "failed"),
+        ("memory_error", "out_of_memory"),
+    ],
+)
+def test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured(
+    workplace: Workplace, fault: str, status: str
+) -> None:
+    workplace.write_matrix({"*-b2-*": fault})
+    done = workplace.run()
+    assert done.returncode == 1, done.stderr
+    assert workplace.verdicts_by_batch() == {1: "ok", 2: status, 4: "ok"}
+    assert workplace.has_one_verdict_each()
+    assert workplace.leftovers() == []
+
+
+def test_a_cell_that_hangs_is_stopped_at_its_timeout(workplace: Workplace) -> None:
+    workplace.write_matrix({"*-b2-*": "hang"}, cell_timeout="3s")
+    done = workplace.run()
+    assert done.returncode == 1, done.stderr
+    assert workplace.verdicts_by_batch() == {1: "ok", 2: "timeout", 4: "ok"}
+    assert workplace.has_one_verdict_each()
+    assert workplace.leftovers() == []
+
+
+def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Workplace) -> None:
+    workplace.write_matrix({"*scripted-1-*": "hang"}, models=3)
+    process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: is_hanging(workplace, "scripted-1"), "the hang")
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "--resume last" in stderr
+    assert workplace.leftovers() == []
+    measured = {path: path.stat().st_mtime_ns for path in workplace.records()}
+    assert set(workplace.verdicts()) == {path.stem for path in measured}
+    heal(workplace)
+    assert workplace.resume().returncode == 0
+    assert workplace.has_one_verdict_each()
+    assert set(workplace.verdicts().values()) == {"ok"}
+    assert {path: path.stat().st_mtime_ns for path in measured} == measured
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_kill_9_at_any_moment_loses_nothing(workplace: Workplace, moment: int) -> None:
+    workplace.write_matrix(models=2, latency_s=0.05)
+    process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: any(workplace.folder.glob("results/*/run.json")), "the run's folder")
+    time.sleep(moment * random.uniform(0.3, 0.9))
+    process.kill()
+    process.communicate()
+    measured = {path: path.stat().st_mtime_ns for path in workplace.records()}
+    done = workplace.resume()
+    assert done.returncode == (
+        3 if len(measured) == 6 and "each of its cells" in done.stderr else 0
+    )
+    if done.returncode == 3:
+        assert workplace.do("merge", str(workplace.run_folder), "--scratch").returncode == 0
+    assert workplace.has_one_verdict_each()
+    assert {path: path.stat().st_mtime_ns for path in measured} == measured
+    assert workplace.leftovers() == []
+
+
+def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> None:
+    second_folder = tmp_path / "second"
+    second_folder.mkdir()
+    second = Workplace(second_folder, workplace.launcher)
+    for place in (workplace, second):
+        place.write_matrix(latency_s=0.3)
+    first_process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: any(workplace.folder.glob("results/*/jobs/*")), "the first job")
+    done = second.run()
+    first_process.communicate()
+    assert (first_process.returncode, done.returncode) == (0, 0)
+    assert f"waiting for device fake, held by run {workplace.run_folder.name}" in done.stderr
+    first_end = max(path.stat().st_mtime for path in workplace.records())
+    second_start = min(path.stat().st_mtime for path in second.run_folder.glob("jobs/*"))
+    assert first_end <= second_start
+
+
+def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(
+    workplace: Workplace,
+) -> None:
+    workplace.write_matrix()
+    assert workplace.run().returncode == 0
+    victim = workplace.records()[0]
+    victim.write_bytes(victim.read_bytes()[:200])
+    (workplace.folder / "results/benchmarks.duckdb").unlink()
+    merged = workplace.do("merge", "results", "--scratch")
+    assert merged.returncode == 6
+    assert victim.name in merged.stderr
+    assert sorted(workplace.verdicts().values()) == ["lost", "ok", "ok"]
+    assert workplace.has_one_verdict_each()
+    assert workplace.resume().returncode == 0
+    assert sorted(workplace.verdicts().values()) == ["ok", "ok", "ok"]
+    assert victim.with_name(victim.name + ".damaged").exists()
+
+
+def test_merging_twice_changes_nothing(workplace: Workplace) -> None:
+    workplace.write_matrix()
+    workplace.run()
+    for _ in range(2):
+        merged = workplace.do("merge", "results", "--scratch")
+        assert merged.stdout == "0 inserted, 0 replaced, 3 unchanged\n"
+
+
+def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
+    workplace: Workplace, small_disk: Path
+) -> None:
+    workplace.write_matrix(models=2)
+    (workplace.folder / "results").symlink_to(small_disk)
+    filler = small_disk / "filler"
+    process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: any(small_disk.glob("*/jobs/*")), "the first job")
+    fill(filler)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 6, stderr
+    assert "No space left" in stderr
+    assert workplace.leftovers() == []
+    filler.unlink()
+    done = workplace.resume()
+    assert done.returncode == 0, done.stderr
+    assert workplace.has_one_verdict_each()
+    assert set(workplace.verdicts().values()) == {"ok"}
+
+
+def test_a_nearly_full_disk_is_refused_before_anything_runs(
+    workplace: Workplace, small_disk: Path
+) -> None:
+    workplace.write_matrix()
+    fill(small_disk / "filler")
+    done = workplace.run("--results", str(small_disk))
+    assert done.returncode == 6
+    assert "cannot be made" in done.stderr or "free" in done.stderr
+
+
+def test_fail_fast_stops_after_the_first_failure(workplace: Workplace) -> None:
+    workplace.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
+    done = workplace.run("--fail-fast")
+    assert done.returncode == 1
+    assert sorted(workplace.verdicts().values()) == ["failed", "unavailable", "unavailable"]
+
+
+def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(workplace: Workplace) -> None:
+    workplace.write_matrix(models=3, batch_sizes=[1])
+    done = workplace.run("--budget", "1ms")
+    assert done.returncode == 0, done.stderr
+    assert "unavailable" in workplace.verdicts().values()
+    assert workplace.resume().returncode == 0
+    assert set(workplace.verdicts().values()) == {"ok"}
+    assert workplace.has_one_verdict_each()
+
+
+def test_a_real_database_refuses_fake_rows(workplace: Workplace) -> None:
+    workplace.write_matrix()
+    refused = workplace.do("run", "matrix.yaml", "--launcher", workplace.launcher)
+    assert (refused.returncode, "fake" in refused.stderr) == (6, True)
+    assert not (workplace.folder / "results").exists()
+    workplace.run("--database", "scratch.duckdb")
+    merged = workplace.do("merge", *map(str, workplace.records()))
+    assert (merged.returncode, merged.stdout.split(",")[0]) == (6, "0 inserted")
+    assert "refused 3 rows of the fake backend" in merged.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 100 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size=100m,uid={os.getuid()}", "tmpfs"]
+    sudo = [] if os.getuid() == 0 else [shutil.which("sudo") or "sudo", "-n"]
+    subprocess.run([*sudo, "mount", *options, str(folder)], check=True)
+    yield folder
+    subprocess.run([*sudo, "umount", "--lazy", str(folder)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Write until no byte is left."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            for size in (1 << 20, 1 << 12, 1):
+                with_room = True
+                while with_room:
+                    with_room = write_some(file.fileno(), size)
+        finally:
+            os.fsync(file.fileno())
+
+
+def write_some(descriptor: int, size: int) -> bool:
+    """Write that many bytes; whether there was room."""
+    try:
+        os.write(descriptor, b"x" * size)
+    except OSError:
+        return False
+    return True
+
+
+def is_hanging(workplace: Workplace, model: str) -> bool:
+    """Whether the job of this model has been launched a moment ago."""
+    files = list(workplace.folder.glob(f"results/*/jobs/*{model}*.json"))
+    return bool(files) and time.time() - files[0].stat().st_mtime > 2
+
+
+def heal(workplace: Workplace) -> None:
+    """Let the run's model behave from now on, as if its bug had been mended."""
+    run_file = workplace.run_folder / "run.json"
+    run_file.write_text(run_file.read_text().replace('"hang"', '"print"'))

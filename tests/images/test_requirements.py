@@ -1,0 +1,65 @@
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from orchestrator.checkout import ROOT
+
+DOCKERFILES = sorted((ROOT / "images").glob("*/Dockerfile"))
+FILES = sorted((ROOT / "images").glob("*/requirements.txt"))
+
+
+def pins(path: Path) -> dict[str, Requirement]:
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    requirements = [Requirement(line) for line in lines]
+    return {canonicalize_name(requirement.name): requirement for requirement in requirements}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_every_version_is_exact(path: Path) -> None:
+    for requirement in pins(path).values():
+        (specifier,) = requirement.specifier
+        assert specifier.operator == "=="
+        assert "*" not in specifier.version
+        assert "+" not in specifier.version
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_setuptools_can_read_the_file_as_an_extra(path: Path) -> None:
+    assert not re.search(r"^\s*-|://", path.read_text(), re.MULTILINE)
+
+
+def test_the_cpu_environment_is_pinned_to_its_last_dependency() -> None:
+    pinned = pins(ROOT / "images/cpu/requirements.txt")
+    for name in pinned:
+        try:
+            needed = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for requirement in map(Requirement, needed):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                dependency = pinned[canonicalize_name(requirement.name)]
+                (specifier,) = dependency.specifier
+                assert requirement.specifier.contains(specifier.version, prereleases=True)
+
+
+def test_the_runners_imports_are_pinned() -> None:
+    imported = {"numpy", "psutil", "pyarrow", "pydantic", "torch", "transformers"}
+    assert imported <= set(pins(ROOT / "images/cpu/requirements.txt"))
+
+
+def test_images_hold_nothing_of_the_host() -> None:
+    for path in FILES:
+        assert not {"docker", "duckdb", "lightgbm"} & set(pins(path))
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.parent.name)
+def test_dockerfiles_copy_the_runner_alone_and_after_the_dependencies(path: Path) -> None:
+    text = path.read_text()
+    copied = re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE)
+    image = f"images/{path.parent.name}/requirements.txt"
+    assert copied == [f"images/install.py {image}", "runner"]
+    assert "FROM ${BASE_IMAGE}" in text

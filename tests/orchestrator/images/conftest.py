@@ -1,0 +1,127 @@
+"""A tiny checkout whose images build in a moment, and a registry on loopback."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+from docker.errors import APIError
+
+from orchestrator.images import ImageSettings, Shelf
+from orchestrator.images.image import VERSION_LABEL
+
+PATIENCE_S = 20.0
+REGISTRY_CONFIG = """
+version: 0.1
+log: {{level: error, accesslog: {{disabled: true}}}}
+storage: {{filesystem: {{rootdirectory: {folder}}}}}
+http: {{addr: "127.0.0.1:{port}"}}
+"""
+
+
+@dataclass
+class Workshop:
+    """Images of a checkout of its own, under a version of its own."""
+
+    client: DockerClient
+    settings: ImageSettings
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def checkout(self) -> Path:
+        """The folder that images are built from."""
+        return self.settings.checkout
+
+    def shelf(self, **changes: object) -> Shelf:
+        """A shelf with some settings changed."""
+        settings = replace(self.settings, **changes)  # type: ignore[arg-type]
+        return Shelf(self.client, settings, self.lines.append)
+
+    def write(self, path: str, text: str) -> None:
+        """Put a file into the checkout."""
+        file = self.checkout / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def remove_images(self) -> None:
+        """Remove every image whose version begins with this workshop's."""
+        while images := self._images():
+            for image in images:
+                with suppress(APIError):  # gone with another, or a child comes first
+                    self.client.api.remove_image(image, force=True)
+
+    def _images(self) -> list[str]:
+        found = self.client.api.images(filters={"label": VERSION_LABEL})
+        version = self.settings.version
+        return [i["Id"] for i in found if i["Labels"][VERSION_LABEL].startswith(version)]
+
+
+def tiny_checkout(folder: Path) -> Path:
+    """A checkout whose cpu image holds nothing but its runner."""
+    for path, text in {
+        "images/install.py": "",
+        "images/cpu/Dockerfile": "FROM scratch\nARG BASE_IMAGE\nCOPY runner /runner\n",
+        "images/cpu/requirements.txt": "",
+        "runner/__init__.py": f"# {uuid.uuid4()}\n",
+    }.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def workshop(client: DockerClient, tmp_path: Path) -> Iterator[Workshop]:
+    """A workshop that cleans up."""
+    settings = ImageSettings(
+        version=f"trial-{uuid.uuid4().hex}",
+        checkout=tiny_checkout(tmp_path / "checkout"),
+        logs=tmp_path / "logs",
+    )
+    workshop = Workshop(client, settings)
+    yield workshop
+    workshop.remove_images()
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a registry; without the binary a failure in CI, a skip elsewhere."""
+    binary = shutil.which("docker-registry")
+    if binary is None:
+        missing = "docker-registry is not installed (Debian package docker-registry)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = tmp_path_factory.mktemp("registry")
+    config = folder / "config.yml"
+    config.write_text(REGISTRY_CONFIG.format(folder=folder / "data", port=port))
+    with subprocess.Popen([binary, "serve", str(config)], stderr=subprocess.DEVNULL) as process:
+        try:
+            _await_port(port)
+            yield f"127.0.0.1:{port}/trial"
+        finally:
+            process.terminate()
+
+
+def _await_port(port: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return

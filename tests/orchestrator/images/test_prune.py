@@ -1,0 +1,89 @@
+import io
+from typing import Any, cast
+
+import pytest
+from docker import DockerClient
+
+from orchestrator.images import Image, Pruned, prune
+from orchestrator.images.image import VERSION_LABEL
+from tests.orchestrator.images.conftest import Workshop
+
+pytestmark = pytest.mark.engine
+
+
+class OnlyOf:
+    """The real engine, but it shows the images of one workshop alone: others are in use."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self.api = self
+        self._real = workshop.client.api
+        self._version = workshop.settings.version
+        self.remove_image = self._real.remove_image
+
+    def images(self, filters: dict[str, str]) -> list[dict[str, Any]]:
+        """What the engine shows, less everything foreign to the workshop."""
+        found = self._real.images(filters=filters)
+        version = self._version
+        return [i for i in found if i["Labels"].get(VERSION_LABEL, "").startswith(version)]
+
+
+def pruned(workshop: Workshop, *, everything: bool = False) -> Pruned:
+    client = cast("DockerClient", OnlyOf(workshop))
+    return prune(client, workshop.settings, everything=everything)
+
+
+def build_old(workshop: Workshop) -> Image:
+    old = workshop.shelf(version=f"{workshop.settings.version}-old").build("cpu")
+    workshop.write("runner/__init__.py", "# newer")
+    return old
+
+
+def exists(workshop: Workshop, reference: str) -> bool:
+    return any(reference in image.tags for image in workshop.client.images.list())
+
+
+def test_old_versions_go_and_the_present_one_stays(workshop: Workshop) -> None:
+    old, image = build_old(workshop), workshop.shelf().build("cpu")
+    assert pruned(workshop) == Pruned(removed=(old.reference,), in_use=())
+    assert not exists(workshop, old.reference)
+    assert workshop.shelf().find("cpu") == image
+
+
+def test_images_that_lost_their_name_go(workshop: Workshop) -> None:
+    replaced = workshop.shelf().build("cpu")
+    workshop.write("runner/__init__.py", "# newer")
+    workshop.shelf().build("cpu")
+    assert pruned(workshop).removed == (replaced.id,)
+
+
+def test_everything_of_ours_goes_if_asked(workshop: Workshop) -> None:
+    old, image = build_old(workshop), workshop.shelf().build("cpu")
+    done = pruned(workshop, everything=True)
+    assert set(done.removed) == {old.reference, image.reference}
+    assert workshop.shelf().find("cpu") is None
+
+
+def test_the_same_version_under_a_registry_stays(workshop: Workshop) -> None:
+    image = workshop.shelf(registry="registry.example/team").build("cpu")
+    assert pruned(workshop) == Pruned((), ())
+    assert pruned(workshop, everything=True).removed == (image.reference,)
+
+
+def test_images_that_others_built_upon_ours_stay(workshop: Workshop) -> None:
+    base = workshop.shelf().build("cpu")
+    theirs = f"somebody/else:{workshop.settings.version}"
+    dockerfile = f"FROM {base.reference}\nENV A=1\n".encode()
+    workshop.client.images.build(fileobj=io.BytesIO(dockerfile), tag=theirs, rm=True)
+    done = pruned(workshop, everything=True)
+    assert theirs not in done.removed
+    assert exists(workshop, theirs)
+
+
+def test_images_in_use_stay_and_are_told(workshop: Workshop) -> None:
+    old = build_old(workshop)
+    container = workshop.client.api.create_container(old.id, command="x")["Id"]
+    try:
+        assert pruned(workshop) == Pruned(removed=(), in_use=(old.reference,))
+        assert exists(workshop, old.reference)
+    finally:
+        workshop.client.api.remove_container(container)

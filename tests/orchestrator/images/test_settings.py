@@ -1,0 +1,60 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.errors import MatrixError
+from orchestrator.images.settings import ImageSettings, image_name
+from runner import __version__
+from runner.errors import Unavailable
+
+
+def test_local_images_are_named_by_backend_and_version() -> None:
+    assert ImageSettings().reference("cpu") == f"accelmatrix-cpu:{__version__}"
+
+
+def test_a_registry_stands_before_the_name() -> None:
+    settings = ImageSettings(registry="ghcr.io/somebody", version="1.2")
+    assert settings.reference("cuda") == "ghcr.io/somebody/accelmatrix-cuda:1.2"
+
+
+def test_the_environment_gives_registry_and_build_arguments() -> None:
+    settings = ImageSettings.from_environment(
+        {
+            "ACCELMATRIX_REGISTRY": "localhost:5000",
+            "ACCELMATRIX_BASE_IMAGE": "mirror/python:3.11",
+            "ACCELMATRIX_PIP_INDEX_URL": "https://mirror/simple",
+            "ACCELMATRIX_TORCH_INDEX_URL": "",
+            "PIP_EXTRA_INDEX_URL": "not ours",
+        },
+        revision="abc",
+    )
+    assert settings.registry == "localhost:5000"
+    assert settings.revision == "abc"
+    assert settings.build_args == {
+        "BASE_IMAGE": "mirror/python:3.11",
+        "PIP_INDEX_URL": "https://mirror/simple",
+    }
+
+
+@pytest.mark.parametrize("registry", ["https://ghcr.io", "ghcr.io/", "/a", "a b", "ghcr.io/Me"])
+def test_what_is_no_registry_is_refused(registry: str) -> None:
+    with pytest.raises(MatrixError, match="is not a registry and path") as caught:
+        ImageSettings(registry=registry)
+    assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
+
+
+@given(st.lists(st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True), min_size=1, max_size=4))
+def test_any_path_of_plain_names_is_a_registry(parts: list[str]) -> None:
+    registry = "/".join(parts)
+    assert ImageSettings(registry=registry).repository("cpu") == f"{registry}/accelmatrix-cpu"
+
+
+def test_backends_name_their_image() -> None:
+    assert image_name("webgpu") == "browser"
+    assert image_name("fake") == "cpu"
+
+
+def test_a_backend_without_image_cannot_run_in_containers() -> None:
+    with pytest.raises(Unavailable, match="mps") as caught:
+        image_name("mps")
+    assert "--launcher process" in str(caught.value.hint)

@@ -1,0 +1,73 @@
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from orchestrator.checkout import ROOT
+from orchestrator.images.source import ImageSource, find_source
+from tests.orchestrator.images.conftest import tiny_checkout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return tiny_checkout(tmp_path)
+
+
+def source_of(checkout: Path) -> ImageSource:
+    source = find_source(checkout, "cpu")
+    assert source is not None
+    return source
+
+
+def test_an_image_is_made_of_its_folder_the_install_script_and_the_runner(checkout: Path) -> None:
+    assert [path.as_posix() for path in source_of(checkout).files] == [
+        "images/cpu/Dockerfile",
+        "images/cpu/requirements.txt",
+        "images/install.py",
+        "runner/__init__.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["images/cpu/Dockerfile", "images/cpu/requirements.txt", "images/install.py", "runner/new.py"],
+)
+def test_every_change_changes_the_fingerprint(checkout: Path, path: str) -> None:
+    before = source_of(checkout).fingerprint()
+    (checkout / path).write_text("changed")
+    assert source_of(checkout).fingerprint() != before
+
+
+def test_renaming_a_file_changes_the_fingerprint(checkout: Path) -> None:
+    before = source_of(checkout).fingerprint()
+    (checkout / "runner/__init__.py").rename(checkout / "runner/other.py")
+    assert source_of(checkout).fingerprint() != before
+
+
+@pytest.mark.parametrize(
+    "path", ["runner/__pycache__/x.pyc", "runner/.hidden", "orchestrator/x.py", "images/cuda/x"]
+)
+def test_other_files_do_not_count(checkout: Path, path: str) -> None:
+    before = source_of(checkout).fingerprint()
+    (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+    (checkout / path).write_text("x")
+    assert source_of(checkout).fingerprint() == before
+
+
+def test_the_context_holds_these_files_and_is_reproducible(checkout: Path) -> None:
+    source = source_of(checkout)
+    with tarfile.open(fileobj=source.context()) as archive:
+        assert archive.getnames() == [path.as_posix() for path in source.files]
+    first = source.context().getvalue()
+    (checkout / "runner/__init__.py").touch()
+    assert source.context().getvalue() == first
+
+
+def test_a_backend_without_dockerfile_has_no_source(checkout: Path) -> None:
+    assert find_source(checkout, "cuda") is None
+
+
+def test_this_checkout_builds_a_small_context_for_the_cpu_image() -> None:
+    source = source_of(ROOT)
+    assert Path("runner/__main__.py") in source.files
+    assert len(source.context().getvalue()) < 1 << 20

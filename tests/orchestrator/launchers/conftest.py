@@ -1,0 +1,91 @@
+"""The docker launcher with a scripted image: a job file is the Python that its runner executes."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from docker import DockerClient
+
+from orchestrator.images import Image
+from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.docker import DockerExecution, DockerLauncher
+from runner.cell import Backend, Limits
+from tests.orchestrator.proxy import EngineProxy
+
+TEST_HOST = "a-test"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class OneImage:
+    """The same image for every backend."""
+
+    id: str
+
+    def ensure(self, backend: Backend) -> Image:
+        """Nothing to do."""
+        return Image("accelmatrix-trial:1", self.id, self.id, {"label": "value"}, 0, "")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Launches scripts."""
+
+    client: DockerClient
+    launcher: DockerLauncher
+    folder: Path
+
+    @property
+    def out(self) -> Path:
+        """The output folder of every task."""
+        return self.folder / "out"
+
+    def task(self, script: str, backend: Backend = "fake", limits: Limits | None = None) -> Task:
+        """A task whose runner executes this script."""
+        job_file = self.folder / "job.json"
+        job_file.write_text(dedent(script))
+        self.out.mkdir(exist_ok=True)
+        return Task("run-1", "job-1", backend, limits or Limits(), job_file, self.out)
+
+    def launch(
+        self, script: str, limits: Limits | None = None
+    ) -> AbstractContextManager[DockerExecution]:
+        """Launch the script."""
+        return self.launcher.launch(self.task(script, limits=limits))
+
+    def run(self, script: str, limits: Limits | None = None) -> tuple[list[str], Exit]:
+        """Launch the script; its lines and its end."""
+        with self.launch(script, limits) as execution:
+            lines = list(iter(execution.lines.get, None))
+            return lines, execution.wait()
+
+    def containers(self) -> list[str]:
+        """The names of all containers of these tests that the engine still has."""
+        label = f"org.accelmatrix.host={TEST_HOST}"
+        found = self.client.api.containers(all=True, filters={"label": label})
+        return [container["Names"][0].lstrip("/") for container in found]
+
+
+@pytest.fixture
+def bench(client: DockerClient, script_image: str, tmp_path: Path) -> Iterator[Bench]:
+    """The real engine. Every test leaves it as it was."""
+    launcher = DockerLauncher(client, OneImage(script_image), "abc123", host=TEST_HOST)
+    bench = Bench(client, launcher, tmp_path)
+    yield bench
+    leftover = bench.containers()
+    for name in leftover:
+        client.api.remove_container(name, force=True)
+    assert leftover == []
+
+
+@pytest.fixture
+def cut_bench(bench: Bench, script_image: str, proxy: EngineProxy) -> Iterator[Bench]:
+    """A bench that reaches the engine through the proxy; `bench` cleans up behind it."""
+    client = DockerClient(base_url=f"unix://{proxy.path}", version="auto", timeout=10)
+    yield Bench(
+        client, DockerLauncher(client, OneImage(script_image), host=TEST_HOST), bench.folder
+    )
+    client.close()

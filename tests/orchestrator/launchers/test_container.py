@@ -1,0 +1,110 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.launchers.base import Task
+from orchestrator.launchers.container import (
+    EngineFacts,
+    container_name,
+    default_memory_bytes,
+    host_id,
+    host_options,
+    ignored,
+    labels,
+    occupies,
+)
+from runner.cell import Limits
+
+GIB = 1 << 30
+ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True)
+
+
+def a_task(**limits: Any) -> Task:
+    return Task("run", "cpu-m-fp32", "cpu", Limits(**limits), Path("job.json"), Path("out"))
+
+
+def test_swap_is_no_way_around_the_memory_limit() -> None:
+    options = host_options(a_task(memory_bytes=GIB), ENGINE)
+    assert options["mem_limit"] == options["memswap_limit"] == GIB
+
+
+def test_an_engine_that_cannot_limit_swap_is_not_asked_to() -> None:
+    options = host_options(a_task(), EngineFacts(GIB, limits_swap=False))
+    assert "memswap_limit" not in options
+
+
+def test_without_a_limit_the_host_keeps_a_margin() -> None:
+    assert host_options(a_task(), ENGINE)["mem_limit"] == 15 * GIB
+
+
+@given(st.integers(min_value=1 << 26, max_value=1 << 44))
+def test_the_margin_leaves_the_job_at_least_half(total: int) -> None:
+    assert total // 2 <= default_memory_bytes(total) < total
+
+
+def test_cpus_are_limited_only_if_the_plan_says_so() -> None:
+    assert "nano_cpus" not in host_options(a_task(), ENGINE)
+    assert host_options(a_task(cpus=1.5), ENGINE)["nano_cpus"] == 1_500_000_000
+
+
+def test_mounts_are_absolute_and_the_job_is_read_only() -> None:
+    job, out = host_options(a_task(), ENGINE)["mounts"]
+    assert (job["Target"], job["ReadOnly"]) == ("/in/job.json", True)
+    assert (out["Target"], out["ReadOnly"]) == ("/out", False)
+    assert Path(job["Source"]).is_absolute()
+
+
+def test_labels_tell_the_owner_and_the_devices() -> None:
+    found = labels(a_task(), "here")
+    assert found["org.accelmatrix.run_id"] == "run"
+    assert found["org.accelmatrix.job_id"] == "cpu-m-fp32"
+    assert found["org.accelmatrix.host"] == "here"
+    assert occupies(found, frozenset({"cpu", "nvidia"}))
+    assert not occupies(found, frozenset({"nvidia"}))
+    assert not occupies({}, frozenset({"cpu"}))
+
+
+def test_names_are_valid_and_never_repeat() -> None:
+    task = a_task()
+    assert container_name(task) != container_name(task)
+    strange = Task("ä b/c", "x:y", "cpu", Limits(), Path(), Path())
+    assert container_name(strange).startswith("accelmatrix---b-c-x-y-")
+
+
+def test_the_host_id_is_stable_and_differs_by_machine(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a\n")
+    (tmp_path / "b").write_text("b\n")
+    assert host_id(tmp_path / "a") == host_id(tmp_path / "a") != host_id(tmp_path / "b")
+    assert host_id(tmp_path / "missing") == host_id(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"Memory": 5}, {"Memory": 5, "More": 1}),
+        ({"Mounts": [{"Target": "/in", "ReadOnly": False}]}, {"Mounts": [{"Target": "/in"}]}),
+        ({"Devices": []}, {"Devices": None}),
+        ({"Tmpfs": {"/tmp": "rw"}}, {"Tmpfs": {"/tmp": "rw"}}),
+    ],
+)
+def test_what_the_engine_took_over(asked: dict[str, Any], found: dict[str, Any]) -> None:
+    assert ignored(asked, found) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"Memory": 5}, {"Memory": 0}),
+        ({"PidsLimit": 5}, {"PidsLimit": None}),
+        ({"PidsLimit": 5}, {}),
+        ({"CapDrop": ["ALL"]}, {"CapDrop": None}),
+        ({"ReadonlyRootfs": True}, {"ReadonlyRootfs": False}),
+        ({"Tmpfs": {"/tmp": "rw"}}, {"Tmpfs": None}),
+        ({"Devices": [{"PathOnHost": "/dev/kfd"}]}, {"Devices": [{"PathOnHost": "/dev/dri"}]}),
+    ],
+)
+def test_what_the_engine_ignored(asked: dict[str, Any], found: dict[str, Any]) -> None:
+    assert ignored(asked, found) == list(asked)

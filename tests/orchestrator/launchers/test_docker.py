@@ -1,0 +1,274 @@
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from docker import DockerClient
+
+from orchestrator.errors import EngineUnavailable, ImageError
+from orchestrator.launchers.container import labels
+from orchestrator.launchers.docker import DockerLauncher
+from runner.cell import Backend, Limits
+from runner.errors import Unavailable
+from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, OneImage
+from tests.orchestrator.proxy import EngineProxy
+
+pytestmark = pytest.mark.engine
+
+HANG = "print('up', flush=True); import time; time.sleep(600)"
+
+LOOK_AROUND = """
+    import json, os, pathlib, socket, threading
+
+    def tried(action):
+        try:
+            action()
+            return "done"
+        except Exception as error:
+            return type(error).__name__ + ": " + str(error)
+
+    def connect():
+        socket.create_connection(("1.1.1.1", 53), timeout=2)
+
+    def spawn():
+        hold = threading.Event()
+        for _ in range(64):
+            threading.Thread(target=hold.wait, daemon=True).start()
+
+    def first_of(*paths):
+        return next(pathlib.Path(p).read_text() for p in paths if pathlib.Path(p).exists())
+
+    cgroup = "/sys/fs/cgroup/"
+    facts = {
+        "root": tried(lambda: open("/written", "w")),
+        "job": tried(lambda: open("/in/job.json", "a")),
+        "tmp": tried(lambda: open("/tmp/written", "w")),
+        "network": tried(connect),
+        "interfaces": [name for _, name in socket.if_nameindex()],
+        "user": [os.getuid(), os.getgid()],
+        "pid": os.getpid(),
+        "threads": tried(spawn),
+        "docker_socket": os.path.exists("/var/run/docker.sock"),
+        "memory": first_of(cgroup + "memory.max", cgroup + "memory/memory.limit_in_bytes"),
+        "cpu": first_of(cgroup + "cpu.max", cgroup + "cpu/cpu.cfs_quota_us"),
+        "status": dict(
+            line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines()
+            if line.startswith(("Cap", "NoNewPrivs"))
+        ),
+    }
+    os.write(1, json.dumps(facts).encode() + b"\\n")
+    pathlib.Path("/out/record").write_text("measured")
+    os._exit(0)
+"""
+
+
+def test_a_container_can_do_nothing_but_measure(bench: Bench) -> None:
+    limits = Limits(memory_bytes=256 * MIB, cpus=0.5, pids=24)
+    (line,), end = bench.run(LOOK_AROUND, limits)
+    facts = json.loads(line)
+    assert end.code == 0, end.log
+    assert "Read-only file system" in facts["root"]
+    assert "Read-only file system" in facts["job"]
+    assert facts["tmp"] == "done"
+    assert "Network is unreachable" in facts["network"]
+    assert facts["interfaces"] == ["lo"]
+    assert facts["user"] == [os.getuid(), os.getgid()]
+    assert facts["pid"] != 1
+    assert "can't start new thread" in facts["threads"]
+    assert not facts["docker_socket"]
+    assert int(facts["memory"]) == 256 * MIB
+    assert facts["cpu"].split()[0] == "50000"
+    assert facts["status"].pop("NoNewPrivs") == "1"
+    assert {int(capabilities, 16) for capabilities in facts["status"].values()} == {0}
+    assert (bench.out / "record").read_text() == "measured"
+    assert (bench.out / "record").stat().st_uid == os.getuid()
+
+
+def test_no_line_is_lost_and_all_come_in_order(bench: Bench) -> None:
+    script = "import sys\nfor n in range(20000): sys.stdout.write(f'{n}\\n')"
+    lines, end = bench.run(script)
+    assert lines == [str(number) for number in range(20000)]
+    assert end.code == 0
+
+
+def test_odd_output_arrives_as_lines(bench: Bench) -> None:
+    script = """
+        import os, time
+        os.write(1, b"half a ")
+        time.sleep(0.2)
+        os.write(1, b"line\\n\\xff\\nunfinished")
+    """
+    lines, _ = bench.run(script)
+    assert lines == ["half a line", "�", "unfinished"]
+
+
+def test_the_end_of_stderr_is_kept_and_the_exit_status_told(bench: Bench) -> None:
+    script = "import sys; sys.stderr.write('x' * 50000 + 'the reason'); sys.exit(6)"
+    lines, end = bench.run(script)
+    assert lines == []
+    assert (end.code, end.out_of_memory) == (6, False)
+    assert end.log.endswith("the reason")
+    assert len(end.log) <= 8192
+
+
+def test_the_engines_oom_kill_is_told_apart(bench: Bench) -> None:
+    script = "held = [bytearray(b'x') * (16 << 20) for _ in range(1000)]"
+    _, end = bench.run(script, Limits(memory_bytes=64 * MIB))
+    assert end.out_of_memory
+    assert end.code == 137
+
+
+def test_a_runner_that_kills_itself_is_no_oom(bench: Bench) -> None:
+    _, end = bench.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    assert (end.code, end.out_of_memory) == (128 + signal.SIGKILL, False)
+
+
+def test_a_hanging_runner_dies_with_its_children(bench: Bench) -> None:
+    script = "import subprocess; subprocess.Popen(['sleep', '600']);" + HANG
+    with bench.launch(script) as execution:
+        assert execution.lines.get() == "up"
+        execution.kill()
+        execution.kill()
+        assert execution.wait().code == 137
+        assert execution.lines.get() is None
+        execution.kill()
+        assert execution.wait().code == 137
+
+
+def test_a_container_killed_from_outside(bench: Bench) -> None:
+    with bench.launch(HANG) as execution:
+        assert execution.lines.get() == "up"
+        (name,) = bench.containers()
+        bench.client.api.kill(name)
+        assert execution.lines.get() is None
+        assert execution.wait().code == 137
+
+
+def test_a_container_removed_from_outside(bench: Bench) -> None:
+    with bench.launch(HANG) as execution:
+        assert execution.lines.get() == "up"
+        (name,) = bench.containers()
+        bench.client.api.remove_container(name, force=True)
+        assert execution.lines.get() is None
+        assert execution.wait().code == 137
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError])
+def test_leaving_removes_the_container(bench: Bench, interruption: type[BaseException]) -> None:
+    def interrupted() -> None:
+        with bench.launch(HANG):
+            assert len(bench.containers()) == 1
+            raise interruption
+
+    with pytest.raises(interruption):
+        interrupted()
+    assert bench.containers() == []
+
+
+def test_a_missing_image(bench: Bench, client: DockerClient) -> None:
+    launcher = DockerLauncher(client, OneImage("sha256:" + "0" * 64), host=TEST_HOST)
+    with pytest.raises(ImageError, match="No such image") as caught:
+        launcher.launch(bench.task("")).__enter__()
+    assert caught.value.exit_code == 5
+    assert "images build" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("backend", "limits"),
+    [("rocm", Limits()), ("fake", Limits(cpus=100_000)), ("fake", Limits(memory_bytes=1))],
+)
+def test_what_the_engine_refuses_is_unavailable(
+    bench: Bench, backend: Backend, limits: Limits
+) -> None:
+    if backend == "rocm" and Path("/dev/kfd").exists():
+        pytest.skip("this machine has the device")
+    with pytest.raises(Unavailable, match=f"refuses a container for backend {backend}"):
+        bench.launcher.launch(bench.task("", backend, limits)).__enter__()
+    assert bench.containers() == []
+
+
+def test_an_output_folder_that_is_gone(bench: Bench) -> None:
+    task = bench.task("")
+    shutil.rmtree(bench.out)
+    with pytest.raises(Unavailable, match="bind source path does not exist"):
+        bench.launcher.launch(task).__enter__()
+
+
+def test_prepare_tells_what_jobs_execute_in(bench: Bench, script_image: str) -> None:
+    provenance = bench.launcher.prepare("fake")
+    assert provenance.launcher == "docker"
+    assert provenance.image == "accelmatrix-trial:1"
+    assert provenance.image_digest == script_image
+    assert provenance.image_labels == {"label": "value"}
+    assert provenance.git_commit == "abc123"
+    assert provenance.orchestrator_version
+
+
+def test_the_engine_goes_away_while_a_job_runs(
+    cut_bench: Bench, bench: Bench, proxy: EngineProxy
+) -> None:
+    with cut_bench.launch(HANG) as execution:
+        assert execution.lines.get() == "up"
+        proxy.cut()
+        assert execution.lines.get() is None
+        execution.kill()
+        with pytest.raises(EngineUnavailable, match="nobody knows how it ended"):
+            execution.wait()
+    bench.launcher.clean(frozenset({"fake"}))
+
+
+def test_what_an_outage_leaves_the_next_start_cleans(
+    cut_bench: Bench, bench: Bench, proxy: EngineProxy
+) -> None:
+    with cut_bench.launch(HANG):
+        proxy.cut()
+    assert len(bench.containers()) == 1
+    assert bench.launcher.clean(frozenset({"fake"})) == 1
+    assert bench.containers() == []
+
+
+def test_an_engine_that_is_gone(cut_bench: Bench, proxy: EngineProxy) -> None:
+    proxy.cut()
+    with pytest.raises(EngineUnavailable):
+        cut_bench.launch("").__enter__()
+    with pytest.raises(EngineUnavailable):
+        cut_bench.launcher.clean(frozenset({"fake"}))
+
+
+@contextmanager
+def a_container(client: DockerClient, image: str, named: dict[str, str]) -> Iterator[str]:
+    container = client.api.create_container(image, labels=named)["Id"]
+    try:
+        yield container
+    finally:
+        client.containers.get(container).remove(force=True)
+
+
+def test_cleaning_leaves_everything_foreign(
+    bench: Bench, client: DockerClient, script_image: str
+) -> None:
+    task = bench.task("")
+    mine = labels(task, TEST_HOST)
+    foreign = [
+        {},
+        labels(task, "another-host"),
+        mine | {"org.accelmatrix.devices": "cpu"},
+        {"org.accelmatrix.devices": "fake"},
+    ]
+    left = client.api.create_container(script_image, labels=mine)["Id"]
+    with (
+        a_container(client, script_image, foreign[0]),
+        a_container(client, script_image, foreign[1]),
+        a_container(client, script_image, foreign[2]),
+        a_container(client, script_image, foreign[3]),
+    ):
+        before = {container["Id"] for container in client.api.containers(all=True)}
+        assert bench.launcher.clean(frozenset({"fake"})) == 1
+        after = {container["Id"] for container in client.api.containers(all=True)}
+    assert left in before
+    assert left not in after
+    assert len(before & after) >= len(foreign)

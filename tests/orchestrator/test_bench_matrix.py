@@ -1,0 +1,76 @@
+"""A matrix from options is checked as a file is, and its errors name the option."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.bench_matrix import BenchOptions, bench_matrix
+from orchestrator.errors import MatrixError
+from orchestrator.expand import expand
+from orchestrator.plan import make_plan
+from runner.models import catalogue
+
+
+def test_options_make_the_cells_that_a_file_would() -> None:
+    options = BenchOptions(
+        models=["bert-base-uncased"],
+        backends=["cpu"],
+        precisions=["fp32"],
+        batch_sizes=["1,2,4", "8"],
+        sequence_lengths=["128, 256"],
+        iterations=20,
+    )
+    matrix = bench_matrix(options)
+    assert len(expand(matrix).cells) == 8
+    assert matrix.measure["cpu"].iterations == 20
+    assert matrix.measure["cpu"].profile == "quick"
+
+
+def test_what_is_left_out_has_the_files_defaults() -> None:
+    (entry,) = make_plan(bench_matrix(BenchOptions(models=["bert-tiny"]))).entries
+    assert entry.cell.id == "cpu-bert-tiny-fp32-b1-s128-inference"
+
+
+def test_a_family_and_all_name_catalogued_models() -> None:
+    vision = bench_matrix(BenchOptions(families=["vision"]))
+    assert set(vision.models) == {
+        name for name, spec in catalogue().items() if spec.family == "vision"
+    }
+    assert set(bench_matrix(BenchOptions(every_model=True)).models) == set(catalogue())
+
+
+def test_limits_and_measure_come_from_options() -> None:
+    options = BenchOptions(models=["gpt2"], profile="audit", memory="1GiB", cell_timeout="20m")
+    matrix = bench_matrix(options)
+    assert matrix.measure["cpu"].profile == "audit"
+    assert matrix.limits["cpu"].memory_bytes == 1 << 30
+    assert matrix.limits["cpu"].cell_timeout_s == 1200
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"precisions": ["fp32,fp17"]}, "--precision: 'fp17' is not one of fp32, bf16, fp16, int8"),
+        ({"backends": ["gpu"]}, "--backend: 'gpu' is not one of cpu, cuda"),
+        ({"runtimes": ["tf"]}, "--runtime: 'tf' is not one of default, torch"),
+        ({"modes": ["train"]}, "--mode: 'train' is not one of inference, generation"),
+        ({"batch_sizes": ["1,x"]}, "--batch-sizes: 'x' is not a whole number"),
+        ({"batch_sizes": ["1,,2"]}, "--batch-sizes: '' is not a whole number"),
+        ({"batch_sizes": ["0"]}, "--batch-sizes: 0 is less than 1"),
+        ({"batch_sizes": ["1,1"]}, "--batch-sizes: 1 stands twice"),
+        ({"sequence_lengths": ["9" * 5000]}, "--sequence-lengths: '999"),
+        ({"iterations": 0}, "--iterations: 0 is less than 1"),
+        ({"profile": "quik"}, "--profile: 'quik' is not one of quick, standard, audit; did you"),
+        ({"memory": "big"}, "--memory: 'big' is not a size"),
+        ({"cell_timeout": "0"}, "--cell-timeout: '0' is not above 0"),
+        ({"models": ["gtp2"]}, "--model: 'gtp2' is not one of"),
+        ({"models": [], "families": ["sight"]}, "--family: 'sight' is not one of embedding, text"),
+        ({"models": [], "families": ["audio"]}, "--family: the catalogue holds no model of family"),
+        ({"models": []}, "bench: name the models by exactly one of --model, --family and --all"),
+        ({"every_model": True}, "bench: name the models by exactly one of"),
+    ],
+)
+def test_errors_name_the_option(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(MatrixError) as caught:
+        bench_matrix(BenchOptions(**{"models": ["gpt2"], **options}))
+    assert str(caught.value).startswith(sentence)
