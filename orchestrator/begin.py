@@ -9,6 +9,7 @@ from pathlib import Path
 
 import runner
 from orchestrator.checkout import git_commit
+from orchestrator.devices import LauncherName
 from orchestrator.errors import MatrixError, NothingToDo, StoreError
 from orchestrator.plan import Plan
 from orchestrator.run import RETRIED
@@ -31,7 +32,7 @@ class Origin:
 
 
 def begin(
-    plan: Plan, origin: Origin, results: Path, launcher: str, seed: int, *, scratch: bool
+    plan: Plan, origin: Origin, results: Path, launcher: LauncherName, seed: int, *, scratch: bool
 ) -> RunFolder:
     """Make the folder of a new run.
 

@@ -2,7 +2,7 @@
 
 import typer
 
-from orchestrator.cli import measure, models, plan, results
+from orchestrator.cli import doctor, images, measure, models, plan, results
 
 
 def register(app: typer.Typer) -> None:
@@ -13,5 +13,7 @@ def register(app: typer.Typer) -> None:
     app.command(name="status")(results.status)
     app.command(name="query")(results.query)
     app.command(name="merge")(results.merge)
+    app.command(name="doctor")(doctor.doctor)
+    app.add_typer(images.app, name="images")
     app.add_typer(models.app, name="models")
     app.command(name="schema")(plan.schema)

@@ -12,7 +12,7 @@ from orchestrator.cli.options import RESULTS, LauncherChoice, database_in
 
 if TYPE_CHECKING:
     from orchestrator.begin import Origin
-    from orchestrator.launchers.base import Launcher
+    from orchestrator.devices import LauncherName
     from orchestrator.matrix import Matrix
     from orchestrator.run_folder import RunFolder
 
@@ -191,9 +191,7 @@ def _measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
     for text in plan.notes:
         _note(text)
     launcher = choose_launcher(request.launcher, _note)
-    folder = begin(
-        plan, origin, request.results, launcher.name, request.seed, scratch=request.scratch
-    )
+    folder = begin(plan, origin, request.results, launcher, request.seed, scratch=request.scratch)
     return _execute(folder, launcher, request)
 
 
@@ -204,11 +202,12 @@ def _finish(run_id: str, matrix: Path | None, request: Request) -> int:
     origin = Origin(matrix.read_text("utf-8"), matrix) if matrix else Origin()
     folder = resume(request.results, run_id, origin)
     earlier = folder.run.launcher
-    chosen_launcher = earlier if request.launcher == LauncherChoice.auto else request.launcher
-    return _execute(folder, choose_launcher(chosen_launcher, _note), request)
+    asked = earlier if request.launcher == LauncherChoice.auto else request.launcher
+    return _execute(folder, choose_launcher(asked, _note), request)
 
 
-def _execute(folder: "RunFolder", launcher: "Launcher", request: Request) -> int:
+def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) -> int:
+    from orchestrator.launchers.choose import make_launcher
     from orchestrator.render.progress import show_progress
     from orchestrator.render.results import print_results
     from orchestrator.run import RunExecution, Settings
@@ -227,7 +226,8 @@ def _execute(folder: "RunFolder", launcher: "Launcher", request: Request) -> int
     }
     try:
         with show_progress(estimates, quiet=chosen.quiet) as observer:
-            outcome = RunExecution(folder, launcher, observer, settings).run()
+            made = make_launcher(launcher, observer.note, folder.run.git_commit)
+            outcome = RunExecution(folder, made, observer, settings).run()
     except KeyboardInterrupt:
         left = len(folder.missing(folder.cells))
         _note(f"run {folder.run.run_id} was interrupted with {left} cells left")

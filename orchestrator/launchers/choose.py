@@ -1,23 +1,52 @@
-"""Which launcher a run takes."""
+"""Which launcher a run takes, and how it is made."""
 
 from collections.abc import Callable
 
-from orchestrator.engine import engine_answers
+from orchestrator.devices import LauncherName
+from orchestrator.engine import connect, engine_answers
+from orchestrator.images import ImageSettings, Shelf
 from orchestrator.launchers.base import Launcher
-
-# from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 
 NO_ENGINE = "no container engine answers: jobs run as local processes"
+BUILD_STEP = "Step "
+
+Note = Callable[[str], None]
+"""Takes one line that the user should see."""
 
 
-def choose_launcher(name: str, note: Callable[[str], None]) -> Launcher:
-    """The launcher of that name; `auto` takes containers if an engine answers.
+def choose_launcher(asked: str, note: Note) -> LauncherName:
+    """`docker` or `process`; `auto` takes containers if an engine answers, else says so.
 
-    `note` is told when `auto` has to do without one, and about long preparations.
+    Raises:
+        EngineUnavailable: containers were asked for and no engine answers.
     """
-    if name == "auto":
-        name = "docker" if engine_answers() else "process"
-        if name == "process":
-            note(NO_ENGINE)
-    return ProcessLauncher()
+    if asked == "process":
+        return "process"
+    if asked == "docker":
+        connect().close()
+        return "docker"
+    if engine_answers():
+        return "docker"
+    note(NO_ENGINE)
+    return "process"
+
+
+def make_launcher(name: LauncherName, note: Note, git_commit: str | None) -> Launcher:
+    """The launcher of that name. The steps of a build are told as notes.
+
+    Raises:
+        EngineUnavailable: containers were asked for and no engine answers.
+        MatrixError: ACCELMATRIX_REGISTRY is no registry.
+    """
+    if name == "process":
+        return ProcessLauncher()
+    client = connect()
+    settings = ImageSettings.from_environment(revision=git_commit)
+
+    def report(line: str) -> None:
+        if line.startswith(BUILD_STEP):
+            note(f"building the image, {line}")
+
+    return DockerLauncher(client, Shelf(client, settings, report))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Queue
@@ -33,11 +33,8 @@ class ProcessLauncher:
 
     name = "process"
 
-    def __init__(
-        self, git_commit: str | None = None, command: Sequence[str] = (sys.executable,)
-    ) -> None:
-        self._git_commit = git_commit
-        self._command = command
+    def __init__(self, python: str = sys.executable) -> None:
+        self._python = python
 
     def prepare(self, backend: Backend) -> Provenance:
         """Check that the backend's runtime is installed beside the orchestrator."""
@@ -47,11 +44,7 @@ class ProcessLauncher:
                 f"the process launcher needs {package}, which is not installed here",
                 hint=f"`make {backend}` installs it, or start a container engine",
             )
-        return Provenance(
-            launcher=self.name,
-            git_commit=self._git_commit,
-            orchestrator_version=runner.__version__,
-        )
+        return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
     @contextmanager
     def launch(self, task: Task) -> Iterator["ProcessExecution"]:
@@ -59,7 +52,7 @@ class ProcessLauncher:
         arguments = ["--job", str(task.job_file), "--out", str(task.out), "--die-with-parent"]
         with tempfile.TemporaryFile() as stderr:
             process = subprocess.Popen(
-                [*self._command, "-m", "runner", *arguments],
+                [self._python, "-m", "runner", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
