@@ -14,6 +14,7 @@ from orchestrator.errors import MatrixError, NothingToDo, StoreError
 from orchestrator.plan import Plan
 from orchestrator.run import RETRIED
 from orchestrator.run_folder import RunFile, RunFolder, new_run_id
+from orchestrator.run_merge import merge_run
 from orchestrator.store import Store
 from orchestrator.units import format_size
 
@@ -61,18 +62,18 @@ def begin(
         orchestrator_version=runner.__version__,
         plan=plan,
     )
-    folder = RunFolder.create(results, run)
-    _require_space(folder.path)
-    return folder
+    _require_space(results)
+    return RunFolder.create(results, run)
 
 
-def resume(results: Path, run_id: str, origin: Origin) -> RunFolder:
+def resume(results: Path, run_id: str, origin: Origin, database: Path) -> RunFolder:
     """The folder of an earlier run, with the verdicts forgotten that gave a cell no chance.
 
     Raises:
         MatrixError: there is no such run, or the matrix named with it is another one.
-        NothingToDo: it has a verdict for every cell.
-        StoreError: its folder cannot be used.
+        NothingToDo: it has a verdict for every cell; if it was killed before they were in the
+            database, they are now.
+        StoreError: its folder or the database cannot be used.
     """
     folder = RunFolder.open(results, run_id)
     if origin.text is not None and origin.text != folder.run.matrix:
@@ -83,6 +84,7 @@ def resume(results: Path, run_id: str, origin: Origin) -> RunFolder:
     _require_space(folder.path)
     folder.forget(RETRIED)
     if not folder.missing(folder.cells):
+        merge_run(folder, database).require_complete()
         raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
     return folder
 
@@ -116,7 +118,9 @@ def _require_space(path: Path) -> None:
     Raises:
         StoreError: less than 64 MiB are free.
     """
-    free = shutil.disk_usage(path).free
+    place = path.absolute()
+    existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
     if free < FREE_BYTES:
         raise StoreError(
             f"{path}: {format_size(free)} are free, a run wants {format_size(FREE_BYTES)}",

@@ -14,7 +14,14 @@ def _matrix_schema() -> str:
     return json.dumps(matrix_json_schema(), indent=2) + "\n"
 
 
+def _commands_page() -> str:
+    from orchestrator.cli.commands_page import commands_markdown
+
+    return commands_markdown()
+
+
 FILES: Mapping[str, Callable[[], str]] = {
+    "docs/commands.md": _commands_page,
     "docs/matrix.schema.json": _matrix_schema,
     "docs/schema.md": schema_markdown,
 }

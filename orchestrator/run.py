@@ -48,16 +48,17 @@ class Outcome:
 
     merged: MergeReport
     """What went into the database."""
-    trouble: BenchError | None
-    """What kept cells from being launched, if anything did."""
+    troubles: tuple[BenchError, ...]
+    """What kept cells from being launched, each once."""
     failures: int
     """Cells whose verdict counts as a failure."""
 
     @property
     def exit_code(self) -> int:
         """0 when each planned cell has a verdict and none failed."""
-        if isinstance(self.trouble, EngineUnavailable | ImageError):
-            return self.trouble.exit_code
+        for trouble in self.troubles:
+            if isinstance(trouble, EngineUnavailable | ImageError):
+                return trouble.exit_code
         return 1 if self.failures else 0
 
 
@@ -75,7 +76,7 @@ class RunExecution:
         backends = {cell.backend for cell in folder.cells}
         self._devices = frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))
         self._prepared: dict[Backend, Provenance | BenchError] = {}
-        self._trouble: BenchError | None = None
+        self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
     def run(self) -> Outcome:
@@ -89,7 +90,7 @@ class RunExecution:
                     self._run_job(job)
             finally:
                 merged = merge_run(self._folder, self._settings.database)
-        return Outcome(merged, self._trouble, len(self._failures()))
+        return Outcome(merged, tuple(self._troubles.values()), len(self._failures()))
 
     def _tell_waiting(self, device: str, holder: str) -> None:
         self._observer.note(f"waiting for device {device}, held by {holder}")
@@ -160,16 +161,17 @@ class RunExecution:
     def _engine_returns(self, backend: Backend) -> bool:
         self._observer.note("the container engine went away; waiting for it to come back")
         deadline = time.monotonic() + self._settings.engine_grace_s
-        while isinstance(self._try_to_prepare(backend), BenchError):
+        while isinstance(prepared := self._try_to_prepare(backend), BenchError):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(0.5)
+        self._prepared[backend] = prepared
         return True
 
     def _tell_trouble(self, error: BenchError) -> None:
-        if self._trouble is None or str(self._trouble) != str(error):
+        if str(error) not in self._troubles:
+            self._troubles[str(error)] = error
             self._observer.note(f"{error}; {error.hint}" if error.hint else str(error))
-        self._trouble = self._trouble or error
 
     def _give_verdict(self, cells: Sequence[Cell], status: Status, reason: str | None) -> None:
         """Record cells that were never launched."""

@@ -8,7 +8,8 @@ results/<run_id>/logs/<job_id>.<attempt>.log           the end of its stderr
 
 import os
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -125,19 +126,23 @@ class RunFolder:
     def out(self, job_id: str) -> Path:
         """The job's output folder, made if need be."""
         path = self.records / job_id
-        path.mkdir(exist_ok=True)
+        with _writing(path):
+            path.mkdir(exist_ok=True)
         return path
 
     def write_job(self, job: Job) -> Path:
         """Write what the next attempt is given; returns the file."""
         attempt = len(list((self.path / "jobs").glob(f"{job.id}.*.json"))) + 1
         path = self.path / "jobs" / f"{job.id}.{attempt}.json"
-        _write(path, job.model_dump_json())
+        with _writing(path):
+            _write(path, job.model_dump_json())
         return path
 
     def write_log(self, job_file: Path, text: str) -> None:
         """Keep the end of an attempt's stderr."""
-        _write(self.path / "logs" / f"{job_file.stem}.log", text)
+        path = self.path / "logs" / f"{job_file.stem}.log"
+        with _writing(path):
+            _write(path, text)
 
     def save(self, record: Record) -> None:
         """Save a verdict that the runner could not give itself."""
@@ -167,7 +172,10 @@ class RunFolder:
                 aside.append(path.with_name(path.name + DAMAGED_SUFFIX))
                 reason = f"its record was damaged and lies in {aside[-1].name}"
                 job = self.job([cell], self.nowhere)
-                self.save(Record.of(job, cell, status="lost", reason=reason))
+                # As old as the run, so that a verdict the database has already outweighs it.
+                when = self.run.started_at
+                lost = Record.of(job, cell, status="lost", reason=reason, recorded_at=when)
+                self.save(lost)
         return aside
 
     @property
@@ -196,6 +204,18 @@ class RunFolder:
 def new_run_id() -> str:
     """An id that sorts by time, e.g. `20261121-115951-3fa2`."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say what could not be written, e.g. because the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror}",
+            hint="free some space; `orchestrator run --resume last` measures what is missing",
+        ) from error
 
 
 def _write(path: Path, text: str) -> None:

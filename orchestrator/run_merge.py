@@ -42,6 +42,7 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
 
 
 def _run_folders(path: Path) -> list[RunFolder]:
+    path = path.resolve()  # so that `.` has a name
     files = sorted([*path.glob(RUN_FILE), *path.glob(f"*/{RUN_FILE}")])
     return [RunFolder.open(file.parent.parent, file.parent.name) for file in files]
 

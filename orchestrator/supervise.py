@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty
+from typing import get_args
 
 from orchestrator.errors import EngineUnavailable, StoreError
 from orchestrator.launchers.base import Execution, Exit, Launcher, Task
@@ -18,6 +19,7 @@ from runner.record import Phase, Record, Status
 
 Clock = Callable[[], float]
 """Seconds that never go backwards."""
+PHASES: frozenset[Phase] = frozenset(get_args(Phase))
 
 
 @dataclass
@@ -111,7 +113,7 @@ def _take(line: str, attempt: Attempt, folder: RunFolder, observer: Observer) ->
     """Note one progress line; whether a new stretch of work begins with it."""
     try:
         event = json.loads(line)
-        kind, cell_id = event["event"], event["cell_id"]
+        kind, cell_id, phase = event["event"], event["cell_id"], event.get("phase")
     except (ValueError, KeyError, TypeError):
         return False
     cell = next((cell for cell in attempt.job.cells if cell.id == cell_id), None)
@@ -121,9 +123,9 @@ def _take(line: str, attempt: Attempt, folder: RunFolder, observer: Observer) ->
         if record is not None:
             observer.cell_ended(cell, record)
         return True
-    if kind == "phase":
+    if kind == "phase" and phase in PHASES:
         begins = attempt.cell != cell
-        attempt.phase, attempt.cell = event["phase"], cell
+        attempt.phase, attempt.cell = phase, cell
         observer.phase_began(attempt.job, attempt.phase, cell)
         return begins
     return False

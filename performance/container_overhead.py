@@ -89,7 +89,7 @@ def seconds(action: Callable[[], object]) -> float:
 def run_job(matrix: Path, results: Path, launcher: DockerLauncher) -> RunFolder:
     """One job as a run does it, from the matrix file to its record."""
     plan = make_plan(load_matrix(matrix))
-    folder = begin(plan, Origin(path=matrix), results, launcher.name, seed=0, scratch=True)
+    folder = begin(plan, Origin(path=matrix), results, "docker", seed=0, scratch=True)
     (planned,) = schedule(plan, seed=0)
     supervise(folder.job(planned.cells, launcher.prepare("fake")), launcher, folder, Quiet())
     if set(folder.verdicts().values()) != {"ok"}:

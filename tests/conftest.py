@@ -2,9 +2,15 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from orchestrator.engine import connect
+from orchestrator.images import Image, ImageSettings, Shelf
+from tests.proxy import EngineProxy
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,6 +24,21 @@ def engine() -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(f"CI needs a container engine: {answer.stderr}")
     pytest.skip("no container engine answers")
+
+
+@pytest.fixture(scope="session")
+def cpu_image(engine: None, tmp_path_factory: pytest.TempPathFactory) -> Image:
+    """The cpu image, made of this checkout's present files."""
+    settings = replace(ImageSettings.from_environment(), logs=tmp_path_factory.mktemp("builds"))
+    return Shelf(connect(), settings).ensure("cpu")
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, engine: None) -> Iterator[EngineProxy]:
+    """A way to the real engine that can be cut."""
+    address = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    with EngineProxy(tmp_path / "p.sock", address.removeprefix("unix://")) as proxy:
+        yield proxy
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,5 +1,6 @@
 """The one place where errors become words and exit codes."""
 
+import os
 import signal
 import sys
 import traceback
@@ -14,6 +15,7 @@ from orchestrator.cli.app import app, chosen
 from runner.errors import BenchError
 
 INTERRUPTED = 130
+READER_GONE = 128 + signal.SIGPIPE
 BUG = 70
 
 
@@ -33,6 +35,8 @@ def _run() -> int:
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("interrupted", err=True)
         return INTERRUPTED
+    except BrokenPipeError:
+        return _leave_quietly()
     except BenchError as error:
         if chosen.debug:
             traceback.print_exc()
@@ -47,6 +51,12 @@ def _run() -> int:
         typer.echo("hint: run it again with `orchestrator --debug …` and report it", err=True)
         return BUG
     return result if isinstance(result, int) else 0
+
+
+def _leave_quietly() -> int:
+    """Whoever read our output, `head` for one, has had enough; let Python's last flush succeed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return READER_GONE
 
 
 def _show_usage(error: TyperException) -> None:

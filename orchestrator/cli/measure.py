@@ -29,7 +29,7 @@ class Request:
     seed: int
     dry_run: bool
     fail_fast: bool
-    budget: str | None
+    budget_s: float | None
     scratch: bool
     json: bool
 
@@ -67,7 +67,7 @@ def run(
         seed=seed,
         dry_run=dry_run,
         fail_fast=fail_fast,
-        budget=budget,
+        budget_s=_budget_s(budget),
         scratch=scratch,
         json=json,
     )
@@ -154,11 +154,20 @@ def bench(
         seed=seed,
         dry_run=dry_run,
         fail_fast=fail_fast,
-        budget=budget,
+        budget_s=_budget_s(budget),
         scratch=scratch,
         json=json,
     )
     return _measure(bench_matrix(asked), Origin(), request)
+
+
+def _budget_s(text: str | None) -> float | None:
+    from orchestrator.units import parse_duration
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
 def _refuse_beside_resume(**given: object) -> None:
@@ -198,9 +207,13 @@ def _measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
 def _finish(run_id: str, matrix: Path | None, request: Request) -> int:
     from orchestrator.begin import Origin, resume
     from orchestrator.launchers.choose import choose_launcher
+    from orchestrator.matrix import load_matrix
 
-    origin = Origin(matrix.read_text("utf-8"), matrix) if matrix else Origin()
-    folder = resume(request.results, run_id, origin)
+    origin = Origin()
+    if matrix is not None:
+        load_matrix(matrix)
+        origin = Origin(matrix.read_text("utf-8"), matrix)
+    folder = resume(request.results, run_id, origin, request.database)
     earlier = folder.run.launcher
     asked = earlier if request.launcher == LauncherChoice.auto else request.launcher
     return _execute(folder, choose_launcher(asked, _note), request)
@@ -212,12 +225,11 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
     from orchestrator.render.results import print_results
     from orchestrator.run import RunExecution, Settings
     from orchestrator.store import Store
-    from orchestrator.units import parse_duration
 
     settings = Settings(
         database=request.database,
         fail_fast=request.fail_fast,
-        budget_s=parse_duration(request.budget) if request.budget else None,
+        budget_s=request.budget_s,
     )
     estimates = {
         entry.cell.id: entry.estimate_s

@@ -79,7 +79,9 @@ class Launcher(Protocol):
         """Start the runner. Leaving the context leaves nothing behind: no process, no container.
 
         Raises:
-            EngineUnavailable, ImageError
+            EngineUnavailable: there is no engine.
+            ImageError: the image is gone.
+            Unavailable: the engine refuses what the backend needs.
         """
         ...
 

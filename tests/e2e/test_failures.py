@@ -47,7 +47,7 @@ def test_a_cell_that_hangs_is_stopped_at_its_timeout(workplace: Workplace) -> No
 def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Workplace) -> None:
     workplace.write_matrix({"*scripted-1-*": "hang"}, models=3)
     process = workplace.start(*workplace.run_arguments())
-    wait_until(lambda: is_hanging(workplace, "scripted-1"), "the hang")
+    wait_until(lambda: workplace.is_hanging("scripted-1"), "the hang")
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
@@ -55,7 +55,7 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Wo
     assert workplace.leftovers() == []
     measured = {path: path.stat().st_mtime_ns for path in workplace.records()}
     assert set(workplace.verdicts()) == {path.stem for path in measured}
-    heal(workplace)
+    workplace.heal()
     assert workplace.resume().returncode == 0
     assert workplace.has_one_verdict_each()
     assert set(workplace.verdicts().values()) == {"ok"}
@@ -214,15 +214,3 @@ def write_some(descriptor: int, size: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def is_hanging(workplace: Workplace, model: str) -> bool:
-    """Whether the job of this model has been launched a moment ago."""
-    files = list(workplace.folder.glob(f"results/*/jobs/*{model}*.json"))
-    return bool(files) and time.time() - files[0].stat().st_mtime > 2
-
-
-def heal(workplace: Workplace) -> None:
-    """Let the run's model behave from now on, as if its bug had been mended."""
-    run_file = workplace.run_folder / "run.json"
-    run_file.write_text(run_file.read_text().replace('"hang"', '"print"'))

@@ -91,6 +91,16 @@ class Workplace:
         """Finish the last run."""
         return self.do("run", "--resume", "last", "--scratch")
 
+    def is_hanging(self, model: str) -> bool:
+        """Whether the job of this model was launched long enough ago to hang where it is told."""
+        files = list(self.folder.glob(f"results/*/jobs/*{model}*.json"))
+        return bool(files) and time.time() - files[0].stat().st_mtime > 2
+
+    def heal(self) -> None:
+        """Let the newest run's models no longer hang, as if their bug had been mended."""
+        run_file = self.run_folder / "run.json"
+        run_file.write_text(run_file.read_text().replace('"hang"', '"print"'))
+
     @property
     def run_folder(self) -> Path:
         """The newest run's folder."""

@@ -12,7 +12,7 @@ from orchestrator.images.progress import follow, ignore
 from runner.cell import Backend
 from runner.errors import Unavailable
 from tests.orchestrator.images.conftest import Workshop
-from tests.orchestrator.proxy import EngineProxy
+from tests.proxy import EngineProxy
 
 
 @pytest.mark.engine

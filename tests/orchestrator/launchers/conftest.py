@@ -13,7 +13,7 @@ from orchestrator.images import Image
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.docker import DockerExecution, DockerLauncher
 from runner.cell import Backend, Limits
-from tests.orchestrator.proxy import EngineProxy
+from tests.proxy import EngineProxy
 
 TEST_HOST = "a-test"
 MIB = 1 << 20

@@ -15,7 +15,7 @@ from orchestrator.launchers.docker import DockerLauncher
 from runner.cell import Backend, Limits
 from runner.errors import Unavailable
 from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, OneImage
-from tests.orchestrator.proxy import EngineProxy
+from tests.proxy import EngineProxy
 
 pytestmark = pytest.mark.engine
 
