@@ -3,10 +3,12 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from orchestrator.errors import StoreError
 
 FOLDER_VARIABLE = "ACCELMATRIX_LOCKS"
 Waiting = Callable[[str, str], None]
@@ -20,6 +22,9 @@ def hold_devices(
     """Hold the locks of these devices, waiting for whoever holds one.
 
     They are taken in alphabetical order, so that two runs cannot wait for each other.
+
+    Raises:
+        StoreError: the folder of the locks cannot be used.
     """
     folder = folder or _shared_folder()
     with ExitStack() as stack:
@@ -32,16 +37,18 @@ def hold_devices(
 def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[None]:
     lock = FileLock(folder / f"{device}.lock", mode=0o666)
     note = folder / f"{device}.holder"
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        waiting(device, _read(note))
-        lock.acquire()
+    with _explained(folder):
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            waiting(device, _read(note))
+            lock.acquire()
     try:
         _write(note, f"{holder}, process {os.getpid()}")
         yield
     finally:
-        note.unlink(missing_ok=True)
+        with suppress(OSError):
+            note.unlink()
         lock.release()
 
 
@@ -49,10 +56,23 @@ def _shared_folder() -> Path:
     """A folder that all users of this host share."""
     configured = os.environ.get(FOLDER_VARIABLE)
     folder = Path(configured) if configured else Path(tempfile.gettempdir()) / "accelmatrix-locks"
-    if not folder.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o777)
+    if not folder.is_dir():
+        with _explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):  # another user made it a moment ago, and opens it to all
+            folder.chmod(0o777)
     return folder
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: device locks cannot be kept here: {error.strerror or error}",
+            hint=f"name another folder in {FOLDER_VARIABLE}, the same one for all users",
+        ) from error
 
 
 def _read(note: Path) -> str:
@@ -63,5 +83,7 @@ def _read(note: Path) -> str:
 
 
 def _write(note: Path, text: str) -> None:
-    note.unlink(missing_ok=True)
-    note.write_text(text, "utf-8")
+    """Replace the note. Without one a waiting run just can't tell whom it waits for."""
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+        note.write_text(text, "utf-8")

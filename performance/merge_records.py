@@ -4,70 +4,43 @@ The baseline is `CREATE TABLE AS SELECT * FROM read_parquet(glob)` into a new da
 merge makes a new database too. The two take turns, and their medians are compared.
 """
 
-import json
 import random
 import statistics
-import sys
 import tempfile
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import duckdb
 
 from orchestrator.store import Store
+from performance.rounds import compare
 from runner.record import Record, save_record
 
 FILES = 2_000
 ROUNDS = 5
+LIMIT = 3.0
 DURATIONS = 50
 MODELS = ("bert-tiny", "bert-base-uncased", "gpt2", "vit-base")
 STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def main() -> int:
-    """Measure and print; the exit status is 0 whatever the ratio is."""
+def main() -> None:
+    """Measure and print."""
     with tempfile.TemporaryDirectory() as folder:
         records, databases = Path(folder, "results"), Path(folder, "databases")
         records.mkdir()
         databases.mkdir()
         print(f"writing {FILES} record files with {DURATIONS} raw durations each", flush=True)
         write_records(records)
-        bulk, merged = measure(records, databases)
-    ratio = statistics.median(merged) / statistics.median(bulk)
-    print(f"read_parquet into a table: {statistics.median(bulk):.2f} s (median of {ROUNDS})")
-    print(f"Store.merge:               {statistics.median(merged):.2f} s (median of {ROUNDS})")
-    print(f"ratio:                     {ratio:.2f} (at most 3)")
-    print(
-        json.dumps(
-            {
-                "measurement": "merge_records",
-                "files": FILES,
-                "ratio": round(ratio, 3),
-                "limit": 3.0,
-                "read_parquet_s": [round(seconds, 3) for seconds in bulk],
-                "merge_s": [round(seconds, 3) for seconds in merged],
-            }
-        )
-    )
-    return 0
-
-
-def measure(records: Path, databases: Path) -> tuple[list[float], list[float]]:
-    """Seconds of each round of either way, after one round that is thrown away."""
-    bulk, merged = [], []
-    for number in range(ROUNDS + 1):
-        bulk.append(seconds(read_in_bulk, records, databases / f"bulk-{number}.duckdb"))
-        merged.append(seconds(merge, records, databases / f"merged-{number}.duckdb"))
-    return bulk[1:], merged[1:]
-
-
-def seconds(action: Callable[[Path, Path], None], records: Path, database: Path) -> float:
-    """Wall seconds of one action."""
-    started = time.perf_counter()
-    action(records, database)
-    return time.perf_counter() - started
+        new = (databases / f"{number}.duckdb" for number in count())
+        compare(
+            "merge_records",
+            lambda: merge(records, next(new)),
+            lambda: read_in_bulk(records, next(new)),
+            ROUNDS,
+            LIMIT,
+        ).report("Store.merge", "read_parquet into a table")
 
 
 def read_in_bulk(records: Path, database: Path) -> None:
@@ -140,4 +113,4 @@ def _record(number: int, chance: random.Random) -> Record:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

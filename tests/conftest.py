@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from orchestrator.engine import connect
 from orchestrator.images import Image, ImageSettings, Shelf
 from tests.proxy import EngineProxy
 
 ROOT = Path(__file__).parents[1]
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

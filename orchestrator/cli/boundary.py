@@ -29,6 +29,7 @@ def _run() -> int:
     commands.register(app)
     try:
         result = app(standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
         _show_usage(error)
         return error.exit_code

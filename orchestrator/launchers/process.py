@@ -33,12 +33,15 @@ class ProcessLauncher:
 
     name = "process"
 
-    def __init__(self, python: str = sys.executable) -> None:
+    def __init__(
+        self, python: str = sys.executable, packages: Mapping[Backend, str] = PACKAGES
+    ) -> None:
         self._python = python
+        self._packages = packages
 
     def prepare(self, backend: Backend) -> Provenance:
         """Check that the backend's runtime is installed beside the orchestrator."""
-        package = PACKAGES.get(backend)
+        package = self._packages.get(backend)
         if package is not None and importlib.util.find_spec(package) is None:
             raise Unavailable(
                 f"the process launcher needs {package}, which is not installed here",
@@ -116,26 +119,33 @@ class ProcessExecution:
         if stdout is not None:
             for line in stdout:
                 self.lines.put(line.decode("utf-8", "replace"))
+        # A runner that hangs after its last line is seen by whoever waits for None.
+        self._process.wait()
         self.lines.put(None)
 
     def _watch(self, limit_bytes: int | None) -> None:
-        if limit_bytes is None:
-            return
-        process = psutil.Process(self._process.pid)
-        with suppress(psutil.Error):
-            while process.memory_info().rss <= limit_bytes:
-                if self._ended_within(WATCH_INTERVAL_S):
-                    return
-            self._over_limit = True
-            self.kill()
+        """Hold the runner to its memory limit; when it has ended, end the children it left."""
+        while not self._ended_within(WATCH_INTERVAL_S):
+            if limit_bytes is not None and self._resident_bytes() > limit_bytes:
+                self._over_limit = True
+                self.kill()
+        self.kill()
 
     def _ended_within(self, seconds: float) -> bool:
-        self._reader.join(seconds)
-        return not self._reader.is_alive()
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def _resident_bytes(self) -> int:
+        with suppress(psutil.Error):
+            return int(psutil.Process(self._process.pid).memory_info().rss)
+        return 0
 
     def _ran_out_of_memory(self, code: int) -> bool:
-        by_kernel = code == -signal.SIGKILL and _oom_kills() > self._oom_kills_before
-        return self._over_limit or by_kernel
+        by_kernel = _oom_kills() > self._oom_kills_before
+        return code == -signal.SIGKILL and (self._over_limit or by_kernel)
 
     def _log(self) -> str:
         if self._stderr.closed:

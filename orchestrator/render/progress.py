@@ -1,22 +1,26 @@
 """Draws a run's progress on stderr: live lines on a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from orchestrator.observer import Observer
+from orchestrator.render.tables import format_number
 from orchestrator.units import format_duration
 from runner.cell import Cell, Job
 from runner.record import Phase, Record
+
+Clock = Callable[[], float]
+"""Seconds that never go backwards."""
 
 
 @contextmanager
 def show_progress(estimates_s: Mapping[str, float], *, quiet: bool) -> Iterator[Observer]:
     """An observer that draws until the context ends; `estimates_s` is by cell id."""
-    console = Console(stderr=True, markup=False, highlight=False)
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     if quiet:
         yield QuietObserver()
     elif console.is_terminal:
@@ -29,10 +33,11 @@ def show_progress(estimates_s: Mapping[str, float], *, quiet: bool) -> Iterator[
 class Forecast:
     """Counts cells and tells the time left from the estimates and how they have held so far."""
 
-    def __init__(self, estimates_s: Mapping[str, float]) -> None:
+    def __init__(self, estimates_s: Mapping[str, float], clock: Clock = time.monotonic) -> None:
         self._estimates_s = dict(estimates_s)
         self._left = set(estimates_s)
-        self._started = time.monotonic()
+        self._clock = clock
+        self._started = clock()
 
     def end(self, cell: Cell) -> None:
         """This cell has its verdict."""
@@ -53,7 +58,7 @@ class Forecast:
         """About how long the rest takes."""
         left = sum(self._estimates_s[cell_id] for cell_id in self._left)
         past = sum(self._estimates_s.values()) - left
-        pace = (time.monotonic() - self._started) / past if past else 1.0
+        pace = (self._clock() - self._started) / past if past else 1.0
         return f"about {format_duration(round(left * pace))} left" if left else "done"
 
 
@@ -108,9 +113,9 @@ class LiveObserver:
     def __init__(self, console: Console, forecast: Forecast) -> None:
         self._forecast = forecast
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=12),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} {task.fields[now]}"),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} {task.fields[now]}", markup=False),
             console=console,
         )
         self._run = self._progress.add_task("all cells", total=forecast.total, now="")
@@ -151,7 +156,9 @@ class LiveObserver:
 
 
 def describe(record: Record) -> str:
-    """A record in a few words: its median latency, or status and reason."""
+    """A record in one line: its median latency, or status and the reason's first line."""
     if record.status == "ok" and record.latency_median_s is not None:
-        return f"{record.latency_median_s * 1000:.3g} ms"
-    return f"{record.status} ({record.reason})"
+        return f"{format_number(record.latency_median_s * 1000)} ms"
+    if not record.reason:
+        return record.status
+    return f"{record.status} ({record.reason.partition(chr(10))[0]})"

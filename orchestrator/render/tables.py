@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-PIPE_WIDTH = 400
-"""Columns of a pipe: wide enough that nothing is cut."""
+PIPE_WIDTH = 1_000_000
+"""Columns of a pipe: wide enough that no row is folded."""
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -19,7 +19,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_text(value) for value in row))
-    console.print(table)
+    with console.capture() as shown:
+        console.print(table)
+    sys.stdout.write(shown.get())
 
 
 def print_line(text: str = "") -> None:
@@ -27,8 +29,13 @@ def print_line(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def format_number(value: float) -> str:
+    """Three digits where that loses nothing before the point: `0.0123`, `12.3`, `1,234`."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
+
+
 def _stdout_console() -> Console:
-    console = Console(markup=False, highlight=False)
+    console = Console(markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
     return console
@@ -37,6 +44,4 @@ def _stdout_console() -> Console:
 def _text(value: object) -> str:
     if value is None:
         return "–"
-    if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return str(value)
+    return format_number(value) if isinstance(value, float) else str(value)

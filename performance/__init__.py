@@ -1,0 +1,1 @@
+"""What is promised to be fast, measured: `make performance`."""

@@ -1,0 +1,27 @@
+"""Run every measurement, or those named: `python -m performance start_up merge_records`."""
+
+import subprocess
+import sys
+
+MEASUREMENTS = (
+    "start_up",
+    "plan_matrix",
+    "merge_records",
+    "container_overhead",
+    "shapes_per_job",
+)
+
+
+def main() -> int:
+    """Run each in a fresh process, so that none is measured with another's imports or memory."""
+    names = sys.argv[1:] or MEASUREMENTS
+    codes = []
+    for name in names:
+        print(f"\n== {name}", flush=True)
+        command = [sys.executable, "-m", f"performance.{name}"]
+        codes.append(subprocess.run(command, check=False).returncode)
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""One job with eight shapes against one container per shape: the saving of a shared load.
+
+The same eight cells of bert-tiny on the cpu backend, in containers.
+"""
+
+import tempfile
+from pathlib import Path
+
+from orchestrator.engine import connect
+from orchestrator.images import ImageSettings, Shelf
+from orchestrator.launchers.docker import DockerLauncher
+from performance.jobs import run_jobs, write_matrix
+from performance.rounds import compare
+
+ROUNDS = 3
+BATCH_SIZES = (1, 2, 4, 8)
+SEQUENCE_LENGTHS = (16, 32)
+
+
+def main() -> None:
+    """Measure and print."""
+    client = connect()
+    shelf = Shelf(client, ImageSettings(), print)
+    shelf.ensure("cpu")
+    launcher = DockerLauncher(client, shelf)
+    with tempfile.TemporaryDirectory() as name:
+        results = Path(name) / "results"
+        matrix = write_matrix(
+            Path(name),
+            {
+                "model": "bert-tiny",
+                "batch_size": list(BATCH_SIZES),
+                "sequence_length": list(SEQUENCE_LENGTHS),
+            },
+            measure={"iterations": 10, "min_duration": "200ms", "warmup_max_duration": "200ms"},
+        )
+
+        def one_container_per_shape() -> None:
+            for batch_size in BATCH_SIZES:
+                for length in SEQUENCE_LENGTHS:
+                    run_jobs(matrix, results, launcher, [f"*-b{batch_size}-s{length}-*"])
+
+        comparison = compare(
+            "shapes_per_job",
+            lambda: run_jobs(matrix, results, launcher),
+            one_container_per_shape,
+            ROUNDS,
+        )
+    comparison.report("one job of 8 shapes", "8 jobs of one shape")
+    print(f"saving: {1 - comparison.ratio:.0%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Asks the real command line whether it would take some arguments, without doing anything."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from orchestrator.cli import commands
+from orchestrator.cli.app import app
+
+
+@cache
+def command_line() -> TyperGroup:
+    """The application with all its commands."""
+    commands.register(app)
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+def parse(arguments: Sequence[str]) -> dict[str, Any]:
+    """The values of the command's parameters.
+
+    A group, or a command named alone, is only looked up: that is how pages mention one.
+
+    Raises:
+        KeyError: there is no such command or global option.
+        TyperException: the command refuses the arguments.
+    """
+    command: Any = command_line()
+    flags = {flag: None for each in command.params for flag in each.opts} | {"--help": None}
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        flags[rest.pop(0)]
+    while rest and isinstance(command, TyperGroup):
+        command = command.commands[rest.pop(0)]
+    if not rest:
+        return {}
+    return dict(command.make_context(command.name, rest).params)

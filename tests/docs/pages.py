@@ -1,0 +1,91 @@
+"""The pages that people read, taken apart: blocks of code, spans of code, links, headings."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+FENCE = re.compile(r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
+SPAN = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.M)
+ASSIGNMENT = re.compile(r"^([A-Z_]+=\S+ )+")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of code."""
+
+    language: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """One Markdown file."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(ROOT).as_posix()
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text("utf-8")
+
+    @property
+    def prose(self) -> str:
+        return FENCE.sub("", self.text)
+
+    @property
+    def links(self) -> list[str]:
+        return LINK.findall(self.prose)
+
+    @property
+    def spans(self) -> list[str]:
+        return SPAN.findall(self.prose)
+
+    @property
+    def anchors(self) -> set[str]:
+        return {anchor(heading) for heading in HEADING.findall(self.prose)}
+
+    def blocks(self, *languages: str) -> list[Block]:
+        """The blocks of these languages; all of them if none is named."""
+        found = [Block(m["language"].strip(), m["text"]) for m in FENCE.finditer(self.text)]
+        return [block for block in found if not languages or block.language in languages]
+
+    def shell_lines(self) -> Iterator[str]:
+        """What the page tells to type, without prompts, continuations and assignments."""
+        for block in self.blocks("sh", "console"):
+            lines = block.text.replace("\\\n", "").splitlines()
+            prompted = [line[2:] for line in lines if line.startswith("$ ")]
+            for line in prompted or lines:
+                yield ASSIGNMENT.sub("", line.strip())
+
+    def rows(self, first_heading: str) -> list[list[str]]:
+        """The cells of the table whose first column has that heading."""
+        lines = self.prose.split(f"| {first_heading} |", 1)[1].splitlines()[2:]
+        rows = []
+        for line in lines:
+            if not line.startswith("|"):
+                break
+            rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
+        return rows
+
+
+def anchor(heading: str) -> str:
+    """The fragment that GitHub gives to a heading."""
+    kept = re.sub(r"[^\w\- ]", "", heading.lower())
+    return kept.strip().replace(" ", "-")
+
+
+README = Page(ROOT / "README.md")
+PAGES = [
+    README,
+    Page(ROOT / "CONTRIBUTING.md"),
+    Page(ROOT / "CHANGELOG.md"),
+    *(Page(path) for path in sorted((ROOT / "docs").rglob("*.md"))),
+]

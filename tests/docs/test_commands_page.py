@@ -1,0 +1,36 @@
+"""docs/commands.md is the help of every command, whatever terminal made it."""
+
+import pytest
+
+from orchestrator.cli.commands_page import WIDTH, commands_markdown, help_texts
+from orchestrator.generated import FILES
+from tests.docs.command_line import command_line
+
+
+def test_it_holds_every_command() -> None:
+    page = commands_markdown()
+    for name in command_line().commands:
+        assert f"\n## orchestrator {name}\n" in page
+    for name in ("list", "build", "pull", "push", "prune"):
+        assert f"\n## orchestrator images {name}\n" in page
+
+
+def test_it_is_one_of_the_generated_files() -> None:
+    assert FILES["docs/commands.md"]() == commands_markdown()
+
+
+@pytest.mark.parametrize("columns", ["30", "200"])
+def test_the_terminal_does_not_change_it(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = commands_markdown()
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERM", "dumb")
+    assert commands_markdown() == before
+
+
+def test_no_line_is_wider_than_the_page() -> None:
+    for path, text in help_texts():
+        assert max(map(len, text.splitlines())) <= WIDTH, path
+
+
+def test_hidden_options_stay_hidden() -> None:
+    assert "--scratch" not in commands_markdown()

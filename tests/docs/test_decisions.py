@@ -1,0 +1,44 @@
+"""Decision records: numbered without gaps, each with the same four parts, each on one page."""
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.pages import HEADING, Page, anchor
+
+RECORDS = [Page(path) for path in sorted((ROOT / "docs/decisions").iterdir())]
+PARTS = ["Status", "Context", "Decision", "Consequences"]
+STATUS = re.compile(
+    r"(Accepted|Rejected|Superseded by \[\d{4}\]\(\d{4}-[\w-]+\.md\)), \d{4}-\d\d-\d\d\."
+)
+LINES_OF_A_PAGE = 60
+
+every_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.path.stem)
+
+
+def test_numbers_are_consecutive() -> None:
+    numbers = [int(record.path.name[:4]) for record in RECORDS]
+    assert numbers == list(range(1, len(RECORDS) + 1))
+
+
+@every_record
+def test_the_name_is_number_and_title(record: Page) -> None:
+    assert re.fullmatch(r"\d{4}(-[a-z0-9]+)+\.md", record.path.name)
+    number, title = HEADING.findall(record.text)[0].split(". ", 1)
+    assert record.path.name.startswith(f"{number}-")
+    assert anchor(title)
+
+
+@every_record
+def test_it_has_the_four_parts_and_none_is_empty(record: Page) -> None:
+    head, *parts = re.split(r"^## ", record.text, flags=re.MULTILINE)
+    assert [part.split("\n", 1)[0] for part in parts] == PARTS
+    assert all(part.split("\n", 1)[1].strip() for part in parts)
+    assert STATUS.match(parts[0].split("\n", 1)[1].strip())
+    assert head.startswith("# ")
+
+
+@every_record
+def test_it_fits_on_a_page(record: Page) -> None:
+    assert len(record.text.splitlines()) <= LINES_OF_A_PAGE

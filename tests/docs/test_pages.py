@@ -1,0 +1,129 @@
+"""What holds for every page: links lead somewhere, commands are understood, pictures are whole."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer import TyperException
+
+from orchestrator.cli.app import app
+from tests.conftest import ROOT
+from tests.docs.command_line import command_line, parse
+from tests.docs.pages import PAGES, README, Page, anchor
+
+SOURCE_PATH = re.compile(r"(\.github|docs|images|orchestrator|performance|runner|tests)/[\w./-]+")
+DIAGRAMS = ("flowchart", "sequenceDiagram", "stateDiagram-v2", "erDiagram", "classDiagram")
+TRIED = {"plan", "schema", "models"}
+MEASURING = {"run", "bench"}
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def commands_of(page: Page) -> list[list[str]]:
+    """The arguments of every `orchestrator …` on the page."""
+    shown = [*page.shell_lines(), *page.spans]
+    lines = [shlex.split(line, comments=True) for line in shown if line.startswith("orchestrator ")]
+    return [line[1:] for line in lines]
+
+
+COMMANDS = sorted({tuple(line) for page in PAGES for line in commands_of(page)})
+
+
+@every_page
+def test_every_link_leads_somewhere(page: Page) -> None:
+    for link in page.links:
+        if "://" in link:
+            continue
+        path, _, fragment = link.partition("#")
+        target = (page.path.parent / path) if path else page.path
+        assert target.resolve().is_relative_to(ROOT), link
+        assert target.exists(), link
+        if fragment:
+            assert fragment in Page(target).anchors, link
+
+
+@every_page
+def test_every_file_it_names_exists(page: Page) -> None:
+    for span in page.spans:
+        if SOURCE_PATH.fullmatch(span):
+            assert (ROOT / span).exists(), span
+
+
+@every_page
+def test_every_block_says_its_language(page: Page) -> None:
+    assert page.text.count("\n```") % 2 == 0
+    assert len(page.blocks()) == page.text.count("\n```") // 2
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_every_command_is_understood(arguments: tuple[str, ...]) -> None:
+    parse(arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [line for line in COMMANDS if {*line} & (TRIED | MEASURING) and "--resume" not in line],
+    ids=" ".join,
+)
+def test_commands_that_change_nothing_work(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if not parse(arguments):
+        pytest.skip("only mentioned")
+    (tmp_path / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
+    monkeypatch.chdir(tmp_path)
+    command_line()
+    dry = ["--dry-run"] if {*arguments} & MEASURING else []
+    assert app([*arguments, *dry], standalone_mode=False) in (None, 0)
+    assert capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["matrix.yaml"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "matrix.yaml", "--frobnicate"], ["plan"], ["query", "a", "b"], ["bench", "--limit=x"]],
+)
+def test_a_command_that_does_not_exist_so_is_refused(arguments: list[str]) -> None:
+    if len(arguments) == 1:
+        assert parse(arguments) == {}
+    else:
+        with pytest.raises(TyperException):
+            parse(arguments)
+
+
+def test_an_unknown_command_is_refused() -> None:
+    with pytest.raises(KeyError):
+        parse(["frobnicate", "matrix.yaml"])
+    with pytest.raises(KeyError):
+        parse(["--frobnicate", "run"])
+
+
+def test_the_readme_mentions_every_command() -> None:
+    mentioned = {row[0].strip("`") for row in README.rows("command")}
+    assert mentioned == set(command_line().commands)
+    for name in mentioned:
+        assert any(line[:1] == [name] and parse(line) is not None for line in commands_of(README))
+
+
+@every_page
+def test_every_picture_is_whole(page: Page) -> None:
+    for block in page.blocks("mermaid"):
+        head, *lines = block.text.splitlines()
+        assert head.split()[0] in DIAGRAMS
+        for line in lines:
+            unquoted = re.sub(r'"[^"]*"', "", line)
+            assert line.count('"') % 2 == 0, line
+            for opening, closing in ("[]", "()", "{}"):
+                assert unquoted.count(opening) == unquoted.count(closing), line
+
+
+def test_there_is_a_picture_of_the_data() -> None:
+    assert README.blocks("mermaid")
+
+
+def test_headings_become_anchors_as_on_github() -> None:
+    assert anchor("GitHub's `self-hosted` runners, twice") == "githubs-self-hosted-runners-twice"

@@ -1,0 +1,105 @@
+"""What the README claims is what the code does."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import orchestrator.errors as host_errors
+import runner
+from orchestrator.cli.app import EPILOG
+from orchestrator.cli.boundary import BUG, INTERRUPTED
+from orchestrator.devices import DEVICES
+from orchestrator.matrix import load_matrix
+from orchestrator.render.results import COLUMNS
+from orchestrator.support import BUILT
+from runner.errors import BenchError
+from runner.models import catalogue
+from tests.conftest import ROOT
+from tests.docs.pages import PAGES, README
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+SHOWN = [block.text for block in README.blocks("console")]
+
+
+def exit_codes(error: type[BenchError]) -> set[int]:
+    """The codes of this error and of all that derive from it."""
+    return {error.exit_code}.union(*map(exit_codes, error.__subclasses__()))
+
+
+def test_the_exit_codes_are_those_of_the_errors() -> None:
+    assert host_errors.StoreError in BenchError.__subclasses__()
+    codes = exit_codes(BenchError) | {0, 1, BUG, INTERRUPTED}
+    assert {int(row[0]) for row in README.rows("code")} == codes
+    assert {int(code) for code in re.findall(r"\b\d+\b", EPILOG)} == codes
+
+
+def test_the_supported_combinations_are_those_that_are_built() -> None:
+    claimed = set()
+    for row in README.rows("backend"):
+        backend, runtime, modes, precisions = (re.findall(r"`(\w+)`", cell) for cell in row[:4])
+        assert DEVICES[backend[0]].support_class == int(row[4])  # type: ignore[index]
+        for mode in modes:
+            claimed.add((backend[0], runtime[0], mode, *sorted(precisions)))
+    assert claimed == {(*key, *sorted(precisions)) for key, precisions in BUILT.items()}
+
+
+def test_the_backends_not_built_are_named() -> None:
+    for backend in DEVICES:
+        assert (f"`{backend}`" in README.prose) == (backend != "fake")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_targets_of_make_exist(page: object) -> None:
+    assert page in PAGES
+    for line in README.shell_lines():
+        if line.startswith("make "):
+            assert re.search(rf"^{line.split()[1]}:", MAKEFILE, re.MULTILINE), line
+
+
+def test_the_matrix_it_shows_is_sound(tmp_path: Path) -> None:
+    matrices = [b.text for b in README.blocks("yaml") if b.text.startswith("version:")]
+    assert matrices
+    for text in matrices:
+        (tmp_path / "matrix.yaml").write_text(text)
+        assert load_matrix(tmp_path / "matrix.yaml").models
+
+
+def test_the_workflow_it_shows_is_the_one_in_use() -> None:
+    workflow = (ROOT / ".github/workflows/benchmark.yml").read_text("utf-8")
+    parts = [b.text for b in README.blocks("yaml") if not b.text.startswith("version:")]
+    assert parts
+    for part in parts:
+        assert part in workflow
+
+
+def test_the_output_it_shows_has_todays_columns() -> None:
+    head = SHOWN[0].splitlines()[1]
+    assert re.split(r"  +", head.strip()) == list(COLUMNS)
+
+
+def test_the_models_in_its_examples_are_in_the_catalogue() -> None:
+    named = {name for line in README.shell_lines() for name in re.findall(r"--model (\S+)", line)}
+    assert named
+    assert named <= set(catalogue())
+
+
+def test_the_python_versions_are_those_of_the_distribution() -> None:
+    assert PROJECT["requires-python"] == ">=3.11,<3.14"
+    assert "Python 3.11 to 3.13" in README.prose
+
+
+def test_the_newest_change_is_this_version_and_dated() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    version, date = re.findall(r"^## (\S+) \((\S+)\)$", changes, re.MULTILINE)[0]
+    assert version == runner.__version__
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", date)
+
+
+def test_the_licence_is_whole() -> None:
+    licence = (ROOT / "LICENSE").read_text("utf-8")
+    assert PROJECT["license"] == "Apache-2.0"
+    assert "Version 2.0, January 2004" in licence
+    assert "END OF TERMS AND CONDITIONS" in licence

@@ -1,0 +1,328 @@
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from queue import Queue
+
+import pytest
+from filelock import FileLock, Timeout
+
+from orchestrator.errors import EngineUnavailable, ImageError, StoreError
+from orchestrator.launchers.base import Exit
+from orchestrator.locks import hold_devices
+from orchestrator.plan import Plan
+from orchestrator.run import Outcome, RunExecution, Settings
+from orchestrator.run_folder import RunFolder
+from orchestrator.schedule import schedule
+from orchestrator.store import MergeReport, Store
+from runner.cell import Backend, Cell, Job, Provenance
+from runner.errors import BenchError, Unavailable
+from runner.record import read_record
+from tests.fakes import KeptObserver, ScriptedLauncher, dies_in, measures_all
+from tests.jobs import fake_cell
+from tests.runs import a_plan, a_run_folder
+
+KILLED = Exit(137, out_of_memory=False, log="")
+GONE = EngineUnavailable("the engine is down", hint="start it")
+
+
+def cells_of(*models: str, batch_sizes: Sequence[int] = (1,)) -> list[Cell]:
+    return [fake_cell(size, model=model) for model in models for size in batch_sizes]
+
+
+class Trial:
+    """A run with a scripted launcher."""
+
+    def __init__(self, folder: Path, plan: Plan | None = None) -> None:
+        self.database = folder / "benchmarks.duckdb"
+        self.folder = a_run_folder(folder / "results", plan)
+        self.observer = KeptObserver()
+
+    def run(self, launcher: ScriptedLauncher, **settings: float | bool) -> Outcome:
+        """Execute what is missing; an outage is given no time to heal."""
+        chosen = Settings(**{"database": self.database, "engine_grace_s": 0.0, **settings})  # type: ignore[arg-type]
+        return RunExecution(self.folder, launcher, self.observer, chosen).run()
+
+    def verdicts(self) -> dict[str, str]:
+        """Status by cell id, as the database has it."""
+        with Store.open_readonly(self.database) as store:
+            return dict(store.verdicts("run-1"))
+
+    def statuses(self) -> list[str]:
+        """The statuses in the database, sorted."""
+        return sorted(self.verdicts().values())
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    return Trial(tmp_path)
+
+
+@pytest.fixture
+def three_jobs(tmp_path: Path) -> Trial:
+    return Trial(tmp_path, a_plan(cells_of("a", "b", "c")))
+
+
+def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
+    outcome = trial.run(ScriptedLauncher(measures_all))
+    assert trial.verdicts() == {cell.id: "ok" for cell in trial.folder.cells}
+    assert outcome == Outcome(MergeReport(inserted=3), (), 0)
+    assert outcome.exit_code == 0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) -> None:
+    trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", batch_sizes=(1, 2, 4))))
+    run = trial.folder.run.model_copy(update={"seed": seed})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert [job.cells for job in launcher.launched] == [
+        job.cells for job in schedule(run.plan, seed)
+    ]
+    assert {job.seed for job in launcher.launched} == {seed}
+
+
+def test_records_tell_launcher_host_and_commit(trial: Trial) -> None:
+    run = trial.folder.run.model_copy(update={"git_commit": "abc-dirty"})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert launcher.launched[0].provenance == Provenance(
+        launcher="process", hostname="here", git_commit="abc-dirty", orchestrator_version="0"
+    )
+
+
+def test_a_backend_is_prepared_once(three_jobs: Trial) -> None:
+    class Counting(ScriptedLauncher):
+        prepared = 0
+
+        def prepare(self, backend: Backend) -> Provenance:
+            self.prepared += 1
+            return super().prepare(backend)
+
+    launcher = Counting(measures_all)
+    three_jobs.run(launcher)
+    assert (launcher.prepared, len(launcher.launched)) == (1, 3)
+
+
+def test_skipped_cells_get_their_verdict_without_a_launch(tmp_path: Path) -> None:
+    skipped = fake_cell(64)
+    trial = Trial(tmp_path, a_plan(skips={skipped: "the model ends at 32"}))
+    launcher = ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert trial.verdicts()[skipped.id] == "unsupported"
+    record = trial.folder.record_of(skipped)
+    assert record is not None
+    assert (record.reason, record.phase) == ("the model ends at 32", "plan")
+    assert skipped not in launcher.launched[0].cells
+    assert (skipped.id, "unsupported") in trial.observer.ended
+
+
+@pytest.mark.parametrize(
+    ("refusal", "exit_code"),
+    [
+        (Unavailable("there is no such device", hint="plug it in"), 0),
+        (ImageError("there is no such image", hint="build it"), 5),
+        (EngineUnavailable("there is no engine", hint="start it"), 4),
+    ],
+)
+def test_what_refuses_to_prepare_makes_every_cell_unavailable(
+    three_jobs: Trial, refusal: BenchError, exit_code: int
+) -> None:
+    launcher = ScriptedLauncher(measures_all)
+    launcher.refusals["fake"] = refusal
+    assert three_jobs.run(launcher).exit_code == exit_code
+    assert launcher.launched == []
+    assert three_jobs.statuses() == ["unavailable"] * 3
+    records = map(three_jobs.folder.record_of, three_jobs.folder.cells)
+    assert {record.reason for record in records if record} == {str(refusal)}
+    assert three_jobs.observer.notes == [f"{refusal}; {refusal.hint}"]
+
+
+def test_one_backend_that_is_refused_leaves_the_others(tmp_path: Path) -> None:
+    cells = [fake_cell(), fake_cell(backend="cuda", runtime="torch")]
+    trial = Trial(tmp_path, a_plan(cells))
+    launcher = ScriptedLauncher(measures_all)
+    launcher.refusals["cuda"] = Unavailable("there is no GPU")
+    trial.run(launcher)
+    assert trial.verdicts() == {cells[0].id: "ok", cells[1].id: "unavailable"}
+
+
+def test_a_refusal_is_no_cover_for_a_missing_engine(tmp_path: Path) -> None:
+    backends: list[Backend] = ["cuda", "rocm", "cpu"]
+    cells = [fake_cell(backend=backend, runtime="torch") for backend in backends]
+    trial = Trial(tmp_path, a_plan(cells))
+    launcher = ScriptedLauncher(measures_all)
+    launcher.refusals.update(cuda=Unavailable("no GPU"), rocm=Unavailable("no GPU"), cpu=GONE)
+    assert trial.run(launcher).exit_code == GONE.exit_code
+    assert sorted(trial.observer.notes) == ["no GPU", "the engine is down; start it"]
+
+
+def test_a_launch_that_is_refused_makes_its_cells_unavailable(three_jobs: Trial) -> None:
+    def refused(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise Unavailable("the engine takes no such container")
+
+    outcome = three_jobs.run(ScriptedLauncher(refused, measures_all))
+    assert outcome.exit_code == 0
+    assert three_jobs.statuses() == ["ok", "ok", "unavailable"]
+
+
+def test_an_outage_that_heals_costs_the_cell_in_hand_alone(trial: Trial) -> None:
+    launcher = ScriptedLauncher(dies_in(2, None), measures_all)
+    outcome = trial.run(launcher)
+    assert (outcome.exit_code, outcome.troubles) == (1, ())
+    assert trial.statuses() == ["lost", "ok", "ok"]
+    assert trial.observer.notes[-1] == "the container engine is back"
+    assert launcher.cleaned == [frozenset({"fake"})] * 2
+
+
+def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) -> None:
+    class Rebuilding(ScriptedLauncher):
+        digests = iter(["sha256:old", "sha256:new"])
+
+        def prepare(self, backend: Backend) -> Provenance:
+            return super().prepare(backend).model_copy(update={"image_digest": next(self.digests)})
+
+    launcher = Rebuilding(dies_in(2, None), measures_all)
+    trial.run(launcher)
+    digests = [job.provenance.image_digest for job in launcher.launched]
+    assert digests == ["sha256:old", "sha256:new"]
+
+
+def test_an_outage_that_stays_leaves_verdicts_and_its_exit_code(three_jobs: Trial) -> None:
+    def goes_for_good(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        launcher.refusals["fake"] = GONE
+        return dies_in(1, None)(job, out, lines)
+
+    launcher = ScriptedLauncher(measures_all, goes_for_good)
+    outcome = three_jobs.run(launcher)
+    assert outcome.exit_code == GONE.exit_code
+    assert three_jobs.statuses() == ["lost", "ok", "unavailable"]
+    assert len(launcher.launched) == 2
+
+
+def test_an_engine_that_keeps_going_away_is_given_up(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", "d", "e", "f")))
+    outcome = trial.run(ScriptedLauncher(dies_in(1, None)))
+    assert outcome.exit_code == 4
+    assert trial.statuses() == ["lost"] * 4 + ["unavailable"] * 2
+
+
+def test_fail_fast_launches_nothing_after_a_failure(three_jobs: Trial) -> None:
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    outcome = three_jobs.run(launcher, fail_fast=True)
+    assert (outcome.exit_code, outcome.failures) == (1, 1)
+    assert len(launcher.launched) == 1
+    assert three_jobs.statuses() == ["lost", "unavailable", "unavailable"]
+
+
+def test_without_it_the_run_goes_on(three_jobs: Trial) -> None:
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    assert three_jobs.run(launcher).exit_code == 1
+    assert three_jobs.statuses() == ["lost", "ok", "ok"]
+
+
+def test_a_spent_budget_launches_nothing_more(three_jobs: Trial) -> None:
+    launcher = ScriptedLauncher(measures_all)
+    assert three_jobs.run(launcher, budget_s=0.0).exit_code == 0
+    assert launcher.launched == []
+    assert three_jobs.statuses() == ["unavailable"] * 3
+    record = three_jobs.folder.record_of(three_jobs.folder.cells[0])
+    assert record is not None
+    assert record.reason == "not started: the budget of 0s was spent"
+
+
+def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
+    three_jobs.run(ScriptedLauncher(measures_all), budget_s=0.0)
+    first = three_jobs.folder.cells[0]
+    forgotten = three_jobs.folder.records / first.job_id / f"{first.id}.parquet"
+    forgotten.unlink()
+    launcher = ScriptedLauncher(measures_all)
+    outcome = three_jobs.run(launcher)
+    assert [job.cells for job in launcher.launched] == [(first,)]
+    assert outcome.merged == MergeReport(replaced=1, unchanged=2)
+    assert three_jobs.verdicts()[first.id] == "ok"
+
+
+def test_leftovers_are_cleaned_while_the_devices_are_held(trial: Trial) -> None:
+    class Suspicious(ScriptedLauncher):
+        held = False
+
+        def clean(self, devices: frozenset[str]) -> int:
+            path = Path(os.environ["ACCELMATRIX_LOCKS"]) / "fake.lock"
+            try:
+                FileLock(path, is_singleton=False).acquire(timeout=0)
+            except Timeout:
+                self.held = True
+            return super().clean(devices) + 2
+
+    launcher = Suspicious(measures_all)
+    trial.run(launcher)
+    assert launcher.held
+    assert launcher.cleaned == [frozenset({"fake"})]
+    assert trial.observer.notes == ["removed 2 containers that a crashed run had left"]
+
+
+def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
+    with ExitStack() as other:
+        other.enter_context(hold_devices(frozenset({"fake"}), "run other", lambda *_: None))
+
+        class Patient(KeptObserver):
+            def note(self, text: str) -> None:
+                super().note(text)
+                other.close()
+
+        trial.observer = Patient()
+        trial.run(ScriptedLauncher(measures_all))
+    (note,) = trial.observer.notes
+    assert note == f"waiting for device fake, held by run other, process {os.getpid()}"
+    assert trial.statuses() == ["ok"] * 3
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interrupted_run_is_merged_as_far_as_it_came(
+    three_jobs: Trial, interruption: type[BaseException]
+) -> None:
+    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise interruption
+
+    launcher = ScriptedLauncher(measures_all, interrupts)
+    with pytest.raises(interruption):
+        three_jobs.run(launcher)
+    assert three_jobs.statuses() == ["ok"]
+    assert launcher.running == 0
+    with hold_devices(frozenset({"fake"}), "next", pytest.fail):
+        pass
+
+
+def test_a_full_disk_ends_the_run_with_what_it_has_merged(trial: Trial) -> None:
+    full = Exit(6, out_of_memory=False, log="No space left on device")
+    with pytest.raises(StoreError, match="No space left"):
+        trial.run(ScriptedLauncher(dies_in(2, full)))
+    assert set(trial.statuses()) <= {"ok"}
+    assert len(trial.folder.missing(trial.folder.cells)) == 3 - len(trial.statuses())
+
+
+def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
+    trial.database.write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreError):
+        trial.run(ScriptedLauncher(measures_all))
+    statuses = [read_record(path).status for path in trial.folder.records.rglob("*.parquet")]
+    assert statuses == ["ok"] * 3
+
+
+@pytest.mark.parametrize(
+    ("troubles", "failures", "exit_code"),
+    [
+        ((), 0, 0),
+        ((), 2, 1),
+        ((Unavailable("no device"),), 0, 0),
+        ((Unavailable("no device"),), 1, 1),
+        ((ImageError("no image"),), 1, 5),
+        ((EngineUnavailable("no engine"),), 1, 4),
+        ((Unavailable("no device"), ImageError("no image"), EngineUnavailable("gone")), 0, 5),
+    ],
+)
+def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
+    assert Outcome(MergeReport(), troubles, failures).exit_code == exit_code
