@@ -1,9 +1,12 @@
 """The AccelMatrix checkout this orchestrator runs from, if it does."""
 
+import os
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+OF_ANOTHER_CHECKOUT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""What git sets for its hooks, and would believe more than the folder it is given."""
 
 
 def git_commit(root: Path = ROOT) -> str | None:
@@ -17,9 +20,11 @@ def git_commit(root: Path = ROOT) -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    environment = {k: v for k, v in os.environ.items() if k not in OF_ANOTHER_CHECKOUT}
+    command = ["git", "-C", str(root), *arguments]
     try:
         result = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+            command, capture_output=True, text=True, check=True, env=environment
         )
     except (OSError, subprocess.CalledProcessError):
         return None

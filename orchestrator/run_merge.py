@@ -12,18 +12,20 @@ REASON = "not a whole record file; its cell is now lost"
 def merge_run(folder: RunFolder, database: Path) -> MergeReport:
     """Merge a run's records, and what is known of the run, into the database.
 
+    A damaged record is set aside and its cell is `lost`, so that each planned cell keeps exactly
+    one verdict.
+
     Raises:
         StoreError: the database cannot be written; the records stay where they are.
     """
     with Store.open(database, scratch=folder.run.scratch) as store:
-        return store.merge([folder.records], run=_facts(folder))
+        return _merge(folder, store)
 
 
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
     """Merge run folders, folders of run folders, bare folders of records and single records.
 
-    In a run folder a damaged record is set aside and its cell is `lost`, so that each planned
-    cell keeps exactly one verdict.
+    What `merge_run` says of damaged records holds in every run folder.
 
     Raises:
         StoreError: a path does not exist, or the database cannot be written.
@@ -33,12 +35,15 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
         for path in paths:
             folders = _run_folders(path)
             for folder in folders:
-                aside = folder.set_damaged_aside()
-                total += store.merge([folder.records], run=_facts(folder))
-                total += MergeReport(damaged=tuple(Damaged(file, REASON) for file in aside))
+                total += _merge(folder, store)
             if not folders:
                 total += store.merge([path])
     return total
+
+
+def _merge(folder: RunFolder, store: Store) -> MergeReport:
+    damaged = tuple(Damaged(path, REASON) for path in folder.set_damaged_aside())
+    return store.merge([folder.records], run=_facts(folder)) + MergeReport(damaged=damaged)
 
 
 def _run_folders(path: Path) -> list[RunFolder]:

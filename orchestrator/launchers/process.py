@@ -87,11 +87,12 @@ class ProcessExecution:
         if limits.cpus is not None:
             self._pin(limits.cpus)
         self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reaper = threading.Thread(target=self._reap, daemon=True)
         self._watcher = threading.Thread(
             target=self._watch, args=[limits.memory_bytes], daemon=True
         )
-        self._reader.start()
-        self._watcher.start()
+        for thread in (self._reader, self._reaper, self._watcher):
+            thread.start()
 
     def kill(self) -> None:
         """Send SIGKILL to the runner's process group."""
@@ -101,8 +102,8 @@ class ProcessExecution:
     def wait(self) -> Exit:
         """Wait for the process and tell how it ended."""
         code = self._process.wait()
-        self._reader.join()
-        self._watcher.join()
+        for thread in (self._reader, self._reaper, self._watcher):
+            thread.join()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -123,25 +124,25 @@ class ProcessExecution:
         self._process.wait()
         self.lines.put(None)
 
-    def _watch(self, limit_bytes: int | None) -> None:
-        """Hold the runner to its memory limit; when it has ended, end the children it left."""
-        while not self._ended_within(WATCH_INTERVAL_S):
-            if limit_bytes is not None and self._resident_bytes() > limit_bytes:
-                self._over_limit = True
-                self.kill()
+    def _reap(self) -> None:
+        """When the runner has ended, end the children it left, which may hold its stdout."""
+        self._process.wait()
         self.kill()
 
-    def _ended_within(self, seconds: float) -> bool:
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def _resident_bytes(self) -> int:
+    def _watch(self, limit_bytes: int | None) -> None:
+        if limit_bytes is None:
+            return
         with suppress(psutil.Error):
-            return int(psutil.Process(self._process.pid).memory_info().rss)
-        return 0
+            process = psutil.Process(self._process.pid)
+            while process.memory_info().rss <= limit_bytes:
+                if self._ended_within(WATCH_INTERVAL_S):
+                    return
+            self._over_limit = True
+            self.kill()
+
+    def _ended_within(self, seconds: float) -> bool:
+        self._reader.join(seconds)
+        return not self._reader.is_alive()
 
     def _ran_out_of_memory(self, code: int) -> bool:
         by_kernel = _oom_kills() > self._oom_kills_before

@@ -28,6 +28,11 @@ def commands_of(page: Page) -> list[list[str]]:
 
 
 COMMANDS = sorted({tuple(line) for page in PAGES for line in commands_of(page)})
+HARMLESS = [
+    line
+    for line in COMMANDS
+    if {*line} & (TRIED | MEASURING) and "--resume" not in line and parse(line)
+]
 
 
 @every_page
@@ -46,12 +51,12 @@ def test_every_link_leads_somewhere(page: Page) -> None:
 @every_page
 def test_every_file_it_names_exists(page: Page) -> None:
     for span in page.spans:
-        if SOURCE_PATH.fullmatch(span):
+        if SOURCE_PATH.fullmatch(span) and "NNNN" not in span:
             assert (ROOT / span).exists(), span
 
 
 @every_page
-def test_every_block_says_its_language(page: Page) -> None:
+def test_every_block_is_closed(page: Page) -> None:
     assert page.text.count("\n```") % 2 == 0
     assert len(page.blocks()) == page.text.count("\n```") // 2
 
@@ -61,19 +66,13 @@ def test_every_command_is_understood(arguments: tuple[str, ...]) -> None:
     parse(arguments)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [line for line in COMMANDS if {*line} & (TRIED | MEASURING) and "--resume" not in line],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("arguments", HARMLESS, ids=" ".join)
 def test_commands_that_change_nothing_work(
     arguments: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if not parse(arguments):
-        pytest.skip("only mentioned")
     (tmp_path / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
     monkeypatch.chdir(tmp_path)
     command_line()
@@ -85,17 +84,14 @@ def test_commands_that_change_nothing_work(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["run", "matrix.yaml", "--frobnicate"], ["plan"], ["query", "a", "b"], ["bench", "--limit=x"]],
+    [["run", "matrix.yaml", "--frobnicate"], ["query", "a", "b"], ["bench", "--limit=x"]],
 )
-def test_a_command_that_does_not_exist_so_is_refused(arguments: list[str]) -> None:
-    if len(arguments) == 1:
-        assert parse(arguments) == {}
-    else:
-        with pytest.raises(TyperException):
-            parse(arguments)
+def test_wrong_arguments_are_noticed(arguments: list[str]) -> None:
+    with pytest.raises(TyperException):
+        parse(arguments)
 
 
-def test_an_unknown_command_is_refused() -> None:
+def test_an_unknown_command_is_noticed() -> None:
     with pytest.raises(KeyError):
         parse(["frobnicate", "matrix.yaml"])
     with pytest.raises(KeyError):

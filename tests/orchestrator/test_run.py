@@ -154,7 +154,8 @@ def test_a_refusal_is_no_cover_for_a_missing_engine(tmp_path: Path) -> None:
     cells = [fake_cell(backend=backend, runtime="torch") for backend in backends]
     trial = Trial(tmp_path, a_plan(cells))
     launcher = ScriptedLauncher(measures_all)
-    launcher.refusals.update(cuda=Unavailable("no GPU"), rocm=Unavailable("no GPU"), cpu=GONE)
+    absent = Unavailable("no GPU")
+    launcher.refusals |= {"cuda": absent, "rocm": absent, "cpu": GONE}
     assert trial.run(launcher).exit_code == GONE.exit_code
     assert sorted(trial.observer.notes) == ["no GPU", "the engine is down; start it"]
 
@@ -184,7 +185,8 @@ def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) ->
         def prepare(self, backend: Backend) -> Provenance:
             return super().prepare(backend).model_copy(update={"image_digest": next(self.digests)})
 
-    launcher = Rebuilding(dies_in(2, None), measures_all)
+    (job,) = schedule(trial.folder.run.plan, seed=0)
+    launcher = Rebuilding(dies_in(job.cells[0].batch_size, None), measures_all)
     trial.run(launcher)
     digests = [job.provenance.image_digest for job in launcher.launched]
     assert digests == ["sha256:old", "sha256:new"]
@@ -292,8 +294,9 @@ def test_an_interrupted_run_is_merged_as_far_as_it_came(
         three_jobs.run(launcher)
     assert three_jobs.statuses() == ["ok"]
     assert launcher.running == 0
-    with hold_devices(frozenset({"fake"}), "next", pytest.fail):
-        pass
+    waited: list[str] = []
+    with hold_devices(frozenset({"fake"}), "next", lambda *who: waited.extend(who)):
+        assert waited == []
 
 
 def test_a_full_disk_ends_the_run_with_what_it_has_merged(trial: Trial) -> None:

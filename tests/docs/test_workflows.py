@@ -1,0 +1,180 @@
+"""The GitHub workflows: what they run exists, and the matrix they plan is measured cell by cell."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchestrator.matrix import load_matrix
+from orchestrator.plan import make_plan
+from orchestrator.selector import Selector
+from tests.conftest import ROOT
+from tests.docs.command_line import parse
+
+FOLDER = ROOT / ".github/workflows"
+NAMES = sorted(path.name for path in FOLDER.iterdir())
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+ORCHESTRATOR = ".venv/bin/orchestrator"
+EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}")
+CELLS = [entry.cell for entry in make_plan(load_matrix(ROOT / "matrix.yaml")).entries]
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A runner's folder with a stand-in for the orchestrator, which notes its arguments."""
+
+    folder: Path
+
+    def prepare(self, command: str) -> None:
+        program = self.folder / ORCHESTRATOR
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/bash\n{command}\n")
+        program.chmod(0o755)
+        (self.folder / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
+
+    def execute(self, script: str, **variables: str) -> list[list[str]]:
+        """Run a step as GitHub does; returns the arguments of each call of the orchestrator."""
+        calls = self.folder / "calls"
+        calls.unlink(missing_ok=True)
+        known = {
+            "PATH": "/usr/bin:/bin",
+            "MATRIX": "matrix.yaml",
+            "SELECT": "cpu-*",
+            "GITHUB_OUTPUT": str(self.folder / "output"),
+            "PYTHONPATH": str(ROOT),
+        }
+        subprocess.run(
+            ["bash", "-e", "-c", script], cwd=self.folder, env=known | variables, check=True
+        )
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        return [shlex.split(line) for line in lines]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    made = Workspace(tmp_path)
+    made.prepare('printf "%q " "$@" >> calls; echo >> calls')
+    return made
+
+
+def load(name: str) -> dict[str, Any]:
+    return dict(yaml.safe_load((FOLDER / name).read_text("utf-8")))
+
+
+def jobs(name: str) -> Mapping[str, Any]:
+    return dict(load(name)["jobs"])
+
+
+def steps(name: str) -> list[dict[str, Any]]:
+    return [step for job in jobs(name).values() for step in job["steps"]]
+
+
+def script(title: str) -> str:
+    """The script of the benchmark workflow's step of that name."""
+    (found,) = [step["run"] for step in steps("benchmark.yml") if step.get("name") == title]
+    return str(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jobs_refer_to_jobs_and_steps_that_exist(name: str) -> None:
+    known = jobs(name)
+    for job in known.values():
+        needs = job.get("needs", [])
+        named = {needs} if isinstance(needs, str) else set(needs)
+        assert named <= set(known)
+    text = (FOLDER / name).read_text("utf-8")
+    for expression in EXPRESSION.findall(text):
+        for job_name in re.findall(r"needs\.(\w+)\.", expression):
+            assert job_name in known
+        for step_id in re.findall(r"steps\.(\w+)\.", expression):
+            assert step_id in [step.get("id") for step in steps(name)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_actions_are_pinned_to_a_major_version(name: str) -> None:
+    for step in steps(name):
+        assert ("run" in step) != ("uses" in step)
+        if "uses" in step:
+            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_workflows_ask_for_no_more_than_reading(name: str) -> None:
+    assert load(name)["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_expression_is_pasted_into_a_script(name: str) -> None:
+    for step in steps(name):
+        assert not EXPRESSION.search(step.get("run", ""))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_target_of_make_exists(name: str) -> None:
+    for step in steps(name):
+        for target in re.findall(r"^make (\w+)", step.get("run", ""), re.MULTILINE):
+            assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_is_understood(name: str, workspace: Workspace) -> None:
+    for step in steps(name):
+        if ORCHESTRATOR in step.get("run", ""):
+            calls = workspace.execute(step["run"])
+            assert len(calls) == step["run"].count(ORCHESTRATOR)
+            for call in calls:
+                parse(call)
+
+
+def test_ci_tries_every_supported_python() -> None:
+    versions = jobs("ci.yml")["python"]["strategy"]["matrix"]["python"]
+    assert versions == ["3.11", "3.12", "3.13"]
+
+
+def test_ci_checks_and_tests() -> None:
+    scripts = [step["run"] for step in steps("ci.yml") if "run" in step]
+    assert {"make check", "make test"} <= set(scripts)
+
+
+def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path) -> None:
+    planning = Workspace(tmp_path / "plan")
+    planning.prepare(f'exec {shlex.quote(sys.executable)} -m orchestrator "$@"')
+    planning.execute(script("Plan"))
+    name, _, value = (planning.folder / "output").read_text("utf-8").partition("=")
+    entries = json.loads(value)["include"]
+    assert name == "matrix"
+    assert value.count("\n") == 1
+    assert all("self-hosted" in entry["runs-on"] for entry in entries)
+
+    measuring = Workspace(tmp_path / "measure")
+    measuring.prepare('printf "%q " "$@" >> calls; echo >> calls')
+    measured = []
+    for entry in entries:
+        (call,) = measuring.execute(script("Measure"), SELECT=" ".join(entry["select"]))
+        selector = Selector(parse(call)["select"])
+        kept = [cell.id for cell in CELLS if selector.keeps(cell)]
+        assert len(kept) == entry["cells"]
+        measured += kept
+    assert sorted(measured) == sorted(cell.id for cell in CELLS)
+
+
+def test_a_plan_that_fails_stops_the_workflow(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.prepare("exit 2")
+    with pytest.raises(subprocess.CalledProcessError):
+        workspace.execute(script("Plan"))
+    assert not (tmp_path / "output").exists()
+
+
+def test_globs_are_not_expanded_by_the_shell(workspace: Workspace) -> None:
+    (workspace.folder / "cpu-file").touch()
+    (call,) = workspace.execute(script("Measure"), SELECT="cpu-* other-*")
+    assert parse(call)["select"] == ["cpu-*", "other-*"]

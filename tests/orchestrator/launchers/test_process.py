@@ -1,0 +1,277 @@
+"""The process launcher with a scripted interpreter: what it starts is any Python the test wrote.
+
+What it promises with the real runner stands in `tests/contracts/test_launchers.py`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import psutil
+import pytest
+
+from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.process import PACKAGES, ProcessExecution, ProcessLauncher
+from runner import __version__
+from runner.cell import Limits
+from runner.errors import Unavailable
+from runner.record import read_record
+from tests.conftest import ROOT
+from tests.e2e.workplace import wait_until
+from tests.jobs import a_job, fake_model
+
+MIB = 1 << 20
+HANG = "print('up', flush=True); import time; time.sleep(600)"
+LAUNCH = """
+import sys
+from pathlib import Path
+from orchestrator.launchers.base import Task
+from orchestrator.launchers.process import ProcessLauncher
+from runner.cell import Limits
+
+job_file, out = map(Path, sys.argv[1:])
+task = Task("run", "job", "fake", Limits(), job_file, out)
+with ProcessLauncher().launch(task) as execution:
+    for line in iter(execution.lines.get, None):
+        print(execution._process.pid, line, flush=True)
+"""
+
+Interpreter = Callable[[str], ProcessLauncher]
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Interpreter:
+    """A launcher whose interpreter ignores its arguments and executes this script."""
+
+    def interpreter(script: str) -> ProcessLauncher:
+        path = tmp_path / "interpreter"
+        path.write_text(f"#!{sys.executable}\n{dedent(script)}\n")
+        path.chmod(0o755)
+        return ProcessLauncher(str(path))
+
+    return interpreter
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Task:
+    return a_task(tmp_path)
+
+
+def a_task(folder: Path, **limits: Any) -> Task:
+    (folder / "out").mkdir(exist_ok=True)
+    return Task("run", "job", "fake", Limits(**limits), folder / "job.json", folder / "out")
+
+
+def play(launcher: ProcessLauncher, task: Task) -> tuple[list[str], Exit]:
+    """Launch to the end; the lines and how it ended."""
+    with launcher.launch(task) as execution:
+        lines = [line.rstrip("\n") for line in iter(execution.lines.get, None)]
+        return lines, execution.wait()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs; a zombie does not."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def test_the_runner_gets_job_and_output_folder_and_nothing_else(
+    scripted: Interpreter, task: Task
+) -> None:
+    lines, end = play(scripted("import sys, json; print(json.dumps(sys.argv[1:]))"), task)
+    arguments = ["--job", str(task.job_file), "--out", str(task.out), "--die-with-parent"]
+    assert json.loads(lines[0]) == ["-m", "runner", *arguments]
+    assert end == Exit(0, out_of_memory=False, log="")
+
+
+def test_the_runner_sees_our_environment_but_no_model_hub(
+    scripted: Interpreter, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    (line,), _ = play(scripted("import os, json; print(json.dumps(dict(os.environ)))"), task)
+    found = json.loads(line)
+    names = ("OMP_NUM_THREADS", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "PYTHONPATH")
+    assert [found[name] for name in names] == ["1", "1", "1", str(ROOT)]
+
+
+def test_no_line_is_lost_and_all_come_in_order(scripted: Interpreter, task: Task) -> None:
+    lines, _ = play(scripted("for number in range(20000): print(number)"), task)
+    assert lines == [str(number) for number in range(20000)]
+
+
+def test_odd_output_arrives_as_lines(scripted: Interpreter, task: Task) -> None:
+    lines, _ = play(scripted(r'import os; os.write(1, b"half\n\xff\nunfinished")'), task)
+    assert lines == ["half", "\N{REPLACEMENT CHARACTER}", "unfinished"]
+
+
+def test_the_end_of_stderr_is_kept_and_the_exit_status_told(
+    scripted: Interpreter, task: Task
+) -> None:
+    script = "import sys; sys.stderr.write('x' * 50000 + 'the reason: ü'); sys.exit(6)"
+    lines, end = play(scripted(script), task)
+    assert (lines, end.code, end.out_of_memory) == ([], 6, False)
+    assert end.log.endswith("xthe reason: ü")
+    assert len(end.log) <= 8192
+
+
+def test_an_interpreter_that_cannot_start_is_no_launch(task: Task, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), ProcessLauncher(str(tmp_path / "none")).launch(task):
+        pass
+
+
+def test_a_runner_over_its_memory_limit_is_killed(scripted: Interpreter, tmp_path: Path) -> None:
+    script = """
+        held = bytearray(200 << 20)
+        import time; time.sleep(600)
+    """
+    _, end = play(scripted(script), a_task(tmp_path, memory_bytes=100 * MIB))
+    assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
+
+
+def test_a_runner_within_its_memory_limit_is_left_alone(
+    scripted: Interpreter, tmp_path: Path
+) -> None:
+    script = "held = bytearray(50 << 20); import time; time.sleep(0.6)"
+    _, end = play(scripted(script), a_task(tmp_path, memory_bytes=500 * MIB))
+    assert end == Exit(0, out_of_memory=False, log="")
+
+
+def test_a_kill_from_elsewhere_is_no_lack_of_memory(scripted: Interpreter, tmp_path: Path) -> None:
+    script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    _, end = play(scripted(script), a_task(tmp_path, memory_bytes=500 * MIB))
+    assert (end.code, end.out_of_memory) == (-signal.SIGKILL, False)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system pins no process")
+@pytest.mark.parametrize(("cpus", "cores"), [(1, 1), (0.5, 1), (1.5, 2), (1000, 1000)])
+def test_the_runner_gets_so_many_cores(
+    scripted: Interpreter, tmp_path: Path, cpus: float, cores: int
+) -> None:
+    script = """
+        import os, sys
+        sys.stdin.readline()
+        print(sorted(os.sched_getaffinity(0)))
+    """
+    with scripted(script).launch(a_task(tmp_path, cpus=cpus)) as execution:
+        say(execution, "go on\n")
+        line = execution.lines.get()
+    assert line is not None
+    assert json.loads(line) == sorted(os.sched_getaffinity(0))[:cores]
+
+
+def test_children_end_with_the_runner_that_left_them(scripted: Interpreter, task: Task) -> None:
+    script = """
+        import os, time
+        child = os.fork()
+        if child:
+            print(child, flush=True)
+            os._exit(3)
+        time.sleep(600)
+    """
+    (line,), end = play(scripted(script), task)
+    assert end.code == 3
+    wait_until(lambda: not is_alive(int(line)), "the end of the child")
+
+
+def test_killing_ends_the_children_too(scripted: Interpreter, task: Task) -> None:
+    script = """
+        import subprocess, time
+        print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+        time.sleep(600)
+    """
+    with scripted(script).launch(task) as execution:
+        child = int(execution.lines.get() or 0)
+        execution.kill()
+        assert execution.wait().code == -signal.SIGKILL
+    wait_until(lambda: not is_alive(child), "the end of the child")
+
+
+def test_a_runner_that_hangs_after_its_last_line_has_not_ended(
+    scripted: Interpreter, task: Task
+) -> None:
+    script = """
+        import os, time
+        print("last", flush=True)
+        os.close(1)
+        time.sleep(600)
+    """
+    with scripted(script).launch(task) as execution:
+        assert execution.lines.get() == "last\n"
+        assert execution.lines.empty()
+        execution.kill()
+        assert execution.lines.get() is None
+        assert execution.wait().code == -signal.SIGKILL
+
+
+def test_ctrl_c_reaches_the_orchestrator_alone(scripted: Interpreter, task: Task) -> None:
+    script = "import os; print(os.getpgid(0), os.getsid(0))"
+    (line,), _ = play(scripted(script), task)
+    assert os.getpgid(0) not in map(int, line.split())
+
+
+def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> None:
+    job_file = tmp_path / "job.json"
+    job_file.write_text(a_job(model=fake_model({"*": "hang"})).model_dump_json())
+    command = [sys.executable, "-c", LAUNCH, str(job_file), str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, text=True) as orchestrator:
+        assert orchestrator.stdout is not None
+        runner = psutil.Process(int(orchestrator.stdout.readline().split()[0]))
+        assert "runner" in runner.cmdline()
+        orchestrator.kill()
+    assert psutil.wait_procs([runner], timeout=60)[1] == []
+    assert list(tmp_path.glob("*.parquet")) == []
+
+
+def test_with_the_real_runner_a_record_tells_its_affinity(tmp_path: Path) -> None:
+    job = a_job()
+    task = a_task(tmp_path, cpus=1)
+    task.job_file.write_text(job.model_dump_json())
+    play(ProcessLauncher(), task)
+    record = read_record(task.out / f"{job.cells[0].id}.parquet")
+    assert record.cpu_affinity == sorted(os.sched_getaffinity(0))[:1]
+
+
+def test_prepare_tells_what_jobs_execute_in() -> None:
+    provenance = ProcessLauncher().prepare("fake")
+    assert (provenance.launcher, provenance.orchestrator_version) == ("process", __version__)
+    assert (provenance.image, provenance.image_digest) == (None, None)
+
+
+def test_a_runtime_that_is_not_installed_is_unavailable() -> None:
+    launcher = ProcessLauncher(packages={"cpu": "no_such_package"})
+    with pytest.raises(Unavailable, match="no_such_package, which is not installed") as caught:
+        launcher.prepare("cpu")
+    assert "make cpu" in str(caught.value.hint)
+    assert launcher.prepare("fake").launcher == "process"
+
+
+def test_the_cpu_backend_needs_torch() -> None:
+    assert PACKAGES["cpu"] == "torch"
+
+
+def test_there_is_nothing_to_clean() -> None:
+    assert ProcessLauncher().clean(frozenset({"cpu", "fake"})) == 0
+
+
+def say(execution: ProcessExecution, text: str) -> None:
+    """Write to the runner's stdin."""
+    stdin = execution._process.stdin
+    assert stdin is not None
+    stdin.write(text.encode())
+    stdin.flush()
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays() -> Iterator[None]:
+    """Every test leaves no child behind."""
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    yield
+    after = {child.pid for child in psutil.Process().children(recursive=True)}
+    assert after <= before

@@ -1,0 +1,160 @@
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import StoreError
+from orchestrator.run_folder import RunFolder
+from orchestrator.run_merge import merge_paths, merge_run
+from orchestrator.store import MergeReport, Store
+from runner.cell import Provenance
+from runner.record import Record, Status
+from tests.runs import a_run_folder
+
+HERE = Provenance(launcher="process", orchestrator_version="0")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "benchmarks.duckdb"
+
+
+def a_finished_run(results: Path, run_id: str = "run-1") -> RunFolder:
+    folder = a_run_folder(results, run_id=run_id)
+    for cell in folder.cells:
+        give(folder, cell.batch_size, "ok")
+    return folder
+
+
+def give(folder: RunFolder, batch_size: int, status: Status) -> Path:
+    (cell,) = (cell for cell in folder.cells if cell.batch_size == batch_size)
+    folder.save(Record.of(folder.job([cell], HERE), cell, status=status))
+    return folder.records / cell.job_id / f"{cell.id}.parquet"
+
+
+def verdicts(database: Path, run_id: str = "run-1") -> list[str]:
+    with Store.open_readonly(database) as store:
+        return sorted(store.verdicts(run_id).values())
+
+
+def merge(path: Path, database: Path) -> MergeReport:
+    return merge_paths([path], database, scratch=True)
+
+
+@contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    yield
+    os.chdir(before)
+
+
+def test_a_run_is_merged_with_what_is_known_of_it(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    assert merge_run(folder, database) == MergeReport(inserted=3)
+    with Store.open_readonly(database) as store:
+        (run,) = store.runs()
+    assert (run.run_id, run.started_at) == ("run-1", folder.run.started_at)
+    assert (run.planned, run.counts) == (3, {"ok": 3})
+
+
+def test_a_run_ends_with_its_last_cell(results: Path, database: Path) -> None:
+    folder = a_run_folder(results)
+    for batch_size, ended in ((1, False), (2, False), (4, True)):
+        give(folder, batch_size, "ok")
+        merge_run(folder, database)
+        with Store.open_readonly(database) as store:
+            (run,) = store.runs()
+        assert (run.finished_at is not None) is ended
+
+
+def test_merging_a_run_twice_changes_nothing(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    merge_run(folder, database)
+    assert merge_run(folder, database) == MergeReport(unchanged=3)
+
+
+def test_a_damaged_record_is_reported_at_the_end_of_a_run(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    give(folder, 1, "ok").write_bytes(b"PAR1")
+    report = merge_run(folder, database)
+    assert (report.inserted, len(report.damaged)) == (3, 1)
+    assert verdicts(database) == ["lost", "ok", "ok"]
+    with pytest.raises(StoreError, match="1 damaged"):
+        report.require_complete()
+
+
+def test_a_run_that_may_not_hold_fake_rows_is_kept_from_a_scratch_database(
+    results: Path, database: Path
+) -> None:
+    scratch = a_finished_run(results)
+    real = RunFolder(scratch.path, scratch.run.model_copy(update={"scratch": False}))
+    report = merge_run(real, database)
+    assert (report.inserted, len(report.refused)) == (0, 3)
+
+
+def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, database: Path) -> None:
+    first, _ = a_finished_run(results), a_finished_run(results, "run-2")
+    assert merge(first.path, database) == MergeReport(inserted=3)
+    assert merge(results, database) == MergeReport(inserted=3, unchanged=3)
+    with Store.open_readonly(database) as store:
+        assert {run.run_id: run.planned for run in store.runs()} == {"run-1": 3, "run-2": 3}
+
+
+@pytest.mark.parametrize("relative", [".", "../run-1", "..", "records", "records/.."])
+def test_relative_paths_are_taken(results: Path, database: Path, relative: str) -> None:
+    folder = a_finished_run(results)
+    with working_in(folder.path):
+        assert merge(Path(relative), database) == MergeReport(inserted=3)
+
+
+def test_bare_records_are_taken_one_by_one(results: Path, database: Path) -> None:
+    path = give(a_finished_run(results), 2, "timeout")
+    assert merge(path, database) == MergeReport(inserted=1)
+    assert merge(path.parent, database) == MergeReport(inserted=2, unchanged=1)
+    assert verdicts(database) == ["ok", "ok", "timeout"]
+
+
+def test_a_path_that_is_not_there_is_named(results: Path, database: Path) -> None:
+    with pytest.raises(StoreError, match="no such file or folder"):
+        merge(results / "nowhere", database)
+
+
+def test_a_damaged_record_leaves_its_cell_lost(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    give(folder, 4, "ok").write_bytes(b"PAR1 and no more")
+    report = merge(results, database)
+    assert report.inserted == 3
+    (damaged,) = report.damaged
+    assert damaged.path.name.endswith(".parquet.damaged")
+    assert verdicts(database) == ["lost", "ok", "ok"]
+    assert merge(results, database) == MergeReport(unchanged=3)
+
+
+def test_damage_on_disk_takes_no_measurement_out_of_the_database(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    merge(results, database)
+    give(folder, 4, "ok").write_bytes(b"")
+    report = merge(results, database)
+    assert (report.unchanged, len(report.damaged)) == (3, 1)
+    assert verdicts(database) == ["ok", "ok", "ok"]
+
+
+def test_a_cell_that_was_lost_to_damage_can_be_measured_again(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    give(folder, 4, "ok").write_bytes(b"")
+    merge(results, database)
+    give(folder, 4, "ok")
+    assert merge(results, database) == MergeReport(replaced=1, unchanged=2)
+    assert verdicts(database) == ["ok", "ok", "ok"]
