@@ -8,7 +8,7 @@ TESTS ?= tests
 ENGINE_ANSWERS := import sys; from orchestrator.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run cpu test check performance schemas clean
+.PHONY: help run install cpu test check performance schemas clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -16,6 +16,8 @@ help: ## List the commands
 run: $(BIN)/.base ## Install, prepare and run the default matrix; MATRIX=file names another
 	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu
 	@$(BIN)/orchestrator run $(MATRIX)
+
+install: $(BIN)/.base ## Install the orchestrator alone: enough where containers run
 
 cpu: $(BIN)/.cpu ## Install the cpu backend's stack, for runs without containers
 

@@ -42,7 +42,9 @@ def _read_job(path: Path) -> Job:
 
 
 def _die_at_end_of_stdin() -> None:
-    sys.stdin.buffer.read()
+    # Not through sys.stdin, whose lock this thread would hold while Python ends: that aborts.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
     os.kill(os.getpid(), signal.SIGKILL)
 
 

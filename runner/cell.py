@@ -92,7 +92,7 @@ class Measure(Frozen):
 
 PROFILES: Mapping[ProfileName, Measure] = {
     "quick": Measure(
-        profile="quick", warmup_iterations=3, warmup_max_s=3, iterations=5, min_s=3, max_s=30
+        profile="quick", warmup_iterations=3, warmup_max_s=6, iterations=5, min_s=3, max_s=30
     ),
     "standard": Measure(
         profile="standard", warmup_iterations=5, warmup_max_s=30, iterations=20, min_s=30, max_s=300

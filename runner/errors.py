@@ -28,9 +28,13 @@ class UnknownModel(BenchError):
 class Unsupported(BenchError):
     """This combination cannot exist: the cell ends with status `unsupported`."""
 
+    exit_code = 2
+
 
 class Unavailable(BenchError):
     """It could exist, but not on this machine: the cell ends with status `unavailable`."""
+
+    exit_code = 2
 
 
 class RecordError(BenchError):

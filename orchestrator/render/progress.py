@@ -37,7 +37,12 @@ class Forecast:
         self._estimates_s = dict(estimates_s)
         self._left = set(estimates_s)
         self._clock = clock
-        self._started = clock()
+        self._started: float | None = None
+
+    def begin(self) -> None:
+        """A job is launched; the time before the first one says nothing about the pace."""
+        if self._started is None:
+            self._started = self._clock()
 
     def end(self, cell: Cell) -> None:
         """This cell has its verdict."""
@@ -57,9 +62,12 @@ class Forecast:
     def time_left(self) -> str:
         """About how long the rest takes."""
         left = sum(self._estimates_s[cell_id] for cell_id in self._left)
+        if not left:
+            return "done"
         past = sum(self._estimates_s.values()) - left
-        pace = (self._clock() - self._started) / past if past else 1.0
-        return f"about {format_duration(round(left * pace))} left" if left else "done"
+        measured = past and self._started is not None
+        pace = (self._clock() - (self._started or 0.0)) / past if measured else 1.0
+        return f"about {format_duration(round(left * pace))} left"
 
 
 class QuietObserver:
@@ -91,6 +99,7 @@ class PlainObserver:
 
     def job_started(self, job: Job) -> None:
         """Print the job and how many cells it carries."""
+        self._forecast.begin()
         count = len(job.cells)
         self._print(f"{job.id}: {count} cell{'s' if count > 1 else ''}")
 
@@ -108,7 +117,7 @@ class PlainObserver:
 
 
 class LiveObserver:
-    """A line per job, the last one alive, with the cell in hand, the count and the time left."""
+    """A line per job, alive with the cell in hand and the count; below it the whole run."""
 
     def __init__(self, console: Console, forecast: Forecast) -> None:
         self._forecast = forecast
@@ -119,8 +128,8 @@ class LiveObserver:
             console=console,
         )
         self._run = self._progress.add_task("all cells", total=forecast.total, now="")
-        self._job = self._run
-        self._job_id = ""
+        self._job: Job | None = None
+        self._task = self._run
 
     def __enter__(self) -> "LiveObserver":
         self._progress.start()
@@ -135,24 +144,33 @@ class LiveObserver:
 
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
-        if job.id != self._job_id:
-            self._job_id = job.id
-            self._job = self._progress.add_task(job.id, total=len(job.cells), now="starting")
+        self._forecast.begin()
+        if self._job is None or job.id != self._job.id:
+            self._retire()
+            self._job = job
+            self._task = self._progress.add_task(job.id, total=len(job.cells), now="starting")
 
     def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
         """Show the cell in hand and its phase."""
         shape = cell.id.removeprefix(job.id.removesuffix(f"-{cell.mode}")) if cell else ""
-        self._progress.update(self._job, now=f"{shape.strip('-')} {phase}".strip())
+        self._progress.update(self._task, now=f"{shape.strip('-')} {phase}".strip())
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Advance the counts; a verdict other than ok gets a line of its own."""
         self._forecast.end(cell)
         if record.status != "ok":
             self.note(f"{cell.id}: {describe(record)}")
-        if cell.job_id == self._job_id:
-            self._progress.update(self._job, advance=1, now=describe(record))
+        if self._job is not None and cell.job_id == self._job.id:
+            self._progress.update(self._task, advance=1, now=describe(record))
         now = self._forecast.time_left
         self._progress.update(self._run, completed=self._forecast.done, now=now)
+
+    def _retire(self) -> None:
+        """Print the last job's line for good, so that long runs don't outgrow the screen."""
+        if self._job is not None:
+            count = len(self._job.cells)
+            self.note(f"{self._job.id}: {count} cell{'s' if count > 1 else ''} done")
+            self._progress.remove_task(self._task)
 
 
 def describe(record: Record) -> str:

@@ -1,6 +1,7 @@
 """A run's results at its end, and the state of runs."""
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -31,15 +32,15 @@ def print_results(rows: Sequence[ResultRow], run_id: str, database: Path, *, as_
     print_table(COLUMNS, [_cells(row) for row in rows])
     print_line()
     for row in rows:
-        if row.status != "ok":
-            print_line(f"{row.cell_id}: {row.status}: {row.reason}")
+        if remark := _remark(row):
+            print_line(f"{row.cell_id}: {remark}")
     counts = Counter(row.status for row in rows)
     print_line(f"run {run_id}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
     print_line(f"database: {database}")
     print_line("next:")
     option = "" if database == DEFAULT_DATABASE else f" --database {database}"
     for command in NEXT:
-        print_line(f"  orchestrator {command}{option}")
+        print_line(f"  {_own_name()} {command}{option}")
 
 
 def print_runs(runs: Sequence[RunSummary], *, as_json: bool) -> None:
@@ -58,6 +59,21 @@ def print_runs(runs: Sequence[RunSummary], *, as_json: bool) -> None:
         for run in runs
     ]
     print_table(("run", "started", "planned", "verdicts"), rows)
+
+
+def _remark(row: ResultRow) -> str:
+    """What a reader must know before quoting this row."""
+    if row.status != "ok":
+        return f"{row.status}: {row.reason}"
+    return "; ".join(row.warnings or [])
+
+
+def _own_name() -> str:
+    """How this command was called, so that what is shown can be typed: the path of a script."""
+    name = sys.argv[0]
+    return (
+        name if name.endswith("/orchestrator") and not Path(name).is_absolute() else "orchestrator"
+    )
 
 
 def _cells(row: ResultRow) -> tuple[object, ...]:

@@ -38,6 +38,8 @@ class ResultRow:
     status: str
     proof: str
     reason: str | None
+    warnings: list[str] | None
+    """What makes the numbers less trustworthy, each with its remedy."""
     throughput: float | None
     """Samples per second."""
     latency_median_ms: float | None

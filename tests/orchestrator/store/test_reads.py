@@ -92,6 +92,7 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
         status="ok",
         proof="partial",
         reason=None,
+        warnings=None,
         throughput=250.0,
         latency_median_ms=3.0,
         latency_p90_ms=None,

@@ -1,0 +1,254 @@
+"""What every launcher promises, with the real runner and the fake backend."""
+
+import json
+import signal
+import subprocess
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import psutil
+import pytest
+
+from orchestrator.engine import connect
+from orchestrator.images import Image
+from orchestrator.launchers.base import Execution, Exit, Launcher, Task
+from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.launchers.process import ProcessLauncher
+from runner import __version__
+from runner.cell import Backend, Job, Limits
+from runner.record import Record, read_record
+from tests.jobs import a_job, fake_cell, fake_model
+
+MIB = 1 << 20
+CELLS = (fake_cell(1), fake_cell(2))
+HOST = f"contract-{uuid.uuid4().hex}"
+SIGKILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+class Bench(ABC):
+    """A launcher, a folder to launch in, and a look at what is left."""
+
+    def __init__(self, launcher: Launcher, folder: Path) -> None:
+        self.launcher = launcher
+        self._folder = folder
+
+    @property
+    def out(self) -> Path:
+        """Where records land."""
+        return self._folder / "out"
+
+    @abstractmethod
+    def left(self) -> list[str]:
+        """What still runs."""
+
+    def task(
+        self, faults: Mapping[str, str] | None = None, limits: Limits | None = None, **config: Any
+    ) -> Task:
+        """A task whose model behaves as told."""
+        job = a_job(CELLS, fake_model(faults, **config), limits=limits)
+        job_file = self._folder / "job.json"
+        job_file.write_text(job.model_dump_json())
+        self.out.mkdir(exist_ok=True)
+        return Task(job.run_id, job.id, "fake", job.limits, job_file, self.out)
+
+    def run(self, task: Task) -> tuple[list[dict[str, Any]], Exit]:
+        """Launch to the end; the progress and how it ended."""
+        with self.launcher.launch(task) as execution:
+            return [json.loads(line) for line in rest(execution)], execution.wait()
+
+    def records(self) -> dict[int, Record]:
+        """What was recorded, by batch size."""
+        records = map(read_record, self.out.glob("*.parquet"))
+        return {record.batch_size: record for record in records}
+
+
+class ProcessBench(Bench):
+    """Looks at this process' children."""
+
+    def left(self) -> list[str]:
+        """Our children."""
+        return [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
+
+
+class DockerBench(Bench):
+    """Looks at the engine's containers."""
+
+    def left(self) -> list[str]:
+        """Containers with our label, running or not."""
+        command = ["docker", "ps", "--all", "--quiet"]
+        mine = ["--filter", f"label=org.accelmatrix.host={HOST}"]
+        done = subprocess.run([*command, *mine], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+
+class AtHand:
+    """The image that the fixture got ready."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+
+    def ensure(self, backend: Backend) -> Image:
+        """Nothing to do."""
+        return self._image
+
+
+def rest(execution: Execution) -> list[str]:
+    """All lines until the last."""
+    return list(iter(execution.lines.get, None))
+
+
+def read_until(lines: "Queue[str | None]", **event: object) -> None:
+    """Read progress up to an event."""
+    while (line := lines.get()) is not None:
+        if event.items() <= json.loads(line).items():
+            return
+    pytest.fail(f"the runner ended before {event}")
+
+
+@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.engine)])
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """A launcher of each kind. Every test leaves nothing behind."""
+    bench: Bench
+    if request.param == "process":
+        bench = ProcessBench(ProcessLauncher(), tmp_path)
+        yield bench
+    else:
+        image = request.getfixturevalue("cpu_image")
+        client = connect()
+        bench = DockerBench(DockerLauncher(client, AtHand(image), host=HOST), tmp_path)
+        bench.launcher.prepare("fake")
+        yield bench
+        client.close()
+    assert bench.left() == []
+
+
+def test_a_job_ends_with_its_lines_its_records_and_exit_zero(bench: Bench) -> None:
+    events, end = bench.run(bench.task())
+    assert (end.code, end.out_of_memory) == (0, False)
+    assert events[0] == {"event": "phase", "phase": "load", "cell_id": None}
+    recorded = [event["cell_id"] for event in events if event["event"] == "recorded"]
+    assert recorded == [cell.id for cell in CELLS]
+    assert {size: record.status for size, record in bench.records().items()} == {1: "ok", 2: "ok"}
+
+
+def test_cells_that_fail_are_no_failure_of_the_launch(bench: Bench) -> None:
+    _, end = bench.run(bench.task({"*-b1-*": "raise", "*-b2-*": "memory_error"}))
+    statuses = {size: record.status for size, record in bench.records().items()}
+    assert (end.code, end.out_of_memory, statuses) == (
+        0,
+        False,
+        {1: "failed", 2: "out_of_memory"},
+    )
+    assert "a scripted failure" in (bench.out / f"{CELLS[0].id}.log").read_text()
+
+
+def test_what_libraries_print_is_no_line(bench: Bench) -> None:
+    events, end = bench.run(bench.task({"*": "print"}))
+    assert {event["event"] for event in events} == {"phase", "recorded"}
+    assert "a stray line on stdout" in end.log
+
+
+def test_the_exit_status_of_a_runner_that_gave_up_is_told(bench: Bench) -> None:
+    _, end = bench.run(bench.task({"*-b2-*": "exit"}))
+    assert (end.code, end.out_of_memory) == (3, False)
+    assert list(bench.records()) == [1]
+
+
+def test_a_job_that_cannot_be_read_is_refused(bench: Bench) -> None:
+    task = bench.task()
+    task.job_file.write_text('{"run_id": 3}')
+    events, end = bench.run(task)
+    assert (events, end.code) == ([], 2)
+    assert "not a job this runner understands" in end.log
+
+
+def test_a_runner_that_dies_by_a_signal_did_not_run_out_of_memory(bench: Bench) -> None:
+    _, end = bench.run(bench.task({"*-b2-*": "die"}))
+    assert end.code in SIGKILLED
+    assert not end.out_of_memory
+    assert list(bench.records()) == [1]
+
+
+def test_a_runner_that_fills_its_memory_is_ended_and_told_apart(bench: Bench) -> None:
+    limits = Limits(memory_bytes=300 * MIB)
+    _, end = bench.run(bench.task({"*-b2-*": "fill_memory"}, limits))
+    assert end.code in SIGKILLED
+    assert end.out_of_memory
+    assert list(bench.records()) == [1]
+
+
+def test_killing_ends_a_hanging_runner_and_may_be_repeated(bench: Bench) -> None:
+    with bench.launcher.launch(bench.task({"*-b2-*": "hang"})) as execution:
+        read_until(execution.lines, event="recorded", cell_id=CELLS[0].id)
+        execution.kill()
+        execution.kill()
+        rest(execution)
+        end = execution.wait()
+        assert end.code in SIGKILLED
+        assert not end.out_of_memory
+        execution.kill()
+        assert execution.wait() == end
+    assert list(bench.records()) == [1]
+
+
+def test_waiting_may_be_repeated(bench: Bench) -> None:
+    with bench.launcher.launch(bench.task()) as execution:
+        end = execution.wait()
+        assert execution.wait() == end
+        assert len(rest(execution)) > len(CELLS)
+    assert end.code == 0
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError])
+def test_leaving_in_a_hurry_leaves_nothing(bench: Bench, interruption: type[BaseException]) -> None:
+    def interrupted() -> None:
+        with bench.launcher.launch(bench.task({"*-b1-*": "hang"})) as execution:
+            read_until(execution.lines, event="phase", phase="first")
+            assert len(bench.left()) == 1
+            raise interruption
+
+    with pytest.raises(interruption):
+        interrupted()
+    assert bench.left() == []
+
+
+def test_leaving_early_ends_the_runner(bench: Bench) -> None:
+    with bench.launcher.launch(bench.task({"*-b1-*": "hang"})):
+        pass
+    assert bench.left() == []
+
+
+def test_a_launcher_may_be_used_again(bench: Bench) -> None:
+    for _ in range(2):
+        _, end = bench.run(bench.task({"*-b2-*": "die"}))
+        assert end.code in SIGKILLED
+    assert bench.run(bench.task())[1].code == 0
+
+
+def test_the_job_file_is_only_read(bench: Bench) -> None:
+    task = bench.task()
+    before = task.job_file.read_bytes()
+    bench.run(task)
+    assert task.job_file.read_bytes() == before
+    assert Job.model_validate_json(before).cells == CELLS
+
+
+def test_provenance_names_the_launcher(bench: Bench) -> None:
+    provenance = bench.launcher.prepare("fake")
+    assert provenance.launcher == bench.launcher.name
+    assert provenance.orchestrator_version == __version__
+
+
+def test_cleaning_without_leftovers_removes_nothing(bench: Bench) -> None:
+    assert bench.launcher.clean(frozenset({"fake"})) == 0
+
+
+def test_what_a_job_asks_of_a_runner_reaches_it(bench: Bench) -> None:
+    bench.run(bench.task(limits=Limits(memory_bytes=400 * MIB), latency_s=0.02))
+    record = bench.records()[1]
+    assert record.latency_median_s is not None
+    assert record.latency_median_s >= 0.02

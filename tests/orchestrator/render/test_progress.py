@@ -1,0 +1,219 @@
+import io
+import re
+from collections.abc import Mapping
+
+import pytest
+from rich.console import Console
+
+from orchestrator.render.progress import (
+    Forecast,
+    LiveObserver,
+    PlainObserver,
+    QuietObserver,
+    describe,
+    show_progress,
+)
+from runner.record import Record, Status
+from tests.jobs import a_job, fake_cell
+
+CELLS = (fake_cell(1), fake_cell(2), fake_cell(4))
+JOB = a_job(CELLS)
+
+
+def record_of(number: int = 0, status: Status = "ok", **outcome: object) -> Record:
+    return Record.of(JOB, CELLS[number], status=status, **outcome)
+
+
+class Stopwatch:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def stopwatch() -> Stopwatch:
+    return Stopwatch()
+
+
+def forecast(stopwatch: Stopwatch, *estimates_s: float) -> Forecast:
+    return Forecast(dict(zip((cell.id for cell in CELLS), estimates_s, strict=True)), stopwatch)
+
+
+def a_console(*, terminal: bool = False) -> tuple[Console, io.StringIO]:
+    text = io.StringIO()
+    width = 120 if terminal else 20
+    console = Console(
+        file=text, force_terminal=terminal, width=width, markup=False, emoji=False, highlight=False
+    )
+    return console, text
+
+
+def plain(stopwatch: Stopwatch) -> tuple[PlainObserver, io.StringIO]:
+    console, text = a_console()
+    return PlainObserver(console, forecast(stopwatch, 10, 10, 20)), text
+
+
+def test_the_forecast_counts_cells(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 1, 1, 1)
+    assert (cells.done, cells.total) == (0, 3)
+    cells.end(CELLS[1])
+    cells.end(CELLS[1])
+    assert (cells.done, cells.total) == (1, 3)
+
+
+def test_before_the_first_cell_the_estimates_are_believed(stopwatch: Stopwatch) -> None:
+    assert forecast(stopwatch, 30, 30, 60).time_left == "about 2m left"
+
+
+def test_the_forecast_learns_from_the_pace(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 10, 10, 20)
+    cells.begin()
+    stopwatch.now += 20
+    cells.end(CELLS[0])
+    assert cells.time_left == "about 1m left"
+
+
+def test_waiting_for_a_device_says_nothing_about_the_pace(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 10, 10, 20)
+    stopwatch.now += 3600
+    cells.begin()
+    stopwatch.now += 10
+    cells.begin()
+    cells.end(CELLS[0])
+    assert cells.time_left == "about 30s left"
+
+
+def test_cells_that_end_before_any_launch_leave_the_estimates(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 10, 10, 20)
+    cells.end(CELLS[0])
+    assert cells.time_left == "about 30s left"
+
+
+def test_the_forecast_ends(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 1, 1, 1)
+    for cell in CELLS:
+        cells.end(cell)
+    assert cells.time_left == "done"
+    assert Forecast({}).time_left == "done"
+
+
+def test_a_cell_nobody_estimated_changes_nothing(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 1, 1, 1)
+    cells.end(fake_cell(64))
+    assert (cells.done, cells.time_left) == (0, "about 3s left")
+
+
+def test_plain_progress_is_one_line_per_event(stopwatch: Stopwatch) -> None:
+    observer, text = plain(stopwatch)
+    observer.note("removed 2 containers that a crashed run had left")
+    observer.job_started(JOB)
+    observer.phase_began(JOB, "load", None)
+    observer.phase_began(JOB, "steady", CELLS[0])
+    stopwatch.now += 10
+    observer.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
+    observer.cell_ended(CELLS[1], record_of(1, "failed", reason="ValueError: no\nmore lines"))
+    observer.cell_ended(CELLS[2], record_of(2, "timeout", reason="not done after 5 s"))
+    assert text.getvalue().splitlines() == [
+        "removed 2 containers that a crashed run had left",
+        f"{JOB.id}: 3 cells",
+        f"[1/3] {CELLS[0].id}: 12.3 ms, about 30s left",
+        f"[2/3] {CELLS[1].id}: failed (ValueError: no), about 10s left",
+        f"[3/3] {CELLS[2].id}: timeout (not done after 5 s), done",
+    ]
+
+
+def test_a_single_cell_is_not_plural(stopwatch: Stopwatch) -> None:
+    observer, text = plain(stopwatch)
+    observer.job_started(a_job(CELLS[:1]))
+    assert text.getvalue() == f"{JOB.id}: 1 cell\n"
+
+
+ODD = "odd: [/tmp/x] [red] :warning: {task} 100%"
+
+
+def test_odd_text_is_printed_as_it_is(stopwatch: Stopwatch) -> None:
+    observer, text = plain(stopwatch)
+    observer.note(ODD)
+    assert text.getvalue() == f"{ODD}\n"
+
+
+def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch) -> None:
+    console, text = a_console(terminal=True)
+    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+        observer.job_started(JOB)
+        observer.phase_began(JOB, "load", None)
+        observer.phase_began(JOB, "steady", CELLS[1])
+        observer._progress.refresh()
+        stopwatch.now += 10
+        observer.cell_ended(CELLS[0], record_of(latency_median_s=0.5))
+    shown = text.getvalue()
+    assert re.search(r"0/3 b2-s8\S* steady", shown)
+    assert "1/3 500 ms" in shown
+    assert "1/3 about 30s left" in shown
+
+
+def test_live_progress_survives_odd_reasons(stopwatch: Stopwatch) -> None:
+    console, text = a_console(terminal=True)
+    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+        observer.job_started(JOB)
+        observer.cell_ended(CELLS[0], record_of(status="failed", reason=ODD))
+    assert f"{CELLS[0].id}: failed ({ODD})" in text.getvalue()
+
+
+def test_a_job_that_is_launched_again_keeps_its_line(stopwatch: Stopwatch) -> None:
+    console, _ = a_console(terminal=True)
+    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+        observer.job_started(JOB)
+        observer.cell_ended(CELLS[0], record_of(status="lost", reason="killed"))
+        observer.job_started(a_job(CELLS[1:]))
+        assert len(observer._progress.tasks) == 2
+        assert observer._progress.tasks[1].completed == 1
+
+
+def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) -> None:
+    console, text = a_console(terminal=True)
+    cells = [fake_cell(model=f"model-{number}") for number in range(50)]
+    with LiveObserver(console, Forecast({cell.id: 1 for cell in cells}, stopwatch)) as observer:
+        for cell in cells:
+            job = a_job([cell])
+            observer.job_started(job)
+            observer.cell_ended(cell, Record.of(job, cell, status="ok", latency_median_s=0.1))
+        assert len(observer._progress.tasks) <= 3
+    assert all(cell.job_id in text.getvalue() for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"),
+    [
+        ({"latency_median_s": 0.00012}, "0.12 ms"),
+        ({"latency_median_s": 0.9996}, "1,000 ms"),
+        ({"latency_median_s": 2.5}, "2,500 ms"),
+        ({}, "ok"),
+        ({"status": "unsupported"}, "unsupported"),
+        ({"status": "lost", "reason": "died\nby SIGKILL"}, "lost (died)"),
+    ],
+)
+def test_a_record_in_few_words(outcome: Mapping[str, object], text: str) -> None:
+    assert describe(Record.of(JOB, CELLS[0], **({"status": "ok"} | dict(outcome)))) == text
+
+
+def test_quiet_progress_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with show_progress({CELLS[0].id: 1}, quiet=True) as observer:
+        assert isinstance(observer, QuietObserver)
+        observer.note("a note")
+        observer.job_started(JOB)
+        observer.phase_began(JOB, "load", None)
+        observer.cell_ended(CELLS[0], record_of())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_goes_to_stderr_in_plain_lines_unless_it_is_a_terminal(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with show_progress({CELLS[0].id: 1}, quiet=False) as observer:
+        observer.note("a note " + "x" * 200)
+    assert capfd.readouterr() == ("", "a note " + "x" * 200 + "\n")
