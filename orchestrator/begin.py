@@ -32,9 +32,21 @@ class Origin:
     """The file the matrix came from."""
 
 
-def begin(
-    plan: Plan, origin: Origin, results: Path, launcher: LauncherName, seed: int, *, scratch: bool
-) -> RunFolder:
+@dataclass(frozen=True)
+class Terms:
+    """What stays the same when a run is resumed."""
+
+    launcher: LauncherName
+    """Where its jobs execute."""
+    database: Path | None = None
+    """The DuckDB file that takes its records; None: the one in the results folder."""
+    seed: int = 0
+    """Seed of weights, inputs and the order of execution."""
+    scratch: bool = False
+    """Whether the database is a scratch one, which takes rows of the fake backend."""
+
+
+def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
     """Make the folder of a new run.
 
     Raises:
@@ -42,7 +54,7 @@ def begin(
         StoreError: the results folder cannot be written or is nearly full, or the fake backend
             would fill a real database.
     """
-    if not scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
+    if not terms.scratch and any(entry.cell.backend == "fake" for entry in plan.entries):
         raise StoreError(
             "the fake backend serves AccelMatrix' own tests; a real database refuses its rows",
             hint="leave `fake` out of axes.backend",
@@ -54,9 +66,10 @@ def begin(
         started_at=datetime.now(UTC),
         matrix=origin.text,
         matrix_path=str(origin.path) if origin.path else None,
-        launcher=launcher,
-        seed=seed,
-        scratch=scratch,
+        launcher=terms.launcher,
+        database=str(terms.database.absolute()) if terms.database else None,
+        seed=terms.seed,
+        scratch=terms.scratch,
         git_commit=git_commit(),
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,
@@ -66,8 +79,10 @@ def begin(
     return RunFolder.create(results, run)
 
 
-def resume(results: Path, run_id: str, origin: Origin, database: Path) -> RunFolder:
+def resume(results: Path, run_id: str, origin: Origin, database: Path | None = None) -> RunFolder:
     """The folder of an earlier run, with the verdicts forgotten that gave a cell no chance.
+
+    The run's own database is taken unless another one is named.
 
     Raises:
         MatrixError: there is no such run, or the matrix named with it is another one.
@@ -84,7 +99,7 @@ def resume(results: Path, run_id: str, origin: Origin, database: Path) -> RunFol
     _require_space(folder.path)
     folder.forget(RETRIED)
     if not folder.missing(folder.cells):
-        merge_run(folder, database).require_complete()
+        merge_run(folder, database or folder.database).require_complete()
         raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
     return folder
 

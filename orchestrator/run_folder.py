@@ -15,6 +15,8 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, ValidationError
 
+from orchestrator.defaults import DATABASE_NAME
+from orchestrator.devices import LauncherName
 from orchestrator.errors import MatrixError, StoreError
 from orchestrator.plan import Plan
 from runner.cell import Cell, Frozen, Job, Provenance
@@ -36,8 +38,10 @@ class RunFile(Frozen):
     """The matrix as text; null when options stood for one."""
     matrix_path: str | None
     """The file the matrix came from."""
-    launcher: str
-    """`docker` or `process`."""
+    launcher: LauncherName
+    """Where its jobs execute."""
+    database: str | None
+    """Absolute path of the DuckDB file that takes its records; null: the one beside the runs."""
     seed: int
     """Seed of weights, inputs and the order of execution."""
     scratch: bool = False
@@ -103,6 +107,11 @@ class RunFolder:
     def records(self) -> Path:
         """The folder that holds the records of all jobs."""
         return self.path / "records"
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file that takes the run's records."""
+        return Path(self.run.database or self.path.parent / DATABASE_NAME)
 
     @property
     def cells(self) -> list[Cell]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from orchestrator.begin import Origin, begin
+from orchestrator.begin import Origin, Terms, begin
 from orchestrator.devices import LauncherName
 from orchestrator.launchers.base import Launcher
 from orchestrator.matrix import load_matrix
@@ -33,7 +33,8 @@ def run_jobs(
     """Plan the matrix and run its jobs, from the file to the records."""
     plan = make_plan(load_matrix(matrix), selector=Selector(select))
     name: LauncherName = "docker" if launcher.name == "docker" else "process"
-    folder = begin(plan, Origin(path=matrix), results, name, seed=0, scratch=True)
+    terms = Terms(name, scratch=True)
+    folder = begin(plan, Origin(path=matrix), results, terms)
     for job in schedule(plan, seed=0):
         provenance = launcher.prepare(job.cells[0].backend)
         supervise(folder.job(job.cells, provenance), launcher, folder, QuietObserver())

@@ -45,6 +45,7 @@ def a_run_folder(results: Path, plan: Plan | None = None, run_id: str = "run-1")
             matrix=None,
             matrix_path=None,
             launcher="process",
+            database=None,
             seed=0,
             scratch=True,
             git_commit=None,

@@ -36,8 +36,8 @@ def _run() -> int:
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        return _leave_quietly()
+    except (BrokenPipeError, SystemExit) as end:
+        return _leave(end)
     except BenchError as error:
         if chosen.debug:
             traceback.print_exc()
@@ -54,8 +54,14 @@ def _run() -> int:
     return result if isinstance(result, int) else 0
 
 
-def _leave_quietly() -> int:
-    """Whoever read our output, `head` for one, has had enough; let Python's last flush succeed."""
+def _leave(end: BrokenPipeError | SystemExit) -> int:
+    """Whoever read our output, `head` for one, may have had enough, which is no bug.
+
+    typer ends the process by itself after shell completion, and where it meets a broken pipe.
+    """
+    if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+        raise end
+    # Python's own last flush shall succeed.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return READER_GONE
 

@@ -8,7 +8,8 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
-from orchestrator.cli.options import RESULTS, LauncherChoice, database_in
+from orchestrator.cli.options import LauncherChoice, database_in
+from orchestrator.defaults import RESULTS
 
 if TYPE_CHECKING:
     from orchestrator.begin import Origin
@@ -25,7 +26,7 @@ class Request:
     limit: int | None
     launcher: LauncherChoice
     results: Path
-    database: Path
+    database: Path | None
     seed: int
     dry_run: bool
     fail_fast: bool
@@ -63,7 +64,7 @@ def run(
         limit=limit,
         launcher=launcher,
         results=results,
-        database=database_in(results, database),
+        database=database,
         seed=seed,
         dry_run=dry_run,
         fail_fast=fail_fast,
@@ -150,7 +151,7 @@ def bench(
         limit=limit,
         launcher=launcher,
         results=results,
-        database=database_in(results, database),
+        database=database,
         seed=seed,
         dry_run=dry_run,
         fail_fast=fail_fast,
@@ -182,7 +183,7 @@ def _refuse_beside_resume(**given: object) -> None:
 
 
 def _measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
-    from orchestrator.begin import begin, past_durations
+    from orchestrator.begin import Terms, begin, past_durations
     from orchestrator.launchers.choose import choose_launcher
     from orchestrator.plan import make_plan
     from orchestrator.render.plan import print_plan
@@ -192,7 +193,7 @@ def _measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
         matrix,
         selector=Selector(request.select or ()),
         limit=request.limit,
-        history=past_durations(request.database),
+        history=past_durations(database_in(request.results, request.database)),
     )
     if request.dry_run:
         print_plan(plan, as_json=request.json)
@@ -200,8 +201,8 @@ def _measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
     for text in plan.notes:
         _note(text)
     launcher = choose_launcher(request.launcher, _note)
-    folder = begin(plan, origin, request.results, launcher, request.seed, scratch=request.scratch)
-    return _execute(folder, launcher, request)
+    terms = Terms(launcher, request.database, request.seed, request.scratch)
+    return _execute(begin(plan, origin, request.results, terms), launcher, request)
 
 
 def _finish(run_id: str, matrix: Path | None, request: Request) -> int:
@@ -226,8 +227,9 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
     from orchestrator.run import RunExecution, Settings
     from orchestrator.store import Store
 
+    database = request.database or folder.database
     settings = Settings(
-        database=request.database,
+        database=database,
         fail_fast=request.fail_fast,
         budget_s=request.budget_s,
     )
@@ -245,9 +247,9 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
         _note(f"run {folder.run.run_id} was interrupted with {left} cells left")
         _note("`orchestrator run --resume last` finishes it")
         raise
-    with Store.open_readonly(request.database) as store:
+    with Store.open_readonly(database) as store:
         rows = store.results(folder.run.run_id)
-    print_results(rows, folder.run.run_id, request.database, as_json=request.json)
+    print_results(rows, folder.run.run_id, database, as_json=request.json)
     outcome.merged.require_complete()
     return outcome.exit_code
 

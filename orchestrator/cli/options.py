@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-RESULTS = Path("results")
-DATABASE = "benchmarks.duckdb"
+from orchestrator.defaults import DATABASE_NAME
 
 
 class LauncherChoice(StrEnum):
@@ -53,7 +52,9 @@ Results = Annotated[
 ]
 Database = Annotated[
     Path | None,
-    typer.Option("--database", metavar="FILE", help=f"The DuckDB file.  [default: DIR/{DATABASE}]"),
+    typer.Option(
+        "--database", metavar="FILE", help=f"The DuckDB file.  [default: DIR/{DATABASE_NAME}]"
+    ),
 ]
 Seed = Annotated[
     int, typer.Option("--seed", help="Seed of weights, inputs and the order of execution.")
@@ -80,4 +81,4 @@ Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 
 def database_in(results: Path, database: Path | None) -> Path:
     """The database named, or the one in the results folder."""
-    return database or results / DATABASE
+    return database or results / DATABASE_NAME

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.options import RESULTS, database_in
+from orchestrator.cli.options import database_in
+from orchestrator.defaults import RESULTS
 
 
 class PlanFormat(StrEnum):

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.options import RESULTS, TableFormat, database_in
+from orchestrator.cli.options import TableFormat, database_in
+from orchestrator.defaults import RESULTS
 
 
 def status(

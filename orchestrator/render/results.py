@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from orchestrator.defaults import DATABASE_NAME, RESULTS
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.store import ResultRow, RunSummary
 
-DEFAULT_DATABASE = Path("results/benchmarks.duckdb")
 NEXT = (
     'query "SELECT model, precision, batch_size, latency_median_ms FROM benchmark_performance"',
     'query "SELECT model, hardware, AVG(throughput) FROM benchmark_performance GROUP BY ALL"',
@@ -38,7 +38,7 @@ def print_results(rows: Sequence[ResultRow], run_id: str, database: Path, *, as_
     print_line(f"run {run_id}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
     print_line(f"database: {database}")
     print_line("next:")
-    option = "" if database == DEFAULT_DATABASE else f" --database {database}"
+    option = "" if database == RESULTS / DATABASE_NAME else f" --database {database}"
     for command in NEXT:
         print_line(f"  {_own_name()} {command}{option}")
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.begin import Origin, begin, past_durations, resume
+from orchestrator.begin import Origin, Terms, begin, past_durations, resume
 from orchestrator.errors import MatrixError, NothingToDo, StoreError
 from orchestrator.plan import Plan
 from orchestrator.run_folder import RunFolder
@@ -28,7 +28,8 @@ def database(tmp_path: Path) -> Path:
 
 
 def begin_scratch(plan: Plan, results: Path, origin: Origin | None = None) -> RunFolder:
-    return begin(plan, origin or Origin(), results, "process", 7, scratch=True)
+    terms = Terms("process", seed=7, scratch=True)
+    return begin(plan, origin or Origin(), results, terms)
 
 
 def give(folder: RunFolder, *statuses: Status) -> None:
@@ -58,7 +59,7 @@ def test_options_that_stood_for_a_matrix_leave_none(results: Path) -> None:
 
 def test_fake_rows_are_refused_before_anything_is_made(results: Path) -> None:
     with pytest.raises(StoreError, match="fake backend"):
-        begin(a_plan(), Origin(), results, "process", 0, scratch=False)
+        begin(a_plan(), Origin(), results, Terms("process"))
     assert not results.exists()
 
 
@@ -158,3 +159,11 @@ def test_what_cells_took_is_remembered_on_the_same_host(tmp_path: Path, database
 def test_an_unreadable_database_remembers_nothing(database: Path) -> None:
     database.write_bytes(b"no database at all" * 500)
     assert past_durations(database) == {}
+
+
+def test_a_resumed_run_goes_on_with_its_own_database(results: Path, tmp_path: Path) -> None:
+    named = tmp_path / "elsewhere.duckdb"
+    begin(a_plan(), Origin(), results, Terms("process", named, scratch=True))
+    assert resume(results, "last", Origin()).database == named
+    begin_scratch(a_plan(), results)
+    assert resume(results, "last", Origin()).database == results / "benchmarks.duckdb"

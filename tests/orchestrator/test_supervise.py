@@ -162,7 +162,9 @@ def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
 
 def test_stray_lines_are_no_progress(tmp_path: Path) -> None:
     def chatty(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
-        for stray in ("hello\n", "[]\n", "3\n", '{"event": "phase"}\n', "{\n"):
+        no_phase = '{"event": "phase", "cell_id": null}\n'
+        odd_phase = '{"event": "phase", "cell_id": null, "phase": "lunch"}\n'
+        for stray in ("hello\n", "[]\n", "3\n", '{"event": "phase"}\n', no_phase, odd_phase, "{\n"):
             lines.put(stray)
         return measures_all(job, out, lines)
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.render.results import DEFAULT_DATABASE, print_results, print_runs
+from orchestrator.defaults import DATABASE_NAME, RESULTS
+from orchestrator.render.results import print_results, print_runs
 from orchestrator.store import ResultRow, RunSummary
 
 Capture = pytest.CaptureFixture[str]
@@ -61,18 +62,18 @@ def test_results_are_a_table_with_reasons_sums_and_next_steps(capsys: Capture) -
 
 
 def test_the_default_database_need_not_be_named(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", DEFAULT_DATABASE, as_json=False)
+    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=False)
     assert "--database" not in capsys.readouterr().out
 
 
 def test_warnings_stand_with_their_cell(capsys: Capture) -> None:
     rows = [a_row("cell-1", warnings=["too few iterations: raise them", "busy host: wait"])]
-    print_results(rows, "run-1", DEFAULT_DATABASE, as_json=False)
+    print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
     assert "cell-1: too few iterations: raise them; busy host: wait" in capsys.readouterr().out
 
 
 def test_the_commands_that_are_offered_exist_and_parse(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", DEFAULT_DATABASE, as_json=False)
+    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=False)
     commands = capsys.readouterr().out.partition("next:\n")[2].splitlines()
     words = [command.split()[1] for command in commands]
     assert set(words) <= {"query", "bench", "run", "plan", "status"}
