@@ -16,10 +16,15 @@ def list_models(
 ) -> None:
     """List the catalogue."""
     import json as json_text
+    from typing import get_args
 
+    from orchestrator.errors import MatrixError
+    from orchestrator.matrix.problems import one_of
     from orchestrator.render.tables import print_line, print_table
-    from runner.models import catalogue, model_sets
+    from runner.models import Family, catalogue, model_sets
 
+    if family is not None and family not in get_args(Family):
+        raise MatrixError(f"--family: {one_of(family, get_args(Family))}")
     models = [model for model in catalogue().values() if family in (None, model.family)]
     sets = {
         name: ", ".join(key for key, members in model_sets().items() if name in members)

@@ -1,0 +1,104 @@
+"""`doctor`, `images` and `models`: what is on this machine and in the catalogue."""
+
+import json
+from typing import Any
+
+import pytest
+
+from orchestrator.devices import DEVICES
+from orchestrator.images import Image
+from runner.models import catalogue
+from tests.e2e.workplace import Workplace
+from tests.orchestrator.cli.checks import complains
+
+
+def findings(place: Workplace) -> dict[tuple[str, str], dict[str, Any]]:
+    done = place.do("doctor", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return {(row["backend"], row["launcher"]): row for row in json.loads(done.stdout)}
+
+
+def without_engine(place: Workplace) -> Workplace:
+    place.environment["DOCKER_HOST"] = f"unix://{place.folder}/no-engine.sock"
+    return place
+
+
+def test_the_doctor_looks_at_every_backend_by_every_launcher(place: Workplace) -> None:
+    found = findings(without_engine(place))
+    assert set(found) == {
+        (backend, launcher)
+        for backend, device in DEVICES.items()
+        for launcher in device.launchers
+        if backend != "fake"
+    }
+    assert found["cpu", "process"]["runs"]
+    assert found["cpu", "process"]["support_class"] == 1
+    assert not found["cuda", "docker"]["runs"]
+    assert "no runner for this backend" in found["cuda", "docker"]["reason"]
+
+
+def test_the_doctor_says_why_containers_do_not_run_and_what_to_do(place: Workplace) -> None:
+    finding = findings(without_engine(place))["cpu", "docker"]
+    assert not finding["runs"]
+    assert "no container engine answers" in finding["reason"]
+    assert "start the engine" in finding["remedy"]
+
+
+@pytest.mark.engine
+def test_the_doctor_finds_the_image(place: Workplace, cpu_image: Image) -> None:
+    finding = findings(place)["cpu", "docker"]
+    assert (finding["runs"], finding["remedy"]) == (True, None)
+    assert cpu_image.reference in finding["reason"]
+
+
+def test_the_doctors_table_explains_the_support_classes(place: Workplace) -> None:
+    done = without_engine(place).do("doctor")
+    assert done.stdout.splitlines()[0].split()[:4] == ["backend", "launcher", "runs", "class"]
+    assert "1 measured in CI" in done.stdout
+
+
+@pytest.mark.engine
+def test_images_are_listed_with_their_state(place: Workplace, cpu_image: Image) -> None:
+    rows = {row["name"]: row for row in json.loads(place.do("images", "list", "--json").stdout)}
+    assert rows["cpu"]["fresh"]
+    assert rows["cpu"]["image"]["digest"] == cpu_image.digest
+    assert rows["browser"]["backends"] == ["webnn", "webgpu", "wasm"]
+    table = place.do("images", "list").stdout
+    assert cpu_image.reference in table
+
+
+def test_without_an_engine_images_end_with_its_exit_code(place: Workplace) -> None:
+    complains(without_engine(place).do("images", "list"), 4, "no container engine answers")
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["build", "tpu"], 2, "'tpu' is not one of cpu, cuda"),
+        (["build", "mps"], 2, "no container can reach this device"),
+        (["build", "cuda"], 5, "holds no images/cuda/Dockerfile"),
+        (["pull", "cpu"], 5, "no registry is configured"),
+        (["push", "cpu", "--registry", "https://x"], 2, "is not a registry"),
+    ],
+    ids=["unknown", "mps", "not-built", "no-registry", "bad-registry"],
+)
+def test_what_images_cannot_do_is_said(
+    place: Workplace, engine: None, arguments: list[str], code: int, words: str
+) -> None:
+    complains(place.do("images", *arguments), code, words)
+
+
+def test_models_are_listed_and_shown(place: Workplace) -> None:
+    listed = json.loads(place.do("models", "list", "--json").stdout)
+    assert [model["name"] for model in listed] == list(catalogue())
+    assert "bert-tiny" in place.do("models", "list", "--family", "embedding").stdout
+    assert "gpt2" not in place.do("models", "list", "--family", "embedding").stdout
+    shown = json.loads(place.do("models", "show", "gpt2", "--json").stdout)
+    assert shown["parameters"] == 124_439_808
+    assert "pixel_values" in place.do("models", "show", "vit-base").stdout
+
+
+def test_unknown_models_and_families_are_refused(place: Workplace) -> None:
+    complains(place.do("models", "show", "gpt3"), 2, "'gpt3' is not one of")
+    complains(place.do("models", "list", "--family", "speech"), 2, "'speech' is not one of")
