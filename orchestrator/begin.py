@@ -13,7 +13,8 @@ from orchestrator.devices import LauncherName
 from orchestrator.errors import MatrixError, NothingToDo, StoreError
 from orchestrator.plan import Plan
 from orchestrator.run import RETRIED
-from orchestrator.run_folder import RunFile, RunFolder, new_run_id
+from orchestrator.run_file import RunFile, new_run_id
+from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_run
 from orchestrator.store import Store
 from orchestrator.units import format_size
@@ -30,6 +31,8 @@ class Origin:
     """The matrix as text; None when options stood for one."""
     path: Path | None = None
     """The file the matrix came from."""
+    command: str | None = None
+    """The command line."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
         started_at=datetime.now(UTC),
         matrix=origin.text,
         matrix_path=str(origin.path) if origin.path else None,
+        command=origin.command,
         launcher=terms.launcher,
         database=str(terms.database.absolute()) if terms.database else None,
         seed=terms.seed,
@@ -80,7 +84,7 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
 
 
 def resume(results: Path, run_id: str, origin: Origin, database: Path | None = None) -> RunFolder:
-    """The folder of an earlier run, with the verdicts forgotten that gave a cell no chance.
+    """The folder of an earlier run that has cells left, those included that had no chance.
 
     The run's own database is taken unless another one is named.
 
@@ -97,8 +101,7 @@ def resume(results: Path, run_id: str, origin: Origin, database: Path | None = N
             hint="resume without naming a matrix, or start a new run without --resume",
         )
     _require_space(folder.path)
-    folder.forget(RETRIED)
-    if not folder.missing(folder.cells):
+    if not folder.left(RETRIED):
         merge_run(folder, database or folder.database).require_complete()
         raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
     return folder

@@ -17,7 +17,7 @@ class Observer(Protocol):
         """A job is about to be launched."""
         ...
 
-    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """The runner entered a phase; loading belongs to no cell."""
         ...
 

@@ -1,11 +1,13 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
+import socket
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.checkout import git_commit
 from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.launchers.base import Launcher
@@ -72,7 +74,9 @@ class RunExecution:
         self._launcher = launcher
         self._observer = observer
         self._settings = settings
-        self._started = time.monotonic()
+        self._commit = git_commit()
+        self._started = 0.0
+        self._failed = False
         backends = {cell.backend for cell in folder.cells}
         self._devices = frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))
         self._prepared: dict[Backend, Provenance | BenchError] = {}
@@ -83,14 +87,18 @@ class RunExecution:
         """Measure what the run still misses; merge all there is, also when interrupted."""
         holder = f"run {self._folder.run.run_id}"
         with hold_devices(self._devices, holder, self._tell_waiting):
+            self._started = time.monotonic()
             try:
                 self._clean()
+                self._folder.forget(RETRIED)
                 self._save_skips()
                 for job in schedule(self._folder.run.plan, self._folder.run.seed):
                     self._run_job(job)
             finally:
                 merged = merge_run(self._folder, self._settings.database)
-        return Outcome(merged, tuple(self._troubles.values()), len(self._failures()))
+        return Outcome(
+            merged, tuple(self._troubles.values()), len(self._failures(self._folder.cells))
+        )
 
     def _tell_waiting(self, device: str, holder: str) -> None:
         self._observer.note(f"waiting for device {device}, held by {holder}")
@@ -117,9 +125,10 @@ class RunExecution:
         except (Unavailable, ImageError, EngineUnavailable) as error:
             self._tell_trouble(error)
             self._give_verdict(self._folder.missing(cells), "unavailable", str(error))
+        self._failed = self._failed or bool(self._failures(cells))
 
     def _reason_to_stop(self) -> str | None:
-        if self._settings.fail_fast and self._failures():
+        if self._settings.fail_fast and self._failed:
             return "not started: --fail-fast ended the run at its first failure"
         budget = self._settings.budget_s
         if budget is not None and time.monotonic() - self._started >= budget:
@@ -151,10 +160,9 @@ class RunExecution:
         return prepared
 
     def _try_to_prepare(self, backend: Backend) -> Provenance | BenchError:
-        run = self._folder.run
-        surroundings = {"hostname": run.hostname, "git_commit": run.git_commit}
+        here = {"hostname": socket.gethostname(), "git_commit": self._commit}
         try:
-            return self._launcher.prepare(backend).model_copy(update=surroundings)
+            return self._launcher.prepare(backend).model_copy(update=here)
         except (Unavailable, ImageError, EngineUnavailable) as error:
             return error
 
@@ -181,6 +189,6 @@ class RunExecution:
             self._folder.save(record)
             self._observer.cell_ended(cell, record)
 
-    def _failures(self) -> list[Record]:
-        records = map(self._folder.record_of, self._folder.cells)
+    def _failures(self, cells: Sequence[Cell]) -> list[Record]:
+        records = map(self._folder.record_of, cells)
         return [record for record in records if record and record.status in FAILED]

@@ -6,53 +6,20 @@ results/<run_id>/records/<job_id>/<cell_id>.parquet    what it gave back
 results/<run_id>/logs/<job_id>.<attempt>.log           the end of its stderr
 """
 
-import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import ValidationError
 
 from orchestrator.defaults import DATABASE_NAME
-from orchestrator.devices import LauncherName
 from orchestrator.errors import MatrixError, StoreError
-from orchestrator.plan import Plan
-from runner.cell import Cell, Frozen, Job, Provenance
+from orchestrator.run_file import RUN_FILE, RunFile
+from orchestrator.whole_files import storing, write_whole
+from runner.cell import Cell, Job, Provenance
 from runner.errors import RecordError
 from runner.record import Record, Status, read_record, save_record
 
-RUN_FILE = "run.json"
 DAMAGED_SUFFIX = ".damaged"
-
-
-class RunFile(Frozen):
-    """What a run set out to do."""
-
-    run_id: str
-    """The run's id."""
-    started_at: AwareDatetime
-    """When it was planned, UTC."""
-    matrix: str | None
-    """The matrix as text; null when options stood for one."""
-    matrix_path: str | None
-    """The file the matrix came from."""
-    launcher: LauncherName
-    """Where its jobs execute."""
-    database: str | None
-    """Absolute path of the DuckDB file that takes its records; null: the one beside the runs."""
-    seed: int
-    """Seed of weights, inputs and the order of execution."""
-    scratch: bool = False
-    """Whether it may measure with the fake backend, whose rows only a scratch database takes."""
-    git_commit: str | None
-    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
-    hostname: str
-    """The host that runs it."""
-    orchestrator_version: str
-    """Version of the orchestrator that planned it."""
-    plan: Plan
-    """Every cell with its decision."""
 
 
 class RunFolder:
@@ -74,7 +41,7 @@ class RunFolder:
             (path / "records").mkdir(parents=True)
             (path / "jobs").mkdir()
             (path / "logs").mkdir()
-            _write(path / RUN_FILE, run.model_dump_json())
+            write_whole(path / RUN_FILE, run.model_dump_json())
         except OSError as error:
             raise StoreError(
                 f"{path}: the run's folder cannot be made: {error.strerror}",
@@ -99,7 +66,11 @@ class RunFolder:
         try:
             run = RunFile.model_validate_json((path / RUN_FILE).read_bytes())
         except (OSError, ValidationError) as error:
-            raise StoreError(f"{path / RUN_FILE}: cannot be read: {error}") from error
+            summary = str(error).splitlines()[0]
+            raise StoreError(
+                f"{path / RUN_FILE}: cannot be read: {summary}",
+                hint="its records can still be merged: `orchestrator merge` takes their folder",
+            ) from error
         return cls(path, run)
 
     @property
@@ -134,7 +105,7 @@ class RunFolder:
     def out(self, job_id: str) -> Path:
         """The job's output folder, made if need be."""
         path = self.records / job_id
-        with _writing(path):
+        with storing(path):
             path.mkdir(exist_ok=True)
         return path
 
@@ -142,15 +113,15 @@ class RunFolder:
         """Write what the next attempt is given; returns the file."""
         attempt = len(list((self.path / "jobs").glob(f"{job.id}.*.json"))) + 1
         path = self.path / "jobs" / f"{job.id}.{attempt}.json"
-        with _writing(path):
-            _write(path, job.model_dump_json())
+        with storing(path):
+            write_whole(path, job.model_dump_json())
         return path
 
     def write_log(self, job_file: Path, text: str) -> None:
         """Keep the end of an attempt's stderr."""
         path = self.path / "logs" / f"{job_file.stem}.log"
-        with _writing(path):
-            _write(path, text)
+        with storing(path):
+            write_whole(path, text)
 
     def save(self, record: Record) -> None:
         """Save a verdict that the runner could not give itself."""
@@ -162,7 +133,8 @@ class RunFolder:
         if not path.exists():
             return None
         try:
-            return read_record(path)
+            with storing(path, "read"):
+                return read_record(path)
         except RecordError:
             path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
             return None
@@ -198,43 +170,19 @@ class RunFolder:
 
     def verdicts(self) -> dict[str, Status]:
         """Status by cell id, of the cells that have a sound record."""
-        records = filter(None, map(self.record_of, self.cells))
-        return {record.cell_id: record.status for record in records}
+        return {cell_id: record.status for cell_id, record in self._records().items()}
+
+    def left(self, retried: Collection[Status]) -> list[Cell]:
+        """The cells without a sound record, or with a verdict that is to be retried."""
+        verdicts = self.verdicts()
+        return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *retried)]
 
     def forget(self, statuses: Collection[Status]) -> None:
         """Drop the verdicts of these statuses, so that their cells count as missing again."""
-        for entry in self.run.plan.entries:
-            record = self.record_of(entry.cell)
-            if record is not None and record.status in statuses:
-                (self.out(record.job_id) / f"{record.cell_id}.parquet").unlink()
+        for cell_id, record in self._records().items():
+            if record.status in statuses:
+                (self.out(record.job_id) / f"{cell_id}.parquet").unlink()
 
-
-def new_run_id() -> str:
-    """An id that sorts by time, e.g. `20261121-115951-3fa2`; the end counts 1/65536 seconds."""
-    now = datetime.now(UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond * 0x10000 // 1_000_000:04x}"
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Say what could not be written, e.g. because the disk is full."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be written: {error.strerror}",
-            hint="free some space; `orchestrator run --resume last` measures what is missing",
-        ) from error
-
-
-def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.tmp")
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
+    def _records(self) -> dict[str, Record]:
+        records = filter(None, map(self.record_of, self.cells))
+        return {record.cell_id: record for record in records}

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator.run_folder import RUN_FILE, RunFolder
+from orchestrator.errors import StoreError
+from orchestrator.run_file import RUN_FILE
+from orchestrator.run_folder import RunFolder
 from orchestrator.store import Damaged, MergeReport, Run, Store
 
 REASON = "not a whole record file; its cell is now lost"
@@ -33,12 +35,24 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
     total = MergeReport()
     with Store.open(database, scratch=scratch) as store:
         for path in paths:
-            folders = _run_folders(path)
-            for folder in folders:
-                total += _merge(folder, store)
-            if not folders:
-                total += store.merge([path])
+            total += _merge_below(path, store)
     return total
+
+
+def _merge_below(path: Path, store: Store) -> MergeReport:
+    total = MergeReport()
+    runs = _run_files(path)
+    for run_file in runs:
+        try:
+            folder = RunFolder.open(run_file.parent.parent, run_file.parent.name)
+        except StoreError as error:
+            unreadable = MergeReport(damaged=(Damaged(run_file, str(error)),))
+            total += store.merge([run_file.parent]) + unreadable
+        else:
+            total += _merge(folder, store)
+    within = {run_file.parent for run_file in runs}
+    loose = [file for file in path.resolve().rglob("*.parquet") if within.isdisjoint(file.parents)]
+    return total + store.merge(loose if runs else [path])
 
 
 def _merge(folder: RunFolder, store: Store) -> MergeReport:
@@ -46,10 +60,9 @@ def _merge(folder: RunFolder, store: Store) -> MergeReport:
     return store.merge([folder.records], run=_facts(folder)) + MergeReport(damaged=damaged)
 
 
-def _run_folders(path: Path) -> list[RunFolder]:
+def _run_files(path: Path) -> list[Path]:
     path = path.resolve()  # so that `.` has a name
-    files = sorted([*path.glob(RUN_FILE), *path.glob(f"*/{RUN_FILE}")])
-    return [RunFolder.open(file.parent.parent, file.parent.name) for file in files]
+    return sorted([*path.glob(RUN_FILE), *path.glob(f"*/{RUN_FILE}")])
 
 
 def _facts(folder: RunFolder) -> Run:
@@ -62,6 +75,7 @@ def _facts(folder: RunFolder) -> Run:
         finished_at=max(ended) if len(ended) == len(records) else None,
         matrix=run.matrix,
         matrix_path=run.matrix_path,
+        command=run.command,
         launchers=(run.launcher,),
         seed=run.seed,
         planned=len(run.plan.entries),

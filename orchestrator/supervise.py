@@ -126,7 +126,7 @@ def _take(line: str, attempt: Attempt, folder: RunFolder, observer: Observer) ->
     if kind == "phase" and phase in PHASES:
         begins = attempt.cell != cell
         attempt.phase, attempt.cell = phase, cell
-        observer.phase_began(attempt.job, attempt.phase, cell)
+        observer.phase_began(attempt.phase, cell)
         return begins
     return False
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from orchestrator.engine import connect
 from orchestrator.images import ImageSettings, Shelf
-from orchestrator.launchers.container import default_memory_bytes
+from orchestrator.launchers.base import default_memory_bytes
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.run_folder import RunFolder
 from performance.jobs import run_jobs, write_matrix

@@ -56,10 +56,14 @@ class Cell(Frozen):
     @property
     def id(self) -> str:
         """A readable id that globs can select: `cpu-bert-tiny-fp32-b8-s128-inference`."""
-        shape = f"b{self.batch_size}"
-        if self.sequence_length is not None:
-            shape += f"-s{self.sequence_length}"
-        return f"{self._stem}-{shape}-{self.mode}"
+        return f"{self._stem}-{self.shape}-{self.mode}"
+
+    @property
+    def shape(self) -> str:
+        """What tells the cells of a job apart: `b8-s128`."""
+        if self.sequence_length is None:
+            return f"b{self.batch_size}"
+        return f"b{self.batch_size}-s{self.sequence_length}"
 
     @property
     def job_id(self) -> str:

@@ -230,12 +230,13 @@ def read_record(path: Path) -> Record:
     """The one record in that file.
 
     Raises:
+        OSError: the file cannot be read.
         RecordError: it is not a whole record file of this schema.
     """
+    content = pa.BufferReader(path.read_bytes())
     try:
-        with pa.OSFile(str(path)) as file:
-            # On one thread, since a pool's thread that lets go of a file while Python ends aborts.
-            table = pq.ParquetFile(file).read(use_threads=False)
+        # On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
+        table = pq.ParquetFile(content).read(use_threads=False)
         (row,) = table.to_pylist(maps_as_pydicts="strict")
         return Record.model_validate(row)
     except (OSError, pa.ArrowException, ValidationError, ValueError) as error:

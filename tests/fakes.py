@@ -168,7 +168,7 @@ class KeptObserver:
         """Keep the job."""
         self.jobs.append(job)
 
-    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Keep the phase."""
         self.phases.append(phase)
 

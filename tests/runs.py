@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.plan import Plan, PlannedCell
-from orchestrator.run_folder import RunFile, RunFolder
+from orchestrator.run_file import RunFile
+from orchestrator.run_folder import RunFolder
 from runner.cell import Cell, Limits
 from runner.models import ModelSpec
 from tests.jobs import FAST, fake_cell, fake_model

@@ -21,7 +21,8 @@ BUG = 70
 
 def main() -> NoReturn:
     """Run the command line; the process ends with one of the documented exit codes."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     sys.exit(_run())
 
 

@@ -1,5 +1,7 @@
 """`run` and `bench`: the commands that measure."""
 
+import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -78,7 +80,7 @@ def run(
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
     loaded = load_matrix(matrix, set_ or [])
-    return _measure(loaded, Origin(matrix.read_text("utf-8"), matrix), request)
+    return _measure(loaded, Origin(matrix.read_text("utf-8"), matrix, _command_line()), request)
 
 
 def bench(
@@ -159,7 +161,7 @@ def bench(
         scratch=scratch,
         json=json,
     )
-    return _measure(bench_matrix(asked), Origin(), request)
+    return _measure(bench_matrix(asked), Origin(command=_command_line()), request)
 
 
 def _budget_s(text: str | None) -> float | None:
@@ -224,7 +226,7 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
     from orchestrator.launchers.choose import make_launcher
     from orchestrator.render.progress import show_progress
     from orchestrator.render.results import print_results
-    from orchestrator.run import RunExecution, Settings
+    from orchestrator.run import RETRIED, RunExecution, Settings
     from orchestrator.store import Store
 
     database = request.database or folder.database
@@ -233,18 +235,17 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
         fail_fast=request.fail_fast,
         budget_s=request.budget_s,
     )
+    left = set(folder.left(RETRIED))
     estimates = {
-        entry.cell.id: entry.estimate_s
-        for entry in folder.run.plan.entries
-        if folder.record_of(entry.cell) is None
+        entry.cell.id: entry.estimate_s for entry in folder.run.plan.entries if entry.cell in left
     }
     try:
         with show_progress(estimates, quiet=chosen.quiet) as observer:
             made = make_launcher(launcher, observer.note, folder.run.git_commit)
             outcome = RunExecution(folder, made, observer, settings).run()
     except KeyboardInterrupt:
-        left = len(folder.missing(folder.cells))
-        _note(f"run {folder.run.run_id} was interrupted with {left} cells left")
+        count = len(folder.left(RETRIED))
+        _note(f"run {folder.run.run_id} was interrupted with {count} cells left")
         _note("`orchestrator run --resume last` finishes it")
         raise
     with Store.open_readonly(database) as store:
@@ -252,6 +253,10 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
     print_results(rows, folder.run.run_id, database, as_json=request.json)
     outcome.merged.require_complete()
     return outcome.exit_code
+
+
+def _command_line() -> str:
+    return shlex.join(["orchestrator", *sys.argv[1:]])
 
 
 def _note(text: str) -> None:

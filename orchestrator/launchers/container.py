@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.devices import DEVICES, device_options
-from orchestrator.launchers.base import Task
+from orchestrator.launchers.base import Task, default_memory_bytes
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"
@@ -21,9 +21,6 @@ JOB_PATH = "/in/job.json"
 OUT_PATH = "/out"
 COMMAND = ("--job", JOB_PATH, "--out", OUT_PATH)
 
-MIB = 1 << 20
-MEMORY_MARGIN_BYTES = 512 * MIB
-MEMORY_MARGIN_SHARE = 1 / 16
 TMP_OPTIONS = "rw,nosuid,nodev,size=1g,mode=1777"
 MACHINE_ID = Path("/etc/machine-id")
 
@@ -62,12 +59,6 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
     if task.limits.cpus is not None:
         options["nano_cpus"] = round(task.limits.cpus * 1e9)
     return options | device_options(DEVICES[task.backend])
-
-
-def default_memory_bytes(total_bytes: int) -> int:
-    """What a job may use if the plan doesn't say: all but a margin that keeps the host alive."""
-    margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
-    return max(total_bytes - margin, total_bytes // 2)
 
 
 def labels(task: Task, host: str) -> dict[str, str]:

@@ -54,12 +54,10 @@ class DockerLauncher:
         self,
         client: DockerClient,
         images: Images,
-        git_commit: str | None = None,
         host: str | None = None,
     ) -> None:
         self._client = client
         self._images = images
-        self._git_commit = git_commit
         self._host = host or host_id()
         self._prepared: dict[Backend, Image] = {}
 
@@ -71,7 +69,6 @@ class DockerLauncher:
             image=image.reference,
             image_digest=image.digest,
             image_labels=dict(image.labels),
-            git_commit=self._git_commit,
             orchestrator_version=runner.__version__,
         )
 

@@ -17,7 +17,7 @@ from typing import IO
 import psutil
 
 import runner
-from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.base import Exit, Task, default_memory_bytes
 from runner.cell import Backend, Limits, Provenance
 from runner.errors import Unavailable
 
@@ -89,7 +89,7 @@ class ProcessExecution:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reaper = threading.Thread(target=self._reap, daemon=True)
         self._watcher = threading.Thread(
-            target=self._watch, args=[limits.memory_bytes], daemon=True
+            target=self._watch, args=[_allowed_bytes(limits)], daemon=True
         )
         for thread in (self._reader, self._reaper, self._watcher):
             thread.start()
@@ -129,9 +129,7 @@ class ProcessExecution:
         self._process.wait()
         self.kill()
 
-    def _watch(self, limit_bytes: int | None) -> None:
-        if limit_bytes is None:
-            return
+    def _watch(self, limit_bytes: int) -> None:
         with suppress(psutil.Error):
             process = psutil.Process(self._process.pid)
             while process.memory_info().rss <= limit_bytes:
@@ -154,6 +152,10 @@ class ProcessExecution:
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, size - LOG_TAIL_BYTES))
         return self._stderr.read().decode("utf-8", "replace")
+
+
+def _allowed_bytes(limits: Limits) -> int:
+    return limits.memory_bytes or default_memory_bytes(psutil.virtual_memory().total)
 
 
 def _environment() -> dict[str, str]:

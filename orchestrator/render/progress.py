@@ -79,7 +79,7 @@ class QuietObserver:
     def job_started(self, job: Job) -> None:
         """Say nothing."""
 
-    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Say nothing."""
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
@@ -103,7 +103,7 @@ class PlainObserver:
         count = len(job.cells)
         self._print(f"{job.id}: {count} cell{'s' if count > 1 else ''}")
 
-    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Phases are too many for a log."""
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
@@ -150,10 +150,10 @@ class LiveObserver:
             self._job = job
             self._task = self._progress.add_task(job.id, total=len(job.cells), now="starting")
 
-    def phase_began(self, job: Job, phase: Phase, cell: Cell | None) -> None:
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Show the cell in hand and its phase."""
-        shape = cell.id.removeprefix(job.id.removesuffix(f"-{cell.mode}")) if cell else ""
-        self._progress.update(self._task, now=f"{shape.strip('-')} {phase}".strip())
+        shape = f"{cell.shape} " if cell else ""
+        self._progress.update(self._task, now=f"{shape}{phase}")
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Advance the counts; a verdict other than ok gets a line of its own."""

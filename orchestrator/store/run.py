@@ -18,6 +18,8 @@ class Run(Frozen):
     """The matrix as text."""
     matrix_path: str | None = None
     """The file the matrix came from; null when it came from options."""
+    command: str | None = None
+    """The command line that planned it, with whatever it changed in the matrix."""
     launchers: tuple[str, ...] = ()
     """The launchers that executed its jobs."""
     seed: int | None = None

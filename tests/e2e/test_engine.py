@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.images import Image
-from tests.e2e.workplace import Workplace, containers, wait_until
+from tests.e2e.workplace import Workplace, wait_until
 from tests.proxy import EngineProxy
 
 
@@ -53,14 +53,14 @@ def test_an_engine_that_goes_away_in_mid_run_costs_no_verdict(
     ]
     assert set(place.verdicts().values()) <= {"lost", "ok", "unavailable"}
     assert place.has_one_verdict_each()
-    assert len(containers()) == 1
+    assert len(place.containers()) == 1
     place.heal()
     del place.environment["DOCKER_HOST"]
     resumed = place.resume()
     assert resumed.returncode == 0, resumed.stderr
     assert set(place.verdicts().values()) == {"ok"}
     assert place.has_one_verdict_each()
-    assert containers() == []
+    assert place.containers() == []
 
 
 @pytest.mark.engine

@@ -133,26 +133,21 @@ class Workplace:
         return sorted(self.verdicts()) == on_disk == self.planned()
 
     def leftovers(self) -> list[str]:
-        """Half-written files of the newest run, and containers of any run started here."""
+        """Half-written files of the newest run, and its containers."""
         unfinished = [str(path) for path in self.run_folder.rglob("*.tmp")]
-        return unfinished + (containers() if self.launcher == "docker" else [])
+        return unfinished + (self.containers() if self.launcher == "docker" else [])
+
+    def containers(self) -> list[str]:
+        """Ids of the newest run's containers."""
+        mine = f"label=org.accelmatrix.run_id={self.run_folder.name}"
+        command = ["docker", "ps", "--all", "--quiet", "--filter", mine]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
 def cell_id(cell: Mapping[str, Any]) -> str:
     """The id of a cell as plain data."""
     shape = f"b{cell['batch_size']}-s{cell['sequence_length']}"
     return f"{cell['backend']}-{cell['model']}-{cell['precision']}-{shape}-{cell['mode']}"
-
-
-def containers() -> list[str]:
-    """Ids of all containers that carry our labels."""
-    listing = subprocess.run(
-        ["docker", "ps", "--all", "--quiet", "--filter", "label=org.accelmatrix.run_id"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return listing.stdout.split()
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:

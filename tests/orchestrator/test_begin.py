@@ -6,6 +6,7 @@ import pytest
 from orchestrator.begin import Origin, Terms, begin, past_durations, resume
 from orchestrator.errors import MatrixError, NothingToDo, StoreError
 from orchestrator.plan import Plan
+from orchestrator.run import RETRIED
 from orchestrator.run_folder import RunFolder
 from orchestrator.store import Store
 from runner.cell import Provenance
@@ -88,12 +89,12 @@ def test_one_cell_that_runs_is_enough(results: Path) -> None:
     assert len(RunFolder.open(results, "last").cells) == 2
 
 
-def test_resuming_forgets_the_verdicts_that_gave_no_chance(results: Path, database: Path) -> None:
+def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, database: Path) -> None:
     cells = [fake_cell(2**power) for power in range(5)]
     folder = a_run_folder(results, a_plan(cells))
     give(folder, "ok", "failed", "lost", "unavailable")
     resumed = resume(results, "last", Origin(), database)
-    assert resumed.missing(resumed.cells) == cells[2:]
+    assert resumed.left(RETRIED) == cells[2:]
 
 
 @pytest.mark.parametrize("status", ["ok", "failed", "timeout", "out_of_memory", "unsupported"])

@@ -1,4 +1,5 @@
 import os
+import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +8,7 @@ from queue import Queue
 import pytest
 from filelock import FileLock, Timeout
 
+from orchestrator.checkout import git_commit
 from orchestrator.errors import EngineUnavailable, ImageError, StoreError
 from orchestrator.launchers.base import Exit
 from orchestrator.locks import hold_devices
@@ -83,13 +85,16 @@ def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) 
     assert {job.seed for job in launcher.launched} == {seed}
 
 
-def test_records_tell_launcher_host_and_commit(trial: Trial) -> None:
-    run = trial.folder.run.model_copy(update={"git_commit": "abc-dirty"})
+def test_records_tell_the_launcher_host_and_commit_of_their_measurement(trial: Trial) -> None:
+    run = trial.folder.run.model_copy(update={"git_commit": "as-planned", "hostname": "elsewhere"})
     trial.folder = RunFolder(trial.folder.path, run)
     launcher = ScriptedLauncher(measures_all)
     trial.run(launcher)
     assert launcher.launched[0].provenance == Provenance(
-        launcher="process", hostname="here", git_commit="abc-dirty", orchestrator_version="0"
+        launcher="process",
+        hostname=socket.gethostname(),
+        git_commit=git_commit(),
+        orchestrator_version="0",
     )
 
 
@@ -236,7 +241,7 @@ def test_a_spent_budget_launches_nothing_more(three_jobs: Trial) -> None:
 
 
 def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
-    three_jobs.run(ScriptedLauncher(measures_all), budget_s=0.0)
+    three_jobs.run(ScriptedLauncher(measures_all))
     first = three_jobs.folder.cells[0]
     forgotten = three_jobs.folder.records / first.job_id / f"{first.id}.parquet"
     forgotten.unlink()

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import MatrixError, StoreError
-from orchestrator.run_folder import RunFile, RunFolder, new_run_id
+from orchestrator.run_file import RunFile, new_run_id
+from orchestrator.run_folder import RunFolder
 from runner.cell import Cell, Provenance
 from runner.record import Record, Status, read_record
 from tests.jobs import fake_cell

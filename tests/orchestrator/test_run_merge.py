@@ -10,7 +10,8 @@ from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_paths, merge_run
 from orchestrator.store import MergeReport, Store
 from runner.cell import Provenance
-from runner.record import Record, Status
+from runner.record import Record, Status, save_record
+from tests.records import a_record
 from tests.runs import a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
@@ -158,3 +159,27 @@ def test_a_cell_that_was_lost_to_damage_can_be_measured_again(
     give(folder, 4, "ok")
     assert merge(results, database) == MergeReport(replaced=1, unchanged=2)
     assert verdicts(database) == ["ok", "ok", "ok"]
+
+
+def test_loose_records_beside_run_folders_are_merged_too(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    folder = a_run_folder(results)
+    for cell in folder.cells:
+        folder.save(Record.of(folder.job([cell], folder.nowhere), cell, status="ok"))
+    loose = results / "loose"
+    loose.mkdir()
+    save_record(a_record(backend="fake", runtime="fake"), loose)
+    report = merge_paths([results], tmp_path / "scratch.duckdb", scratch=True)
+    assert (report.inserted, report.damaged) == (4, ())
+
+
+def test_a_damaged_run_file_costs_no_record(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    for run_id in ("run-1", "run-2"):
+        folder = a_run_folder(results, run_id=run_id)
+        for cell in folder.cells:
+            folder.save(Record.of(folder.job([cell], folder.nowhere), cell, status="ok"))
+    (results / "run-1/run.json").write_text("{")
+    report = merge_paths([results], tmp_path / "scratch.duckdb", scratch=True)
+    assert report.inserted == 6
+    assert [damaged.path.parent.name for damaged in report.damaged] == ["run-1"]

@@ -72,7 +72,7 @@ class Bench:
 @pytest.fixture
 def bench(client: DockerClient, script_image: str, tmp_path: Path) -> Iterator[Bench]:
     """The real engine. Every test leaves it as it was."""
-    launcher = DockerLauncher(client, OneImage(script_image), "abc123", host=TEST_HOST)
+    launcher = DockerLauncher(client, OneImage(script_image), host=TEST_HOST)
     bench = Bench(client, launcher, tmp_path)
     yield bench
     leftover = bench.containers()

@@ -111,8 +111,8 @@ def test_plain_progress_is_one_line_per_event(stopwatch: Stopwatch) -> None:
     observer, text = plain(stopwatch)
     observer.note("removed 2 containers that a crashed run had left")
     observer.job_started(JOB)
-    observer.phase_began(JOB, "load", None)
-    observer.phase_began(JOB, "steady", CELLS[0])
+    observer.phase_began("load", None)
+    observer.phase_began("steady", CELLS[0])
     stopwatch.now += 10
     observer.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
     observer.cell_ended(CELLS[1], record_of(1, "failed", reason="ValueError: no\nmore lines"))
@@ -145,8 +145,8 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
     console, text = a_console(terminal=True)
     with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
         observer.job_started(JOB)
-        observer.phase_began(JOB, "load", None)
-        observer.phase_began(JOB, "steady", CELLS[1])
+        observer.phase_began("load", None)
+        observer.phase_began("steady", CELLS[1])
         observer._progress.refresh()
         stopwatch.now += 10
         observer.cell_ended(CELLS[0], record_of(latency_median_s=0.5))
@@ -206,7 +206,7 @@ def test_quiet_progress_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
         assert isinstance(observer, QuietObserver)
         observer.note("a note")
         observer.job_started(JOB)
-        observer.phase_began(JOB, "load", None)
+        observer.phase_began("load", None)
         observer.cell_ended(CELLS[0], record_of())
     assert capfd.readouterr() == ("", "")
 
