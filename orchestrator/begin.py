@@ -9,6 +9,7 @@ from pathlib import Path
 
 import runner
 from orchestrator.checkout import git_commit
+from orchestrator.defaults import DATABASE_NAME
 from orchestrator.devices import LauncherName
 from orchestrator.errors import MatrixError, NothingToDo, StoreError
 from orchestrator.plan import Plan
@@ -80,6 +81,7 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
         plan=plan,
     )
     _require_space(results)
+    _require_database(terms.database or results / DATABASE_NAME, scratch=terms.scratch)
     return RunFolder.create(results, run)
 
 
@@ -101,10 +103,21 @@ def resume(results: Path, run_id: str, origin: Origin, database: Path | None = N
             hint="resume without naming a matrix, or start a new run without --resume",
         )
     _require_space(folder.path)
+    _require_database(database or folder.database, scratch=folder.run.scratch)
     if not folder.left(RETRIED):
         merge_run(folder, database or folder.database).require_complete()
         raise NothingToDo(f"run {folder.run.run_id} has a verdict for each of its cells")
     return folder
+
+
+def _require_database(path: Path, *, scratch: bool) -> None:
+    """Find out before hours of measuring whether the records will have a place to go.
+
+    Raises:
+        StoreError: the database cannot be written, is of the other kind or not ours.
+    """
+    with Store.open(path, scratch=scratch):
+        pass
 
 
 def past_durations(database: Path) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """One run at a time on a device: a lock file each, which dies with its owner."""
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from filelock import FileLock, Timeout
 from orchestrator.errors import StoreError
 
 FOLDER_VARIABLE = "ACCELMATRIX_LOCKS"
+SHARED_FOLDER = Path("/tmp/accelmatrix-locks")  # noqa: S108 - one for all, whatever TMPDIR says
 Waiting = Callable[[str, str], None]
 """Called once with the device and its holder before waiting for it."""
 
@@ -55,7 +55,7 @@ def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[
 def _shared_folder() -> Path:
     """A folder that all users of this host share."""
     configured = os.environ.get(FOLDER_VARIABLE)
-    folder = Path(configured) if configured else Path(tempfile.gettempdir()) / "accelmatrix-locks"
+    folder = Path(configured) if configured else SHARED_FOLDER
     if not folder.is_dir():
         with _explained(folder):
             folder.mkdir(parents=True, exist_ok=True)

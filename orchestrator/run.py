@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.checkout import git_commit
 from orchestrator.devices import DEVICES
-from orchestrator.errors import EngineUnavailable, ImageError
+from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo
 from orchestrator.launchers.base import Launcher
 from orchestrator.locks import hold_devices
 from orchestrator.observer import Observer
@@ -54,14 +54,18 @@ class Outcome:
     """What kept cells from being launched, each once."""
     failures: int
     """Cells whose verdict counts as a failure."""
+    measured: int
+    """Cells that ended well."""
 
     @property
     def exit_code(self) -> int:
-        """0 when each planned cell has a verdict and none failed."""
+        """0 when each planned cell has a verdict, one at least ended well and none failed."""
         for trouble in self.troubles:
             if isinstance(trouble, EngineUnavailable | ImageError):
                 return trouble.exit_code
-        return 1 if self.failures else 0
+        if self.failures:
+            return 1
+        return 0 if self.measured else NothingToDo.exit_code
 
 
 class RunExecution:
@@ -96,9 +100,7 @@ class RunExecution:
                     self._run_job(job)
             finally:
                 merged = merge_run(self._folder, self._settings.database)
-        return Outcome(
-            merged, tuple(self._troubles.values()), len(self._failures(self._folder.cells))
-        )
+        return Outcome(merged, tuple(self._troubles.values()), *self._counts())
 
     def _tell_waiting(self, device: str, holder: str) -> None:
         self._observer.note(f"waiting for device {device}, held by {holder}")
@@ -188,6 +190,11 @@ class RunExecution:
             record = Record.of(job, cell, status=status, reason=reason, phase="plan")
             self._folder.save(record)
             self._observer.cell_ended(cell, record)
+
+    def _counts(self) -> tuple[int, int]:
+        """Failures, and cells that ended well, of the whole run."""
+        statuses = list(self._folder.verdicts().values())
+        return sum(status in FAILED for status in statuses), statuses.count("ok")
 
     def _failures(self, cells: Sequence[Cell]) -> list[Record]:
         records = map(self._folder.record_of, cells)

@@ -20,6 +20,7 @@ from runner.errors import RecordError
 from runner.record import Record, Status, read_record, save_record
 
 DAMAGED_SUFFIX = ".damaged"
+SUBFOLDERS = ("records", "jobs", "logs")
 
 
 class RunFolder:
@@ -38,9 +39,8 @@ class RunFolder:
         """
         path = results / run.run_id
         try:
-            (path / "records").mkdir(parents=True)
-            (path / "jobs").mkdir()
-            (path / "logs").mkdir()
+            for name in SUBFOLDERS:
+                (path / name).mkdir(parents=True)
             write_whole(path / RUN_FILE, run.model_dump_json())
         except OSError as error:
             raise StoreError(
@@ -71,6 +71,9 @@ class RunFolder:
                 f"{path / RUN_FILE}: cannot be read: {summary}",
                 hint="its records can still be merged: `orchestrator merge` takes their folder",
             ) from error
+        for name in SUBFOLDERS:
+            with storing(path / name):
+                (path / name).mkdir(exist_ok=True)
         return cls(path, run)
 
     @property

@@ -166,7 +166,9 @@ def _cause(attempt: Attempt) -> tuple[Status, str, bool]:
         return "failed", f"the runner refused the job: {attempt.exit.log.strip()}", True
     if attempt.exit.code == 0:
         return "lost", "the runner ended well but left no sound record of this cell", False
-    return "lost", f"the runner {_describe(attempt.exit.code)} {where}", False
+    last_words = attempt.exit.log.strip().splitlines()[-1:]
+    said = f", saying: {last_words[0]}" if last_words else ""
+    return "lost", f"the runner {_describe(attempt.exit.code)} {where}{said}", False
 
 
 def _describe(code: int) -> str:

@@ -11,7 +11,7 @@ from runner import __version__
 from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.cell import Cell, Job
-from runner.errors import RecordNotSaved, Unavailable, Unsupported
+from runner.errors import BenchError, RecordNotSaved, Unavailable, Unsupported
 from runner.measure.clock import Clock, monotonic, resolution_s, seconds
 from runner.measure.environment import hardware_id, read_environment, usable_cpus
 from runner.measure.memory import MemoryMeter
@@ -108,7 +108,7 @@ class Harness:
                 self._job,
                 cell,
                 status=self._status_of(error),
-                reason=f"{type(error).__name__}: {error}",
+                reason=_reason(error),
                 phase=self._phase,
                 log=f"{log.parent.name}/{log.name}",
                 **self._facts,
@@ -135,3 +135,7 @@ class Harness:
     def _save(self, record: Record) -> None:
         save_record(record, self._out)
         self._progress.recorded(record.cell_id, record.status)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"

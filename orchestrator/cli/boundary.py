@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import traceback
-from types import FrameType
+from io import StringIO, TextIOWrapper
 from typing import NoReturn
 
 import typer
@@ -12,6 +12,7 @@ from typer import TyperException
 
 from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
+from orchestrator.cli.interrupts import Interruptions
 from runner.errors import BenchError
 
 INTERRUPTED = 130
@@ -21,8 +22,8 @@ BUG = 70
 
 def main() -> NoReturn:
     """Run the command line; the process ends with one of the documented exit codes."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    _mend_streams()
+    Interruptions().install()
     sys.exit(_run())
 
 
@@ -76,6 +77,11 @@ def _show_usage(error: TyperException) -> None:
         typer.echo(f"error: {error}", err=True)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    del number, frame
-    raise KeyboardInterrupt
+def _mend_streams() -> None:
+    """Output goes nowhere if its stream is closed, and loses what its encoding lacks."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, StringIO())
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")

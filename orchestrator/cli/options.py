@@ -57,7 +57,10 @@ Database = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", help="Seed of weights, inputs and the order of execution.")
+    int,
+    typer.Option(
+        "--seed", min=0, max=2**63 - 1, help="Seed of weights, inputs and the order of execution."
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")]
 FailFast = Annotated[

@@ -21,7 +21,9 @@ def choose_launcher(asked: str, note: Note) -> LauncherName:
 
     Raises:
         EngineUnavailable: containers were asked for and no engine answers.
+        MatrixError: ACCELMATRIX_REGISTRY is no registry.
     """
+    ImageSettings.from_environment()  # refuses a bad registry before anything is made
     if asked == "process":
         return "process"
     if asked == "docker":

@@ -1,6 +1,7 @@
 """A job's container as pure data: its options, its labels, and what the engine made of them."""
 
 import hashlib
+import os
 import re
 import socket
 import uuid
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from orchestrator.devices import DEVICES, device_options
 from orchestrator.launchers.base import Task, default_memory_bytes
 
@@ -16,6 +19,7 @@ RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"
 DEVICES_LABEL = "org.accelmatrix.devices"
 HOST_LABEL = "org.accelmatrix.host"
+OWNER_LABEL = "org.accelmatrix.owner"
 
 JOB_PATH = "/in/job.json"
 OUT_PATH = "/out"
@@ -68,12 +72,30 @@ def labels(task: Task, host: str) -> dict[str, str]:
         JOB_LABEL: task.job_id,
         DEVICES_LABEL: ",".join(sorted(DEVICES[task.backend].locks)),
         HOST_LABEL: host,
+        OWNER_LABEL: owner_id(os.getpid()),
     }
 
 
 def occupies(container_labels: Mapping[str, str], devices: frozenset[str]) -> bool:
     """Whether a container with these labels uses one of the devices."""
     return not devices.isdisjoint(container_labels.get(DEVICES_LABEL, "").split(","))
+
+
+def owner_id(pid: int) -> str:
+    """Names a process for good: ids come again, but not with the same start."""
+    return f"{pid}@{psutil.Process(pid).create_time():.2f}"
+
+
+def is_orphan(container_labels: Mapping[str, str]) -> bool:
+    """Whether no other living process of this machine owns a container with these labels."""
+    owner = container_labels.get(OWNER_LABEL, "")
+    pid = owner.partition("@")[0]
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return True
+    try:
+        return owner != owner_id(int(pid))
+    except psutil.Error:
+        return True
 
 
 def container_name(task: Task) -> str:

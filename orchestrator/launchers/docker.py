@@ -13,7 +13,7 @@ from docker import DockerClient
 from docker.errors import APIError, ImageNotFound, NotFound
 
 import runner
-from orchestrator.engine import FAILURES, engine_errors, explain
+from orchestrator.engine import CALL_TIMEOUT_S, FAILURES, engine_errors, explain
 from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.images import Image
 from orchestrator.launchers.base import Exit, Task
@@ -25,6 +25,7 @@ from orchestrator.launchers.container import (
     host_id,
     host_options,
     ignored,
+    is_orphan,
     labels,
     occupies,
 )
@@ -101,7 +102,7 @@ class DockerLauncher:
         with engine_errors("leftover containers cannot be removed"):
             ours = {"label": f"{HOST_LABEL}={self._host}"}
             for container in self._client.api.containers(all=True, filters=ours):
-                if occupies(container["Labels"], devices):
+                if occupies(container["Labels"], devices) and is_orphan(container["Labels"]):
                     remove(self._client, container["Id"])
                     removed += 1
         return removed
@@ -180,7 +181,7 @@ class DockerExecution:
 
     def _end(self) -> tuple[int, bool]:
         try:
-            code = self._client.api.wait(self._name, timeout=None)["StatusCode"]
+            code = self._client.api.wait(self._name, timeout=CALL_TIMEOUT_S)["StatusCode"]
             state = self._client.api.inspect_container(self._name)["State"]
         except NotFound:  # somebody else removed it
             return KILLED, False

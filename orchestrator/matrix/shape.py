@@ -195,7 +195,7 @@ class LimitsTable(TypedDict, total=False):
     """Time that loading, and then each cell, may take."""
     memory: BytesValue
     """Memory a job may use; if not named, a safety margin below the machine's memory."""
-    cpus: Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
+    cpus: Annotated[float, Field(ge=0.01, le=LARGEST, allow_inf_nan=False)]
     """CPU cores a job may use; if not named, all of them."""
     pids: SizeValue
     """Processes and threads a job may create."""

@@ -31,8 +31,8 @@ def print_plan(plan: Plan, *, as_json: bool) -> None:
     for note in plan.notes:
         print_line(f"note: {note}")
     print_line(
-        f"{counts['run']} to run in {len(jobs)} jobs, {counts['skip']} to skip, "
-        f"{counts['done']} done; about {total}"
+        f"{counts['run']} to run in {len(jobs)} job{'' if len(jobs) == 1 else 's'}, "
+        f"{counts['skip']} to skip, {counts['done']} done; about {total}"
     )
 
 

@@ -23,7 +23,7 @@ def show_progress(estimates_s: Mapping[str, float], *, quiet: bool) -> Iterator[
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     if quiet:
         yield QuietObserver()
-    elif console.is_terminal:
+    elif console.is_terminal and not console.is_dumb_terminal:
         with LiveObserver(console, Forecast(estimates_s)) as observer:
             yield observer
     else:

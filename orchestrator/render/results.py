@@ -1,6 +1,7 @@
 """A run's results at its end, and the state of runs."""
 
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -38,7 +39,8 @@ def print_results(rows: Sequence[ResultRow], run_id: str, database: Path, *, as_
     print_line(f"run {run_id}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
     print_line(f"database: {database}")
     print_line("next:")
-    option = "" if database == RESULTS / DATABASE_NAME else f" --database {database}"
+    named = shlex.quote(str(database))
+    option = "" if database == RESULTS / DATABASE_NAME else f" --database {named}"
     for command in NEXT:
         print_line(f"  {_own_name()} {command}{option}")
 

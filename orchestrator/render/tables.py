@@ -3,25 +3,48 @@
 import sys
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-PIPE_WIDTH = 1_000_000
-"""Columns of a pipe: wide enough that no row is folded."""
+FOLDED_ROWS = 1000
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under headings. Numbers are aligned to the right; None is shown as a dash."""
-    console = _stdout_console()
+    numeric = [
+        any(isinstance(row[index], int | float) for row in rows) for index in range(len(columns))
+    ]
+    texts = [[_text(value) for value in row] for row in rows]
+    if sys.stdout.isatty() and len(rows) <= FOLDED_ROWS:
+        _print_folded(columns, texts, numeric)
+    else:
+        _print_lines([list(columns), *texts], numeric)
+
+
+def _print_folded(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]
+) -> None:
+    """Fit the terminal's width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, column in enumerate(columns):
-        numeric = any(isinstance(row[index], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for column, is_numeric in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_text(value) for value in row))
-    with console.capture() as shown:
-        console.print(table)
-    sys.stdout.write(shown.get())
+        table.add_row(*row)
+    Console(markup=False, emoji=False, highlight=False).print(table)
+
+
+def _print_lines(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
+    """One line per row, however long: for pipes, and for more rows than a screen folds well."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = (
+            " " * (width - cell_len(text)) + text
+            if is_numeric
+            else text + " " * (width - cell_len(text))
+            for text, width, is_numeric in zip(row, widths, numeric, strict=True)
+        )
+        print_line("  ".join(padded).rstrip())
 
 
 def print_line(text: str = "") -> None:
@@ -32,13 +55,6 @@ def print_line(text: str = "") -> None:
 def format_number(value: float) -> str:
     """Three digits where that loses nothing before the point: `0.0123`, `12.3`, `1,234`."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
-
-
-def _stdout_console() -> Console:
-    console = Console(markup=False, emoji=False, highlight=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
-    return console
 
 
 def _text(value: object) -> str:

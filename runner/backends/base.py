@@ -49,7 +49,11 @@ class Session(Protocol):
         ...
 
     def all_finite(self, outputs: object) -> bool:
-        """Whether a query's outputs hold neither NaN nor infinity."""
+        """Whether a query's outputs hold neither NaN nor infinity.
+
+        Raises:
+            Unsupported: there is nothing to check.
+        """
         ...
 
     def prove(self) -> tuple[Proof, dict[str, str]]:

@@ -1,6 +1,6 @@
 """PyTorch, eager."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -60,9 +60,10 @@ class TorchSession:
 
     def all_finite(self, outputs: object) -> bool:
         """Whether every floating-point output is finite."""
-        values = outputs.values() if isinstance(outputs, Mapping) else ()
-        tensors = [value for value in values if torch.is_tensor(value)]
-        return bool(tensors) and all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
+        tensors = list(_tensors(outputs))
+        if not tensors:
+            raise Unsupported("the model gives no tensor that could be checked")
+        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
 
     def prove(self) -> tuple[Proof, dict[str, str]]:
         """Compare the devices that hold parameters and inputs with the claimed one."""
@@ -112,6 +113,16 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(
         message in text for message in OUT_OF_MEMORY_MESSAGES
     )
+
+
+def _tensors(outputs: object) -> Iterator[torch.Tensor]:
+    """Every tensor in a model's outputs, however they are nested."""
+    if isinstance(outputs, torch.Tensor):
+        yield outputs
+    elif isinstance(outputs, Mapping | list | tuple):
+        values = outputs.values() if isinstance(outputs, Mapping) else outputs
+        for value in values:
+            yield from _tensors(value)
 
 
 def _device_types(tensors: Iterable[torch.Tensor]) -> str:

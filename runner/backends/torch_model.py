@@ -1,5 +1,6 @@
 """Builds a transformers model from a bundled config and fills it with seeded random weights."""
 
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
@@ -73,10 +74,19 @@ def _copy_repeated(pool: torch.Tensor, parameter: torch.Tensor, offset: int) -> 
             return
 
 
+def _refuse_unknown(options: Mapping[str, Any], config: Any, name: str) -> None:
+    """Transformers takes any key; a misspelt one would leave the default architecture."""
+    usual = type(config)()
+    unknown = [key for key in options if not hasattr(usual, key)]
+    if unknown:
+        raise Unsupported(f"{name}: {config.model_type} has no {', '.join(unknown)} in its config")
+
+
 def _instantiate(spec: ModelSpec, dtype: torch.dtype) -> Any:
     options = dict(spec.config)
     try:
         config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
+        _refuse_unknown(options, config, spec.name)
         return getattr(transformers, spec.architecture).from_config(config, dtype=dtype)
     except (KeyError, AttributeError, ValueError) as error:
         raise Unsupported(f"transformers cannot build {spec.name}: {error}") from error

@@ -20,8 +20,8 @@ def measure_inference(
     """Time forward passes: the first one, warm-up until settled, then the steady phase."""
     clock, memory, load = instruments.clock, instruments.memory, load_average_1m()
     memory.reset()
-    query = session.bind(cell, synthesise(job.model, cell, job.seed))
     instruments.enter("first")
+    query = session.bind(cell, synthesise(job.model, cell, job.seed))
     first_ns = _first(query, session, clock)
     instruments.enter("warmup")
     warmup = warm_up(query, clock, job.measure)

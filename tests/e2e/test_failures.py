@@ -165,11 +165,32 @@ def test_fail_fast_stops_after_the_first_failure(workplace: Workplace) -> None:
 def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(workplace: Workplace) -> None:
     workplace.write_matrix(models=3, batch_sizes=[1])
     done = workplace.run("--budget", "1ms")
-    assert done.returncode == 0, done.stderr
-    assert "unavailable" in workplace.verdicts().values()
+    assert done.returncode == 3, done.stderr
+    assert set(workplace.verdicts().values()) == {"unavailable"}
     assert workplace.resume().returncode == 0
     assert set(workplace.verdicts().values()) == {"ok"}
     assert workplace.has_one_verdict_each()
+
+
+def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
+    workplace.write_matrix({"*-b2-*": "hang"})
+    process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: workplace.is_hanging("scripted-0"), "the hang")
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert set(workplace.verdicts()) == {path.stem for path in workplace.records()}
+    assert workplace.leftovers() == []
+
+
+def test_an_unusable_database_is_found_before_anything_is_measured(workplace: Workplace) -> None:
+    workplace.write_matrix()
+    (workplace.folder / "foreign.duckdb").write_text("no database")
+    done = workplace.run("--database", "foreign.duckdb")
+    assert (done.returncode, "foreign.duckdb" in done.stderr) == (6, True)
+    assert not list(workplace.folder.glob("results/*/run.json"))
 
 
 def test_a_real_database_refuses_fake_rows(workplace: Workplace) -> None:

@@ -68,7 +68,7 @@ def three_jobs(tmp_path: Path) -> Trial:
 def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
     outcome = trial.run(ScriptedLauncher(measures_all))
     assert trial.verdicts() == {cell.id: "ok" for cell in trial.folder.cells}
-    assert outcome == Outcome(MergeReport(inserted=3), (), 0)
+    assert outcome == Outcome(MergeReport(inserted=3), (), failures=0, measured=3)
     assert outcome.exit_code == 0
 
 
@@ -127,7 +127,7 @@ def test_skipped_cells_get_their_verdict_without_a_launch(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("refusal", "exit_code"),
     [
-        (Unavailable("there is no such device", hint="plug it in"), 0),
+        (Unavailable("there is no such device", hint="plug it in"), 3),
         (ImageError("there is no such image", hint="build it"), 5),
         (EngineUnavailable("there is no engine", hint="start it"), 4),
     ],
@@ -232,7 +232,7 @@ def test_without_it_the_run_goes_on(three_jobs: Trial) -> None:
 
 def test_a_spent_budget_launches_nothing_more(three_jobs: Trial) -> None:
     launcher = ScriptedLauncher(measures_all)
-    assert three_jobs.run(launcher, budget_s=0.0).exit_code == 0
+    assert three_jobs.run(launcher, budget_s=0.0).exit_code == 3
     assert launcher.launched == []
     assert three_jobs.statuses() == ["unavailable"] * 3
     record = three_jobs.folder.record_of(three_jobs.folder.cells[0])
@@ -333,4 +333,9 @@ def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
     ],
 )
 def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
-    assert Outcome(MergeReport(), troubles, failures).exit_code == exit_code
+    assert Outcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
+
+
+def test_a_run_that_measured_nothing_is_no_success() -> None:
+    assert Outcome(MergeReport(), (), failures=0, measured=0).exit_code == 3
+    assert Outcome(MergeReport(), (), failures=0, measured=1).exit_code == 0

@@ -6,6 +6,7 @@ import pytest
 from runner.cell import Cell, Job
 from runner.errors import RecordNotSaved
 from runner.harness import Harness
+from runner.models import TensorSpec
 from runner.record import Record, read_record
 from tests.fakes import KeptProgress
 from tests.jobs import a_job, fake_cell, fake_model
@@ -100,3 +101,12 @@ def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
     failing = a_job(model=fake_model({"*": "raise"}))
     with pytest.raises(RecordNotSaved):
         Harness(failing, tmp_path / "gone", KeptProgress()).run()
+
+
+def test_making_inputs_belongs_to_the_cell_and_not_to_the_load(tmp_path: Path) -> None:
+    unmakable = TensorSpec(name="ids", kind="token_ids", shape=("batch_size",))
+    model = fake_model().model_copy(update={"inputs": (unmakable,)})
+    records, progress = run(a_job([fake_cell(1)], model), tmp_path)
+    (record,) = records.values()
+    assert (record.status, record.phase) == ("unsupported", "first")
+    assert [event.get("phase") for event in progress.events] == ["load", "first", None]

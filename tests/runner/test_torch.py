@@ -115,3 +115,20 @@ def test_a_real_record_is_complete(tmp_path: Path) -> None:
         "container_cpu_limit",
     }
     assert record.parameters == 4_416_698
+
+
+def test_a_misspelt_config_key_is_unsupported() -> None:
+    spec = find("bert-tiny")
+    model = spec.model_copy(update={"config": {**spec.config, "num_hiden_layers": 1}})
+    with pytest.raises(Unsupported, match="bert has no num_hiden_layers in its config"):
+        open_session(torch_job(model), threads=1)
+
+
+def test_outputs_are_checked_however_they_are_nested() -> None:
+    spec = find("bert-tiny")
+    job = torch_job(spec.model_copy(update={"forward": {"return_dict": False}}))
+    with closing(open_session(job, threads=1)) as session:
+        assert session.all_finite(session.bind(job.cells[0], synthesise(spec, job.cells[0], 0))())
+        assert not session.all_finite((torch.ones(1), [torch.tensor([float("nan")])]))
+        with pytest.raises(Unsupported, match="no tensor that could be checked"):
+            session.all_finite(())

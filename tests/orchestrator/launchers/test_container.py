@@ -1,3 +1,5 @@
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -5,16 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.launchers.base import Task
+from orchestrator.launchers.base import Task, default_memory_bytes
 from orchestrator.launchers.container import (
+    OWNER_LABEL,
     EngineFacts,
     container_name,
-    default_memory_bytes,
     host_id,
     host_options,
     ignored,
+    is_orphan,
     labels,
     occupies,
+    owner_id,
 )
 from runner.cell import Limits
 
@@ -108,3 +112,15 @@ def test_what_the_engine_took_over(asked: dict[str, Any], found: dict[str, Any])
 )
 def test_what_the_engine_ignored(asked: dict[str, Any], found: dict[str, Any]) -> None:
     assert ignored(asked, found) == list(asked)
+
+
+def test_a_container_is_an_orphan_unless_another_living_process_owns_it() -> None:
+    another = subprocess.Popen(["sleep", "60"])
+    alive = owner_id(another.pid)
+    assert not is_orphan({OWNER_LABEL: alive})
+    assert is_orphan({OWNER_LABEL: f"{another.pid}@1.00"})
+    another.kill()
+    another.wait()
+    assert is_orphan({OWNER_LABEL: alive})
+    assert is_orphan({OWNER_LABEL: owner_id(os.getpid())})
+    assert is_orphan({})

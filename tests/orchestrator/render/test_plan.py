@@ -20,7 +20,7 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(capsys: Capture
     assert lines[1].split() == [fake_cell(1).id, "run", "1s"]
     assert lines[4].split(maxsplit=3) == [SKIPPED.id, "skip", "–", "the model ends at 32"]
     assert "note: --limit 3 leaves out 2 of 5 cells" in lines
-    assert lines[-1].startswith("3 to run in 1 jobs, 1 to skip, 0 done; about ")
+    assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
 
 
 def test_a_plan_as_json_has_every_axis_of_a_cell(capsys: Capture) -> None:
