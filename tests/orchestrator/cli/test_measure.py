@@ -55,7 +55,7 @@ def test_a_dry_run_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     done = place.run("--dry-run")
     assert (done.returncode, files(place.folder)) == (0, before)
-    assert "3 to run in 1 jobs" in done.stdout
+    assert "3 to run in 1 job," in done.stdout
     assert json.loads(place.run("--dry-run", "--json").stdout)["cells"]
     assert files(place.folder) == before
 
