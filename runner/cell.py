@@ -120,9 +120,9 @@ class Limits(Frozen):
     memory_bytes: PositiveInt | None = None
     """Bytes of memory a job may use; null leaves a safety margin below the machine's memory."""
     cpus: PositiveFloat | None = None
-    """CPU cores a job may use; null allows all of them."""
+    """CPU cores a job may use, whole ones outside containers; null allows all of them."""
     pids: PositiveInt = 4096
-    """Processes and threads a job may create."""
+    """Processes and threads a container may create; local processes are not limited."""
 
 
 class Provenance(Frozen):
