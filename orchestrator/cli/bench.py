@@ -1,0 +1,58 @@
+"""`bench`: measures without a file."""
+
+import typer
+
+from orchestrator.cli import bench_options, options
+from orchestrator.cli.measuring import Request, command_line, measure
+from orchestrator.cli.options import LauncherChoice
+from orchestrator.defaults import RESULTS
+
+
+def bench(
+    context: typer.Context,
+    model: bench_options.Model = None,
+    family: bench_options.Family = None,
+    all_: bench_options.All = False,
+    backend: bench_options.Backend = None,
+    runtime: bench_options.Runtime = None,
+    precision: bench_options.Precision = None,
+    batch_sizes: bench_options.BatchSizes = None,
+    sequence_lengths: bench_options.SequenceLengths = None,
+    mode: bench_options.Mode = None,
+    profile: bench_options.Profile = "quick",
+    iterations: bench_options.Iterations = None,
+    cell_timeout: bench_options.CellTimeout = None,
+    memory: bench_options.Memory = None,
+    select: options.Select = None,
+    limit: options.Limit = None,
+    launcher: options.Launcher = LauncherChoice.auto,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    seed: options.Seed = 0,
+    dry_run: options.DryRun = False,
+    fail_fast: options.FailFast = False,
+    budget: options.Budget = None,
+    scratch: options.Scratch = False,
+    json: options.Json = False,
+) -> int:
+    """Measure without a file: the options are the matrix. Lists take commas or repeat."""
+    from orchestrator.begin import Origin
+    from orchestrator.bench_matrix import BenchOptions, bench_matrix
+
+    request = Request.of(context)
+    asked = BenchOptions(
+        models=model or (),
+        families=family or (),
+        every_model=all_,
+        backends=backend or (),
+        runtimes=runtime or (),
+        precisions=precision or (),
+        batch_sizes=batch_sizes or (),
+        sequence_lengths=sequence_lengths or (),
+        modes=mode or (),
+        profile=profile,
+        iterations=iterations,
+        cell_timeout=cell_timeout,
+        memory=memory,
+    )
+    return measure(bench_matrix(asked), Origin(command=command_line()), request)

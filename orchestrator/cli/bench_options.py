@@ -1,0 +1,27 @@
+"""Options that stand for a matrix."""
+
+from typing import Annotated
+
+import typer
+
+Model = Annotated[list[str] | None, typer.Option(help="Models, sets or files of custom models.")]
+Family = Annotated[list[str] | None, typer.Option(help="All models of a family.")]
+All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
+Backend = Annotated[list[str] | None, typer.Option(help="Hardware paths.  [default: cpu]")]
+Runtime = Annotated[list[str] | None, typer.Option(help="Runtimes.  [default: the backend's own]")]
+Precision = Annotated[list[str] | None, typer.Option(help="Number formats.  [default: fp32]")]
+BatchSizes = Annotated[
+    list[str] | None, typer.Option(help="Samples in a query, e.g. 1,2,4.  [default: 1]")
+]
+SequenceLengths = Annotated[
+    list[str] | None, typer.Option(help="Tokens in a sample, e.g. 128,256.  [default: 128]")
+]
+Mode = Annotated[list[str] | None, typer.Option(help="What is measured.  [default: inference]")]
+Profile = Annotated[str, typer.Option(help="quick, standard or audit.")]
+Iterations = Annotated[int | None, typer.Option(min=1, help="Fewest timed iterations of a cell.")]
+CellTimeout = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
+]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Most memory of a job, e.g. 8GiB.")
+]

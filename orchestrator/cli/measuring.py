@@ -1,0 +1,138 @@
+"""What `run` and `bench` share: from their options to a finished run and its exit code."""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import typer
+
+from orchestrator.cli.app import chosen
+from orchestrator.cli.options import LauncherChoice, database_in
+
+if TYPE_CHECKING:
+    from orchestrator.begin import Origin
+    from orchestrator.devices import LauncherName
+    from orchestrator.matrix import Matrix
+    from orchestrator.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options that `run` and `bench` have in common, named as typer knows them."""
+
+    select: list[str] | None
+    limit: int | None
+    launcher: LauncherChoice
+    results: Path
+    database: Path | None
+    seed: int
+    dry_run: bool
+    fail_fast: bool
+    budget_s: float | None
+    scratch: bool
+    json: bool
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Self:
+        """The request that typer has parsed.
+
+        Raises:
+            typer.BadParameter: the budget is no duration.
+        """
+        given = context.params
+        shared = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
+        return cls(**shared, budget_s=_seconds(given["budget"], "--budget"))
+
+
+def _seconds(text: str | None, option: str) -> float | None:
+    from orchestrator.units import parse_duration
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
+    """Plan the matrix and run it, or show the plan; returns the exit code."""
+    from orchestrator.begin import Terms, begin, past_durations
+    from orchestrator.launchers.choose import choose_launcher
+    from orchestrator.plan import make_plan
+    from orchestrator.render.plan import print_plan
+    from orchestrator.selector import Selector
+
+    plan = make_plan(
+        matrix,
+        selector=Selector(request.select or ()),
+        limit=request.limit,
+        history=past_durations(database_in(request.results, request.database)),
+    )
+    if request.dry_run:
+        print_plan(plan, as_json=request.json)
+        return 0
+    for text in plan.notes:
+        _note(text)
+    launcher = choose_launcher(request.launcher, _note)
+    terms = Terms(launcher, request.database, request.seed, request.scratch)
+    return _execute(begin(plan, origin, request.results, terms), launcher, request)
+
+
+def finish(run_id: str, matrix: Path | None, request: Request) -> int:
+    """Run what an earlier run has left; returns the exit code."""
+    from orchestrator.begin import Origin, resume
+    from orchestrator.launchers.choose import choose_launcher
+    from orchestrator.matrix import load_matrix
+
+    origin = Origin()
+    if matrix is not None:
+        load_matrix(matrix)
+        origin = Origin(matrix.read_text("utf-8"), matrix)
+    folder = resume(request.results, run_id, origin, request.database)
+    earlier = folder.run.launcher
+    asked = earlier if request.launcher == LauncherChoice.auto else request.launcher
+    return _execute(folder, choose_launcher(asked, _note), request)
+
+
+def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) -> int:
+    from orchestrator.launchers.choose import make_launcher
+    from orchestrator.render.progress import show_progress
+    from orchestrator.render.results import print_results
+    from orchestrator.run import RETRIED, RunExecution, Settings
+    from orchestrator.store import Store
+
+    database = request.database or folder.database
+    settings = Settings(
+        database=database,
+        fail_fast=request.fail_fast,
+        budget_s=request.budget_s,
+    )
+    left = set(folder.left(RETRIED))
+    estimates = {
+        entry.cell.id: entry.estimate_s for entry in folder.run.plan.entries if entry.cell in left
+    }
+    try:
+        with show_progress(estimates, quiet=chosen.quiet) as observer:
+            made = make_launcher(launcher, observer.note, folder.run.git_commit)
+            outcome = RunExecution(folder, made, observer, settings).run()
+    except KeyboardInterrupt:
+        count = len(folder.left(RETRIED))
+        _note(f"run {folder.run.run_id} was interrupted with {count} cells left")
+        _note("`orchestrator run --resume last` finishes it")
+        raise
+    with Store.open_readonly(database) as store:
+        rows = store.results(folder.run.run_id)
+    print_results(rows, folder.run.run_id, database, as_json=request.json)
+    outcome.merged.require_complete()
+    return outcome.exit_code
+
+
+def command_line() -> str:
+    """What the user typed, for the record."""
+    return shlex.join(["orchestrator", *sys.argv[1:]])
+
+
+def _note(text: str) -> None:
+    if not chosen.quiet:
+        typer.echo(text, err=True)
