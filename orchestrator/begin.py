@@ -136,7 +136,9 @@ def _nothing_to_do(plan: Plan) -> NothingToDo:
             "no cell is left to run", hint="; ".join(plan.notes) or "the matrix holds no cell"
         )
     shown = "; ".join(reasons[:REASONS_SHOWN])
-    more = f" and {len(reasons) - REASONS_SHOWN} more reasons" if len(reasons) > 3 else ""
+    more = (
+        f" and {len(reasons) - REASONS_SHOWN} more reasons" if len(reasons) > REASONS_SHOWN else ""
+    )
     return NothingToDo(
         f"none of the {len(plan.entries)} cells can run: {shown}{more}",
         hint="`orchestrator plan` shows every cell with its reason",

@@ -127,7 +127,7 @@ class RunExecution:
         except (Unavailable, ImageError, EngineUnavailable) as error:
             self._tell_trouble(error)
             self._give_verdict(self._folder.missing(cells), "unavailable", str(error))
-        self._failed = self._failed or bool(self._failures(cells))
+        self._failed = self._failed or any(map(self._has_failed, cells))
 
     def _reason_to_stop(self) -> str | None:
         if self._settings.fail_fast and self._failed:
@@ -196,6 +196,6 @@ class RunExecution:
         statuses = list(self._folder.verdicts().values())
         return sum(status in FAILED for status in statuses), statuses.count("ok")
 
-    def _failures(self, cells: Sequence[Cell]) -> list[Record]:
-        records = map(self._folder.record_of, cells)
-        return [record for record in records if record and record.status in FAILED]
+    def _has_failed(self, cell: Cell) -> bool:
+        record = self._folder.record_of(cell)
+        return record is not None and record.status in FAILED

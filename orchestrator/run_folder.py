@@ -173,7 +173,7 @@ class RunFolder:
 
     def verdicts(self) -> dict[str, Status]:
         """Status by cell id, of the cells that have a sound record."""
-        return {cell_id: record.status for cell_id, record in self._records().items()}
+        return {cell_id: record.status for cell_id, record in self.sound_records().items()}
 
     def left(self, retried: Collection[Status]) -> list[Cell]:
         """The cells without a sound record, or with a verdict that is to be retried."""
@@ -182,10 +182,11 @@ class RunFolder:
 
     def forget(self, statuses: Collection[Status]) -> None:
         """Drop the verdicts of these statuses, so that their cells count as missing again."""
-        for cell_id, record in self._records().items():
+        for cell_id, record in self.sound_records().items():
             if record.status in statuses:
                 (self.out(record.job_id) / f"{cell_id}.parquet").unlink()
 
-    def _records(self) -> dict[str, Record]:
+    def sound_records(self) -> dict[str, Record]:
+        """The cells' sound records, by cell id."""
         records = filter(None, map(self.record_of, self.cells))
         return {record.cell_id: record for record in records}

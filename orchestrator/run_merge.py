@@ -67,12 +67,11 @@ def _run_files(path: Path) -> list[Path]:
 
 def _facts(folder: RunFolder) -> Run:
     run = folder.run
-    records = [folder.record_of(cell) for cell in folder.cells]
-    ended = [record.recorded_at for record in records if record]
+    ended = [record.recorded_at for record in folder.sound_records().values()]
     return Run(
         run_id=run.run_id,
         started_at=run.started_at,
-        finished_at=max(ended) if len(ended) == len(records) else None,
+        finished_at=max(ended) if len(ended) == len(folder.cells) else None,
         matrix=run.matrix,
         matrix_path=run.matrix_path,
         command=run.command,

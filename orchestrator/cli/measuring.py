@@ -114,7 +114,7 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
     }
     try:
         with show_progress(estimates, quiet=chosen.quiet) as observer:
-            made = make_launcher(launcher, observer.note, folder.run.git_commit)
+            made = make_launcher(launcher, observer.note)
             outcome = RunExecution(folder, made, observer, settings).run()
     except KeyboardInterrupt:
         count = len(folder.left(RETRIED))

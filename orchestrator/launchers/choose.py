@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from orchestrator.checkout import git_commit
 from orchestrator.devices import LauncherName
 from orchestrator.engine import connect, engine_answers
 from orchestrator.images import ImageSettings, Shelf
@@ -35,7 +36,7 @@ def choose_launcher(asked: str, note: Note) -> LauncherName:
     return "process"
 
 
-def make_launcher(name: LauncherName, note: Note, git_commit: str | None) -> Launcher:
+def make_launcher(name: LauncherName, note: Note) -> Launcher:
     """The launcher of that name. The steps of a build are told as notes.
 
     Raises:
@@ -45,7 +46,7 @@ def make_launcher(name: LauncherName, note: Note, git_commit: str | None) -> Lau
     if name == "process":
         return ProcessLauncher()
     client = connect()
-    settings = ImageSettings.from_environment(revision=git_commit)
+    settings = ImageSettings.from_environment(revision=git_commit())
 
     def report(line: str) -> None:
         if line.startswith(BUILD_STEP):

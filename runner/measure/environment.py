@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
@@ -108,6 +108,3 @@ def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str]]:
     model = facts.get("model name") or platform.processor() or platform.machine()
     flags = facts.get("flags") or facts.get("Features") or ""
     return model, flags.split()
-
-
-ENVIRONMENT_COLUMNS = tuple(field.name for field in fields(Environment))
