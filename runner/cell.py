@@ -1,5 +1,6 @@
 """What goes in: a cell of the matrix, and the job that carries cells into a container."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Literal
 
@@ -13,7 +14,12 @@ Backend = Literal[
 Runtime = Literal["torch", "torch_compile", "onnxruntime", "openvino", "onnxruntime_web", "fake"]
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
 Mode = Literal["inference", "generation", "training", "startup"]
+Scenario = Literal["single_stream", "offline", "server"]
 ProfileName = Literal["quick", "standard", "audit"]
+Purpose = Literal["measure", "verify", "time", "reference"]
+
+REFERENCE_VERSION = 1
+"""Raised when references are computed or kept in another way."""
 
 DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {
     "cpu": "torch",
@@ -47,27 +53,53 @@ class Cell(Frozen):
     precision: Precision
     """Number format of weights and arithmetic."""
     batch_size: PositiveInt
-    """Samples in one query."""
+    """Samples in one query; the scenario `offline` begins its search there."""
     sequence_length: PositiveInt | None
-    """Tokens in one sample; null for models that take no text."""
+    """Tokens in one sample, those of the prompt; null for models that take no text."""
+    new_tokens: PositiveInt | None = None
+    """Tokens to generate for each sample; null unless the mode is `generation`."""
     mode: Mode
     """What is measured."""
+    scenario: Scenario = "single_stream"
+    """How queries arrive; modes other than `inference` know `single_stream` alone."""
+    target_qps: PositiveFloat | None = None
+    """Queries per second that the scenario `server` offers; null: the highest rate is sought."""
+    slo_ms: PositiveFloat | None = None
+    """Milliseconds that 99 % of queries must meet at the rate that is sought; else null."""
 
     @property
     def id(self) -> str:
         """A readable id that globs can select: `cpu-bert-tiny-fp32-b8-s128-inference`."""
-        return f"{self._stem}-{self.shape}-{self.mode}"
+        return "-".join(filter(None, (self._stem, self.shape, self.mode, self.pattern)))
 
     @property
     def shape(self) -> str:
-        """What tells the cells of a job apart: `b8-s128`."""
-        if self.sequence_length is None:
-            return f"b{self.batch_size}"
-        return f"b{self.batch_size}-s{self.sequence_length}"
+        """The sizes in the id, e.g. `b8-s128` or `b1-s128-n32`; offline finds its own batch."""
+        sizes = (
+            ("b", None if self.scenario == "offline" else self.batch_size),
+            ("s", self.sequence_length),
+            ("n", self.new_tokens),
+        )
+        return "-".join(f"{letter}{size}" for letter, size in sizes if size is not None)
+
+    @property
+    def pattern(self) -> str:
+        """The scenario in the id: empty, `offline`, `server-q50` or `server-peak-slo100`."""
+        if self.scenario == "single_stream":
+            return ""
+        if self.scenario == "offline":
+            return "offline"
+        rate = f"peak-slo{self.slo_ms:g}" if self.seeks_peak else f"q{self.target_qps:g}"
+        return f"server-{rate}"
+
+    @property
+    def seeks_peak(self) -> bool:
+        """Whether the highest rate is sought that meets `slo_ms`."""
+        return self.scenario == "server" and self.target_qps is None
 
     @property
     def job_id(self) -> str:
-        """The id of the job that executes this cell: the cell id without its shape."""
+        """The id of the job that executes this cell: what its cells have in common."""
         return f"{self._stem}-{self.mode}"
 
     @property
@@ -92,14 +124,32 @@ class Measure(Frozen):
     """Fewest seconds of timed iterations."""
     max_s: PositiveFloat
     """Seconds after which the steady phase ends, provided one iteration was timed."""
+    precision_target: PositiveFloat
+    """Half the width of the median's 95 % interval, by the median, at which measuring may end."""
+    rounds: PositiveInt = 1
+    """Visits over which each cell's iterations are spread, so that drift shows."""
+    workers: PositiveInt | None = None
+    """Processes that load at once in mode `startup`; null takes as many as there are cores."""
 
 
 PROFILES: Mapping[ProfileName, Measure] = {
     "quick": Measure(
-        profile="quick", warmup_iterations=3, warmup_max_s=6, iterations=5, min_s=3, max_s=30
+        profile="quick",
+        warmup_iterations=3,
+        warmup_max_s=6,
+        iterations=5,
+        min_s=3,
+        max_s=30,
+        precision_target=0.05,
     ),
     "standard": Measure(
-        profile="standard", warmup_iterations=5, warmup_max_s=30, iterations=20, min_s=30, max_s=300
+        profile="standard",
+        warmup_iterations=5,
+        warmup_max_s=30,
+        iterations=20,
+        min_s=30,
+        max_s=300,
+        precision_target=0.02,
     ),
     "audit": Measure(
         profile="audit",
@@ -108,6 +158,7 @@ PROFILES: Mapping[ProfileName, Measure] = {
         iterations=64,
         min_s=600,
         max_s=3600,
+        precision_target=0.01,
     ),
 }
 
@@ -145,7 +196,7 @@ class Provenance(Frozen):
 
 
 class Job(Frozen):
-    """The cells that one container executes: they differ in shape alone."""
+    """The cells that one container executes: they share a loaded model and a mode."""
 
     run_id: str
     """The run this job belongs to."""
@@ -163,3 +214,16 @@ class Job(Frozen):
     """Seed of weights and inputs."""
     provenance: Provenance
     """What only the host knows about this job's surroundings."""
+    purpose: Purpose = "measure"
+    """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
+    others are verified against."""
+    trace: bool = False
+    """Whether each cell leaves a trace of one untimed iteration."""
+    round: PositiveInt = 1
+    """Which of the measure's rounds this launch is."""
+
+    @property
+    def reference_key(self) -> str:
+        """Names the reference outputs of this model with this seed."""
+        identity = f"{REFERENCE_VERSION}\n{self.seed}\n{self.model.model_dump_json()}"
+        return hashlib.sha256(identity.encode()).hexdigest()[:32]

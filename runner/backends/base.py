@@ -1,11 +1,20 @@
 """What every runtime promises to the harness."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from runner.cell import Cell, Job
 from runner.inputs import Inputs
+from runner.measure.clock import Clock
 from runner.record import Proof
+
+Array = npt.NDArray[np.float32]
+Stage = Literal["instantiate", "weights"]
 
 
 class Query(Protocol):
@@ -14,6 +23,66 @@ class Query(Protocol):
     def __call__(self) -> object:
         """Execute, wait until the device has finished, return the outputs."""
         ...
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What one generation gave, and when."""
+
+    started_ns: int
+    """The clock as the prompt went in."""
+    token_times_ns: list[int]
+    """The clock as each step's tokens, one per sample, had reached the host."""
+    tokens: npt.NDArray[np.int64]
+    """The new tokens, shape [batch_size, steps]."""
+
+
+class Generator(Protocol):
+    """One bound prompt, from which a forced number of tokens is generated greedily."""
+
+    def __call__(self) -> Generated:
+        """Generate once, with a key-value cache."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """The clock around the parts of one step, nanoseconds, and the step's loss."""
+
+    started_ns: int
+    forward_ns: int
+    loss_ns: int | None
+    """None where the model computes the loss inside its forward pass."""
+    backward_ns: int
+    optimizer_ns: int
+    ended_ns: int
+    loss: float
+
+
+class Trainer(Protocol):
+    """One bound batch with labels, and an optimizer over all parameters."""
+
+    def step(self) -> TrainingStep:
+        """Forward, loss, backward, optimizer; the device has finished when it returns."""
+        ...
+
+    def has_learnt(self) -> bool:
+        """Whether the parameters differ from those before the first step."""
+        ...
+
+    def close(self) -> None:
+        """Give back gradients and the optimizer's state; the session answers queries again."""
+        ...
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """Memory of an accelerator, bytes."""
+
+    allocator_peak_bytes: int
+    """Highest use that the runtime's allocator saw since the last reset."""
+    used_bytes: int
+    """Use of the whole device now, as its driver counts it."""
 
 
 class Session(Protocol):
@@ -35,17 +104,47 @@ class Session(Protocol):
         ...
 
     @property
+    def interop_threads(self) -> int | None:
+        """Operators that may execute at once; None where the runtime doesn't tell."""
+        ...
+
+    @property
     def libraries(self) -> Mapping[str, str]:
         """Versions of the libraries that take part."""
         ...
 
     @property
+    def stages_ns(self) -> Mapping[Stage, int]:
+        """How long the stages of loading took, nanoseconds."""
+        ...
+
+    @property
     def timed_region(self) -> str:
-        """What lies between the two clock readings of an iteration."""
+        """What lies between the two clock readings of a query."""
         ...
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
         """Move the inputs to the device and return the query over them."""
+        ...
+
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
+        """The generator of `cell.new_tokens` tokens after the prompt in the inputs.
+
+        Raises:
+            Unsupported: the runtime cannot generate with this model.
+        """
+        ...
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
+        """The trainer over inputs that hold `labels` too.
+
+        Raises:
+            Unsupported: the runtime cannot train this model.
+        """
+        ...
+
+    def empty(self) -> Query:
+        """A query over a model that computes nothing, called as a real one is."""
         ...
 
     def all_finite(self, outputs: object) -> bool:
@@ -56,8 +155,27 @@ class Session(Protocol):
         """
         ...
 
-    def prove(self) -> tuple[Proof, dict[str, str]]:
-        """Whether the claimed device holds model and inputs, and the facts that show it."""
+    def arrays(self, outputs: object) -> Mapping[str, Array]:
+        """A query's floating-point outputs by name, on the host, without caches."""
+        ...
+
+    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+        """Whether the claimed device holds model, inputs and outputs, and the facts that show it.
+
+        Runs the query once, untimed.
+        """
+        ...
+
+    def trace(self, action: Query, stem: Path) -> None:
+        """Profile one untimed call; write `<stem>.trace.json` and `<stem>.operators.txt`.
+
+        Raises:
+            Unsupported: the runtime has no profiler.
+        """
+        ...
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """The accelerator's memory; None on devices that use the host's. `reset` begins a peak."""
         ...
 
     def close(self) -> None:

@@ -47,6 +47,10 @@ class ModelSpec(BaseModel):
     """The tensors of one query."""
     forward: dict[str, bool] = Field(default_factory=dict)
     """Constant arguments of the forward pass."""
+    labels: TensorSpec | None = None
+    """What training compares the outputs with; null for models that are not trained here."""
+    encoder_decoder: bool = False
+    """Whether an encoder reads the inputs and a decoder writes the outputs."""
     max_sequence_length: PositiveInt | None = None
     """Most tokens a sample may have; null for models that take no text."""
     parameters: PositiveInt | None = None

@@ -1,14 +1,17 @@
 """What every mode takes and gives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from runner.backends.base import Session
+from runner.backends.base import Query, Session
 from runner.cell import Cell, Job
 from runner.measure.clock import Clock
+from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment
 from runner.measure.memory import MemoryMeter
+from runner.measure.noise import NoiseMeter
+from runner.part import Part
 from runner.record import Phase
 
 EnterPhase = Callable[[Phase], None]
@@ -20,20 +23,77 @@ class Instruments:
 
     clock: Clock
     memory: MemoryMeter
+    energy: EnergyMeter
+    noise: NoiseMeter
     environment: Environment
     enter: EnterPhase
     """Called as a phase begins, never while something is timed."""
 
 
-Measurement = dict[str, Any]
-"""Columns of `runner.record.Record`, by name."""
+class Workload(Protocol):
+    """What a mode repeats: it times itself, so that nothing else lies in the timed region."""
+
+    @property
+    def timed_region(self) -> str:
+        """What lies between the two clock readings of an iteration."""
+        ...
+
+    @property
+    def samples(self) -> int:
+        """Samples in one iteration."""
+        ...
+
+    @property
+    def parts_ns(self) -> Mapping[str, list[int]]:
+        """Durations of the parts of all iterations since the last `forget`, by name."""
+        ...
+
+    def __call__(self) -> int:
+        """Execute one iteration and return the nanoseconds it took."""
+        ...
+
+    def first(self) -> int:
+        """Execute the first iteration, check what it gave, return the nanoseconds it took.
+
+        Raises:
+            BenchError: the outputs are not finite, or not as many as asked.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Drop the parts kept so far: the steady phase begins."""
+        ...
+
+    def columns(self) -> Mapping[str, object]:
+        """Columns that this mode alone knows, once all iterations are done.
+
+        Raises:
+            BenchError: the iterations did not do what they should have.
+        """
+        ...
 
 
 class ModeFunction(Protocol):
-    """Measures one cell over an open session."""
+    """Measures one round of one cell over an open session."""
 
-    def __call__(
-        self, session: Session, job: Job, cell: Cell, instruments: Instruments
-    ) -> Measurement:
-        """Run the phases `first`, `warmup` and `steady` and return what they gave."""
+    def __call__(self, session: Session, job: Job, cell: Cell, instruments: Instruments) -> Part:
+        """Run the phases `first`, `warmup`, `steady` and `observe`; return what they gave."""
         ...
+
+
+class ColdModeFunction(Protocol):
+    """Measures one round of one cell in processes of its own, before anything is loaded here."""
+
+    def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> Part:
+        """Run the phases and return what they gave."""
+        ...
+
+
+__all__ = [
+    "ColdModeFunction",
+    "EnterPhase",
+    "Instruments",
+    "ModeFunction",
+    "Query",
+    "Workload",
+]

@@ -1,0 +1,80 @@
+"""Record files: one Parquet row per record."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import AwareDatetime, ValidationError
+
+from runner.errors import RecordError
+from runner.record.record import SCHEMA_VERSION, Record
+from runner.whole_files import save_whole
+
+
+def save_record(record: Record, folder: Path) -> Path:
+    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path.
+
+    Raises:
+        RecordNotSaved: the file system refused, e.g. because the disk is full.
+    """
+    path = folder / f"{record.cell_id}.parquet"
+    table = to_table([record])
+    save_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    return path
+
+
+def read_record(path: Path) -> Record:
+    """The one record in that file.
+
+    Raises:
+        OSError: the file cannot be read.
+        RecordError: it is not a whole record file of this schema.
+    """
+    content = pa.BufferReader(path.read_bytes())
+    try:
+        # On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
+        table = pq.ParquetFile(content).read(use_threads=False)
+        (row,) = table.to_pylist(maps_as_pydicts="strict")
+        return Record.model_validate(row)
+    except (OSError, pa.ArrowException, ValidationError, ValueError) as error:
+        summary = str(error).splitlines()[0]
+        raise RecordError(f"{path}: not a whole record file: {summary}") from error
+
+
+def arrow_schema() -> pa.Schema:
+    """The Arrow schema of a record file, derived from `Record`'s fields and their docstrings."""
+    fields = [
+        pa.field(name, _arrow_type(info.annotation), metadata={"doc": info.description or ""})
+        for name, info in Record.model_fields.items()
+    ]
+    return pa.schema(fields, metadata={"accelmatrix.schema_version": str(SCHEMA_VERSION)})
+
+
+def to_table(records: list[Record]) -> pa.Table:
+    """The records as an Arrow table with one row each."""
+    return pa.Table.from_pylist([record.model_dump() for record in records], arrow_schema())
+
+
+_ARROW_TYPES: dict[Any, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    AwareDatetime: pa.timestamp("us", tz="UTC"),
+}
+
+
+def _arrow_type(annotation: Any) -> pa.DataType:
+    if annotation in _ARROW_TYPES:
+        return _ARROW_TYPES[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _arrow_type(arguments[0])
+    if origin is Literal:
+        return pa.string()
+    if origin is list:
+        return pa.list_(_arrow_type(arguments[0]))
+    if origin is dict:
+        return pa.map_(_arrow_type(arguments[0]), _arrow_type(arguments[1]))
+    return _arrow_type(next(argument for argument in arguments if argument is not type(None)))

@@ -1,0 +1,57 @@
+"""What comes out: measurement, cell, environment and outcome of one cell."""
+
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from runner.cell import Cell, Job
+from runner.record.identity import Identity
+from runner.record.modes import Arrivals, Generation, Startup, Training
+from runner.record.resources import Resources
+from runner.record.surroundings import Raw, Surroundings
+from runner.record.timing import Timing
+from runner.record.trust import Trust
+
+SCHEMA_VERSION = 2
+"""Raised with every change of the columns:
+
+- 1 (2026-11-21): the first schema.
+- 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
+"""
+
+
+class Record(
+    Raw,
+    Surroundings,
+    Resources,
+    Arrivals,
+    Startup,
+    Training,
+    Generation,
+    Timing,
+    Trust,
+    Identity,
+):
+    """One row, in base units. Null says `not known`."""
+
+    schema_version: int = SCHEMA_VERSION
+    """Version of these columns."""
+
+    @classmethod
+    def of(cls, job: Job, cell: Cell, **outcome: Any) -> Self:
+        """A record of this cell: what the job knows of it, and its outcome."""
+        known = {
+            **cell.model_dump(),
+            **job.provenance.model_dump(),
+            "run_id": job.run_id,
+            "job_id": job.id,
+            "cell_id": cell.id,
+            "recorded_at": datetime.now(UTC),
+            "family": job.model.family,
+            "task": job.model.task,
+            "modality": job.model.modality,
+            "seed": job.seed,
+            "profile": job.measure.profile,
+            "purpose": job.purpose,
+            "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(),
+        }
+        return cls.model_validate(known | outcome)
