@@ -9,6 +9,10 @@ MEASUREMENTS = (
     "merge_records",
     "container_overhead",
     "shapes_per_job",
+    "monitors",
+    "harness_overhead",
+    "timed_share",
+    "aa_study",
 )
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import yaml
 
+from orchestrator.attempt import Surroundings
 from orchestrator.begin import Origin, Terms, begin
 from orchestrator.devices import LauncherName
 from orchestrator.launchers.base import Launcher
 from orchestrator.matrix import load_matrix
+from orchestrator.observer import QuietObserver
 from orchestrator.plan import make_plan
-from orchestrator.render.progress import QuietObserver
 from orchestrator.run_folder import RunFolder
 from orchestrator.schedule import schedule
 from orchestrator.selector import Selector
@@ -35,9 +36,10 @@ def run_jobs(
     name: LauncherName = "docker" if launcher.name == "docker" else "process"
     terms = Terms(name, scratch=True)
     folder = begin(plan, Origin(path=matrix), results, terms)
+    surroundings = Surroundings(launcher, folder, QuietObserver())
     for job in schedule(plan, seed=0):
         provenance = launcher.prepare(job.cells[0].backend)
-        supervise(folder.job(job.cells, provenance), launcher, folder, QuietObserver())
+        supervise(folder.job(job.cells, provenance, job.round), surroundings)
     if set(folder.verdicts().values()) != {"ok"}:
         raise SystemExit(f"a cell failed: {folder.verdicts()}")
     return folder

@@ -12,7 +12,9 @@ from pydantic import ValidationError
 from runner.cell import Job
 from runner.errors import BenchError, JobError
 from runner.harness import Harness
+from runner.measure.clock import monotonic
 from runner.progress import Progress, claim_stdout
+from runner.reference import compute_reference
 
 
 def main() -> int:
@@ -23,15 +25,24 @@ def main() -> int:
     parser.add_argument(
         "--die-with-parent", action="store_true", help="end as soon as stdin is closed"
     )
+    parser.add_argument("--references", type=Path, help="a folder of reference outputs")
     options = parser.parse_args()
     if options.die_with_parent:
         threading.Thread(target=_die_at_end_of_stdin, daemon=True).start()
     try:
-        Harness(_read_job(options.job), options.out, Progress(claim_stdout())).run()
+        _execute(_read_job(options.job), options.out, options.references)
     except BenchError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
+
+
+def _execute(job: Job, out: Path, references: Path | None) -> None:
+    progress = Progress(claim_stdout())
+    if job.purpose == "reference":
+        compute_reference(job, out, progress, monotonic)
+    else:
+        Harness(job, out, progress, references).run()
 
 
 def _read_job(path: Path) -> Job:

@@ -1,117 +1,159 @@
-"""A job's life: load, then every cell, then close. Failures become records."""
+"""A job's life: load, verify, then every cell, then close. Failures become records."""
 
 import traceback
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from runner import __version__
-from runner.backends import load_runtime
-from runner.backends.base import RuntimeModule, Session
 from runner.cell import Cell, Job
 from runner.errors import BenchError, RecordNotSaved, Unavailable, Unsupported
-from runner.measure.clock import Clock, monotonic, resolution_s, seconds
-from runner.measure.environment import hardware_id, read_environment, usable_cpus
-from runner.measure.memory import MemoryMeter
-from runner.modes import MODES
+from runner.inputs import synthesise
+from runner.load import Loaded, Loader
+from runner.measure.clock import Clock, monotonic, resolution_s
+from runner.measure.energy import energy_meter
+from runner.measure.environment import read_environment
+from runner.measure.grade import Conditions
+from runner.measure.memory import memory_meter
+from runner.measure.noise import noise_meter
+from runner.modes import COLD_MODES, measure_warm, workload_of
 from runner.modes.base import Instruments
+from runner.part import Columns, Part, read_parts, save_part
 from runner.progress import Progress
 from runner.record import Phase, Record, Status, save_record
-
-Facts = dict[str, Any]
+from runner.summary import summarise_parts
 
 
 class Harness:
-    """Executes one job and leaves one record per cell in the output folder."""
+    """Executes one round of a job; in the last one each cell gets its record."""
 
-    def __init__(self, job: Job, out: Path, progress: Progress, clock: Clock = monotonic) -> None:
+    def __init__(
+        self,
+        job: Job,
+        out: Path,
+        progress: Progress,
+        references: Path | None = None,
+        clock: Clock = monotonic,
+    ) -> None:
         self._job = job
         self._out = out
         self._progress = progress
         self._clock = clock
-        self._memory = MemoryMeter()
-        self._environment = read_environment()
         self._phase: Phase = "load"
-        self._is_out_of_memory: Callable[[BaseException], bool] = lambda _: False
-        self._facts: Facts = asdict(self._environment) | {
-            "runner_version": __version__,
-            "clock_resolution_s": resolution_s(clock),
-        }
+        self._environment = read_environment()
+        self._memory = memory_meter(job.provenance.launcher)
+        self._resolution_s = resolution_s(clock)
+        self._loader = Loader(
+            job, references, self._memory, self._environment, partial(self._enter, None), clock
+        )
 
     def run(self) -> None:
-        """Measure every cell.
+        """Measure every cell, or verify it.
 
         Raises:
             RecordNotSaved: the output folder takes no more records.
         """
         try:
-            session = self._load()
-        except Exception as error:  # whatever a runtime raises is a verdict on every cell
             for cell in self._job.cells:
-                self._save_failure(cell, error)
-            return
-        with closing(session):
-            for cell in self._job.cells:
-                self._run_cell(session, cell)
+                self._run_cell(cell)
+        finally:
+            self._loader.close()
 
-    def _load(self) -> Session:
-        self._enter("load", None)
-        self._memory.reset()
-        start = self._clock()
-        runtime = load_runtime(self._job.cells[0].runtime)
-        imported = self._clock()
-        self._is_out_of_memory = runtime.is_out_of_memory
-        session = self._open(runtime)
-        self._facts |= {
-            "import_time_s": seconds(imported - start),
-            "load_time_s": seconds(self._clock() - imported),
-            "memory_load_peak_bytes": self._memory.peak_bytes(),
-            "parameters": session.parameters,
-            "device_name": session.device_name,
-            "hardware_id": hardware_id(self._environment, session.device_name),
-            "threads": session.threads,
-            "libraries": dict(session.libraries),
-            "timed_region": session.timed_region,
-        }
-        return session
-
-    def _open(self, runtime: RuntimeModule) -> Session:
-        return runtime.open_session(self._job, usable_cpus(self._environment))
-
-    def _run_cell(self, session: Session, cell: Cell) -> None:
-        instruments = Instruments(
-            clock=self._clock,
-            memory=self._memory,
-            environment=self._environment,
-            enter=lambda phase: self._enter(phase, cell),
-        )
+    def _run_cell(self, cell: Cell) -> None:
         try:
-            mode = MODES.get(cell.mode)
-            if mode is None:
-                raise Unsupported(f"this runner knows no mode {cell.mode}")
-            measurement = mode(session, self._job, cell, instruments)
+            columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
+        except RecordNotSaved:
+            raise
         except Exception as error:  # a failure inside a cell is data
             self._save_failure(cell, error)
-        else:
-            self._save(Record.of(self._job, cell, status="ok", **self._facts, **measurement))
+            return
+        if columns is not None:
+            self._save(Record.of(self._job, cell, **{**self._facts(), **columns, "status": "ok"}))
 
-    def _enter(self, phase: Phase, cell: Cell | None) -> None:
+    def _check(self, cell: Cell) -> Columns:
+        """Let the cell's mode do one iteration, without timing it."""
+        loaded = self._loader.load()
+        self._enter(cell, "first")
+        workload = workload_of(loaded.session, self._job, cell, self._clock)
+        try:
+            workload.first()
+            return self._observe(loaded, cell)
+        finally:
+            workload.close()
+
+    def _measure(self, cell: Cell) -> Columns | None:
+        """The record's columns in the last round; None in the others, which leave a part."""
+        earlier = read_parts(self._out, cell, self._job.round - 1)
+        instruments = self._instruments(cell, earlier)
+        cold = COLD_MODES.get(cell.mode)
+        if cold is not None:
+            part = cold(self._job, cell, instruments)
+            loaded = self._loader.load()
+        else:
+            loaded = self._loader.load()
+            part = measure_warm(loaded.session, self._job, cell, instruments)
+        if self._job.round < self._job.measure.rounds and not cell.seeks_peak:
+            save_part(part, self._out, cell, self._job.round)
+            self._progress.visited(cell.id)
+            return None
+        self._enter(cell, "observe")
+        summary = summarise_parts(self._job, cell, [*earlier, part], self._conditions(loaded))
+        return {**self._observe(loaded, cell), **summary}
+
+    def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
+        """Prove the device and leave a trace, both untimed."""
+        session = loaded.session
+        query = session.bind(cell, synthesise(self._job.model, cell, self._job.seed))
+        proof, evidence = session.prove(query)
+        if self._job.trace:
+            workload = workload_of(session, self._job, cell, self._clock)
+            try:
+                session.trace(workload, self._out / cell.id)
+            finally:
+                workload.close()
+        return {"proof": proof, "evidence": evidence, **loaded.agreement}
+
+    def _instruments(self, cell: Cell, earlier: Sequence[Part]) -> Instruments:
+        return Instruments(
+            clock=self._clock,
+            memory=self._memory,
+            energy=energy_meter(cell.backend),
+            noise=noise_meter(),
+            environment=self._environment,
+            enter=partial(self._enter, cell),
+            earlier=earlier,
+        )
+
+    def _conditions(self, loaded: Loaded) -> Conditions:
+        return Conditions(self._environment, self._resolution_s, loaded.harness_overhead_s)
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            **asdict(self._environment),
+            "runner_version": __version__,
+            "clock_resolution_s": self._resolution_s,
+            "memory_method": self._memory.method,
+            **self._loader.facts,
+        }
+
+    def _enter(self, cell: Cell | None, phase: Phase) -> None:
         self._phase = phase
         self._progress.phase(phase, cell.id if cell else None)
 
     def _save_failure(self, cell: Cell, error: Exception) -> None:
         log = self._save_trace(cell, error)
+        phase = "load" if error is self._loader.failure else self._phase
         self._save(
             Record.of(
                 self._job,
                 cell,
                 status=self._status_of(error),
                 reason=_reason(error),
-                phase=self._phase,
+                phase=phase,
                 log=f"{log.parent.name}/{log.name}",
-                **self._facts,
+                **self._facts(),
             )
         )
 
@@ -128,7 +170,7 @@ class Harness:
             return "unsupported"
         if isinstance(error, Unavailable):
             return "unavailable"
-        if isinstance(error, MemoryError) or self._is_out_of_memory(error):
+        if isinstance(error, MemoryError) or self._loader.is_out_of_memory(error):
             return "out_of_memory"
         return "failed"
 

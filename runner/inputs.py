@@ -11,11 +11,36 @@ from runner.models import ModelSpec, TensorSpec
 
 Inputs = Mapping[str, npt.NDArray[np.generic]]
 
+LABELS = "labels"
+"""The name under which a batch for training holds what outputs are compared with."""
+
 
 def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
     """The tensors of one query by argument name; the same seed gives the same tensors."""
     generator = np.random.default_rng(seed)
     return {spec.name: _tensor(spec, cell, generator) for spec in model.inputs}
+
+
+def synthesise_labels(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
+    """The labels of one batch, drawn apart from its inputs; the same seed gives the same ones.
+
+    Raises:
+        Unsupported: the model has no labels.
+    """
+    if model.labels is None:
+        raise Unsupported(f"training needs labels, and {model.name} has none")
+    return {LABELS: _tensor(model.labels, cell, np.random.default_rng((seed, 1)))}
+
+
+def tokens_to_generate(cell: Cell) -> int:
+    """The new tokens that the cell asks of each sample.
+
+    Raises:
+        Unsupported: it asks for none.
+    """
+    if cell.new_tokens is None:
+        raise Unsupported(f"generation needs new_tokens, and {cell.id} has none")
+    return cell.new_tokens
 
 
 def _tensor(

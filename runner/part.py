@@ -1,5 +1,6 @@
 """What one round measures of a cell: raw values that a later round, in another process, adds to."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,11 @@ from pydantic import Field, NonNegativeInt, ValidationError
 
 from runner.cell import Cell, Frozen
 from runner.errors import RecordError
+from runner.record.vocabulary import Grade
 from runner.whole_files import save_whole
+
+Columns = Mapping[str, Any]
+"""Columns of `runner.record.Record`, by name."""
 
 
 class Noise(Frozen):
@@ -84,7 +89,7 @@ class Part(Frozen):
     """The host's load average as the cell began."""
     columns: dict[str, Any] = Field(default_factory=dict)
     """Columns of the record that the mode alone knows, as plain JSON values."""
-    doubts: list[tuple[str, str]] = Field(default_factory=list)
+    doubts: list[tuple[Grade, str]] = Field(default_factory=list)
     """What the mode itself holds against the numbers: a grade, and a sentence with the remedy."""
 
 

@@ -22,6 +22,10 @@ class Progress:
         """A cell's record lies in the output folder."""
         self._write(event="recorded", cell_id=cell_id, status=status)
 
+    def visited(self, cell_id: str) -> None:
+        """A round of the cell is over, and its part lies in the output folder."""
+        self._write(event="visited", cell_id=cell_id)
+
     def _write(self, **event: str | None) -> None:
         self._stream.write(json.dumps(event) + "\n")
         self._stream.flush()

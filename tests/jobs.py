@@ -7,7 +7,14 @@ from runner.cell import PROFILES, Cell, Job, Limits, Measure, Provenance
 from runner.models import ModelSpec, TensorSpec
 
 FAST = PROFILES["quick"].model_copy(
-    update={"warmup_iterations": 1, "warmup_max_s": 0.05, "iterations": 3, "min_s": 0.0}
+    update={
+        "warmup_iterations": 1,
+        "warmup_max_s": 0.05,
+        "iterations": 3,
+        "min_s": 0.0,
+        "max_s": 1.0,
+        "precision_target": 10.0,
+    }
 )
 
 

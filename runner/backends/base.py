@@ -82,7 +82,7 @@ class DeviceMemory:
     allocator_peak_bytes: int
     """Highest use that the runtime's allocator saw since the last reset."""
     used_bytes: int
-    """Use of the whole device now, as its driver counts it."""
+    """Use of the whole device now, as its driver counts it, less its use before the load."""
 
 
 class Session(Protocol):

@@ -1,23 +1,69 @@
 """A backend for tests: no device, scripted behaviour. A real database refuses its rows.
 
-The model's config says what goes wrong: `faults` maps a glob over cell ids (or `load`) to one
-of the names in `FAULTS`; `latency_s` is what a query takes.
+The model's config says how it behaves:
+
+- `latency_s`: what a query, each token and each training step take, seconds;
+- `drift`: share of the latency by which every further sleep is longer;
+- `load_s`: what loading takes, seconds;
+- `tokens`: how many tokens are generated, whatever was asked;
+- `losses`: the losses of the training steps, the last one repeated;
+- `learns`, `finite`: what the session says of its parameters and outputs;
+- `faults`: maps a glob over cell ids (or `load`) to one of the names in
+  `fake_faults.FAULTS`.
 """
 
-import os
-import signal
+import json
 import time
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from runner.backends.base import Array, DeviceMemory, Generated, Query, Stage, TrainingStep
+from runner.backends.fake_faults import FAULTS
 from runner.cell import Cell, Job
-from runner.inputs import Inputs
+from runner.inputs import Inputs, tokens_to_generate
+from runner.measure.clock import Clock, monotonic
 from runner.record import Proof
+from runner.whole_files import save_whole
 
 LATENCY_S = 0.001
-CHUNK_BYTES = 16 << 20
+LOSSES = (1.0,)
+
+
+class Script:
+    """What a model's config says of its behaviour."""
+
+    def __init__(
+        self, config: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._sleep = sleep
+        self._latency_s = float(config.get("latency_s", LATENCY_S))
+        self._drift = float(config.get("drift", 0))
+        self._faults: Mapping[str, str] = config.get("faults", {})
+        self._naps = 0
+        self._load_s = float(config.get("load_s", 0))
+        self.tokens: int | None = config.get("tokens")
+        self.losses = [float(loss) for loss in config.get("losses", LOSSES)]
+        self.learns = bool(config.get("learns", True))
+        self.finite = bool(config.get("finite", True))
+
+    def load(self) -> None:
+        """Sleep as long as loading takes."""
+        self._sleep(self._load_s)
+
+    def nap(self, share: float = 1.0) -> None:
+        """Sleep for that share of the latency."""
+        self._sleep(share * self._latency_s * (1 + self._drift * self._naps))
+        self._naps += 1
+
+    def fail(self, where: str) -> None:
+        """Do what the faults say for this place."""
+        for pattern, fault in self._faults.items():
+            if fnmatchcase(where, pattern):
+                FAULTS[fault]()
 
 
 class FakeSession:
@@ -26,45 +72,134 @@ class FakeSession:
     device_name = "fake"
     parameters = 0
     threads = None
+    interop_threads = None
     libraries: Mapping[str, str] = {}
     timed_region = "a sleep"
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self._latency_s = float(config.get("latency_s", LATENCY_S))
-        self._faults: Mapping[str, str] = config.get("faults", {})
-        self._fail("load")
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        start = monotonic()
+        script.fail("load")
+        instantiated = monotonic()
+        script.load()
+        self.stages_ns: Mapping[Stage, int] = {
+            "instantiate": instantiated - start,
+            "weights": monotonic() - instantiated,
+        }
 
-    def bind(self, cell: Cell, inputs: Inputs) -> Callable[[], object]:
+    def bind(self, cell: Cell, inputs: Inputs) -> Query:
         """A query that sleeps, or does what the faults say for this cell."""
 
         def query() -> object:
-            self._fail(cell.id)
-            time.sleep(self._latency_s)
+            self._script.fail(cell.id)
+            self._script.nap()
             return inputs
 
         return query
 
-    def all_finite(self, outputs: object) -> bool:
-        """Nothing was computed, so nothing is infinite."""
-        return outputs is not None
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Callable[[], Generated]:
+        """A generator that sleeps for each token; all tokens are 0."""
+        del inputs
+        asked = tokens_to_generate(cell)
+        steps = asked if self._script.tokens is None else self._script.tokens
 
-    def prove(self) -> tuple[Proof, dict[str, str]]:
+        def token() -> int:
+            self._script.nap()
+            return clock()
+
+        def generate() -> Generated:
+            self._script.fail(cell.id)
+            started, times = clock(), [token() for _ in range(steps)]
+            return Generated(started, times, np.zeros((cell.batch_size, steps), dtype=np.int64))
+
+        return generate
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeTrainer":
+        """A trainer that sleeps through its parts."""
+        del inputs
+        return FakeTrainer(self._script, cell, clock)
+
+    def empty(self) -> Query:
+        """A query that does not even sleep."""
+        return lambda: None
+
+    def all_finite(self, outputs: object) -> bool:
+        """Nothing was computed, so what the config says."""
+        return outputs is not None and self._script.finite
+
+    def arrays(self, outputs: object) -> dict[str, Array]:
+        """The inputs, which are the outputs."""
+        if not isinstance(outputs, Mapping):
+            return {}
+        return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
+
+    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
         """There is no device, hence no proof."""
+        query()
         return "none", {"claimed": "fake"}
+
+    def trace(self, action: Query, stem: Path) -> None:
+        """A trace with the call as its one event, and a table that says why it is empty."""
+        start = monotonic()
+        action()
+        event = {"name": "a call", "ph": "X", "ts": 0, "dur": (monotonic() - start) / 1000}
+        trace = json.dumps({"traceEvents": [event | {"pid": 0, "tid": 0}]})
+        table = "the fake backend executes no operators\n"
+        for suffix, text in (("trace.json", trace), ("operators.txt", table)):
+            _save(stem.with_name(f"{stem.name}.{suffix}"), text)
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """There is no device."""
+        del reset
+        return None
 
     def close(self) -> None:
         """Nothing to give back."""
 
-    def _fail(self, where: str) -> None:
-        for pattern, fault in self._faults.items():
-            if fnmatchcase(where, pattern):
-                FAULTS[fault]()
+
+class FakeTrainer:
+    """Sleeps a quarter of the latency in each part of a step."""
+
+    def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
+        self._script = script
+        self._cell = cell
+        self._clock = clock
+        self._steps = 0
+
+    def step(self) -> TrainingStep:
+        """One step, with the next loss of the script."""
+        self._script.fail(self._cell.id)
+        started = self._clock()
+        forward, compared, backward, ended = (self._part() for _ in range(4))
+        losses = self._script.losses
+        loss = losses[min(self._steps, len(losses) - 1)]
+        self._steps += 1
+        return TrainingStep(
+            started_ns=started,
+            forward_ns=forward - started,
+            loss_ns=compared - forward,
+            backward_ns=backward - compared,
+            optimizer_ns=ended - backward,
+            ended_ns=ended,
+            loss=loss,
+        )
+
+    def has_learnt(self) -> bool:
+        """What the script says, once there was a step."""
+        return self._steps > 0 and self._script.learns
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _part(self) -> int:
+        self._script.nap(0.25)
+        return self._clock()
 
 
 def open_session(job: Job, threads: int) -> FakeSession:
     """A session that behaves as the model's config says."""
     del threads
-    return FakeSession(job.model.config)
+    return FakeSession(Script(job.model.config))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -72,48 +207,5 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError)
 
 
-def _hang() -> None:
-    while True:
-        time.sleep(1)
-
-
-def _fill_memory() -> None:
-    held = []
-    while True:
-        held.append(bytearray(os.urandom(1)) * CHUNK_BYTES)
-
-
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _raise() -> None:
-    raise RuntimeError("a scripted failure")
-
-
-def _raise_memory_error() -> None:
-    raise MemoryError("a scripted shortage")
-
-
-def _exit() -> None:
-    os._exit(3)
-
-
-def _print() -> None:
-    print("a stray line on stdout", flush=True)  # noqa: T201 - libraries do print
-
-
-def _write_outside() -> None:
-    Path("/written-by-the-runner").write_text("")
-
-
-FAULTS: Mapping[str, Callable[[], None]] = {
-    "hang": _hang,
-    "fill_memory": _fill_memory,
-    "die": _die,
-    "raise": _raise,
-    "memory_error": _raise_memory_error,
-    "exit": _exit,
-    "print": _print,
-    "write_outside": _write_outside,
-}
+def _save(path: Path, text: str) -> None:
+    save_whole(path, lambda file: file.write(text.encode()))

@@ -1,19 +1,33 @@
 """PyTorch, eager."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
 
 import torch
+from transformers.utils import logging
 
-from runner.backends.torch_model import build_model
+from runner.backends.base import Array, DeviceMemory, Query, Stage
+from runner.backends.torch_device import MemoryGauge, wait_for
+from runner.backends.torch_generation import TorchGenerator
+from runner.backends.torch_model import fill_parameters, instantiate, restorer
+from runner.backends.torch_outputs import all_tensors, float_arrays
+from runner.backends.torch_proof import prove
+from runner.backends.torch_query import Nothing, TorchQuery
+from runner.backends.torch_trace import trace
+from runner.backends.torch_training import TorchTrainer
 from runner.cell import Backend, Cell, Job, Precision
 from runner.errors import Unsupported
-from runner.inputs import Inputs
+from runner.inputs import Inputs, tokens_to_generate
+from runner.measure.clock import Clock, monotonic
 from runner.measure.environment import read_environment, versions
 from runner.record import Proof
 
 DEVICES: Mapping[Backend, str] = {"cpu": "cpu"}
-DTYPES: Mapping[Precision, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
+DTYPES: Mapping[Precision, torch.dtype] = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+}
 LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
 OUT_OF_MEMORY_MESSAGES = ("can't allocate memory", "not enough memory")
 
@@ -26,9 +40,20 @@ class TorchSession:
     def __init__(self, job: Job, device: torch.device, dtype: torch.dtype) -> None:
         self._device = device
         self._dtype = dtype
-        self._forward = job.model.forward
-        self._model = build_model(job.model, job.seed, dtype).to(device)
-        self._tensors: dict[str, torch.Tensor] = {}
+        self._seed = job.seed
+        self._constants = job.model.forward
+        self._wait = wait_for(device)
+        self._memory = MemoryGauge(device)
+        start = monotonic()
+        model = instantiate(job.model, dtype)
+        instantiated = monotonic()
+        fill_parameters(model, job.seed)
+        self._model = model.to(device)
+        self._wait()
+        self.stages_ns: Mapping[Stage, int] = {
+            "instantiate": instantiated - start,
+            "weights": monotonic() - instantiated,
+        }
 
     @property
     def device_name(self) -> str:
@@ -46,54 +71,75 @@ class TorchSession:
         return torch.get_num_threads()
 
     @property
+    def interop_threads(self) -> int:
+        """Threads of torch's inter-operator pool, which eager mode leaves idle."""
+        return torch.get_num_interop_threads()
+
+    @property
     def libraries(self) -> dict[str, str]:
         """Versions of torch and what stands on it."""
         return versions(LIBRARIES)
 
-    def bind(self, cell: Cell, inputs: Inputs) -> "TorchQuery":
+    def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         """Move the inputs to the device, floating ones in the job's precision."""
         del cell
-        self._tensors = {
-            name: self._place(torch.from_numpy(value)) for name, value in inputs.items()
-        }
-        return TorchQuery(self._model, {**self._tensors, **self._forward})
+        return TorchQuery(self._model, self._placed(inputs), self._constants, self._wait)
+
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchGenerator:
+        """The same for a prompt."""
+        return TorchGenerator(self._model, self._placed(inputs), tokens_to_generate(cell), clock)
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
+        """The same for a batch with labels; the seed decides what dropout drops."""
+        if cell.precision == "fp16":
+            raise Unsupported("training in fp16 needs loss scaling, which this runner lacks")
+        torch.manual_seed(self._seed)
+        return TorchTrainer(
+            self._model,
+            self._placed(inputs),
+            self._constants,
+            clock,
+            self._wait,
+            restorer(self._model, self._seed),
+        )
+
+    def empty(self) -> TorchQuery:
+        """A query over a model that computes nothing."""
+        return TorchQuery(Nothing(), {}, {}, self._wait)
 
     def all_finite(self, outputs: object) -> bool:
-        """Whether every floating-point output is finite."""
-        tensors = list(_tensors(outputs))
+        """Whether every output is finite."""
+        tensors = all_tensors(outputs)
         if not tensors:
             raise Unsupported("the model gives no tensor that could be checked")
         return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
 
-    def prove(self) -> tuple[Proof, dict[str, str]]:
-        """Compare the devices that hold parameters and inputs with the claimed one."""
-        claimed = self._device.type
-        parameters = _device_types(self._model.parameters())
-        inputs = _device_types(self._tensors.values())
-        proof: Proof = "proven" if {parameters, inputs} == {claimed} else "contradicted"
-        return proof, {"claimed": claimed, "parameters": parameters, "inputs": inputs}
+    def arrays(self, outputs: object) -> dict[str, Array]:
+        """The floating-point outputs as fp32, by dotted path."""
+        return float_arrays(outputs)
+
+    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+        """Compare the devices of all tensors with the claimed one; time its kernels."""
+        return prove(query, self._model, self._device)
+
+    def trace(self, action: Query, stem: Path) -> None:
+        """Profile one call with torch's profiler."""
+        trace(action, stem, self._device)
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """Memory of CUDA and ROCm devices."""
+        return self._memory.read(reset=reset)
 
     def close(self) -> None:
-        """Drop the model and its inputs."""
-        self._tensors = {}
+        """Drop the model."""
         del self._model
+
+    def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
+        return {name: self._place(torch.from_numpy(value)) for name, value in inputs.items()}
 
     def _place(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = self._dtype if tensor.is_floating_point() else tensor.dtype
         return tensor.to(self._device, dtype)
-
-
-class TorchQuery:
-    """The model's forward pass over fixed inputs."""
-
-    def __init__(self, model: torch.nn.Module, arguments: Mapping[str, Any]) -> None:
-        self._model = model
-        self._arguments = arguments
-
-    def __call__(self) -> object:
-        """Execute the forward pass; the CPU has finished when it returns."""
-        with torch.inference_mode():
-            return self._model(**self._arguments)
 
 
 def open_session(job: Job, threads: int) -> TorchSession:
@@ -103,6 +149,7 @@ def open_session(job: Job, threads: int) -> TorchSession:
         raise Unsupported(f"the runtime torch has no device for backend {cell.backend}")
     if cell.precision not in DTYPES:
         raise Unsupported(f"the runtime torch has no precision {cell.precision} yet")
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     torch.set_num_threads(threads)
     return TorchSession(job, torch.device(DEVICES[cell.backend]), DTYPES[cell.precision])
 
@@ -110,20 +157,7 @@ def open_session(job: Job, threads: int) -> TorchSession:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether torch's allocator says that memory ran out."""
     text = str(error)
-    return isinstance(error, RuntimeError) and any(
-        message in text for message in OUT_OF_MEMORY_MESSAGES
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(message in text for message in OUT_OF_MEMORY_MESSAGES)
     )
-
-
-def _tensors(outputs: object) -> Iterator[torch.Tensor]:
-    """Every tensor in a model's outputs, however they are nested."""
-    if isinstance(outputs, torch.Tensor):
-        yield outputs
-    elif isinstance(outputs, Mapping | list | tuple):
-        values = outputs.values() if isinstance(outputs, Mapping) else outputs
-        for value in values:
-            yield from _tensors(value)
-
-
-def _device_types(tensors: Iterable[torch.Tensor]) -> str:
-    return "+".join(sorted({tensor.device.type for tensor in tensors}))

@@ -1,6 +1,6 @@
 """Builds a transformers model from a bundled config and fills it with seeded random weights."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import cycle
 from typing import Any
 
@@ -17,16 +17,18 @@ STRIDE = 7919
 """A prime, so that parameters start at different places of the pool."""
 
 
-def build_model(spec: ModelSpec, seed: int, dtype: torch.dtype) -> torch.nn.Module:
-    """The model in evaluation mode, on the CPU, the same for the same seed.
+def instantiate(spec: ModelSpec, dtype: torch.dtype) -> torch.nn.Module:
+    """The model in evaluation mode on the CPU; its parameters hold whatever lay in memory.
 
-    The architecture's own initialisers are left out, since they take longer than everything
-    else; buffers are computed as usual.
+    Transformers imports the model's own module here. The architecture's own initialisers are left
+    out, since they take longer than everything else; buffers are computed as usual.
+
+    Raises:
+        Unsupported: transformers cannot build it.
     """
     with initialization.no_init_weights():
-        model = _instantiate(spec, dtype)
+        model = _from_config(spec, dtype)
     model.tie_weights()
-    fill_parameters(model, seed)
     model.eval()
     module: torch.nn.Module = model
     return module
@@ -35,7 +37,7 @@ def build_model(spec: ModelSpec, seed: int, dtype: torch.dtype) -> torch.nn.Modu
 def count_parameters(spec: ModelSpec) -> int:
     """The number of parameters, without allocating them."""
     with torch.device("meta"):
-        model = _instantiate(spec, torch.float32)
+        model = _from_config(spec, torch.float32)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -52,6 +54,19 @@ def fill_parameters(model: torch.nn.Module, seed: int) -> None:
             parameter.zero_()
         else:
             _copy_repeated(pool.to(parameter.dtype), parameter, index * STRIDE % POOL_SIZE)
+
+
+def restorer(model: torch.nn.Module, seed: int) -> Callable[[], None]:
+    """How to undo training: the seed's parameters again, the buffers from a copy made now."""
+    buffers = [buffer.clone() for buffer in model.buffers()]
+
+    @torch.no_grad()
+    def restore() -> None:
+        fill_parameters(model, seed)
+        for buffer, before in zip(model.buffers(), buffers, strict=True):
+            buffer.copy_(before)
+
+    return restore
 
 
 def _norm_weights(model: torch.nn.Module) -> set[int]:
@@ -77,12 +92,13 @@ def _copy_repeated(pool: torch.Tensor, parameter: torch.Tensor, offset: int) -> 
 def _refuse_unknown(options: Mapping[str, Any], config: Any, name: str) -> None:
     """Transformers takes any key; a misspelt one would leave the default architecture."""
     usual = type(config)()
-    unknown = [key for key in options if not hasattr(usual, key)]
+    known = {"decoder_start_token_id"}  # every encoder-decoder takes it, few config classes say so
+    unknown = [key for key in options if not hasattr(usual, key) and key not in known]
     if unknown:
         raise Unsupported(f"{name}: {config.model_type} has no {', '.join(unknown)} in its config")
 
 
-def _instantiate(spec: ModelSpec, dtype: torch.dtype) -> Any:
+def _from_config(spec: ModelSpec, dtype: torch.dtype) -> Any:
     options = dict(spec.config)
     try:
         config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)

@@ -1,62 +1,95 @@
-"""Memory of this process: what it uses now, and its peak since the last reset."""
+"""Memory of a cell: what is used now, the highest and the mean use."""
 
-import resource
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
-PROC = Path("/proc/self")
-RESET_PEAK = "5"
+from runner.measure.cgroup import ROOT
+from runner.measure.clock import NANOSECONDS, Clock, monotonic
+from runner.measure.gauge import Gauge
+from runner.measure.group_memory import GroupGauge, group_files
+from runner.measure.kernel_peak import open_peak
+from runner.measure.process_memory import PROC, ResidentGauge, process_gauge
+from runner.measure.sampler import Sampler
+from runner.part import MemoryUse
+
+
+def gauge_for(launcher: str, root: Path = ROOT, proc: Path = PROC) -> Gauge:
+    """The gauge that suits what the job was launched in.
+
+    In containers it is the control group's; outside, and in containers that show no control
+    group, this process'.
+    """
+    gauge = process_gauge(proc)
+    files = group_files(root) if launcher == "docker" else None
+    if files is None or not isinstance(gauge, ResidentGauge):
+        return gauge
+    return GroupGauge(files, gauge, open_peak(files.peak))
+
+
+def memory_meter(launcher: str, root: Path = ROOT, proc: Path = PROC) -> "MemoryMeter":
+    """A meter over the gauge that suits the launcher."""
+    return MemoryMeter(gauge_for(launcher, root, proc))
 
 
 class MemoryMeter:
-    """Reads the resident set size and its high-water mark, in bytes.
+    """Peaks come from counters that cost nothing, averages from samples in a pass of their own.
 
-    On Linux the mark is the kernel's VmHWM, reset by writing 5 to /proc/self/clear_refs
-    (proc(5)). Elsewhere it is getrusage's ru_maxrss, which counts from the process' start.
+    `reset` begins a cell, `mark` its steady phase, `observe` takes the samples, `use` sums up.
     """
 
-    def __init__(self, proc: Path = PROC) -> None:
-        self._proc = proc
+    def __init__(self, gauge: Gauge, clock: Clock = monotonic) -> None:
+        self._gauge = gauge
+        self._clock = clock
+        self._highest = 0
+        self._before_mark: int | None = None
         self._samples: list[int] = []
-        self._resets = self._try_reset()
+        self.reset()
 
     @property
     def method(self) -> str:
-        """How the peak is taken."""
-        if self._resets:
-            return "VmHWM, reset before each cell"
-        return "ru_maxrss, since the process started"
+        """What is read, and how it becomes a peak and an average."""
+        return self._gauge.method
 
     def reset(self) -> None:
         """Begin a new peak and a new average."""
         self._samples.clear()
-        self._try_reset()
+        self._before_mark = None
+        self._begin_peak()
 
-    def sample(self) -> None:
-        """Take one reading for the average."""
-        if self._resets:
-            self._samples.append(self._status_bytes("VmRSS"))
+    def mark(self) -> None:
+        """Keep the peak so far and begin the steady phase's."""
+        self._before_mark = self.peak_bytes()
+        self._begin_peak()
+
+    def observe(self, action: Callable[[], object], min_s: float = 0.2) -> None:
+        """Repeat the action for at least `min_s` seconds, and once, while a thread samples."""
+        end = self._clock() + round(min_s * NANOSECONDS)
+        with Sampler(self._gauge.current_bytes) as sampler:
+            action()
+            while self._clock() < end:
+                action()
+        self._samples += sampler.samples
+        self._highest = max(self._highest, *sampler.samples)
+
+    def current_bytes(self) -> int:
+        """The use now, bytes."""
+        return self._gauge.current_bytes()
 
     def peak_bytes(self) -> int:
-        """The highest use since the last reset, bytes."""
-        if self._resets:
-            return self._status_bytes("VmHWM")
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        """The highest use since the last `reset` or `mark`, bytes."""
+        self._highest = max(self._highest, self.current_bytes(), self._gauge.peak_bytes() or 0)
+        return self._highest
 
-    def average_bytes(self) -> int | None:
-        """The mean of the samples since the last reset, bytes; None without samples."""
-        return sum(self._samples) // len(self._samples) if self._samples else None
+    def use(self) -> MemoryUse:
+        """The memory of the cell since the last `reset`."""
+        latest = self.peak_bytes()
+        count = len(self._samples)
+        return MemoryUse(
+            peak_bytes=max(latest, self._before_mark or 0),
+            steady_peak_bytes=None if self._before_mark is None else latest,
+            average_bytes=round(sum(self._samples) / count) if count else None,
+        )
 
-    def _try_reset(self) -> bool:
-        try:
-            (self._proc / "clear_refs").write_text(RESET_PEAK)
-        except OSError:
-            return False
-        return True
-
-    def _status_bytes(self, key: str) -> int:
-        for line in (self._proc / "status").read_text().splitlines():
-            if line.startswith(f"{key}:"):
-                return int(line.split()[1]) * 1024
-        return 0
+    def _begin_peak(self) -> None:
+        self._gauge.begin()
+        self._highest = self.current_bytes()

@@ -1,19 +1,31 @@
-"""Warm-up and steady phase: the loops that time a query."""
+"""Warm-up and steady phase: the loops around what is timed."""
 
 import gc
+import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 from runner.cell import Measure
 from runner.measure.clock import NANOSECONDS, Clock
+from runner.measure.dispersion import effective_count
+from runner.measure.intervals import median_interval
 
-WINDOW = 3
+GARBAGE_COLLECTION = "collected before, off while timed"
+WINDOW_ITERATIONS = 3
+WINDOW_SHARE = 1 / 30
+"""A window's least time, by the warm-up's cap: three iterations of a fast query are over before
+the clock frequency has moved."""
 TOLERANCE = 0.05
+LOOK_EVERY = 1.1
+"""Growth of the iterations from one look at the precision to the next."""
 
 Query = Callable[[], object]
 """Executes one query and returns when the device has finished it."""
+Timed = Callable[[], int]
+"""Executes one iteration and returns the nanoseconds it took."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +36,22 @@ class WarmUp:
     settled: bool
 
 
+@dataclass(frozen=True)
+class Quota:
+    """What one round of the steady phase has to give."""
+
+    iterations: int
+    """Fewest iterations."""
+    min_ns: int
+    """Least sum of their durations."""
+    max_ns: int
+    """The sum at which the round ends, whatever is still missing; at least 1."""
+    precision_target: float | None
+    """The precision of the median that ends the round; None: iterations and time suffice."""
+    earlier: tuple[int, ...]
+    """Durations of earlier rounds, which count for the precision."""
+
+
 def time_once(query: Query, clock: Clock) -> int:
     """Nanoseconds that one query takes."""
     start = clock()
@@ -31,44 +59,94 @@ def time_once(query: Query, clock: Clock) -> int:
     return clock() - start
 
 
-def warm_up(query: Query, clock: Clock, measure: Measure) -> WarmUp:
-    """Repeat the query until its duration has settled, within the measure's floor and cap."""
+def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
+    """Iterate until the duration has settled, within the measure's floor and cap.
+
+    Iterations fill windows of at least three and at least a thirtieth of the cap. They have
+    settled when the medians of two neighbouring windows differ by no more than the precision that
+    is asked of the result, 5 % at most.
+    """
+    span_ns = measure.warmup_max_s * NANOSECONDS * WINDOW_SHARE
+    tolerance = min(TOLERANCE, measure.precision_target)
     durations: list[int] = []
-    cap = clock() + round(measure.warmup_max_s * NANOSECONDS)
-    while True:
-        durations.append(time_once(query, clock))
-        if len(durations) >= measure.warmup_iterations and has_settled(durations):
-            return WarmUp(durations, settled=True)
-        if clock() >= cap and len(durations) >= measure.warmup_iterations:
-            return WarmUp(durations, settled=False)
+    opened, before, settled = 0, math.inf, False
+    with garbage_collection_off():
+        now = opened_at = clock()
+        cap = now + round(measure.warmup_max_s * NANOSECONDS)
+        while len(durations) < measure.warmup_iterations or not (settled or now >= cap):
+            durations.append(timed())
+            now = clock()
+            if len(durations) - opened >= WINDOW_ITERATIONS and now - opened_at >= span_ns:
+                median = statistics.median(durations[opened:])
+                settled = abs(median - before) <= tolerance * median
+                opened, opened_at, before = len(durations), now, median
+    return WarmUp(durations, settled)
 
 
-def has_settled(durations: Sequence[int]) -> bool:
-    """Whether the medians of the last two windows agree within the tolerance."""
-    if len(durations) < 2 * WINDOW:
-        return False
-    before = statistics.median(durations[-2 * WINDOW : -WINDOW])
-    now = statistics.median(durations[-WINDOW:])
-    return abs(now - before) <= TOLERANCE * before
+def quota_of(measure: Measure, round_: int, earlier: Sequence[Sequence[int]]) -> Quota:
+    """What the round, counted from 1, has to give after those earlier durations.
+
+    Every round takes its share of iterations and time. The last one goes on until the median of
+    all rounds is precise, as long as the rounds together keep within `measure.max_s`.
+    """
+    last = round_ >= measure.rounds
+    max_ns = round(measure.max_s * NANOSECONDS)
+    durations = tuple(chain.from_iterable(earlier))
+    left = max_ns - sum(durations) if last else max_ns // measure.rounds
+    return Quota(
+        iterations=math.ceil(measure.iterations / measure.rounds),
+        min_ns=round(measure.min_s * NANOSECONDS / measure.rounds),
+        max_ns=max(1, left),
+        precision_target=measure.precision_target if last else None,
+        earlier=durations,
+    )
 
 
-def steady(query: Query, clock: Clock, measure: Measure, between: Callable[[], None]) -> list[int]:
-    """Time the query until count and time suffice; `between` runs untimed after each iteration."""
+def steady(timed: Timed, quota: Quota) -> list[int]:
+    """Iterate until the quota is met or its time is spent; at least once.
+
+    Ending as soon as the interval looks narrow favours intervals that are narrow by luck, so that
+    they enclose the true median less often than they say ("optional stopping"). Looking only after
+    every tenth more iterations, some 24 times in ten times as many, bounds that: simulated with
+    independent durations, 95 % became 95 % from 20 iterations to a precision of 2 %, and 89 to
+    91 % from 6 iterations to 5 %. Looks lie between iterations and are not timed.
+    """
     durations: list[int] = []
-    total, enough, budget = 0, measure.min_s * NANOSECONDS, measure.max_s * NANOSECONDS
-    with _garbage_collection_off():
-        while total < budget and (len(durations) < measure.iterations or total < enough):
-            durations.append(time_once(query, clock))
-            total += durations[-1]
-            between()
+    with garbage_collection_off():
+        _iterate(timed, durations, quota.iterations, quota.min_ns, quota.max_ns)
+        while sum(durations) < quota.max_ns and not _is_precise(durations, quota):
+            all_rounds = len(quota.earlier) + len(durations)
+            wanted = math.ceil(all_rounds * LOOK_EVERY) - len(quota.earlier)
+            _iterate(timed, durations, wanted, 0, quota.max_ns)
     return durations
 
 
 @contextmanager
-def _garbage_collection_off() -> Iterator[None]:
+def garbage_collection_off() -> Iterator[None]:
+    """Collect now, then not until the end; what was on before is on again afterwards."""
+    was_on = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if was_on:
+            gc.enable()
+
+
+def _iterate(timed: Timed, durations: list[int], iterations: int, min_ns: int, max_ns: int) -> None:
+    total = sum(durations)
+    while total < max_ns and (len(durations) < iterations or total < min_ns):
+        duration = timed()
+        durations.append(duration)
+        total += duration
+
+
+def _is_precise(durations: Sequence[int], quota: Quota) -> bool:
+    if quota.precision_target is None:
+        return True
+    every = (*quota.earlier, *durations)
+    interval = median_interval(every, effective_count(every))
+    if interval is None or interval.precision is None:
+        return False
+    return interval.precision <= quota.precision_target

@@ -1,81 +1,112 @@
-"""Numbers about raw durations, and how many durations such a number needs."""
+"""Raw durations become the numbers of a record."""
 
-import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
+import numpy as np
+
+from runner.measure import dispersion
 from runner.measure.clock import NANOSECONDS
+from runner.measure.dispersion import Floats
+from runner.measure.intervals import median_interval
+from runner.measure.percentiles import NEEDED, percentiles_s
 
-CONFIDENCE = 0.99
+Seconds = dict[str, float | None]
+"""Columns of a record in seconds, by name."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The steady phase of one cell in numbers; times in seconds per query."""
+    """The steady phase of one cell; fields are columns of `runner.record.timing.Timing`."""
 
     iterations: int
     steady_time_s: float
+    throughput: float | None
     latency_mean_s: float
     latency_median_s: float
+    latency_median_low_s: float | None
+    latency_median_high_s: float | None
+    latency_precision: float | None
     latency_min_s: float
     latency_max_s: float
     latency_stddev_s: float | None
+    latency_mad_s: float
+    latency_cv: float | None
+    latency_p50_s: float | None
     latency_p90_s: float | None
-    latency_p90_iterations_needed: int
-    throughput: float
+    latency_p95_s: float | None
+    latency_p99_s: float | None
+    latency_p999_s: float | None
+    percentile_iterations_needed: dict[str, int]
+    outliers: int
+    autocorrelation: float | None
+    effective_iterations: float
 
 
-def summarise(durations_ns: Sequence[int], batch_size: int) -> Summary:
-    """Summarise at least one raw duration of queries that carry `batch_size` samples each."""
-    count, total = len(durations_ns), sum(durations_ns)
+def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> Summary:
+    """Summarise at least one duration of iterations that processed `samples` in `steady_ns`."""
+    durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
+    effective = dispersion.effective_count(durations)
+    interval = median_interval(durations, effective)
+    percentiles = percentiles_s(durations_ns)
     return Summary(
-        iterations=count,
-        steady_time_s=total / NANOSECONDS,
-        latency_mean_s=total / count / NANOSECONDS,
-        latency_median_s=statistics.median(durations_ns) / NANOSECONDS,
-        latency_min_s=min(durations_ns) / NANOSECONDS,
-        latency_max_s=max(durations_ns) / NANOSECONDS,
-        latency_stddev_s=statistics.stdev(durations_ns) / NANOSECONDS if count > 1 else None,
-        latency_p90_s=supported_percentile_s(durations_ns, 0.90),
-        latency_p90_iterations_needed=iterations_needed(0.90),
-        throughput=batch_size * count * NANOSECONDS / total,
+        iterations=len(durations),
+        steady_time_s=steady_ns / NANOSECONDS,
+        throughput=samples * NANOSECONDS / steady_ns if steady_ns else None,
+        latency_mean_s=_mean(durations),
+        latency_median_s=_median(durations),
+        latency_median_low_s=interval.low if interval else None,
+        latency_median_high_s=interval.high if interval else None,
+        latency_precision=interval.precision if interval else None,
+        latency_min_s=float(np.min(durations)),
+        latency_max_s=float(np.max(durations)),
+        latency_stddev_s=dispersion.stddev(durations),
+        latency_mad_s=dispersion.median_deviation(durations),
+        latency_cv=dispersion.variation(durations),
+        latency_p50_s=percentiles["p50"],
+        latency_p90_s=percentiles["p90"],
+        latency_p95_s=percentiles["p95"],
+        latency_p99_s=percentiles["p99"],
+        latency_p999_s=percentiles["p999"],
+        percentile_iterations_needed=dict(NEEDED),
+        outliers=dispersion.outliers(durations),
+        autocorrelation=dispersion.autocorrelation(durations),
+        effective_iterations=effective,
     )
 
 
-def supported_percentile_s(durations_ns: Sequence[int], percentile: float) -> float | None:
-    """The percentile in seconds, or None where there are too few durations to support it."""
-    if len(durations_ns) < iterations_needed(percentile):
-        return None
-    return quantile(durations_ns, percentile) / NANOSECONDS
+def distribution(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+    """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s`, `_p50_s` to `_p999_s`, in seconds."""
+    found = {"mean": _mean, "median": _median, "stddev": dispersion.stddev}
+    percentiles = {f"{prefix}_{name}_s": it for name, it in percentiles_s(durations_ns).items()}
+    return _columns(prefix, durations_ns, found) | percentiles
 
 
-def quantile(values: Sequence[float], fraction: float) -> float:
-    """The quantile with linear interpolation between order statistics.
-
-    Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996),
-    which numpy also uses.
-    """
-    ordered = sorted(values)
-    position = fraction * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+    """Columns `<prefix>_mean_s` and `<prefix>_median_s`, None without durations."""
+    return _columns(prefix, durations_ns, {"mean": _mean, "median": _median})
 
 
-@cache
-def iterations_needed(percentile: float) -> int:
-    """The fewest samples that support a percentile at 99 % confidence.
-
-    MLPerf inference's early-stopping rule with one sample above the percentile discarded: the
-    smallest n for which P(Binomial(n, 1 - percentile) <= 1) <= 1 - CONFIDENCE.
-    """
-    count = 2
-    while _at_most_one(count, 1 - percentile) > 1 - CONFIDENCE:
-        count += 1
-    return count
+def mean_and_stddev(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+    """Columns `<prefix>_mean_s` and `<prefix>_stddev_s`, None where too few durations."""
+    return _columns(prefix, durations_ns, {"mean": _mean, "stddev": dispersion.stddev})
 
 
-def _at_most_one(count: int, probability: float) -> float:
-    none: float = (1 - probability) ** count
-    return none + count * probability * (1 - probability) ** (count - 1)
+def _columns(
+    prefix: str,
+    durations_ns: Sequence[int],
+    statistics: dict[str, Callable[[Floats], float | None]],
+) -> Seconds:
+    durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
+    return {
+        f"{prefix}_{name}_s": statistic(durations) if len(durations) else None
+        for name, statistic in statistics.items()
+    }
+
+
+def _mean(durations: Floats) -> float:
+    return float(np.mean(durations))
+
+
+def _median(durations: Floats) -> float:
+    return float(np.median(durations))

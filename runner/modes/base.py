@@ -1,10 +1,10 @@
 """What every mode takes and gives."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from runner.backends.base import Query, Session
+from runner.backends.base import Session
 from runner.cell import Cell, Job
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyMeter
@@ -28,6 +28,8 @@ class Instruments:
     environment: Environment
     enter: EnterPhase
     """Called as a phase begins, never while something is timed."""
+    earlier: Sequence[Part] = ()
+    """What the rounds before this one measured of the cell, in order."""
 
 
 class Workload(Protocol):
@@ -72,6 +74,10 @@ class Workload(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Give back what the session holds for this workload alone."""
+        ...
+
 
 class ModeFunction(Protocol):
     """Measures one round of one cell over an open session."""
@@ -87,13 +93,3 @@ class ColdModeFunction(Protocol):
     def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> Part:
         """Run the phases and return what they gave."""
         ...
-
-
-__all__ = [
-    "ColdModeFunction",
-    "EnterPhase",
-    "Instruments",
-    "ModeFunction",
-    "Query",
-    "Workload",
-]

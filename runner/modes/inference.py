@@ -1,56 +1,54 @@
-"""Inference: forward passes at a fixed shape."""
+"""Inference: forward passes at a fixed shape, one behind the other."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
 
-from runner.backends.base import Query, Session
+from runner.backends.base import Session
 from runner.cell import Cell, Job
 from runner.errors import BenchError
 from runner.inputs import synthesise
-from runner.measure.caveats import caveats
-from runner.measure.clock import Clock, seconds
-from runner.measure.environment import load_average_1m
-from runner.measure.phases import steady, warm_up
-from runner.measure.statistics import summarise
-from runner.modes.base import Instruments, Measurement
+from runner.measure.clock import Clock
+from runner.measure.phases import time_once
 
 
-def measure_inference(
-    session: Session, job: Job, cell: Cell, instruments: Instruments
-) -> Measurement:
-    """Time forward passes: the first one, warm-up until settled, then the steady phase."""
-    clock, memory, load = instruments.clock, instruments.memory, load_average_1m()
-    memory.reset()
-    instruments.enter("first")
-    query = session.bind(cell, synthesise(job.model, cell, job.seed))
-    first_ns = _first(query, session, clock)
-    instruments.enter("warmup")
-    warmup = warm_up(query, clock, job.measure)
-    instruments.enter("steady")
-    durations = steady(query, clock, job.measure, between=memory.sample)
-    summary = summarise(durations, cell.batch_size)
-    proof, evidence = session.prove()
-    return {
-        **asdict(summary),
-        "first_latency_s": seconds(first_ns),
-        "warmup_iterations": len(warmup.durations_ns),
-        "warmup_time_s": seconds(sum(warmup.durations_ns)),
-        "warmup_settled": warmup.settled,
-        "warmup_durations_ns": [first_ns, *warmup.durations_ns],
-        "durations_ns": durations,
-        "memory_peak_bytes": memory.peak_bytes(),
-        "memory_average_bytes": memory.average_bytes(),
-        "memory_method": memory.method,
-        "load_average_1m": load,
-        "proof": proof,
-        "evidence": evidence,
-        "warnings": caveats(summary, warmup, job.measure, instruments.environment, load),
-    }
+class InferenceWorkload:
+    """One iteration is one query; its outputs are checked once."""
+
+    def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._query = session.bind(cell, synthesise(job.model, cell, job.seed))
+        self.samples = cell.batch_size
+        self.timed_region = session.timed_region
+        self.parts_ns: Mapping[str, list[int]] = {}
+
+    def __call__(self) -> int:
+        """Execute one query."""
+        return time_once(self._query, self._clock)
+
+    def first(self) -> int:
+        """Execute the first query; its outputs must be finite."""
+        start = self._clock()
+        outputs = self._query()
+        duration = self._clock() - start
+        require_finite(self._session, outputs)
+        return duration
+
+    def forget(self) -> None:
+        """An iteration has no parts."""
+
+    def columns(self) -> Mapping[str, object]:
+        """Nothing beyond what the durations tell."""
+        return {}
+
+    def close(self) -> None:
+        """Nothing but the inputs, which the session drops with the next ones."""
 
 
-def _first(query: Query, session: Session, clock: Clock) -> int:
-    start = clock()
-    outputs = query()
-    duration = clock() - start
+def require_finite(session: Session, outputs: object) -> None:
+    """Insist on finite outputs.
+
+    Raises:
+        BenchError: they hold NaN or infinity.
+    """
     if not session.all_finite(outputs):
         raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
-    return duration

@@ -30,7 +30,7 @@ class Timing(Frozen):
     round_iterations: list[int] | None = None
     """Iterations of each round, in order."""
     steady_time_s: float | None = None
-    """Sum of the timed queries, seconds; in the scenario `server` from first arrival to last end."""
+    """Sum of the timed queries, seconds; in `server` from the first arrival to the last end."""
     throughput: float | None = None
     """Samples per second: batch_size × iterations / steady_time_s."""
     latency_mean_s: float | None = None
@@ -38,9 +38,9 @@ class Timing(Frozen):
     latency_median_s: float | None = None
     """Median, seconds."""
     latency_median_low_s: float | None = None
-    """Lower end of the median's 95 % bootstrap interval, seconds."""
+    """Lower end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
     latency_median_high_s: float | None = None
-    """Upper end of the median's 95 % bootstrap interval, seconds."""
+    """Upper end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
     latency_precision: float | None = None
     """Half the width of that interval, by the median."""
     latency_min_s: float | None = None
@@ -70,7 +70,7 @@ class Timing(Frozen):
     autocorrelation: float | None = None
     """Correlation of each duration with the next one; null where it is not defined."""
     effective_iterations: float | None = None
-    """Independent iterations that would tell as much, given the autocorrelation."""
+    """Independent iterations that would tell as much, by Geyer's initial positive sequence."""
     drift: float | None = None
     """Median of the last round by that of the first, minus 1; null with one round."""
     drift_p_value: float | None = None

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,3 +76,34 @@ def test_profiles_grow() -> None:
     durations = [PROFILES[name].min_s for name in ("quick", "standard", "audit")]
     assert durations == sorted(durations)
     assert durations[0] >= 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({}, "fake-scripted-fp32-b8-s8-inference"),
+        ({"mode": "generation", "new_tokens": 32}, "fake-scripted-fp32-b8-s8-n32-generation"),
+        ({"scenario": "offline"}, "fake-scripted-fp32-s8-inference-offline"),
+        (
+            {"scenario": "server", "target_qps": 50.0},
+            "fake-scripted-fp32-b8-s8-inference-server-q50",
+        ),
+        (
+            {"scenario": "server", "slo_ms": 2.5},
+            "fake-scripted-fp32-b8-s8-inference-server-peak-slo2.5",
+        ),
+        (
+            {"scenario": "offline", "sequence_length": None},
+            "fake-scripted-fp32-inference-offline",
+        ),
+    ],
+)
+def test_ids_tell_sizes_mode_and_pattern(changes: dict[str, Any], name: str) -> None:
+    assert fake_cell(8, **changes).id == name
+
+
+def test_scenarios_of_a_mode_share_a_job_and_modes_do_not() -> None:
+    cells = [fake_cell(), fake_cell(scenario="offline"), fake_cell(mode="training")]
+    assert [cell.job_id for cell in cells] == [cells[0].job_id] * 2 + [
+        "fake-scripted-fp32-training"
+    ]

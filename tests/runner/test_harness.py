@@ -6,10 +6,12 @@ import pytest
 from runner.cell import Cell, Job
 from runner.errors import RecordNotSaved
 from runner.harness import Harness
-from runner.models import TensorSpec
+from runner.inputs import LABELS
+from runner.models import ModelSpec, TensorSpec
+from runner.part import part_path
 from runner.record import Record, read_record
 from tests.fakes import KeptProgress
-from tests.jobs import a_job, fake_cell, fake_model
+from tests.jobs import FAST, a_job, fake_cell, fake_model
 
 
 def run(job: Job, out: Path) -> tuple[dict[Cell, Record], KeptProgress]:
@@ -25,7 +27,7 @@ def test_every_cell_gets_one_record_with_raw_durations(tmp_path: Path) -> None:
         assert record.status == "ok"
         assert record.batch_size == cell.batch_size
         assert record.durations_ns is not None
-        assert len(record.durations_ns) == record.iterations == 3
+        assert len(record.durations_ns) == record.iterations >= 3
         assert record.warmup_durations_ns is not None
         assert len(record.warmup_durations_ns) == 1 + (record.warmup_iterations or 0)
     assert len(list(tmp_path.iterdir())) == 2
@@ -44,9 +46,12 @@ def test_progress_tells_each_phase_and_verdict_in_order(tmp_path: Path) -> None:
     told = [(e["event"], e.get("phase") or e.get("status"), e["cell_id"]) for e in progress.events]
     assert told == [
         ("phase", "load", None),
+        ("phase", "verify", None),
         ("phase", "first", cell.id),
         ("phase", "warmup", cell.id),
         ("phase", "steady", cell.id),
+        ("phase", "observe", cell.id),
+        ("phase", "observe", cell.id),
         ("recorded", "ok", cell.id),
     ]
 
@@ -77,7 +82,8 @@ def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -
     ("changes", "reason"),
     [
         ({"runtime": "onnxruntime"}, "this runner knows no runtime onnxruntime"),
-        ({"mode": "training"}, "this runner knows no mode training"),
+        ({"mode": "training"}, "training needs labels, and scripted has none"),
+        ({"mode": "generation"}, "generation needs new_tokens"),
     ],
 )
 def test_what_the_runner_cannot_do_is_unsupported(
@@ -109,4 +115,115 @@ def test_making_inputs_belongs_to_the_cell_and_not_to_the_load(tmp_path: Path) -
     records, progress = run(a_job([fake_cell(1)], model), tmp_path)
     (record,) = records.values()
     assert (record.status, record.phase) == ("unsupported", "first")
-    assert [event.get("phase") for event in progress.events] == ["load", "first", None]
+    assert [event.get("phase") for event in progress.events] == ["load", "verify", "first", None]
+
+
+def trainable(**config: Any) -> ModelSpec:
+    labels = TensorSpec(name=LABELS, kind="token_ids", shape=("batch_size",), high=2)
+    return fake_model(**config).model_copy(update={"labels": labels})
+
+
+@pytest.mark.parametrize(
+    ("changes", "filled"),
+    [
+        ({}, ["latency_median_s", "first_latency_s", "memory_steady_peak_bytes"]),
+        ({"mode": "generation", "new_tokens": 3}, ["time_to_first_token_mean_s"]),
+        ({"mode": "training"}, ["forward_mean_s", "optimizer_median_s", "training_loss_last"]),
+        ({"mode": "startup"}, ["startup_import_mean_s", "concurrent_speedup"]),
+        ({"scenario": "offline"}, ["search", "throughput"]),
+        ({"scenario": "server", "target_qps": 200.0}, ["achieved_qps", "service_median_s"]),
+    ],
+)
+def test_every_mode_and_scenario_fills_its_columns(
+    tmp_path: Path, changes: dict[str, Any], filled: list[str]
+) -> None:
+    records, _ = run(a_job([fake_cell(**changes)], trainable()), tmp_path)
+    (record,) = records.values()
+    assert (record.status, record.reason) == ("ok", None)
+    always = ["grade", "noise_score", "memory_peak_bytes", "memory_method", "energy_method"]
+    always += ["timed_region", "clock_resolution_s", "harness_overhead_s", "garbage_collection"]
+    always += ["percentile_iterations_needed", "correct_reason", "job", "rounds"]
+    missing = [name for name in always + filled if getattr(record, name) is None]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "reason"),
+    [
+        ({"finite": False}, {}, "NaN or infinity"),
+        ({"tokens": 2}, {"mode": "generation", "new_tokens": 3}, "generated 2 of 3 tokens"),
+        ({"losses": [1.0, float("inf")]}, {"mode": "training"}, "loss"),
+        ({"learns": False}, {"mode": "training"}, "did not change"),
+    ],
+)
+def test_work_that_was_not_done_is_a_failure(
+    tmp_path: Path, config: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    records, _ = run(a_job([fake_cell(**changes)], trainable(**config)), tmp_path)
+    (record,) = records.values()
+    assert record.status == "failed"
+    assert reason in (record.reason or "")
+
+
+def in_round(number: int, rounds: int = 3) -> Job:
+    measure = FAST.model_copy(update={"rounds": rounds, "iterations": 30})
+    return a_job([fake_cell(1), fake_cell(2)], measure=measure).model_copy(update={"round": number})
+
+
+def test_rounds_leave_parts_and_the_last_one_makes_the_records(tmp_path: Path) -> None:
+    for number in (1, 2):
+        job, progress = in_round(number), KeptProgress()
+        Harness(job, tmp_path, progress).run()
+        assert all(part_path(tmp_path, cell, number).exists() for cell in job.cells)
+        visited = [event["cell_id"] for event in progress.events if event["event"] == "visited"]
+        assert visited == [cell.id for cell in job.cells]
+        assert not list(tmp_path.glob("*.parquet"))
+    records, _ = run(in_round(3), tmp_path)
+    for record in records.values():
+        assert (record.status, record.rounds) == ("ok", 3)
+        assert record.round_iterations is not None
+        assert record.round_iterations[:2] == [10, 10]
+        assert sum(record.round_iterations) == record.iterations == len(record.durations_ns or ())
+        assert record.drift is not None
+        assert record.drift_p_value is not None
+
+
+def test_a_round_whose_predecessor_is_gone_fails_and_names_it(tmp_path: Path) -> None:
+    records, _ = run(in_round(2, rounds=2), tmp_path)
+    assert {record.status for record in records.values()} == {"failed"}
+    assert "an earlier round cannot be read" in (next(iter(records.values())).reason or "")
+
+
+def test_verifying_executes_each_cell_once_and_times_nothing(tmp_path: Path) -> None:
+    cells = [fake_cell(1), fake_cell(mode="generation", new_tokens=2)]
+    for cell in cells:
+        job = a_job([cell], trainable()).model_copy(update={"purpose": "verify"})
+        records, progress = run(job, tmp_path)
+        (record,) = records.values()
+        assert (record.status, record.purpose) == ("ok", "verify")
+        assert (record.latency_median_s, record.durations_ns, record.grade) == (None, None, None)
+        assert record.correct_reason == "no reference: the launcher gave none"
+        assert "steady" not in [event.get("phase") for event in progress.events]
+
+
+def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
+    records, _ = run(a_job().model_copy(update={"purpose": "time"}), tmp_path)
+    (record,) = records.values()
+    assert (record.correct, record.correct_reason) == (None, "not verified: --no-verify")
+    assert record.latency_median_s is not None
+
+
+def test_a_trace_lies_beside_the_record(tmp_path: Path) -> None:
+    job = a_job().model_copy(update={"trace": True})
+    records, _ = run(job, tmp_path)
+    (cell,) = records
+    assert (tmp_path / f"{cell.id}.trace.json").exists()
+    assert (tmp_path / f"{cell.id}.operators.txt").exists()
+
+
+def test_a_record_holds_the_job_that_can_be_run_again(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)])
+    records, _ = run(job, tmp_path)
+    for cell, record in records.items():
+        again = Job.model_validate_json(record.job or "")
+        assert (again.cells, again.model, again.measure) == ((cell,), job.model, job.measure)

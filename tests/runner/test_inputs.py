@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from runner.errors import Unsupported
-from runner.inputs import synthesise
+from runner.inputs import synthesise, synthesise_labels, tokens_to_generate
 from runner.models import TensorSpec, find
 from tests.jobs import fake_cell, fake_model
 
@@ -37,3 +37,41 @@ def test_token_ids_need_an_upper_bound() -> None:
     tensor = TensorSpec(name="ids", kind="token_ids", shape=("batch_size",))
     with pytest.raises(Unsupported, match="no `high`"):
         synthesise(fake_model().model_copy(update={"inputs": (tensor,)}), fake_cell(), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "high"),
+    [
+        ("bert-tiny", (3, 8), 30522),
+        ("gpt2", (3, 8), 50256),
+        ("vit-base", (3,), 1000),
+        ("t5-small", (3, 8), 32100),
+    ],
+)
+def test_labels_have_the_shape_of_what_the_model_gives(
+    model: str, shape: tuple[int, ...], high: int
+) -> None:
+    labels = synthesise_labels(find(model), fake_cell(3), seed=0)["labels"]
+    assert labels.shape == shape
+    assert labels.dtype == np.int64
+    assert 0 <= labels.min() <= labels.max() < high
+
+
+def test_labels_are_drawn_apart_from_the_inputs_they_belong_to() -> None:
+    model, cell = find("bert-tiny"), fake_cell(2)
+    first, again = (synthesise_labels(model, cell, seed=1)["labels"] for _ in range(2))
+    assert (first == again).all()
+    assert (first != synthesise_labels(model, cell, seed=2)["labels"]).any()
+    assert (first != synthesise(model, cell, seed=1)["input_ids"]).any()
+
+
+def test_a_model_without_labels_cannot_be_trained() -> None:
+    model = find("bert-tiny").model_copy(update={"labels": None})
+    with pytest.raises(Unsupported, match="training needs labels, and bert-tiny has none"):
+        synthesise_labels(model, fake_cell(), seed=0)
+
+
+def test_generation_needs_a_count() -> None:
+    assert tokens_to_generate(fake_cell(mode="generation", new_tokens=7)) == 7
+    with pytest.raises(Unsupported, match="fake-scripted-fp32-b1-s8-generation has none"):
+        tokens_to_generate(fake_cell(mode="generation"))

@@ -43,7 +43,10 @@ def test_a_saved_record_reads_back_the_same(tmp_path: Path) -> None:
         evidence={"claimed": "fake"},
         libraries={"torch": "2"},
         cpu_flags=["avx2"],
-        warnings=[],
+        grade="A",
+        grade_reasons=[],
+        part_durations_ns={"service": [1, 2]},
+        percentile_iterations_needed={"p50": 11},
     )
     path = save_record(record, tmp_path)
     assert path.name == f"{record.cell_id}.parquet"

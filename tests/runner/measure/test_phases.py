@@ -1,77 +1,260 @@
 import gc
+from collections.abc import Iterable, Iterator
+from itertools import chain, cycle, pairwise, repeat
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runner.cell import Measure
-from runner.measure.phases import has_settled, steady, time_once, warm_up
+from runner.measure.dispersion import effective_count
+from runner.measure.intervals import median_interval
+from runner.measure.phases import (
+    Quota,
+    WarmUp,
+    garbage_collection_off,
+    quota_of,
+    steady,
+    time_once,
+    warm_up,
+)
 from tests.fakes import FakeClock
 
 SECOND = 10**9
 MEASURE = Measure(
-    profile="quick", warmup_iterations=3, warmup_max_s=10, iterations=5, min_s=3, max_s=20
+    profile="quick",
+    warmup_iterations=3,
+    warmup_max_s=30,
+    iterations=5,
+    min_s=3,
+    max_s=20,
+    precision_target=0.05,
+)
+QUOTA = Quota(
+    iterations=5,
+    min_ns=3 * SECOND,
+    max_ns=20 * SECOND,
+    precision_target=None,
+    earlier=(),
 )
 
 
 class Work:
-    """A query whose durations are scripted; the last one repeats."""
+    """Iterations whose durations, in seconds, are scripted; each lets the clock go on."""
 
-    def __init__(self, clock: FakeClock, *seconds: float) -> None:
-        self.clock, self.seconds, self.calls = clock, list(seconds), 0
+    def __init__(self, seconds: Iterable[float], clock: FakeClock | None = None) -> None:
+        self._seconds: Iterator[float] = iter(seconds)
+        self._clock = clock or FakeClock()
 
-    def __call__(self) -> None:
-        self.clock.pass_by(round(self.seconds[min(self.calls, len(self.seconds) - 1)] * SECOND))
-        self.calls += 1
+    def __call__(self) -> int:
+        duration = round(next(self._seconds) * SECOND)
+        self._clock.pass_by(duration)
+        return duration
+
+
+def warmed_up(seconds: Iterable[float], **changes: object) -> WarmUp:
+    clock = FakeClock()
+    return warm_up(Work(seconds, clock), clock, MEASURE.model_copy(update=changes))
+
+
+def worked(quota: Quota, seconds: Iterable[float]) -> list[int]:
+    return steady(Work(seconds), quota)
+
+
+def precision(durations: list[int]) -> float:
+    interval = median_interval(durations, effective_count(durations))
+    assert interval is not None
+    return interval.precision or 0.0
 
 
 def test_a_duration_is_what_passed_between_two_readings() -> None:
     clock = FakeClock()
-    assert time_once(Work(clock, 2), clock) == 2 * SECOND + 1
+    assert time_once(lambda: clock.pass_by(2 * SECOND), clock) == 2 * SECOND + 1
 
 
 def test_warm_up_ends_when_two_windows_agree() -> None:
-    clock = FakeClock()
-    warmup = warm_up(Work(clock, 0.9, 0.5, 0.2, 0.1), clock, MEASURE)
+    warmup = warmed_up(chain([5, 4, 3, 2.1], repeat(2)))
     assert warmup.settled
-    assert len(warmup.durations_ns) == 8
+    assert len(warmup.durations_ns) == 9
+
+
+def test_a_steady_query_is_warm_after_two_windows() -> None:
+    assert len(warmed_up(repeat(1)).durations_ns) == 6
+
+
+def test_windows_of_a_fast_query_last_a_thirtieth_of_the_cap() -> None:
+    warmup = warmed_up(repeat(0.01))
+    assert warmup.settled
+    assert sum(warmup.durations_ns) == pytest.approx(2 * SECOND, rel=0.02)
+
+
+def test_a_slow_change_of_a_fast_query_is_seen() -> None:
+    ramp = (0.01 * (1 + 4 * 0.5 ** (step / 100)) for step in range(10_000))
+    warmup = warmed_up(ramp)
+    assert warmup.settled
+    assert warmup.durations_ns[-1] < 0.011 * SECOND
+
+
+def test_one_slow_iteration_does_not_unsettle_a_window() -> None:
+    assert len(warmed_up(chain([1, 1, 1, 9], repeat(1))).durations_ns) == 6
+
+
+def test_windows_agree_within_the_precision_that_is_asked() -> None:
+    steps = [1.0] * 3 + [1.03] * 3 + [1.03] * 30
+    assert len(warmed_up(steps, precision_target=0.05).durations_ns) == 6
+    assert len(warmed_up(steps, precision_target=0.02).durations_ns) == 9
+    assert len(warmed_up([1.0] * 3 + [1.2] * 33, precision_target=0.5).durations_ns) == 9
 
 
 def test_warm_up_that_never_settles_ends_at_its_cap_and_says_so() -> None:
-    clock = FakeClock()
-    shrinking = Work(clock, *(5 * 0.7**i for i in range(50)))
-    warmup = warm_up(shrinking, clock, MEASURE.model_copy(update={"warmup_max_s": 12}))
+    warmup = warmed_up(5 * 0.9**step for step in range(1000))
     assert not warmup.settled
-    assert sum(warmup.durations_ns) >= 12 * SECOND
+    assert 30 * SECOND <= sum(warmup.durations_ns) < 35 * SECOND
 
 
 def test_warm_up_keeps_its_floor_even_past_the_cap() -> None:
-    clock = FakeClock()
-    assert len(warm_up(Work(clock, 60), clock, MEASURE).durations_ns) == 3
+    warmup = warmed_up(repeat(60))
+    assert len(warmup.durations_ns) == 3
+    assert not warmup.settled
 
 
-def test_settling_needs_two_whole_windows() -> None:
-    assert not has_settled([1, 1, 1, 1, 1])
-    assert has_settled([9, 1, 1, 1, 1, 1, 1])
-    assert not has_settled([2, 2, 2, 1, 1, 1])
+def test_warm_up_keeps_its_floor_even_if_it_settled_before() -> None:
+    assert len(warmed_up(repeat(1), warmup_iterations=12).durations_ns) == 12
+
+
+def test_what_settled_and_changed_before_the_floor_has_not_settled() -> None:
+    durations = chain([1] * 6, [3] * 3, [5] * 4)
+    warmup = warmed_up(durations, warmup_iterations=13, warmup_max_s=20)
+    assert not warmup.settled
+
+
+def test_a_round_takes_its_share() -> None:
+    measure = MEASURE.model_copy(update={"rounds": 3, "iterations": 20})
+    quota = quota_of(measure, 1, ())
+    assert quota == Quota(
+        iterations=7,
+        min_ns=SECOND,
+        max_ns=20 * SECOND // 3,
+        precision_target=None,
+        earlier=(),
+    )
+    assert quota_of(measure, 2, [[5, 6]]).earlier == (5, 6)
+
+
+def test_the_only_round_is_the_last_one() -> None:
+    assert quota_of(MEASURE, 1, ()) == Quota(5, 3 * SECOND, 20 * SECOND, 0.05, ())
+
+
+def test_the_last_round_has_what_is_left_and_a_target() -> None:
+    measure = MEASURE.model_copy(update={"rounds": 3})
+    quota = quota_of(measure, 3, [[SECOND, 2 * SECOND], [4 * SECOND]])
+    assert quota.max_ns == 13 * SECOND
+    assert quota.precision_target == 0.05
+    assert quota.earlier == (SECOND, 2 * SECOND, 4 * SECOND)
+
+
+def test_the_last_round_measures_something_even_if_nothing_is_left() -> None:
+    measure = MEASURE.model_copy(update={"rounds": 2})
+    quota = quota_of(measure, 2, [[30 * SECOND]])
+    assert quota.max_ns == 1
+    assert len(worked(quota, repeat(15))) == 1
 
 
 def test_steady_takes_count_and_time_whichever_comes_last() -> None:
-    clock = FakeClock()
-    assert len(steady(Work(clock, 0.1), clock, MEASURE, lambda: None)) == 30
-    assert len(steady(Work(clock, 2), clock, MEASURE, lambda: None)) == 5
+    assert len(worked(QUOTA, repeat(0.1))) == 30
+    assert len(worked(QUOTA, repeat(2))) == 5
 
 
 def test_steady_stops_at_its_budget_with_data() -> None:
-    clock = FakeClock()
-    assert len(steady(Work(clock, 15), clock, MEASURE, lambda: None)) == 2
-    assert len(steady(Work(clock, 100), clock, MEASURE, lambda: None)) == 1
+    assert len(worked(QUOTA, repeat(15))) == 2
+    assert len(worked(QUOTA, repeat(100))) == 1
 
 
-def test_what_runs_between_iterations_is_not_timed() -> None:
-    clock = FakeClock()
-    durations = steady(Work(clock, 1), clock, MEASURE, lambda: clock.pass_by(50 * SECOND))
-    assert durations == [SECOND + 1] * 5
+def test_without_a_target_noise_does_not_matter() -> None:
+    assert len(worked(QUOTA, cycle([0.1, 0.9]))) == 6
+
+
+def aiming(target: float, **changes: object) -> Quota:
+    values = {"iterations": 6, "min_ns": 0, "max_ns": 10**15, "earlier": ()}
+    return Quota(**(values | changes), precision_target=target)  # type: ignore[arg-type]
+
+
+NOISE = np.random.default_rng(0).lognormal(0, 0.2, 2000).tolist()
+
+
+def test_steady_goes_on_until_the_median_is_precise() -> None:
+    durations = worked(aiming(0.02), NOISE)
+    assert precision(durations) <= 0.02
+    assert precision(durations[: len(durations) * 9 // 10]) > 0.02
+
+
+def test_a_median_that_is_precise_at_once_needs_no_more() -> None:
+    assert len(worked(aiming(0.02), repeat(1))) == 6
+
+
+def test_it_takes_as_many_as_an_interval_needs() -> None:
+    assert len(worked(aiming(0.05, iterations=1), repeat(1))) == 6
+
+
+def test_a_target_out_of_reach_ends_with_the_budget() -> None:
+    durations = worked(aiming(1e-9, max_ns=100 * SECOND), NOISE)
+    assert 100 * SECOND <= sum(durations) < 102 * SECOND
+
+
+def test_earlier_rounds_count_for_the_precision() -> None:
+    alone = worked(aiming(0.02), NOISE)
+    earlier = tuple(round(seconds * SECOND) for seconds in NOISE)
+    assert len(worked(aiming(0.02, earlier=earlier), NOISE)) == 6 < len(alone)
+
+
+def test_looks_are_a_tenth_more_iterations_apart() -> None:
+    """The counts at which it may end are few, so that it seldom ends on a lucky one."""
+    counts = {len(worked(aiming(target / 1000), NOISE)) for target in range(30, 70, 4)}
+    ends = sorted(count for count in counts if count > 10)
+    assert all(after >= before * 1.1 for before, after in pairwise(ends))
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.floats(0.5, 30), min_size=1, max_size=50),
+    st.integers(1, 30),
+    st.floats(0.001, 0.2),
+)
+def test_steady_always_returns_what_it_timed(
+    seconds: list[float], iterations: int, target: float
+) -> None:
+    quota = aiming(target, iterations=iterations, max_ns=8 * SECOND)
+    durations = worked(quota, cycle(seconds))
+    expected = [round(value * SECOND) for value in seconds]
+    assert durations == [expected[i % len(expected)] for i in range(len(durations))]
+    assert sum(durations[:-1]) < quota.max_ns
+    assert len(durations) >= iterations or sum(durations) >= quota.max_ns
 
 
 def test_garbage_is_not_collected_while_timing() -> None:
-    clock, seen = FakeClock(), []
-    steady(Work(clock, 1), clock, MEASURE, lambda: seen.append(gc.isenabled()))
+    seen: list[bool] = []
+
+    def timed() -> int:
+        seen.append(gc.isenabled())
+        return SECOND
+
+    steady(timed, QUOTA)
     assert seen == [False] * 5
+    assert gc.isenabled()
+
+
+def test_garbage_collection_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with garbage_collection_off():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_garbage_collection_returns_after_an_error() -> None:
+    with pytest.raises(ZeroDivisionError):
+        steady(lambda: 1 // 0, QUOTA)
     assert gc.isenabled()

@@ -1,0 +1,75 @@
+"""The median iteration under the harness against a bare hand-written loop over the same session.
+
+Both take turns in blocks, A B A B, so that the machine's drift meets them alike.
+"""
+
+import json
+import statistics
+import time
+from itertools import chain
+
+from performance.sessions import open_session, torch_job
+from runner.backends.base import Query
+from runner.inputs import synthesise
+from runner.measure.clock import monotonic
+from runner.measure.phases import Quota, steady
+from runner.modes.inference import InferenceWorkload
+
+BLOCKS = 40
+BLOCK_S = 0.6
+MODELS = ("bert-tiny", "bert-base-uncased")
+TOLERANCE = 0.01
+
+
+def main() -> None:
+    """Measure and print."""
+    for model in MODELS:
+        ratio, ours, bare = compare(model)
+        print(f"{model}: bare loop {bare * 1e3:.3f} ms, under the harness {ours * 1e3:.3f} ms")
+        print(f"ratio {ratio:.4f} (promised 1.00 ± {TOLERANCE})")
+        data = {"measurement": "harness_overhead", "model": model, "ratio": round(ratio, 4)}
+        print(json.dumps(data | {"tolerance": TOLERANCE}), flush=True)
+
+
+def compare(model: str) -> tuple[float, float, float]:
+    """Ratio of the medians, and both medians in seconds.
+
+    The ratio is the median over neighbouring blocks, since two neighbours saw the same machine.
+    """
+    job = torch_job(model)
+    session = open_session(job)
+    workload = InferenceWorkload(session, job, job.cells[0], monotonic)
+    query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.seed))
+    workload.first()
+    count = max(3, round(BLOCK_S * 1e9 / statistics.median(bare_loop(query, 5))))
+    quota = Quota(iterations=count, min_ns=0, max_ns=10**15, precision_target=None, earlier=())
+    steady(workload, quota)
+    blocks = [_pair(workload, query, quota, flip=bool(i % 2)) for i in range(BLOCKS)]
+    ratios = [statistics.median(ours) / statistics.median(bare) for ours, bare in blocks]
+    ours = statistics.median(chain.from_iterable(block[0] for block in blocks))
+    bare = statistics.median(chain.from_iterable(block[1] for block in blocks))
+    return statistics.median(ratios), ours / 1e9, bare / 1e9
+
+
+def bare_loop(query: Query, count: int) -> list[int]:
+    """What somebody would write by hand."""
+    durations = []
+    for _ in range(count):
+        start = time.perf_counter_ns()
+        query()
+        durations.append(time.perf_counter_ns() - start)
+    return durations
+
+
+def _pair(
+    workload: InferenceWorkload, query: Query, quota: Quota, *, flip: bool
+) -> tuple[list[int], list[int]]:
+    if flip:
+        bare = bare_loop(query, quota.iterations)
+        return steady(workload, quota), bare
+    ours = steady(workload, quota)
+    return ours, bare_loop(query, quota.iterations)
+
+
+if __name__ == "__main__":
+    main()

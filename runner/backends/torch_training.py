@@ -1,0 +1,126 @@
+"""Training steps whose parts are timed apart."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from runner.backends.base import TrainingStep
+from runner.backends.torch_device import Wait
+from runner.backends.torch_loss import Criterion, find_criterion
+from runner.errors import Unsupported
+from runner.inputs import LABELS
+from runner.measure.clock import Clock
+
+LEARNING_RATE = 1e-5
+SAMPLE = 64
+"""Elements of each parameter that are kept to see whether it changes."""
+
+
+class TorchTrainer:
+    """AdamW over all parameters of a model, on one fixed batch.
+
+    The first step computes the loss inside the forward pass, where every model can. The loss is
+    timed apart from the second step on, if it can be taken apart without changing it.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        batch: Mapping[str, torch.Tensor],
+        constants: Mapping[str, bool],
+        clock: Clock,
+        wait: Wait,
+        restore: Callable[[], None],
+    ) -> None:
+        self._model = model
+        self._clock = clock
+        self._wait = wait
+        self._restore = restore
+        self._labels = batch.get(LABELS)
+        self._arguments = _arguments(model, batch, constants)
+        self._criterion: Criterion | None = None
+        self._stepped = False
+        model.train()
+        self._trained = [p for p in model.parameters() if p.requires_grad]
+        self._before = [_sample(parameter) for parameter in self._trained]
+        self._optimizer = torch.optim.AdamW(self._trained, lr=LEARNING_RATE)
+
+    def step(self) -> TrainingStep:
+        """Forward, loss, backward, optimizer; the device is waited for after each."""
+        clock, wait, criterion = self._clock, self._wait, self._criterion
+        started = clock()
+        outputs = self._model(**self._arguments)
+        wait()
+        forward = compared = clock()
+        loss = outputs.loss
+        if criterion is not None and self._labels is not None:
+            loss = criterion(outputs.logits, self._labels)
+            wait()
+            compared = clock()
+        loss.backward()
+        wait()
+        backward = clock()
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        wait()
+        ended = clock()
+        if not self._stepped:
+            self._take_loss_apart(outputs)
+        return TrainingStep(
+            started_ns=started,
+            forward_ns=forward - started,
+            loss_ns=None if criterion is None else compared - forward,
+            backward_ns=backward - compared,
+            optimizer_ns=ended - backward,
+            ended_ns=ended,
+            loss=float(loss.detach()),
+        )
+
+    def has_learnt(self) -> bool:
+        """Whether any kept element of any parameter differs from before."""
+        return any(
+            not torch.equal(before, _sample(parameter))
+            for before, parameter in zip(self._before, self._trained, strict=True)
+        )
+
+    def close(self) -> None:
+        """Drop gradients and the optimizer; the model is again what it was before."""
+        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.state.clear()
+        self._model.eval()
+        self._restore()
+
+    def _take_loss_apart(self, outputs: Any) -> None:
+        self._stepped = True
+        if self._labels is not None:
+            self._criterion = find_criterion(self._model, outputs, self._labels)
+        if self._criterion is not None:
+            del self._arguments[LABELS]
+
+
+def _arguments(
+    model: Any, batch: Mapping[str, torch.Tensor], constants: Mapping[str, bool]
+) -> dict[str, torch.Tensor | bool]:
+    """What the forward pass takes to give a loss, without a key-value cache.
+
+    Raises:
+        Unsupported: there are no labels, and the model knows no loss without.
+    """
+    taken = inspect.signature(model.forward).parameters
+    arguments: dict[str, torch.Tensor | bool] = {**batch, **constants}
+    arguments.pop("return_dict", None)
+    if "use_cache" in taken:
+        arguments["use_cache"] = False
+    if LABELS not in batch:
+        if "return_loss" not in taken:
+            raise Unsupported(f"{type(model).__name__} cannot be trained without labels")
+        arguments["return_loss"] = True
+    return arguments
+
+
+def _sample(parameter: torch.Tensor) -> torch.Tensor:
+    """A copy of evenly spaced elements."""
+    elements = parameter.detach().flatten()
+    return elements[:: max(1, len(elements) // SAMPLE)].clone()

@@ -1,0 +1,144 @@
+"""`python -m runner.cold_start`: one start of a model in a fresh interpreter, stage by stage.
+
+Takes a request as one line of JSON on stdin, which stays open for as long as the parent wants it
+to live; gives an answer as one line of JSON on stdout.
+"""
+# ruff: noqa: E402 - the clock is read before anything else is imported
+
+import time
+
+FIRST_LINE_NS = time.perf_counter_ns()
+
+# Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
+import numpy  # noqa: F401
+
+NUMPY_NS = time.perf_counter_ns() - FIRST_LINE_NS
+
+import signal
+import sys
+import traceback
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from runner.backends import load_runtime
+from runner.backends.base import RuntimeModule, Session, Stage
+from runner.cell import Frozen, Job
+from runner.errors import BenchError, Unavailable, Unsupported
+from runner.inputs import synthesise
+from runner.lifeline import die_with_parent
+from runner.measure.clock import monotonic
+from runner.measure.process_memory import ResidentGauge
+from runner.progress import claim_stdout
+
+Kind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
+
+
+class Request(Frozen):
+    """What to start."""
+
+    job: Job
+    """The job, with the cell alone."""
+    threads: int
+    """Threads that one operator may use."""
+    query: bool
+    """Whether to execute the first query; if not, the loaded model is held until the end."""
+
+
+class Report(Frozen):
+    """How a start went. `_at_ns` are readings of the clock that all processes share."""
+
+    first_line_at_ns: int
+    import_ns: int
+    """Importing the runtime, and numpy before it."""
+    stages_ns: dict[Stage, int]
+    loaded_at_ns: int
+    first_query_ns: int | None
+    """Binding the inputs and executing the first query; None if that was not asked."""
+    peak_bytes: int | None
+    """Highest resident set; None where the system does not tell."""
+
+
+class Failure(Frozen):
+    """What kept the model from starting."""
+
+    kind: Kind
+    message: str
+    hint: str | None
+
+
+ANSWER: TypeAdapter[Report | Failure] = TypeAdapter(Report | Failure)
+
+
+def main() -> int:
+    """Start the model that stdin names."""
+    stdout = claim_stdout()
+    request = Request.model_validate_json(sys.stdin.buffer.readline())
+    die_with_parent()
+    answer = _answer(request)
+    stdout.write(answer.model_dump_json() + "\n")
+    stdout.flush()
+    if not request.query:
+        signal.pause()
+    return 0
+
+
+def _answer(request: Request) -> Report | Failure:
+    runtime: RuntimeModule | None = None
+    try:
+        began = monotonic()
+        runtime = load_runtime(request.job.cells[0].runtime)
+        import_ns = NUMPY_NS + monotonic() - began
+        return _start(runtime, import_ns, request)
+    except Exception as error:  # whatever a runtime raises, the parent turns into a verdict
+        traceback.print_exc()
+        return _failure(error, runtime)
+
+
+def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:
+    session = runtime.open_session(request.job, request.threads)
+    loaded_at = monotonic()
+    first_query_ns = _first_query(session, request.job) if request.query else None
+    return Report(
+        first_line_at_ns=FIRST_LINE_NS,
+        import_ns=import_ns,
+        stages_ns=dict(session.stages_ns),
+        loaded_at_ns=loaded_at,
+        first_query_ns=first_query_ns,
+        peak_bytes=_peak_bytes(),
+    )
+
+
+def _first_query(session: Session, job: Job) -> int:
+    cell = job.cells[0]
+    inputs = synthesise(job.model, cell, job.seed)
+    began = monotonic()
+    outputs = session.bind(cell, inputs)()
+    duration = monotonic() - began
+    if not session.all_finite(outputs):
+        raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
+    return duration
+
+
+def _failure(error: Exception, runtime: RuntimeModule | None) -> Failure:
+    kind: Kind = "failed"
+    if isinstance(error, Unsupported):
+        kind = "unsupported"
+    elif isinstance(error, Unavailable):
+        kind = "unavailable"
+    elif isinstance(error, MemoryError) or (runtime and runtime.is_out_of_memory(error)):
+        kind = "out_of_memory"
+    if isinstance(error, BenchError):
+        return Failure(kind=kind, message=str(error), hint=error.hint)
+    return Failure(kind=kind, message=f"{type(error).__name__}: {error}", hint=None)
+
+
+def _peak_bytes() -> int | None:
+    try:
+        return ResidentGauge().peak_bytes()
+    except OSError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""The job's model, loaded once, with what is learnt about it on the way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.backends import load_runtime
+from runner.backends.base import RuntimeModule, Session
+from runner.cell import Job
+from runner.measure.clock import Clock, seconds
+from runner.measure.environment import Environment, hardware_id, usable_cpus
+from runner.measure.memory import MemoryMeter
+from runner.measure.overhead import harness_overhead_s
+from runner.part import Columns
+from runner.record import Phase
+from runner.verify import verify
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A session, and what was measured of it before any cell."""
+
+    session: Session
+    harness_overhead_s: float
+    """Median of an iteration over a model that computes nothing, seconds."""
+    agreement: Columns
+    """How far its outputs agree with the reference; empty unless that was asked."""
+
+
+class Loader:
+    """Loads when first asked; a failure is kept and raised again for every cell."""
+
+    def __init__(
+        self,
+        job: Job,
+        references: Path | None,
+        memory: MemoryMeter,
+        environment: Environment,
+        enter: Callable[[Phase], None],
+        clock: Clock,
+    ) -> None:
+        self._job = job
+        self._references = references
+        self._memory = memory
+        self._environment = environment
+        self._enter = enter
+        self._clock = clock
+        self._runtime: RuntimeModule | None = None
+        self._loaded: Loaded | None = None
+        self.failure: Exception | None = None
+        """What kept the model from being loaded."""
+        self.facts: dict[str, Any] = {}
+        """Columns that all cells of the job share."""
+
+    def load(self) -> Loaded:
+        """The loaded model.
+
+        Raises:
+            Exception: whatever the runtime raised, each time again.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if self._loaded is None:
+            try:
+                self._loaded = self._load()
+            except Exception as error:
+                self.failure = error
+                raise
+        return self._loaded
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Whether the runtime says by that error that memory ran out."""
+        return self._runtime is not None and self._runtime.is_out_of_memory(error)
+
+    def close(self) -> None:
+        """Give back what the session holds."""
+        if self._loaded is not None:
+            self._loaded.session.close()
+
+    def _load(self) -> Loaded:
+        self._enter("load")
+        session = self._open()
+        overhead = harness_overhead_s(session.empty(), self._clock)
+        return Loaded(session, overhead, self._verify(session))
+
+    def _open(self) -> Session:
+        memory, clock = self._memory, self._clock
+        baseline = memory.current_bytes()
+        memory.reset()
+        start = clock()
+        self._runtime = load_runtime(self._job.cells[0].runtime)
+        imported = clock()
+        session = self._runtime.open_session(self._job, usable_cpus(self._environment))
+        self.facts |= {
+            "import_time_s": seconds(imported - start),
+            "load_time_s": seconds(clock() - imported),
+            "memory_baseline_bytes": baseline,
+            "memory_load_peak_bytes": memory.peak_bytes(),
+            "parameters": session.parameters,
+            "device_name": session.device_name,
+            "hardware_id": hardware_id(self._environment, session.device_name),
+            "threads": session.threads,
+            "interop_threads": session.interop_threads,
+            "libraries": dict(session.libraries),
+        }
+        return session
+
+    def _verify(self, session: Session) -> Columns:
+        if self._job.purpose == "time":
+            return {"correct_reason": "not verified: --no-verify"}
+        self._enter("verify")
+        return verify(session, self._job, self._references, self._clock)

@@ -1,0 +1,200 @@
+"""How far a cell's numbers can be trusted: what speaks against them, and the grade it gives."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from runner.cell import Measure
+from runner.measure.drift import Drift
+from runner.measure.environment import Environment
+from runner.measure.intervals import fewest
+from runner.measure.percentiles import NEEDED
+from runner.measure.statistics import Summary
+from runner.part import Part
+from runner.record import Grade
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One thing that speaks against the numbers."""
+
+    grade: Grade
+    """The best grade that numbers with this doubt can have."""
+    text: str
+    """What was found with its value, a colon, the remedy."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What held for all cells of a job."""
+
+    environment: Environment
+    clock_resolution_s: float
+    harness_overhead_s: float
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The values beyond which a finding costs the grade A, B and C."""
+
+    b: float
+    c: float
+    d: float = math.inf
+
+    def grade(self, value: float) -> Grade | None:
+        """The grade that is left; None where the value raises no doubt."""
+        if value <= self.b:
+            return None
+        return "D" if value > self.d else "C" if value > self.c else "B"
+
+
+# What the grades promise: numbers of grade A can be compared down to the precision they state,
+# those of grade B down to differences of 5 %, those of grade C down to 20 %; D: do not quote them.
+BIAS = Scale(b=0.01, c=0.05, d=0.20)
+"""Shares by which a median may be wrong; below 1 % lies what our own loop may add to one."""
+DRIFT = Scale(b=0.02, c=0.05, d=0.20)
+"""Likewise, but clock frequencies wander by a percent or two from minute to minute."""
+IMPRECISION = Scale(b=0.0, c=0.05, d=0.20)
+"""Likewise, once the precision that was asked for is missed."""
+VARIATION = Scale(b=0.10, c=0.30, d=1.00)
+"""Deviation by mean: 5 to 8 % on an almost idle host of two cores, 111 % at a load of 3, measured
+with bert-tiny."""
+SPREAD = Scale(b=0.10, c=0.50)
+"""Of a kernel that should take the same time always; 20 repeats can't condemn a cell, so no D."""
+SHIFT = Scale(b=0.05, c=0.15)
+"""Of the same kernel's median, whose own noise is 1 to 3 %."""
+OTHER_LOAD = Scale(b=0.05, c=0.20, d=0.50)
+"""Share of the CPU time; a daemon or two take less than 5 %."""
+LOAD_AVERAGE = Scale(b=1.25, c=2.0, d=4.0)
+"""By cores. It still remembers our own earlier cells, which keep every core busy."""
+DEPENDENCE = 5.0
+"""Iterations that tell as much as one independent one. The interval allows for it, but a host that
+repeats itself for so long has moods longer than the cell. Independent iterations seem to need
+more than 3 in one of a hundred cells."""
+SIGNIFICANCE = 0.01
+"""Drift is named when rounds so different are less likely than this by chance."""
+
+
+def grade_of(doubts: Iterable[Doubt]) -> Grade:
+    """The worst of the doubts' grades, A without any."""
+    return max((doubt.grade for doubt in doubts), default="A")
+
+
+def doubts_of(
+    summary: Summary,
+    measure: Measure,
+    parts: Sequence[Part],
+    conditions: Conditions,
+    drift: Drift | None,
+) -> list[Doubt]:
+    """Everything that speaks against the numbers, each with its remedy; empty when nothing does."""
+    environment = conditions.environment
+    found = chain(
+        _warmup(parts),
+        _count(summary, measure),
+        _precision(summary, measure),
+        _scatter(summary),
+        _drift(drift),
+        _load(parts, environment.cpu_cores_logical or 1),
+        _governor(environment.cpu_governor),
+        _noise(parts),
+        _instrument(summary, conditions),
+    )
+    return list(found)
+
+
+def _warmup(parts: Sequence[Part]) -> Iterator[Doubt]:
+    unsettled = [len(part.warmup_ns) for part in parts if part.settled is False]
+    if unsettled:
+        finding = f"the warm-up did not settle in {max(unsettled)} iterations"
+        yield Doubt("C", f"{finding}: raise measure.warmup_max_duration")
+
+
+def _count(summary: Summary, measure: Measure) -> Iterator[Doubt]:
+    count = summary.iterations
+    if count < measure.iterations:
+        finding = f"{count} of {measure.iterations} iterations fitted into {measure.max_s:g} s"
+        yield Doubt("B", f"{finding}: raise measure.max_duration")
+    if count < NEEDED["p50"]:
+        finding = f"{count} iterations do not support a median, which takes {NEEDED['p50']}"
+        key = "max_duration" if count < measure.iterations else "iterations"
+        yield Doubt("D" if count < fewest() else "C", f"{finding}: raise measure.{key}")
+
+
+def _precision(summary: Summary, measure: Measure) -> Iterator[Doubt]:
+    reached, wanted = summary.latency_precision, measure.precision_target
+    if reached is None or reached <= wanted:
+        return
+    finding = f"the median is known within {_percent(reached)}, not {_percent(wanted)}"
+    yield from _scaled(IMPRECISION, reached, f"{finding}: raise measure.max_duration")
+
+
+def _scatter(summary: Summary) -> Iterator[Doubt]:
+    cv, count, effective = summary.latency_cv, summary.iterations, summary.effective_iterations
+    if cv is not None:
+        text = f"cv {_percent(cv)}: measure longer, on a quieter machine"
+        yield from _scaled(VARIATION, cv, text)
+    if count > DEPENDENCE * effective:
+        finding = f"autocorrelation leaves {effective:.0f} independent of {count} iterations"
+        remedy = "raise measure.min_duration and measure.rounds"
+        yield Doubt("C" if effective < NEEDED["p50"] else "B", f"{finding}: {remedy}")
+
+
+def _drift(drift: Drift | None) -> Iterator[Doubt]:
+    if drift is None or drift.change is None or drift.p_value >= SIGNIFICANCE:
+        return
+    finding = f"the median drifted by {drift.change:+.1%} from the first round to the last"
+    remedy = "let the machine cool down and stop what else runs, or raise measure.rounds"
+    yield from _scaled(DRIFT, abs(drift.change), f"{finding}: {remedy}")
+
+
+def _load(parts: Sequence[Part], cores: int) -> Iterator[Doubt]:
+    load = max(part.load_average_1m for part in parts)
+    text = f"host load {load:.1f} on {cores} cores: stop what else runs"
+    yield from _scaled(LOAD_AVERAGE, load / cores, text)
+
+
+def _governor(governor: str | None) -> Iterator[Doubt]:
+    if governor == "powersave":
+        remedy = "set it to performance (cpupower frequency-set -g performance)"
+        yield Doubt("B", f"governor is powersave: {remedy}")
+
+
+def _noise(parts: Sequence[Part]) -> Iterator[Doubt]:
+    noises = [part.noise for part in parts]
+    steal = max((noise.steal or 0.0 for noise in noises), default=0.0)
+    text = f"the hypervisor took {_percent(steal)} of the CPU time: use a host of your own"
+    yield from _scaled(BIAS, steal, text)
+    other = max((noise.other_load or 0.0 for noise in noises), default=0.0)
+    text = f"other processes used {_percent(other)} of the CPU time: stop them"
+    yield from _scaled(OTHER_LOAD, other, text)
+    spread = max(max(noise.kernel_spread_before, noise.kernel_spread_after) for noise in noises)
+    text = f"fixed arithmetic spread by {_percent(spread)}: measure on a quieter machine"
+    yield from _scaled(SPREAD, spread, text)
+    shift = max((noise.kernel_shift for noise in noises), key=abs)
+    finding = f"fixed arithmetic took {shift:+.1%} after the cell"
+    yield from _scaled(
+        SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine"
+    )
+
+
+def _instrument(summary: Summary, conditions: Conditions) -> Iterator[Doubt]:
+    remedy = "measure a larger batch_size or sequence_length"
+    for name, cost_s in (
+        ("the clock's resolution", conditions.clock_resolution_s),
+        ("the harness' overhead", conditions.harness_overhead_s),
+    ):
+        share = cost_s / summary.latency_median_s if summary.latency_median_s else math.inf
+        yield from _scaled(BIAS, share, f"{name} is {_percent(share)} of the median: {remedy}")
+
+
+def _scaled(scale: Scale, value: float, text: str) -> Iterator[Doubt]:
+    grade = scale.grade(value)
+    if grade is not None:
+        yield Doubt(grade, text)
+
+
+def _percent(share: float) -> str:
+    """As one would say it: `0.4 %`, `18 %`."""
+    return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"

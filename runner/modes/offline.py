@@ -1,0 +1,175 @@
+"""Scenario `offline`: all samples are there at once, so the largest useful batch is sought."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from statistics import median
+
+from runner.backends import load_runtime
+from runner.backends.base import Session
+from runner.cell import Cell, Job
+from runner.measure.clock import NANOSECONDS
+from runner.measure.phases import garbage_collection_off
+from runner.modes.base import Instruments
+from runner.modes.inference import InferenceWorkload
+from runner.modes.room import room_bytes
+from runner.modes.steady import measure_steadily
+from runner.part import Part
+
+USEFUL_GAIN = 0.05
+"""A batch is useful if it gives this share more samples per second than half of it does."""
+LARGEST_BATCH = 1024
+FEWEST_QUERIES = 3
+LEAST_NS = 300_000_000
+"""A try lasts at least this long."""
+SHARE_OF_TIME = 1 / 3
+"""Of `measure.max_s`, for the search."""
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Try:
+    """A few queries at one batch size."""
+
+    batch_size: int
+    first_ns: int
+    """The first query at this shape."""
+    durations_ns: list[int]
+    peak_bytes: int
+
+    @property
+    def samples_per_second(self) -> float:
+        """By the median, which one slow query doesn't move."""
+        return self.batch_size * NANOSECONDS / median(self.durations_ns)
+
+    @property
+    def line(self) -> str:
+        """The try in one line of the record's `search`."""
+        count, rate = len(self.durations_ns), self.samples_per_second
+        return f"batch {self.batch_size}: {count} queries, {rate:.1f} samples/s"
+
+    def gains_over(self, half: "Try") -> bool:
+        """Whether this batch is useful, given one half its size."""
+        return self.samples_per_second > (1 + USEFUL_GAIN) * half.samples_per_second
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a search went no further."""
+
+    reason: str
+    premature: bool = False
+    """Whether a larger batch may well be useful and possible."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the search ended."""
+
+    batch_size: int
+    first_ns: int | None
+    search: list[str]
+    doubts: list[tuple[str, str]]
+
+
+def measure_offline(session: Session, job: Job, cell: Cell, instruments: Instruments) -> Part:
+    """Measure forward passes at the largest useful batch; later rounds take the first one's."""
+    if instruments.earlier:
+        columns = instruments.earlier[0].columns
+        found = Found(columns["batch_size"], None, columns["search"], [])
+    else:
+        found = BatchSearch(session, job, cell, instruments).run()
+    sized = cell.model_copy(update={"batch_size": found.batch_size})
+    part = measure_steadily(
+        lambda: InferenceWorkload(session, job, sized, instruments.clock), session, job, instruments
+    )
+    return part.model_copy(
+        update={
+            # The search has queried at this shape already, so a first query lies there.
+            "first_ns": part.first_ns if found.first_ns is None else found.first_ns,
+            "columns": part.columns | {"batch_size": found.batch_size, "search": found.search},
+            "doubts": [*part.doubts, *found.doubts],
+        }
+    )
+
+
+class BatchSearch:
+    """Doubles the batch while that is useful and neither memory nor time forbid it."""
+
+    def __init__(self, session: Session, job: Job, cell: Cell, instruments: Instruments) -> None:
+        self._session = session
+        self._job = job
+        self._cell = cell
+        self._clock = instruments.clock
+        self._memory = instruments.memory
+        self._enter = instruments.enter
+        self._unloaded_bytes = instruments.memory.current_bytes()
+        self._room_bytes = room_bytes(job.limits, instruments.environment, self._unloaded_bytes)
+        budget_s = SHARE_OF_TIME * job.measure.max_s
+        self._deadline = instruments.clock() + round(budget_s * NANOSECONDS)
+        self._tries: list[Try] = []
+
+    def run(self) -> Found:
+        """The last batch that was useful.
+
+        Raises:
+            Exception: what a query raised, unless memory ran out in a doubled batch.
+        """
+        self._enter("first")
+        self._tries.append(self._try(self._cell.batch_size))
+        end = self._end()
+        while end is None:
+            end = self._double() or self._end()
+        lines = [attempt.line for attempt in self._tries]
+        doubts = [("C", f"{end.reason}: raise measure.max_duration")] if end.premature else []
+        best = self._best()
+        return Found(best.batch_size, best.first_ns, [*lines, f"ended: {end.reason}"], doubts)
+
+    def _end(self) -> End | None:
+        last = self._tries[-1]
+        doubled = 2 * last.batch_size
+        needed = self._unloaded_bytes + 2 * (last.peak_bytes - self._unloaded_bytes)
+        needed_ns = (FEWEST_QUERIES + 1) * 2 * round(median(last.durations_ns))
+        if self._best() is not last:
+            half = last.batch_size // 2
+            return End(f"batch {last.batch_size} gains {USEFUL_GAIN:.0%} or less over batch {half}")
+        if doubled > LARGEST_BATCH:
+            return End(f"batches beyond {LARGEST_BATCH} are not tried")
+        if needed > self._room_bytes:
+            memory = f"{needed / GIGABYTE:.1f} GB, and {self._room_bytes / GIGABYTE:.1f} GB"
+            return End(f"batch {doubled} would need some {memory} may be used")
+        if self._clock() + needed_ns > self._deadline:
+            return End(f"no time was left to try batch {doubled}", premature=True)
+        return None
+
+    def _double(self) -> End | None:
+        doubled = 2 * self._tries[-1].batch_size
+        try:
+            self._tries.append(self._try(doubled))
+        except Exception as error:
+            if not load_runtime(self._cell.runtime).is_out_of_memory(error):
+                raise
+            return End(f"batch {doubled} ran out of memory")
+        return None
+
+    def _best(self) -> Try:
+        if len(self._tries) > 1 and not self._tries[-1].gains_over(self._tries[-2]):
+            return self._tries[-2]
+        return self._tries[-1]
+
+    def _try(self, batch_size: int) -> Try:
+        sized = self._cell.model_copy(update={"batch_size": batch_size})
+        self._memory.reset()
+        with closing(InferenceWorkload(self._session, self._job, sized, self._clock)) as workload:
+            first_ns = workload.first()
+            durations = self._time(workload)
+        return Try(batch_size, first_ns, durations, self._memory.peak_bytes())
+
+    def _time(self, workload: Callable[[], int]) -> list[int]:
+        durations: list[int] = []
+        with garbage_collection_off():
+            while len(durations) < FEWEST_QUERIES or sum(durations) < LEAST_NS:
+                durations.append(workload())
+                if self._clock() > self._deadline:
+                    break
+        return durations

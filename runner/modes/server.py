@@ -1,0 +1,124 @@
+"""Scenario `server`: queries arrive on their own schedule, whether we are ready or not."""
+
+import math
+import time
+from collections.abc import Sequence
+from contextlib import closing
+
+from runner.backends.base import Session
+from runner.cell import Cell, Job
+from runner.measure.clock import NANOSECONDS
+from runner.measure.dispersion import effective_count
+from runner.measure.environment import load_average_1m
+from runner.measure.intervals import median_interval
+from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, quota_of, warm_up
+from runner.modes.arrivals import arrivals_ns
+from runner.modes.base import Instruments
+from runner.modes.inference import InferenceWorkload
+from runner.modes.peak import find_peak
+from runner.modes.serving import Doubts, Judge, Outcome, Served, Server, Sleep
+from runner.modes.steady import memory_use
+from runner.part import Noise, Part
+
+KEEPS_UP = 0.95
+"""The share of arrived queries below which, if no more are answered, the end cut a line off."""
+
+
+def measure_server(
+    session: Session, job: Job, cell: Cell, instruments: Instruments, sleep: Sleep = time.sleep
+) -> Part:
+    """Measure latencies from Poisson arrivals at `target_qps`, or seek the peak for `slo_ms`."""
+    load = load_average_1m()
+    instruments.memory.reset()
+    session.device_memory(reset=True)
+    instruments.enter("first")
+    with closing(InferenceWorkload(session, job, cell, instruments.clock)) as workload:
+        first_ns = workload.first()
+        instruments.enter("warmup")
+        warmup = warm_up(workload, instruments.clock, job.measure)
+        server = Server(workload, instruments.clock, sleep, instruments.energy)
+        outcome, noise = _steady(server, warmup, job, cell, instruments)
+        instruments.enter("observe")
+        instruments.memory.observe(workload)
+        memory = memory_use(session, instruments)
+    region = f"scheduled arrival to end of each query, waiting included; {session.timed_region}"
+    return Part(
+        samples=cell.batch_size * len(outcome.durations_ns),
+        steady_ns=outcome.window_ns,
+        durations_ns=outcome.durations_ns,
+        parts_ns={"service": outcome.service_ns},
+        first_ns=first_ns,
+        warmup_ns=warmup.durations_ns,
+        settled=warmup.settled,
+        noise=noise,
+        energy=outcome.energy,
+        memory=memory,
+        load_average_1m=load,
+        columns={"timed_region": region, **outcome.columns},
+        doubts=outcome.doubts,
+    )
+
+
+def _steady(
+    server: Server, warmup: WarmUp, job: Job, cell: Cell, instruments: Instruments
+) -> tuple[Outcome, Noise]:
+    instruments.enter("steady")
+    instruments.noise.before()
+    instruments.memory.mark()
+    if cell.target_qps is None:
+        outcome = find_peak(server, warmup.durations_ns, cell, job)
+    else:
+        outcome = serve_at_rate(server, cell.target_qps, job, instruments.earlier)
+    return outcome, instruments.noise.after()
+
+
+def serve_at_rate(server: Server, rate: float, job: Job, earlier: Sequence[Part] = ()) -> Outcome:
+    """Serve this round's share of queries and time, at the rate that is asked.
+
+    As everywhere, the last round then goes on until the median is precise or the time is spent.
+    Rounds differ in their schedules.
+    """
+    quota = quota_of(job.measure, job.round, [part.durations_ns for part in earlier])
+    budget_ns = round(job.measure.max_s * NANOSECONDS / job.measure.rounds)
+    arrivals = arrivals_ns(rate, [job.seed, job.round])
+    served, energy = server.serve(arrivals, budget_ns, UntilPrecise(quota))
+    return Outcome.of(served, energy, {}, overload(served, rate))
+
+
+class UntilPrecise(Judge):
+    """Ends a run in the first idle moment after the quota is met."""
+
+    def __init__(self, quota: Quota) -> None:
+        self._quota = quota
+        self._look_at = quota.iterations
+
+    def ends_idle(self, latencies_ns: Sequence[int], passed_ns: int) -> bool:
+        """Look at the precision after every tenth more queries, as the steady phase does."""
+        if len(latencies_ns) < self._look_at or passed_ns < self._quota.min_ns:
+            return False
+        self._look_at = math.ceil(len(latencies_ns) * LOOK_EVERY)
+        return _precision((*self._quota.earlier, *latencies_ns)) <= (
+            self._quota.precision_target or math.inf
+        )
+
+
+def _precision(latencies_ns: Sequence[int]) -> float:
+    interval = median_interval(latencies_ns, effective_count(latencies_ns))
+    return math.inf if interval is None or interval.precision is None else interval.precision
+
+
+def overload(served: Served, rate: float) -> Doubts:
+    """What speaks against latencies if the line grew.
+
+    A line of arrivals at `rate` grows for ever if rate × mean service time reaches 1. Below that
+    it can still be long when the time is spent.
+    """
+    rates = f"offered {rate:.4g} qps, completed {served.achieved_qps:.3g}"
+    if rate * served.service_mean_s >= 1:
+        why = "the queue grew for the whole run, so latencies say nothing but that"
+        most = 1 / served.service_mean_s
+        return [("D", f"{rates}: {why}: lower target_qps below {most:.3g}")]
+    if served.answered < KEEPS_UP:
+        why = f"{served.waiting} queries were still in line when the time was spent"
+        return [("C", f"{rates}: {why}: raise measure.max_duration or lower target_qps")]
+    return []

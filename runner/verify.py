@@ -1,0 +1,51 @@
+"""Correctness: a session's outputs for the fixed input against the fp32 CPU reference."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from runner.agreement import Array, compare
+from runner.backends.base import Session
+from runner.cell import Job
+from runner.errors import BenchError
+from runner.fixed_input import TOKENS, outputs_of, tokens_of
+from runner.measure.clock import Clock
+from runner.part import Columns
+
+
+def verify(session: Session, job: Job, references: Path | None, clock: Clock) -> Columns:
+    """The columns that tell how far this session's outputs agree with the reference.
+
+    What keeps the comparison from being made is a reason, never a failure of the cell.
+    """
+    cell = job.cells[0]
+    try:
+        reference = dict(read_reference(references, job))
+        expected = reference.pop(TOKENS, None)
+        outputs = outputs_of(session, job)
+        tokens = None
+        if cell.mode == "generation" and expected is not None:
+            tokens = (tokens_of(session, job, clock), expected)
+        return compare(outputs, reference, tokens, cell.precision)
+    except BenchError as error:
+        return {"correct": None, "correct_reason": str(error)}
+    except Exception as error:  # a model may refuse the fixed input in any way
+        return {"correct": None, "correct_reason": f"not compared: {type(error).__name__}: {error}"}
+
+
+def read_reference(references: Path | None, job: Job) -> Mapping[str, Array]:
+    """The reference outputs of the job's model.
+
+    Raises:
+        BenchError: there is none.
+    """
+    if references is None:
+        raise BenchError("no reference: the launcher gave none")
+    path = references / f"{job.reference_key}.npz"
+    failure = references / f"{job.reference_key}.failed"
+    if path.exists():
+        with np.load(path) as file:
+            return dict(file)
+    why = failure.read_text("utf-8").strip() if failure.exists() else "nobody computed it"
+    raise BenchError(f"no reference: {why}")

@@ -1,0 +1,133 @@
+"""The vendors' libraries, played by objects with the same functions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from runner.errors import Unavailable
+from runner.measure.energy import EnergyMeter, amd, apple, nvidia
+from tests.fakes import FakeClock
+
+
+class Nvml:
+    """As pynvml: energy in millijoules."""
+
+    def __init__(self, devices: int = 1) -> None:
+        self._devices = devices
+        self.energy_mj = 5_000
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        """Nothing to do."""
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return self._devices
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
+        return f"device {index}"
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
+        if device != "device 0":
+            raise RuntimeError("Not Supported")
+        return self.energy_mj
+
+
+class OldGpu(Nvml):
+    """A GPU from before Volta."""
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
+        raise RuntimeError("Not Supported")
+
+
+class AmdSmi:
+    """As amdsmi: ticks of 15.3 microjoules."""
+
+    def __init__(self, key: str = "energy_accumulator", devices: int = 1) -> None:
+        self._key = key
+        self._devices = devices
+
+    def amdsmi_init(self) -> None:
+        """Nothing to do."""
+
+    def amdsmi_get_processor_handles(self) -> list[str]:
+        return ["device"] * self._devices
+
+    def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
+        return {self._key: 2_000_000, "counter_resolution": 15.3, "timestamp": 1}
+
+
+@dataclass
+class Energies:
+    """As zeus_apple_silicon.AppleEnergyMetrics: millijoules."""
+
+    cpu_total_mj: int | None = 1_000
+    gpu_mj: int | None = 2_000
+    gpu_sram_mj: int | None = 300
+    dram_mj: int | None = 40
+
+
+class Monitor:
+    """As zeus_apple_silicon.AppleEnergyMonitor."""
+
+    def __init__(self, energies: Energies) -> None:
+        self._energies = energies
+
+    def get_cumulative_energy(self) -> Energies:
+        return self._energies
+
+
+def test_nvidia_counts_joules_of_the_gpu() -> None:
+    nvml, clock = Nvml(), FakeClock()
+    meter = EnergyMeter(lambda: nvidia.gpu(nvml), clock)
+    meter.start()
+    clock.pass_by(2_000_000_000)
+    nvml.energy_mj += 700_000
+    energy = meter.stop()
+    assert energy.joules == pytest.approx(700)
+    assert energy.method == "measured: NVML total energy of the GPU"
+
+
+@pytest.mark.parametrize("devices", [0, 2])
+def test_nvidia_does_not_guess_which_gpu_works(devices: int) -> None:
+    with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
+        nvidia.gpu(Nvml(devices))
+
+
+def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
+    meter = EnergyMeter(lambda: nvidia.gpu(OldGpu()), FakeClock())
+    meter.start()
+    assert meter.stop().method == "unavailable: Not Supported"
+
+
+@pytest.mark.parametrize("key", ["energy_accumulator", "power"])
+def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
+    (counter,) = amd.gpu(AmdSmi(key))
+    assert counter.read() == pytest.approx(30.6)
+
+
+def test_amd_does_not_guess_which_gpu_works() -> None:
+    with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
+        amd.gpu(AmdSmi(devices=2))
+
+
+def test_apple_counts_the_parts_that_the_backend_works_on() -> None:
+    monitor = Monitor(Energies())
+    assert {counter.name: counter.read() for counter in apple.processor(monitor)} == {
+        "Apple cpu_total": 1.0,
+        "Apple dram": 0.04,
+    }
+    assert {counter.name: counter.read() for counter in apple.gpu(monitor)} == {
+        "Apple gpu": 2.0,
+        "Apple gpu_sram": 0.3,
+        "Apple dram": 0.04,
+    }
+
+
+def test_apple_leaves_out_what_a_chip_does_not_show() -> None:
+    monitor = Monitor(Energies(dram_mj=None))
+    assert [counter.name for counter in apple.processor(monitor)] == ["Apple cpu_total"]
+
+
+def test_apple_without_the_main_part_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="this chip shows no energy of its gpu"):
+        apple.gpu(Monitor(Energies(gpu_mj=None)))

@@ -1,0 +1,141 @@
+import math
+import statistics
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from runner.measure.dispersion import (
+    Floats,
+    autocorrelation,
+    effective_count,
+    median_deviation,
+    outliers,
+    ranks,
+    stddev,
+    variation,
+)
+
+DURATIONS = st.lists(st.integers(1, 10**12), min_size=2, max_size=200)
+TIED = st.lists(st.integers(1, 5), min_size=1, max_size=100)
+
+
+@given(DURATIONS)
+def test_deviation_and_variation_are_those_of_a_sample(durations: list[int]) -> None:
+    expected = statistics.stdev(durations)
+    assert stddev(durations) == pytest.approx(expected)
+    assert variation(durations) == pytest.approx(expected / statistics.fmean(durations))
+    assert variation(durations) == pytest.approx(stats.variation(durations, ddof=1))
+
+
+def test_one_duration_has_no_deviation() -> None:
+    assert stddev([5]) is None
+    assert variation([5]) is None
+
+
+def test_variation_needs_a_mean() -> None:
+    assert variation([0, 0]) is None
+
+
+@given(DURATIONS)
+def test_median_deviation_is_scipys(durations: list[int]) -> None:
+    assert median_deviation(durations) == pytest.approx(stats.median_abs_deviation(durations))
+
+
+@given(DURATIONS)
+def test_outliers_are_those_of_iglewicz_and_hoaglin(durations: list[int]) -> None:
+    mad = stats.median_abs_deviation(durations)
+    if mad > 0:
+        scores = 0.6745 * (np.array(durations) - np.median(durations)) / mad
+        assert outliers(durations) == sum(abs(score) > 3.5 for score in scores)
+
+
+def test_outliers_lie_on_both_sides() -> None:
+    assert outliers([100, 101, 102, 103, 104, 105, 106]) == 0
+    assert outliers([1, 100, 101, 102, 103, 104, 105, 106, 900]) == 2
+
+
+def test_without_a_median_deviation_the_mean_deviation_decides() -> None:
+    assert outliers([10] * 20 + [11]) == 1
+    assert outliers([10] * 6 + [11] * 4) == 0
+    assert outliers([10] * 20) == 0
+    assert outliers([10]) == 0
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=3, max_size=100))
+def test_autocorrelation_is_the_textbook_sum(durations: list[int]) -> None:
+    distances = [duration - statistics.fmean(durations) for duration in durations]
+    squares = math.fsum(distance**2 for distance in distances)
+    if len(set(durations)) > 1:
+        products = math.fsum(a * b for a, b in pairwise(distances))
+        assert autocorrelation(durations) == pytest.approx(products / squares, abs=1e-9)
+
+
+def test_long_autocorrelation_agrees_with_numpys_correlation() -> None:
+    durations = repeating(2000, memory=0.7)
+    expected = np.corrcoef(durations[1:], durations[:-1])[0, 1]
+    assert autocorrelation(durations) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("durations", [[1, 2], [7, 7, 7, 7], [5]])
+def test_autocorrelation_is_not_defined_for_few_or_equal_durations(durations: list[int]) -> None:
+    assert autocorrelation(durations) is None
+    assert effective_count(durations) == len(durations)
+
+
+@given(TIED)
+def test_ranks_are_scipys(values: list[int]) -> None:
+    assert ranks(values).tolist() == stats.rankdata(values).tolist()
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=100))
+def test_effective_iterations_lie_between_one_and_all(durations: list[int]) -> None:
+    assert 1 <= effective_count(durations) <= len(durations)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=100))
+def test_effective_iterations_depend_on_the_order_alone(durations: list[int]) -> None:
+    stretched = [math.exp(duration / 100) for duration in durations]
+    assert effective_count(stretched) == pytest.approx(effective_count(durations))
+
+
+def test_independent_durations_are_all_effective() -> None:
+    durations = np.random.default_rng(1).lognormal(0, 0.1, 5000)
+    assert effective_count(durations) > 4000
+
+
+def test_alternating_durations_are_all_effective() -> None:
+    assert effective_count([1, 2] * 50) == 100
+
+
+@pytest.mark.parametrize("memory", [0.5, 0.9])
+def test_noise_that_forgets_exponentially_obeys_the_familiar_formula(memory: float) -> None:
+    effective = effective_count(repeating(20_000, memory))
+    assert effective == pytest.approx(20_000 * (1 - memory) / (1 + memory), rel=0.25)
+
+
+def test_slow_moods_under_fast_noise_are_seen_though_neighbours_hardly_correlate() -> None:
+    fast = np.random.default_rng(2).normal(size=20_000)
+    moods = repeating(20_000, memory=0.99)
+    durations = 100 + fast + 0.5 * moods / np.std(moods)
+    neighbours = autocorrelation(durations) or 0.0
+    assert neighbours < 0.3
+    assert effective_count(durations) < 20_000 * (1 - neighbours) / (1 + neighbours) / 5
+
+
+def test_a_spike_hides_no_repetition() -> None:
+    durations = repeating(2000, memory=0.9)
+    durations[1000] += 1e6
+    assert (autocorrelation(durations) or 0.0) < 0.01
+    assert effective_count(durations) < 400
+
+
+def repeating(count: int, memory: float) -> Floats:
+    """First-order autoregressive noise."""
+    noise = np.random.default_rng(3).normal(size=count)
+    for index in range(1, count):
+        noise[index] += memory * noise[index - 1]
+    return noise

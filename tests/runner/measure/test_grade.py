@@ -1,0 +1,254 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.cell import PROFILES
+from runner.measure.drift import Drift
+from runner.measure.environment import Environment
+from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
+from runner.measure.statistics import Summary, summarise
+from runner.part import Energy, MemoryUse, Noise, Part
+
+MEASURE = PROFILES["standard"]
+SILENT = Noise(
+    steal=0.0,
+    other_load=0.01,
+    kernel_spread_before=0.02,
+    kernel_spread_after=0.03,
+    kernel_shift=-0.01,
+)
+HOST = Environment(
+    cpu_model="a processor",
+    cpu_flags=[],
+    cpu_cores_physical=1,
+    cpu_cores_logical=2,
+    cpu_governor="performance",
+    cpu_affinity=[0, 1],
+    memory_total_bytes=1 << 34,
+    machine="x86_64",
+    operating_system="an operating system",
+    kernel="6.1",
+    container_memory_limit_bytes=None,
+    container_cpu_limit=None,
+    python_version="3.11",
+)
+CONDITIONS = Conditions(HOST, clock_resolution_s=1e-7, harness_overhead_s=1e-6)
+
+
+def measured(count: int = 400, spread: float = 0.03) -> Summary:
+    """Independent durations of about 10 ms."""
+    draws = np.random.default_rng(0).lognormal(np.log(1e7), spread, count)
+    durations = [int(value) for value in draws]
+    return summarise(durations, samples=count, steady_ns=sum(durations))
+
+
+def part(**changes: Any) -> Part:
+    values: dict[str, Any] = {
+        "samples": 1,
+        "steady_ns": 1,
+        "durations_ns": [1],
+        "warmup_ns": [1] * 6,
+        "settled": True,
+        "noise": SILENT,
+        "energy": Energy(joules=None, window_s=None, method="unavailable: no counter"),
+        "memory": MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None),
+        "load_average_1m": 1.9,
+    }
+    return Part(**(values | changes))
+
+
+def noisy(**changes: float | None) -> Part:
+    return part(noise=SILENT.model_copy(update=changes))
+
+
+def doubts(
+    summary: Summary | None = None,
+    *parts: Part,
+    conditions: Conditions = CONDITIONS,
+    drift: Drift | None = None,
+    **measure: Any,
+) -> list[Doubt]:
+    asked = MEASURE.model_copy(update=measure)
+    return doubts_of(summary or measured(), asked, parts or (part(),), conditions, drift)
+
+
+def only(found: list[Doubt]) -> tuple[str, str]:
+    (doubt,) = found
+    return doubt.grade, doubt.text
+
+
+def test_nothing_speaks_against_a_quiet_measurement() -> None:
+    assert doubts() == []
+    assert grade_of(doubts()) == "A"
+
+
+def test_the_worst_doubt_makes_the_grade() -> None:
+    assert grade_of([Doubt("B", "one: do this"), Doubt("D", "two: do that")]) == "D"
+
+
+def test_a_scale_is_exceeded_not_reached() -> None:
+    scale = Scale(b=1, c=2, d=3)
+    assert [scale.grade(value) for value in (0, 1, 1.5, 2.5, 3, 4)] == [
+        None,
+        None,
+        "B",
+        "C",
+        "C",
+        "D",
+    ]
+    assert Scale(b=1, c=2).grade(1e9) == "C"
+
+
+def test_a_warm_up_that_did_not_settle() -> None:
+    found = doubts(None, part(), part(settled=False, warmup_ns=[1] * 9))
+    assert only(found) == (
+        "C",
+        "the warm-up did not settle in 9 iterations: raise measure.warmup_max_duration",
+    )
+
+
+def test_where_there_is_no_warm_up_none_is_missed() -> None:
+    assert doubts(None, part(settled=None, warmup_ns=[])) == []
+
+
+def test_fewer_iterations_than_asked() -> None:
+    assert only(doubts(measured(30), iterations=50, max_s=5)) == (
+        "B",
+        "30 of 50 iterations fitted into 5 s: raise measure.max_duration",
+    )
+
+
+@pytest.mark.parametrize(("count", "grade"), [(1, "D"), (5, "D"), (6, "C"), (10, "C")])
+def test_too_few_iterations_for_a_median(count: int, grade: str) -> None:
+    found = doubts(measured(count, spread=0.001), iterations=1)
+    assert only(found) == (
+        grade,
+        f"{count} iterations do not support a median, which takes 11: raise measure.iterations",
+    )
+
+
+def test_the_remedy_for_few_iterations_is_time_where_more_were_asked() -> None:
+    texts = [doubt.text for doubt in doubts(measured(8, spread=0.001), iterations=20, max_s=5)]
+    assert len(texts) == 2
+    assert all(text.endswith(": raise measure.max_duration") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("precision", "grade", "reached"),
+    [(0.03, "B", "3.0 %"), (0.08, "C", "8.0 %"), (0.3, "D", "30 %")],
+)
+def test_a_precision_target_that_was_missed(precision: float, grade: str, reached: str) -> None:
+    summary = replace(measured(), latency_precision=precision)
+    assert only(doubts(summary)) == (
+        grade,
+        f"the median is known within {reached}, not 2.0 %: raise measure.max_duration",
+    )
+
+
+@pytest.mark.parametrize(("cv", "grade"), [(0.18, "B"), (0.4, "C"), (1.1, "D")])
+def test_durations_that_scatter(cv: float, grade: str) -> None:
+    assert only(doubts(replace(measured(), latency_cv=cv))) == (
+        grade,
+        f"cv {cv * 100:.0f} %: measure longer, on a quieter machine",
+    )
+
+
+@pytest.mark.parametrize(("effective", "grade"), [(60.0, "B"), (7.0, "C")])
+def test_durations_that_repeat_each_other(effective: float, grade: str) -> None:
+    assert only(doubts(replace(measured(), effective_iterations=effective))) == (
+        grade,
+        f"autocorrelation leaves {effective:.0f} independent of 400 iterations: "
+        "raise measure.min_duration and measure.rounds",
+    )
+
+
+@pytest.mark.parametrize(("change", "grade"), [(0.03, "B"), (-0.08, "C"), (0.5, "D")])
+def test_drift_that_is_no_chance(change: float, grade: str) -> None:
+    found_grade, text = only(doubts(drift=Drift(change, p_value=0.001)))
+    assert found_grade == grade
+    assert text.startswith(f"the median drifted by {change:+.1%} from the first round to the last:")
+    assert text.endswith("raise measure.rounds")
+
+
+@pytest.mark.parametrize(
+    "drift", [Drift(0.015, p_value=1e-9), Drift(0.5, p_value=0.2), Drift(None, p_value=1e-9)]
+)
+def test_drift_that_is_small_or_may_be_chance_or_cannot_be_told(drift: Drift) -> None:
+    assert doubts(drift=drift) == []
+
+
+@pytest.mark.parametrize(("load", "grade"), [(3.1, "B"), (4.4, "C"), (9.0, "D")])
+def test_a_loaded_host(load: float, grade: str) -> None:
+    found = doubts(None, part(load_average_1m=load), part())
+    assert only(found) == (grade, f"host load {load:.1f} on 2 cores: stop what else runs")
+
+
+def test_our_own_earlier_cells_do_not_count_as_load() -> None:
+    assert doubts(None, part(load_average_1m=2.4)) == []
+
+
+def test_a_governor_that_saves_power() -> None:
+    saving = replace(CONDITIONS, environment=replace(HOST, cpu_governor="powersave"))
+    assert only(doubts(conditions=saving)) == (
+        "B",
+        "governor is powersave: set it to performance (cpupower frequency-set -g performance)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "grade", "finding"),
+    [
+        ({"steal": 0.02}, "B", "the hypervisor took 2.0 % of the CPU time"),
+        ({"steal": 0.3}, "D", "the hypervisor took 30 % of the CPU time"),
+        ({"other_load": 0.07}, "B", "other processes used 7.0 % of the CPU time"),
+        ({"other_load": 0.4}, "C", "other processes used 40 % of the CPU time"),
+        ({"kernel_spread_before": 0.2}, "B", "fixed arithmetic spread by 20 %"),
+        ({"kernel_spread_after": 4.0}, "C", "fixed arithmetic spread by 400 %"),
+        ({"kernel_shift": 0.1}, "B", "fixed arithmetic took +10.0% after the cell"),
+        ({"kernel_shift": -0.2}, "C", "fixed arithmetic took -20.0% after the cell"),
+    ],
+)
+def test_a_noisy_host(changes: dict[str, float], grade: str, finding: str) -> None:
+    found_grade, text = only(doubts(None, part(), noisy(**changes)))
+    assert (found_grade, text.split(":")[0]) == (grade, finding)
+
+
+def test_noise_that_the_kernel_does_not_tell_is_not_held_against_the_cell() -> None:
+    assert doubts(None, noisy(steal=None, other_load=None)) == []
+
+
+@pytest.mark.parametrize(("cost_s", "grade"), [(2e-4, "B"), (1e-3, "C"), (5e-3, "D")])
+def test_what_the_instrument_adds(cost_s: float, grade: str) -> None:
+    coarse = replace(CONDITIONS, clock_resolution_s=cost_s)
+    slow = replace(CONDITIONS, harness_overhead_s=cost_s)
+    share = f"{cost_s * 1e4:.0f} %" if cost_s > 1e-3 else f"{cost_s * 1e4:.1f} %"
+    summary = replace(measured(), latency_median_s=0.01)
+    for conditions, name in ((coarse, "the clock's resolution"), (slow, "the harness' overhead")):
+        found_grade, text = only(doubts(summary, conditions=conditions))
+        assert found_grade == grade
+        assert text.startswith(f"{name} is {share.replace('10.0 %', '10 %')} of the median:")
+
+
+def test_every_doubt_comes_with_its_remedy() -> None:
+    wild = part(
+        settled=False,
+        load_average_1m=20.0,
+        noise=Noise(
+            steal=0.5,
+            other_load=0.9,
+            kernel_spread_before=2.0,
+            kernel_spread_after=2.0,
+            kernel_shift=1.0,
+        ),
+    )
+    poor = Conditions(replace(HOST, cpu_governor="powersave"), 1.0, 1.0)
+    summary = replace(measured(8, spread=2), effective_iterations=1.0, latency_precision=0.5)
+    found = doubts(summary, wild, conditions=poor, drift=Drift(0.5, p_value=0.0))
+    assert len(found) == 15
+    for doubt in found:
+        finding, _, remedy = doubt.text.partition(": ")
+        assert finding
+        assert remedy
+    assert grade_of(found) == "D"

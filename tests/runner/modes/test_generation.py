@@ -1,0 +1,165 @@
+"""Generation: what one iteration keeps and insists on, and the columns made of it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner.backends.base import Generated, Query
+from runner.backends.fake import FakeSession, Script
+from runner.cell import Cell
+from runner.errors import BenchError, Unsupported
+from runner.inputs import Inputs
+from runner.measure.clock import Clock
+from runner.modes.generation import GenerationWorkload, generation_columns
+from tests.fakes import FakeClock
+from tests.jobs import a_job, fake_cell
+
+CELL = fake_cell(2, mode="generation", new_tokens=4)
+
+
+class Session(FakeSession):
+    """A session whose tokens come at the times that the test says, nanoseconds after the start."""
+
+    def __init__(self, *times_ns: int, shape: tuple[int, int] = (2, 4), **config: Any) -> None:
+        super().__init__(Script({"latency_s": 0, **config}))
+        self._times_ns = times_ns
+        self._shape = shape
+        self.queries = 0
+
+    def bind(self, cell: Cell, inputs: Inputs) -> Query:
+        self.queries += 1
+        return super().bind(cell, inputs)
+
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Any:
+        tokens = np.zeros(self._shape, dtype=np.int64)
+        return lambda: Generated(1000, [1000 + time for time in self._times_ns], tokens)
+
+
+def a_workload(session: FakeSession, cell: Cell = CELL) -> GenerationWorkload:
+    return GenerationWorkload(session, a_job([cell]), cell, FakeClock())
+
+
+def test_the_first_token_and_the_gaps_after_it_are_kept_apart() -> None:
+    workload = a_workload(Session(100, 130, 150, 190))
+    assert [workload(), workload()] == [190, 190]
+    assert workload.parts_ns == {
+        "first_token": [100, 100],
+        "output_token": [30, 20, 40, 30, 20, 40],
+    }
+    assert workload.samples == 2
+
+
+def test_forgetting_begins_anew() -> None:
+    workload = a_workload(Session(100, 130, 150, 190))
+    workload()
+    workload.forget()
+    workload()
+    assert workload.parts_ns == {"first_token": [100], "output_token": [30, 20, 40]}
+    assert workload.columns() == {}
+
+
+def test_one_new_token_leaves_no_gap() -> None:
+    cell = fake_cell(2, mode="generation", new_tokens=1)
+    workload = a_workload(Session(100, shape=(2, 1)), cell)
+    assert workload() == 100
+    assert workload.parts_ns == {"first_token": [100], "output_token": []}
+
+
+@pytest.mark.parametrize(
+    ("times", "shape", "message"),
+    [
+        ((10, 20, 30), (2, 3), "generated 3 of 4 tokens"),
+        ((), (0, 0), "generated 0 of 4 tokens"),
+        ((10, 20, 30, 40, 50), (2, 5), "generated 5 of 4 tokens"),
+        ((10, 20, 30, 40), (1, 4), r"generated tokens of shape \[1, 4\] for 2 samples"),
+    ],
+)
+def test_every_iteration_insists_on_all_tokens(
+    times: tuple[int, ...], shape: tuple[int, int], message: str
+) -> None:
+    workload = a_workload(Session(*times, shape=shape))
+    with pytest.raises(BenchError, match=message):
+        workload.first()
+    with pytest.raises(BenchError, match=message):
+        workload()
+
+
+def test_a_forward_pass_over_the_prompt_is_checked_once() -> None:
+    session = Session(10, 20, 30, 40)
+    workload = a_workload(session)
+    assert workload.first() == 40
+    workload()
+    assert session.queries == 1
+
+
+def test_outputs_that_are_not_finite_fail_the_cell() -> None:
+    with pytest.raises(BenchError, match="the outputs hold NaN or infinity"):
+        a_workload(Session(10, 20, 30, 40, finite=False)).first()
+
+
+def test_a_cell_without_a_number_of_tokens_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="generation needs new_tokens"):
+        a_workload(Session(10), fake_cell(2, mode="generation"))
+
+
+def test_the_fake_backend_generates_as_asked() -> None:
+    workload = a_workload(FakeSession(Script({"latency_s": 0})))
+    workload.first()
+    workload()
+    assert len(workload.parts_ns["first_token"]) == 2
+    assert len(workload.parts_ns["output_token"]) == 2 * 3
+    workload.close()
+
+
+def test_columns_of_all_iterations_together() -> None:
+    parts = {"first_token": [100, 300], "output_token": [10, 20, 30, 10, 20, 10]}
+    columns = generation_columns(parts, [160, 340], CELL)
+    assert columns["time_to_first_token_mean_s"] == pytest.approx(200e-9)
+    assert columns["time_to_first_token_median_s"] == pytest.approx(200e-9)
+    assert columns["time_per_output_token_mean_s"] == pytest.approx(100e-9 / 6)
+    assert columns["time_per_output_token_median_s"] == pytest.approx(15e-9)
+    assert columns["time_to_first_token_p99_s"] is None
+    assert columns["decode_throughput"] == pytest.approx(2 * 6 / 100e-9)
+    assert columns["token_throughput"] == pytest.approx(2 * 4 * 2 / 500e-9)
+
+
+def test_one_new_token_has_no_decode_columns() -> None:
+    cell = fake_cell(2, mode="generation", new_tokens=1)
+    columns = generation_columns({"first_token": [100], "output_token": []}, [100], cell)
+    assert columns["decode_throughput"] is None
+    assert columns["time_per_output_token_mean_s"] is None
+    assert columns["token_throughput"] == pytest.approx(2 / 100e-9)
+
+
+@given(
+    batch=st.integers(1, 16),
+    runs=st.integers(1, 4).flatmap(
+        lambda gaps: st.lists(
+            st.tuples(
+                st.integers(1, 10**9),
+                st.lists(st.integers(1, 10**9), min_size=gaps, max_size=gaps),
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    ),
+)
+def test_the_formulas_hold_for_any_times(batch: int, runs: list[tuple[int, list[int]]]) -> None:
+    new_tokens = len(runs[0][1]) + 1
+    cell = fake_cell(batch, mode="generation", new_tokens=new_tokens)
+    parts = {
+        "first_token": [first for first, _ in runs],
+        "output_token": [gap for _, gaps in runs for gap in gaps],
+    }
+    durations = [first + sum(gaps) for first, gaps in runs]
+    columns = generation_columns(parts, durations, cell)
+    decoding_s = (
+        sum(duration - first for duration, (first, _) in zip(durations, runs, strict=True)) / 1e9
+    )
+    decoded = batch * (new_tokens - 1) * len(runs)
+    assert columns["decode_throughput"] == pytest.approx(decoded / decoding_s)
+    total = batch * new_tokens * len(runs) / (sum(durations) / 1e9)
+    assert columns["token_throughput"] == pytest.approx(total)

@@ -1,0 +1,143 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from runner.cell import Cell, Limits, Measure
+from runner.modes.offline import measure_offline
+from runner.part import Part
+from tests.jobs import a_job, fake_cell
+from tests.parts import a_part
+from tests.runner.modes.scene import MILLISECOND, Scene
+
+MEASURE = Measure(
+    profile="quick",
+    warmup_iterations=2,
+    warmup_max_s=2,
+    iterations=6,
+    min_s=0,
+    max_s=60,
+    precision_target=0.05,
+)
+MIB = 1 << 20
+
+
+def saturates_at(batch: int) -> Callable[[int], float]:
+    """A device that takes 10 ms for up to so many samples, and in proportion beyond."""
+    return lambda size: 0.01 * max(1.0, size / batch)
+
+
+def measured(scene: Scene, cell: Cell | None = None, **changes: Any) -> Part:
+    cell = cell or fake_cell(scenario="offline")
+    limits = changes.pop("limits", Limits())
+    job = a_job([cell], measure=MEASURE.model_copy(update=changes), limits=limits)
+    return measure_offline(scene.session, job, cell, scene.instruments())
+
+
+def test_the_largest_useful_batch_is_found_and_measured() -> None:
+    scene = Scene(saturates_at(8))
+    part = measured(scene)
+    assert part.columns["batch_size"] == 8
+    assert scene.bound == [1, 2, 4, 8, 16, 8]
+    assert part.samples == 8 * len(part.durations_ns)
+    assert part.durations_ns[0] == pytest.approx(10 * MILLISECOND, abs=2)
+    assert part.doubts == []
+
+
+def test_the_search_is_told_try_by_try() -> None:
+    search = measured(Scene(saturates_at(2))).columns["search"]
+    assert search == [
+        "batch 1: 30 queries, 100.0 samples/s",
+        "batch 2: 30 queries, 200.0 samples/s",
+        "batch 4: 15 queries, 200.0 samples/s",
+        "ended: batch 4 gains 5% or less over batch 2",
+    ]
+
+
+def test_a_gain_of_five_percent_is_no_longer_useful() -> None:
+    def gains(share: float) -> Callable[[int], float]:
+        return lambda size: 0.01 if size == 1 else 0.01 * size / (1 + share)
+
+    assert measured(Scene(gains(0.04))).columns["batch_size"] == 1
+    assert measured(Scene(gains(0.06))).columns["batch_size"] == 2
+
+
+def test_the_search_begins_at_the_cells_batch() -> None:
+    scene = Scene(saturates_at(8))
+    measured(scene, fake_cell(4, scenario="offline"))
+    assert scene.bound == [4, 8, 16, 8]
+
+
+def test_batches_end_at_1024() -> None:
+    scene = Scene(lambda _: 0.01)
+    part = measured(scene, fake_cell(256, scenario="offline"))
+    assert scene.bound == [256, 512, 1024, 1024]
+    assert part.columns["search"][-1] == "ended: batches beyond 1024 are not tried"
+
+
+def test_a_batch_that_would_not_fit_into_memory_is_never_tried() -> None:
+    scene = Scene(lambda _: 0.01, bytes_of=lambda size: 100 * MIB + 50 * MIB * size)
+    part = measured(scene, limits=Limits(memory_bytes=1000 * MIB))
+    assert max(scene.bound) == 8
+    assert part.columns["batch_size"] == 8
+    assert "batch 16 would need some 1.0 GB, and 0.8 GB" in part.columns["search"][-1]
+    assert part.doubts == []
+
+
+def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
+    def service(size: int) -> float:
+        if size > batch:
+            raise error
+        return 0.01
+
+    return service
+
+
+def test_memory_that_runs_out_ends_the_search_with_what_was_found() -> None:
+    part = measured(Scene(fails_beyond(4, MemoryError("no more"))))
+    assert part.columns["batch_size"] == 4
+    assert part.columns["search"][-1] == "ended: batch 8 ran out of memory"
+
+
+def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> None:
+    with pytest.raises(RuntimeError, match="broken"):
+        measured(Scene(fails_beyond(4, RuntimeError("broken"))))
+    with pytest.raises(MemoryError):
+        measured(Scene(fails_beyond(0, MemoryError("no more"))))
+
+
+def test_a_search_that_time_ended_is_told_with_the_remedy() -> None:
+    scene = Scene(lambda _: 3.0)
+    part = measured(scene)
+    ((grade, text),) = part.doubts
+    assert (grade, part.columns["batch_size"]) == ("C", 1)
+    assert text == "no time was left to try batch 2: raise measure.max_duration"
+
+
+def test_a_slow_first_batch_is_tried_no_longer_than_the_search_may_last() -> None:
+    part = measured(Scene(lambda _: 15.0))
+    assert part.columns["search"][0].startswith("batch 1: 1 queries")
+
+
+def test_the_first_query_is_the_first_at_that_batch() -> None:
+    calls: list[int] = []
+
+    def warms_up(size: int) -> float:
+        calls.append(size)
+        return 0.5 if calls.count(size) == 1 else 0.01 * max(1.0, size / 2)
+
+    part = measured(Scene(warms_up))
+    assert part.first_ns == pytest.approx(500 * MILLISECOND, abs=2)
+
+
+def test_later_rounds_take_the_first_ones_batch_without_a_search() -> None:
+    scene = Scene(saturates_at(8))
+    cell = fake_cell(scenario="offline")
+    job = a_job([cell], measure=MEASURE.model_copy(update={"rounds": 2}))
+    job = job.model_copy(update={"round": 2})
+    first = a_part(columns={"batch_size": 4, "search": ["batch 4: found"], "timed_region": "x"})
+    part = measure_offline(scene.session, job, cell, scene.instruments([first]))
+    assert scene.bound == [4]
+    assert part.columns["batch_size"] == 4
+    assert part.columns["search"] == ["batch 4: found"]
+    assert part.samples == 4 * len(part.durations_ns)

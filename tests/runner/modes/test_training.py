@@ -1,0 +1,142 @@
+"""Training: what one step keeps and insists on, and the columns made of it."""
+
+from typing import Any
+
+import pytest
+
+from runner.backends.base import TrainingStep
+from runner.backends.fake import FakeSession, FakeTrainer, Script
+from runner.cell import Cell
+from runner.errors import BenchError, Unsupported
+from runner.inputs import Inputs
+from runner.measure.clock import Clock
+from runner.models import ModelSpec, TensorSpec
+from runner.modes.training import TrainingWorkload, training_columns
+from tests.fakes import FakeClock
+from tests.jobs import a_job, fake_cell, fake_model
+
+CELL = fake_cell(3, mode="training")
+LABELS = TensorSpec(name="labels", kind="ones", shape=("batch_size",))
+MODEL = fake_model().model_copy(update={"labels": LABELS})
+
+
+class Trainer(FakeTrainer):
+    """A trainer whose steps last what the test says, and which knows whether it was closed."""
+
+    loss_ns: int | None = 20
+    closed = False
+
+    def step(self) -> TrainingStep:
+        loss = super().step().loss
+        inside = 0 if self.loss_ns is None else self.loss_ns
+        return TrainingStep(
+            started_ns=1000,
+            forward_ns=100,
+            loss_ns=self.loss_ns,
+            backward_ns=300,
+            optimizer_ns=50,
+            ended_ns=1450 + inside,
+            loss=loss,
+        )
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Session(FakeSession):
+    """A session that keeps its trainer and what it was to train on."""
+
+    def __init__(self, **config: Any) -> None:
+        self.script = Script({"latency_s": 0, **config})
+        super().__init__(self.script)
+        self.batch: Inputs = {}
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> FakeTrainer:
+        self.batch = inputs
+        self.trainer = Trainer(self.script, cell, clock)
+        return self.trainer
+
+
+def a_workload(session: FakeSession, model: ModelSpec = MODEL) -> TrainingWorkload:
+    return TrainingWorkload(session, a_job([CELL], model), CELL, FakeClock())
+
+
+def test_a_step_is_trained_on_inputs_and_labels() -> None:
+    session = Session()
+    a_workload(session)
+    assert set(session.batch) == {"x", "labels"}
+    assert session.batch["labels"].shape == (3,)
+
+
+def test_the_parts_of_a_step_are_kept_apart_and_together() -> None:
+    workload = a_workload(Session())
+    assert [workload.first(), workload()] == [470, 470]
+    assert workload.parts_ns == {
+        "forward": [100, 100],
+        "loss": [20, 20],
+        "backward": [300, 300],
+        "optimizer": [50, 50],
+    }
+    assert workload.samples == 3
+
+
+def test_a_loss_inside_the_forward_pass_has_no_time_of_its_own() -> None:
+    session = Session()
+    workload = a_workload(session)
+    session.trainer.loss_ns = None
+    assert workload() == 450
+    assert workload.parts_ns["loss"] == []
+
+
+def test_forgetting_drops_the_parts_but_not_the_losses() -> None:
+    workload = a_workload(Session(losses=[3, 2, 1]))
+    workload.first()
+    workload()
+    workload.forget()
+    workload()
+    assert workload.parts_ns["forward"] == [100]
+    assert workload.columns() == {"training_loss_first": 3.0, "training_loss_last": 1.0}
+
+
+@pytest.mark.parametrize("loss", ["nan", "inf"])
+def test_a_loss_that_is_not_finite_fails_the_cell(loss: str) -> None:
+    workload = a_workload(Session(losses=[1, loss]))
+    workload.first()
+    with pytest.raises(BenchError, match=f"the loss of step 2 is {loss}"):
+        workload()
+
+
+def test_parameters_that_did_not_change_fail_the_cell() -> None:
+    workload = a_workload(Session(learns=False))
+    workload.first()
+    workload()
+    with pytest.raises(BenchError, match="the parameters did not change in 2 steps"):
+        workload.columns()
+
+
+def test_a_model_without_labels_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="training needs labels, and scripted has none"):
+        a_workload(Session(), fake_model())
+
+
+def test_closing_gives_the_trainer_back() -> None:
+    session = Session()
+    workload = a_workload(session)
+    workload.first()
+    workload.close()
+    assert session.trainer.closed
+
+
+def test_columns_of_all_steps_together() -> None:
+    parts = {"forward": [100, 300], "loss": [10], "backward": [5, 7, 30], "optimizer": [1]}
+    columns = training_columns(parts)
+    assert columns["forward_mean_s"] == pytest.approx(200e-9)
+    assert columns["backward_mean_s"] == pytest.approx(14e-9)
+    assert columns["backward_median_s"] == pytest.approx(7e-9)
+    assert columns["loss_median_s"] == pytest.approx(10e-9)
+    assert len(columns) == 8
+
+
+def test_a_part_that_was_not_timed_has_no_columns() -> None:
+    columns = training_columns({"forward": [1], "loss": [], "backward": [1], "optimizer": [1]})
+    assert not any(name.startswith("loss_") for name in columns)
