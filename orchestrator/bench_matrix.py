@@ -1,5 +1,6 @@
 """A matrix from options, without a file: `orchestrator bench --model … --batch-sizes 1,2,4`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -16,13 +17,18 @@ _OPTIONS: Mapping[Place, str] = {
     ("axes", "precision"): "--precision",
     ("axes", "batch_size"): "--batch-sizes",
     ("axes", "sequence_length"): "--sequence-lengths",
+    ("axes", "new_tokens"): "--new-tokens",
     ("axes", "mode"): "--mode",
+    ("axes", "scenario"): "--scenario",
+    ("axes", "target_qps"): "--target-qps",
+    ("axes", "slo_ms"): "--slo-ms",
     ("measure", "profile"): "--profile",
     ("measure", "iterations"): "--iterations",
     ("limits", "cell_timeout"): "--cell-timeout",
     ("limits", "memory"): "--memory",
     ("axes",): "bench",
 }
+_NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
 
 @dataclass(frozen=True)
@@ -45,8 +51,16 @@ class BenchOptions:
     """Samples in one query; 1 if empty."""
     sequence_lengths: Sequence[str] = ()
     """Tokens in one sample; 128 if empty."""
+    new_tokens: Sequence[str] = ()
+    """Tokens to generate for each sample; 32 if empty."""
     modes: Sequence[str] = ()
     """What is measured; inference if empty."""
+    scenarios: Sequence[str] = ()
+    """How queries arrive; single_stream if empty."""
+    target_qps: Sequence[str] = ()
+    """Queries per second that scenario server offers; find_peak if empty."""
+    slo_ms: Sequence[str] = ()
+    """Milliseconds that 99 % of queries must meet at the rate sought; 100 if empty."""
     profile: str = "quick"
     """The measurement profile."""
     iterations: int | None = None
@@ -70,7 +84,11 @@ def bench_matrix(options: BenchOptions) -> Matrix:
         "precision": _split(options.precisions),
         "batch_size": _numbers(options.batch_sizes),
         "sequence_length": _numbers(options.sequence_lengths),
+        "new_tokens": _numbers(options.new_tokens),
         "mode": _split(options.modes),
+        "scenario": _split(options.scenarios),
+        "target_qps": _numbers(options.target_qps),
+        "slo_ms": _numbers(options.slo_ms),
     }
     data = {
         "version": 1,
@@ -105,12 +123,15 @@ def _split(values: Sequence[str]) -> list[str]:
     return [item.strip() for value in values for item in value.split(",")]
 
 
-def _numbers(values: Sequence[str]) -> list[int | str]:
-    """Whole numbers where they are; what is none stays text, for the matrix to refuse."""
-    return [
-        int(item) if item.isascii() and item.isdigit() and len(item) < 20 else item
-        for item in _split(values)
-    ]
+def _numbers(values: Sequence[str]) -> list[int | float | str]:
+    """Numbers where they are; what is none stays text, for the matrix to take or refuse."""
+    return [_number(item) for item in _split(values)]
+
+
+def _number(text: str) -> int | float | str:
+    if not _NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
 
 
 def _given(**values: Any) -> dict[str, Any]:

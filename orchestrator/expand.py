@@ -1,12 +1,12 @@
 """A matrix becomes cells: each once, each with the reason if it can't run."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from typing import Any, cast
 
 from orchestrator.errors import MatrixError
-from orchestrator.matrix import Axis, Combination, Combiner, Matrix
+from orchestrator.expansion_notes import Tally, unused_axes, useless_excludes
+from orchestrator.matrix import AXES, FIND_PEAK, Combination, Combiner, Matrix
 from orchestrator.support import why_not
 from runner.cell import DEFAULT_RUNTIMES, Backend, Cell
 
@@ -16,9 +16,14 @@ _DEFAULTS: Combination = {
     "precision": "fp32",
     "batch_size": 1,
     "sequence_length": 128,
+    "new_tokens": 32,
     "mode": "inference",
+    "scenario": "single_stream",
+    "target_qps": FIND_PEAK,
+    "slo_ms": 100.0,
 }
 _Point = tuple[Any, ...]
+"""A value for each axis, in the order of `AXES`."""
 
 
 @dataclass(frozen=True)
@@ -31,45 +36,37 @@ class Expansion:
     """What became of combinations that are no cell of their own, in sentences."""
 
 
-@dataclass
-class _Tally:
-    cells: Counter[str] = field(default_factory=Counter)
-    combinations: Counter[str] = field(default_factory=Counter)
-
-    def notes(self, matrix: Matrix) -> Iterator[str]:
-        for model, count in self.combinations.items():
-            cells = self.cells[model]
-            if count == cells:
-                continue
-            became = f"{count:,} combinations are {cells:,} cell{'s' if cells > 1 else ''}"
-            if matrix.models[model].takes_sequence:
-                yield f"{model}: {became}, because some name the same cell"
-            else:
-                yield f"{model} takes no sequence length: {became}"
-
-
 def expand(matrix: Matrix) -> Expansion:
     """Every cell of the matrix, none twice, none left out silently.
+
+    A cell leaves out what it doesn't know, so combinations that differ in that alone are one cell.
 
     Raises:
         MatrixError: a combination names no model, or two jobs would bear the same id.
     """
     combiner = Combiner(matrix.include, matrix.exclude)
-    tally = _Tally()
+    textless = {name for name, model in matrix.models.items() if not model.takes_sequence}
+    tally = Tally()
     cells: dict[_Point, tuple[Cell, str | None]] = {}
+    firsts: dict[_Point, _Point] = {}
     for combination in combiner.combinations(matrix.products()):
-        point = _point(combination, matrix)
-        model = point[0]
-        tally.combinations[model] += 1
-        if point not in cells:
-            tally.cells[model] += 1
-            cells[point] = _cell(point, matrix)
-    _refuse_shared_ids((cell for cell, _ in cells.values()), matrix)
-    notes = [*tally.notes(matrix), *_useless(combiner, matrix)]
-    return Expansion(tuple(cells.values()), tuple(notes))
+        given = _given(combination, matrix)
+        asked = tuple(map(given.__getitem__, AXES))
+        point = _point(given, textless)
+        first = firsts.setdefault(point, asked)
+        if first is not asked:
+            tally.repeat(first, asked)
+            continue
+        tally.cells[point[0]] += 1
+        cells[point] = _cell(point, matrix)
+    found = [cell for cell, _ in cells.values()]
+    _refuse_shared_ids(found, matrix)
+    notes = (*tally.notes(), *useless_excludes(combiner, matrix), *unused_axes(found, matrix))
+    return Expansion(tuple(cells.values()), notes)
 
 
-def _point(combination: Combination, matrix: Matrix) -> _Point:
+def _given(combination: Combination, matrix: Matrix) -> Combination:
+    """What a combination asks for, defaults filled in."""
     given = _DEFAULTS | combination
     if "model" not in given:
         named = ", ".join(f"{axis}: {value}" for axis, value in combination.items())
@@ -77,30 +74,42 @@ def _point(combination: Combination, matrix: Matrix) -> _Point:
             f"{matrix.source}: the combination {{{named}}} names no model",
             hint="an include entry that fits no combination must name a model of its own",
         )
-    model, backend, runtime = given["model"], given["backend"], given["runtime"]
-    if runtime == "default":
-        runtime = DEFAULT_RUNTIMES[cast("Backend", backend)]
-    takes_sequence = matrix.models[str(model)].takes_sequence
-    length = given["sequence_length"] if takes_sequence else None
-    return (model, backend, runtime, given["precision"], given["batch_size"], length, given["mode"])
+    if given["runtime"] == "default":
+        given["runtime"] = DEFAULT_RUNTIMES[cast("Backend", given["backend"])]
+    return given
+
+
+def _point(given: Combination, textless: Set[str]) -> _Point:
+    """The cell that is asked for: what it doesn't know is left out."""
+    mode = given["mode"]
+    scenario = given["scenario"] if mode == "inference" else "single_stream"
+    server, sought = scenario == "server", given["target_qps"] == FIND_PEAK
+    return (
+        given["model"],
+        given["backend"],
+        given["runtime"],
+        given["precision"],
+        1 if scenario == "offline" else given["batch_size"],
+        None if given["model"] in textless else given["sequence_length"],
+        given["new_tokens"] if mode == "generation" else None,
+        mode,
+        scenario,
+        given["target_qps"] if server and not sought else None,
+        given["slo_ms"] if server and sought else None,
+    )
 
 
 def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, str | None]:
-    model, backend, runtime, precision, batch_size, sequence_length, mode = point
-    cell = Cell(
-        model=model,
-        backend=backend,
-        runtime=runtime,
-        precision=precision,
-        batch_size=batch_size,
-        sequence_length=sequence_length,
-        mode=mode,
-    )
-    return cell, why_not(cell, matrix.models[model])
+    cell = Cell.model_validate(dict(zip(AXES, point, strict=True)))
+    return cell, why_not(cell, matrix.models[cell.model])
 
 
 def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:
-    """Two cells can share an id only if their jobs do: a model's name may end another's path."""
+    """Two cells can share an id only if their jobs do: a model's name may end another's path.
+
+    Read from its end, an id tells pattern, mode, shape and precision, whose words no other part
+    has; so what is left, where model and path meet, is all that can be read in two ways.
+    """
     owners: dict[str, Cell] = {}
     for cell in cells:
         owner = owners.setdefault(cell.job_id, cell)
@@ -110,9 +119,3 @@ def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:
                 f"{cell.model!r} with runtime {cell.runtime} share the id {cell.job_id}",
                 hint="rename the custom model",
             )
-
-
-def _useless(combiner: Combiner[Axis], matrix: Matrix) -> Iterator[str]:
-    for place in combiner.useless_excludes:
-        named = ", ".join(f"{axis}: {value}" for axis, value in matrix.exclude[place].items())
-        yield f"the exclude entry {{{named}}} fits no combination"

@@ -1,13 +1,15 @@
 """A plan as GitHub Actions' `strategy.matrix` takes it by `fromJSON`."""
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from fnmatch import translate
 from typing import Any
 
 from orchestrator.errors import MatrixError
 from orchestrator.plan import Plan
-from orchestrator.schedule import JobPlan, schedule
+from orchestrator.schedule import JobPlan, planned_jobs
 from runner.cell import Backend
 
 MAX_JOBS = 256
@@ -20,7 +22,7 @@ def github_matrix(plan: Plan, labels: Mapping[Backend, Sequence[str]]) -> dict[s
     Raises:
         MatrixError: more jobs than GitHub takes, or a backend without runner labels.
     """
-    jobs = sorted(schedule(plan, seed=0), key=lambda job: job.id)
+    jobs = planned_jobs(plan)
     if len(jobs) > MAX_JOBS:
         raise MatrixError(
             f"the plan has {len(jobs):,} jobs; GitHub takes at most {MAX_JOBS} in one matrix",
@@ -54,8 +56,11 @@ def _entry(
 def _select(job: JobPlan, ids: Sequence[str]) -> list[str]:
     """One glob if it selects this job's cells and no other id of the matrix; else the ids."""
     own = sorted(cell.id for cell in job.cells)
-    mode = f"-{job.cells[0].mode}"
-    prefix = f"{job.id.removesuffix(mode)}-b"
-    neighbours = ids[bisect_left(ids, prefix) : bisect_left(ids, prefix + "\U0010ffff")]
-    glob_selects = [name for name in neighbours if name.endswith(mode)]
-    return [f"{prefix}*{mode}"] if glob_selects == own else own
+    mode = job.cells[0].mode
+    stem = job.id.removesuffix(mode)
+    neighbours = ids[bisect_left(ids, stem) : bisect_left(ids, stem + "\U0010ffff")]
+    for glob in (f"{stem}b*-{mode}", f"{stem}*{mode}*"):
+        matches = re.compile(translate(glob)).match
+        if [name for name in neighbours if matches(name)] == own:
+            return [glob]
+    return own

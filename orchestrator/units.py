@@ -1,4 +1,4 @@
-"""Durations and byte sizes as people write them, to and from base units."""
+"""Durations, byte sizes and shares as people write them, to and from base units."""
 
 import math
 import re
@@ -64,6 +64,20 @@ def format_size(size: int) -> str:
         if size >= scale:
             return f"{size / scale:.1f}".removesuffix(".0") + unit
     return f"{size}B"
+
+
+def parse_share(value: object) -> float:
+    """A part of one from `2%` or `0.02`.
+
+    Raises:
+        ValueError: it is no share, is 0 or is more than the whole.
+    """
+    percent = isinstance(value, str) and value.rstrip().endswith("%")
+    number = _number(str(value).rstrip()[:-1] if percent else value)
+    share = number / 100 if percent and number is not None else number
+    if share is None or not 0 < share <= 1:
+        raise ValueError(f"{value!r} is not a share above 0 and up to 1, such as 2% or 0.02")
+    return share
 
 
 def _number(value: object) -> float | None:

@@ -16,7 +16,27 @@ BatchSizes = Annotated[
 SequenceLengths = Annotated[
     list[str] | None, typer.Option(help="Tokens in a sample, e.g. 128,256.  [default: 128]")
 ]
+NewTokens = Annotated[
+    list[str] | None,
+    typer.Option(help="Tokens to generate, e.g. 32,128; --mode generation alone.  [default: 32]"),
+]
 Mode = Annotated[list[str] | None, typer.Option(help="What is measured.  [default: inference]")]
+Scenario = Annotated[
+    list[str] | None,
+    typer.Option(help="single_stream, offline or server.  [default: single_stream]"),
+]
+TargetQps = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="QPS", help="Queries per second of scenario server.  [default: find_peak]"
+    ),
+]
+SloMs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MS", help="What 99 % of queries must meet at the peak sought.  [default: 100]"
+    ),
+]
 Profile = Annotated[str, typer.Option(help="quick, standard or audit.")]
 Iterations = Annotated[int | None, typer.Option(min=1, help="Fewest timed iterations of a cell.")]
 CellTimeout = Annotated[

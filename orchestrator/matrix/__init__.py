@@ -5,9 +5,11 @@ from orchestrator.matrix.load import Combination, Matrix, load_matrix, resolve
 from orchestrator.matrix.schema import matrix_json_schema
 from orchestrator.matrix.shape import AXES, Axis
 from orchestrator.matrix.source import Place, Source
+from orchestrator.matrix.values import FIND_PEAK
 
 __all__ = [
     "AXES",
+    "FIND_PEAK",
     "Axis",
     "Combination",
     "Combiner",

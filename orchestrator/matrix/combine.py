@@ -5,7 +5,7 @@ from itertools import product
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=str)
-Value = str | int
+Value = str | int | float
 
 
 class Combiner(Generic[Key]):
@@ -76,5 +76,5 @@ def _matching(lookup: _Lookup[Key], combination: Mapping[Key, Value]) -> list[in
     return [
         place
         for axes, by_values in lookup.items()
-        for place in by_values.get(tuple(combination[axis] for axis in axes), ())
+        for place in by_values.get(tuple(map(combination.__getitem__, axes)), ())
     ]

@@ -11,15 +11,16 @@ from orchestrator.matrix.names import Names, known_names
 from orchestrator.matrix.overrides import override
 from orchestrator.matrix.problems import Problem, refuse, wordings
 from orchestrator.matrix.settings import contradictions, limits_of, measure_of
-from orchestrator.matrix.shape import AXES, BACKENDS, Axis, MatrixFile, keys_at
+from orchestrator.matrix.shape import AXES, Axis, MatrixFile, keys_at
 from orchestrator.matrix.source import Source, read_source
+from orchestrator.matrix.values import BACKENDS
 from runner.cell import Backend, Frozen, Limits, Measure
 from runner.models import ModelSpec
 
 MAX_COMBINATIONS = 1_000_000
 _HINT = "docs/matrix.md describes the file; `orchestrator models list` shows the models"
 
-Value = str | int
+Value = str | int | float
 Combination = dict[Axis, Value]
 Lists = dict[Axis, tuple[Value, ...]]
 

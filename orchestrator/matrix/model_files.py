@@ -42,6 +42,10 @@ class CustomModel(Frozen):
     """The tensors of one query."""
     forward: dict[str, bool] | None = None
     """Constant arguments of the forward pass."""
+    labels: TensorSpec | None = None
+    """What training compares the outputs with."""
+    encoder_decoder: bool | None = None
+    """Whether an encoder reads the inputs and a decoder writes the outputs."""
     max_sequence_length: PositiveInt | None = None
     """Most tokens a sample may have."""
 
@@ -86,7 +90,8 @@ def _read(entry: Any, path: tuple[int], problems: list[Problem]) -> ModelSpec | 
 
 
 def _keys_at(path: tuple[str | int, ...]) -> Iterable[str]:
-    return TensorSpec.model_fields if "inputs" in path else CustomModel.model_fields
+    tensor = "inputs" in path or "labels" in path
+    return TensorSpec.model_fields if tensor else CustomModel.model_fields
 
 
 def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
@@ -112,6 +117,7 @@ def _completed(custom: CustomModel, ladder: Ladder | None) -> Config:
         "task": ladder.task,
         "architecture": ladder.architecture,
         "inputs": ladder.inputs(config),
+        "labels": ladder.labels(config),
         "forward": dict(ladder.forward),
         "max_sequence_length": config[ladder.longest] if ladder.longest else None,
     }

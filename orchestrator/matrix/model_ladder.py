@@ -29,6 +29,8 @@ class Ladder:
     """The configuration key that limits the sequence length."""
     inputs: Callable[[Config], list[Config]]
     """The tensors of one query, given the final configuration."""
+    labels: Callable[[Config], Config]
+    """What training compares the outputs with, given the final configuration."""
     forward: Mapping[str, bool]
 
     def config_of(self, size: str) -> Config:
@@ -44,10 +46,20 @@ def _text(config: Config) -> list[Config]:
     ]
 
 
+def _word_labels(config: Config) -> Config:
+    shape = ["batch_size", "sequence_length"]
+    return {"name": "labels", "kind": "token_ids", "shape": shape, "high": config["vocab_size"]}
+
+
 def _image(config: Config) -> list[Config]:
     side = config["image_size"]
     shape = ["batch_size", config["num_channels"], side, side]
     return [{"name": "pixel_values", "kind": "normal", "shape": shape}]
+
+
+def _class_labels(config: Config) -> Config:
+    shape, classes = ["batch_size"], config["num_labels"]
+    return {"name": "labels", "kind": "token_ids", "shape": shape, "high": classes}
 
 
 _ENCODER = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
@@ -68,6 +80,7 @@ LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
         },
         longest="max_position_embeddings",
         inputs=_text,
+        labels=_word_labels,
         forward={},
     ),
     ("text_generation", "text"): Ladder(
@@ -85,6 +98,7 @@ LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
         },
         longest="n_positions",
         inputs=_text,
+        labels=_word_labels,
         forward={"use_cache": False},
     ),
     ("vision", "image"): Ladder(
@@ -106,6 +120,7 @@ LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
         },
         longest=None,
         inputs=_image,
+        labels=_class_labels,
         forward={},
     ),
 }

@@ -23,6 +23,7 @@ _WORDING = {
     "string_too_long": "{value} is longer than {max_length} characters",
     "string_pattern_mismatch": "{value} does not match the pattern {pattern}",
     "bool_type": "{value} is neither true nor false",
+    "bool_parsing": "{value} is neither true nor false",
     "int_type": "{value} is not a whole number",
     "int_from_float": "{value} is not a whole number",
     "int_parsing": "{value} is not a whole number",
@@ -65,8 +66,6 @@ def shown(value: object) -> str:
 
 def unknown_key(key: object, allowed: Iterable[str]) -> str:
     """The sentence that refuses a key."""
-    if key == "scenario":
-        return "is reserved for a later release"
     allowed = list(allowed)
     return f"unknown key; allowed are {', '.join(allowed)}{did_you_mean(key, allowed)}"
 

@@ -1,5 +1,6 @@
 """Measurement and limits of each backend, from the file's tables and the profiles."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.matrix.problems import Problem
@@ -15,6 +16,9 @@ _MEASURE = {
     "iterations": "iterations",
     "min_duration": "min_s",
     "max_duration": "max_s",
+    "precision_target": "precision_target",
+    "rounds": "rounds",
+    "workers": "workers",
 }
 _LIMITS = {
     "cell_timeout": "cell_timeout_s",
@@ -22,6 +26,8 @@ _LIMITS = {
     "cpus": "cpus",
     "pids": "pids",
 }
+_ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"))
+"""Keys of which the first may not be more than the second."""
 
 
 def measure_of(file: MatrixFile, backend: Backend) -> Measure:
@@ -40,7 +46,7 @@ def limits_of(file: MatrixFile, backend: Backend) -> Limits:
 
 
 def contradictions(file: MatrixFile) -> list[Problem]:
-    """The places where more time is asked for than is allowed."""
+    """The places where more is asked for than is allowed."""
     places: dict[Place, tuple[MeasureTable, Measure]] = {
         ("backends", name, "measure"): (table["measure"], measure_of(file, name))
         for name, table in file.backends.items()
@@ -49,16 +55,23 @@ def contradictions(file: MatrixFile) -> list[Problem]:
     plain = file.model_copy(update={"backends": {}})
     places["measure",] = (file.measure, measure_of(plain, "cpu"))
     return [
-        _contradiction(place, table, measure)
+        problem
         for place, (table, measure) in places.items()
-        if measure.min_s > measure.max_s
+        for problem in _contradictions(place, table, measure)
     ]
 
 
-def _contradiction(place: Place, table: MeasureTable, measure: Measure) -> Problem:
-    shortest, longest = format_duration(measure.min_s), format_duration(measure.max_s)
-    if "min_duration" in table:
-        message = f"{shortest} is more than max_duration, {longest} with profile {measure.profile}"
-        return Problem((*place, "min_duration"), message)
-    message = f"{longest} is less than min_duration, {shortest} with profile {measure.profile}"
-    return Problem((*place, "max_duration"), message)
+def _contradictions(place: Place, table: MeasureTable, measure: Measure) -> Iterator[Problem]:
+    for less, more in _ORDERED:
+        least, most = (getattr(measure, _MEASURE[key]) for key in (less, more))
+        if least <= most:
+            continue
+        shown = {less: _shown(less, least), more: _shown(more, most)}
+        blamed, other = (less, more) if less in table else (more, less)
+        relation = "more" if blamed == less else "less"
+        message = f"{shown[blamed]} is {relation} than {other}, {shown[other]} with profile"
+        yield Problem((*place, blamed), f"{message} {measure.profile}")
+
+
+def _shown(key: str, value: float) -> str:
+    return format_duration(value) if key.endswith("duration") else f"{value:g}"

@@ -1,88 +1,53 @@
 """The shape of a matrix file: every key a user may write, with its meaning and unit."""
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from collections.abc import Sequence
+from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, with_config
+from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from orchestrator.matrix.problems import one_of, shown
-from orchestrator.units import parse_duration, parse_size
-from runner.cell import Backend, Frozen, Mode, Precision, ProfileName, Runtime
+from orchestrator.matrix.problems import shown
+from orchestrator.matrix.values import (
+    LARGEST,
+    And,
+    BackendValue,
+    BytesValue,
+    CountValue,
+    DurationValue,
+    Listed,
+    ModelValue,
+    ModeValue,
+    PositiveDuration,
+    PrecisionValue,
+    ProfileValue,
+    RateValue,
+    RuntimeValue,
+    ScenarioValue,
+    ShareValue,
+    SizeValue,
+    SloValue,
+)
+from runner.cell import Frozen
 
-Axis = Literal["model", "backend", "runtime", "precision", "batch_size", "sequence_length", "mode"]
+Axis = Literal[
+    "model",
+    "backend",
+    "runtime",
+    "precision",
+    "batch_size",
+    "sequence_length",
+    "new_tokens",
+    "mode",
+    "scenario",
+    "target_qps",
+    "slo_ms",
+]
 AXES: tuple[Axis, ...] = get_args(Axis)
-BACKENDS: tuple[Backend, ...] = get_args(Backend)
-LARGEST = 1_000_000
-"""The largest batch size and sequence length: beyond it is a typing error."""
-
-T = TypeVar("T")
-RuntimeChoice = Runtime | Literal["default"]
 _STRICT = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
-
-
-def _choice(allowed: Sequence[str]) -> BeforeValidator:
-    offered = [name for name in allowed if name != "fake"]
-
-    def check(value: object) -> object:
-        if value not in allowed:
-            raise ValueError(one_of(value, offered))
-        return value
-
-    return BeforeValidator(check)
-
-
-def _enum(allowed: Sequence[str]) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "enum": [name for name in allowed if name != "fake"]})
-
-
-_RUNTIMES = ("default", *get_args(Runtime))
-BackendValue = Annotated[Backend, _choice(BACKENDS), _enum(BACKENDS)]
-RuntimeValue = Annotated[RuntimeChoice, _choice(_RUNTIMES), _enum(_RUNTIMES)]
-PrecisionValue = Annotated[Precision, _choice(get_args(Precision))]
-ModeValue = Annotated[Mode, _choice(get_args(Mode))]
-ProfileValue = Annotated[ProfileName, _choice(get_args(ProfileName))]
-SizeValue = Annotated[int, Field(ge=1, le=LARGEST)]
-ModelValue = Annotated[str, Field(min_length=1)]
-
-
-def _positive(parse: Callable[[object], float]) -> Callable[[object], float]:
-    def check(value: object) -> float:
-        if number := parse(value):
-            return number
-        raise ValueError(f"{value!r} is not above 0")
-
-    return check
-
-
-def _unit_schema(example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": ["string", "number"], "examples": [example]})
-
-
-DurationValue = Annotated[float, BeforeValidator(parse_duration), _unit_schema("90s")]
-PositiveDuration = Annotated[float, BeforeValidator(_positive(parse_duration)), _unit_schema("20m")]
-BytesValue = Annotated[int, BeforeValidator(parse_size), _unit_schema("8GiB")]
-
-
-def _listed(value: object) -> object:
-    if isinstance(value, dict):
-        raise ValueError("must be a value or a list of values")
-    if value == []:
-        raise ValueError("must not be empty")
-    return tuple(value) if isinstance(value, list) else (value,)
 
 
 def _from_list(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _without_repeats(values: tuple[T, ...]) -> tuple[T, ...]:
-    seen: set[T] = set()
-    for value in values:
-        if value in seen:
-            raise ValueError(f"{value!r} stands twice")
-        seen.add(value)
-    return values
 
 
 def _not_empty(entry: object) -> object:
@@ -103,32 +68,6 @@ def _without_backend(axes: object) -> object:
     return axes
 
 
-class _ScalarToo:
-    """Tells the JSON schema that a single value may stand for a list of one."""
-
-    def __get_pydantic_json_schema__(self, core: Any, schema_of: Any) -> Any:
-        listed = schema_of(core) | {"minItems": 1, "uniqueItems": True}
-        return {"anyOf": [listed["items"], listed]}
-
-
-class _And:
-    """Tells the JSON schema what a validator asks for beyond it."""
-
-    def __init__(self, **rule: Any) -> None:
-        self._rule = rule
-
-    def __get_pydantic_json_schema__(self, core: Any, schema_of: Any) -> Any:
-        return {"allOf": [schema_of(core), self._rule]}
-
-
-Listed = Annotated[
-    tuple[T, ...],
-    BeforeValidator(_listed),
-    AfterValidator(_without_repeats),
-    _ScalarToo(),
-]
-
-
 @with_config(_STRICT)
 class Axes(TypedDict, total=False):
     """Lists of values for the fields of a cell; the matrix is their product."""
@@ -144,9 +83,17 @@ class Axes(TypedDict, total=False):
     batch_size: Listed[SizeValue]
     """Samples in one query; 1 if not named."""
     sequence_length: Listed[SizeValue]
-    """Tokens in one sample; 128 if not named; models that take no text ignore it."""
+    """Tokens in one sample, those of the prompt; 128 if not named; not for models without text."""
+    new_tokens: Listed[SizeValue]
+    """Tokens to generate for each sample; 32 if not named; mode generation alone."""
     mode: Listed[ModeValue]
     """What is measured; inference if not named."""
+    scenario: Listed[ScenarioValue]
+    """How queries arrive; single_stream if not named; the others are for mode inference alone."""
+    target_qps: Listed[RateValue]
+    """Queries per second that scenario server offers; find_peak, the highest, if not named."""
+    slo_ms: Listed[SloValue]
+    """Milliseconds that 99 % of queries must meet at the rate sought; 100 if not named."""
 
 
 @with_config(_STRICT)
@@ -164,9 +111,17 @@ class Entry(TypedDict, total=False):
     batch_size: SizeValue
     """Samples in one query."""
     sequence_length: SizeValue
-    """Tokens in one sample."""
+    """Tokens in one sample, those of the prompt."""
+    new_tokens: SizeValue
+    """Tokens to generate for each sample."""
     mode: ModeValue
     """What is measured."""
+    scenario: ScenarioValue
+    """How queries arrive."""
+    target_qps: RateValue
+    """Queries per second that scenario server offers, or find_peak."""
+    slo_ms: SloValue
+    """Milliseconds that 99 % of queries must meet at the rate sought."""
 
 
 @with_config(_STRICT)
@@ -185,6 +140,12 @@ class MeasureTable(TypedDict, total=False):
     """Least time of timed iterations."""
     max_duration: PositiveDuration
     """The steady phase ends after this time, provided one iteration was timed."""
+    precision_target: ShareValue
+    """Half the width of the median's 95 % interval, by the median, at which measuring may end."""
+    rounds: CountValue
+    """Visits over which each cell's iterations are spread, so that drift shows; 1 if not named."""
+    workers: CountValue
+    """Processes that load at once in mode startup; as many as there are cores if not named."""
 
 
 @with_config(_STRICT)
@@ -206,7 +167,7 @@ class BackendTable(TypedDict, total=False):
     """What is different on one backend."""
 
     axes: Annotated[
-        Axes, BeforeValidator(_without_backend), _And(**{"not": {"required": ["backend"]}})
+        Axes, BeforeValidator(_without_backend), And(**{"not": {"required": ["backend"]}})
     ]
     """Lists that replace those of the matrix."""
     measure: MeasureTable
@@ -216,7 +177,7 @@ class BackendTable(TypedDict, total=False):
 
 
 Entries = Annotated[
-    tuple[Annotated[Entry, BeforeValidator(_not_empty), _And(minProperties=1)], ...],
+    tuple[Annotated[Entry, BeforeValidator(_not_empty), And(minProperties=1)], ...],
     BeforeValidator(_from_list),
 ]
 

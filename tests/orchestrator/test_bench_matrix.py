@@ -26,6 +26,23 @@ def test_options_make_the_cells_that_a_file_would() -> None:
     assert matrix.measure["cpu"].profile == "quick"
 
 
+def test_modes_and_scenarios_come_from_options() -> None:
+    options = BenchOptions(
+        models=["gpt2"],
+        modes=["inference,generation"],
+        new_tokens=["8"],
+        scenarios=["server"],
+        target_qps=["0.5,20", "find_peak"],
+        slo_ms=["25"],
+    )
+    assert [cell.id for cell, _ in expand(bench_matrix(options)).cells] == [
+        "cpu-gpt2-fp32-b1-s128-inference-server-q0.5",
+        "cpu-gpt2-fp32-b1-s128-inference-server-q20",
+        "cpu-gpt2-fp32-b1-s128-inference-server-peak-slo25",
+        "cpu-gpt2-fp32-b1-s128-n8-generation",
+    ]
+
+
 def test_what_is_left_out_has_the_files_defaults() -> None:
     (entry,) = make_plan(bench_matrix(BenchOptions(models=["bert-tiny"]))).entries
     assert entry.cell.id == "cpu-bert-tiny-fp32-b1-s128-inference"
@@ -59,6 +76,14 @@ def test_limits_and_measure_come_from_options() -> None:
         ({"batch_sizes": ["0"]}, "--batch-sizes: 0 is less than 1"),
         ({"batch_sizes": ["1,1"]}, "--batch-sizes: 1 stands twice"),
         ({"sequence_lengths": ["9" * 5000]}, "--sequence-lengths: '999"),
+        ({"batch_sizes": ["1.5"]}, "--batch-sizes: 1.5 is not a whole number"),
+        ({"new_tokens": ["few"]}, "--new-tokens: 'few' is not a whole number"),
+        ({"scenarios": ["burst"]}, "--scenario: 'burst' is not one of single_stream, offline"),
+        ({"target_qps": ["1e3"]}, "--target-qps: '1e3' is not a number, nor find_peak"),
+        ({"target_qps": ["-1"]}, "--target-qps: '-1' is not a number, nor find_peak"),
+        ({"target_qps": ["0"]}, "--target-qps: 0 is not between 0.001 and 100,000, nor find_peak"),
+        ({"slo_ms": ["find_peak"]}, "--slo-ms: 'find_peak' is not a number"),
+        ({"slo_ms": ["1.2345678"]}, "--slo-ms: 1.2345678 has more than six digits"),
         ({"iterations": 0}, "--iterations: 0 is less than 1"),
         ({"profile": "quik"}, "--profile: 'quik' is not one of quick, standard, audit; did you"),
         ({"memory": "big"}, "--memory: 'big' is not a size"),

@@ -1,6 +1,9 @@
 """Every combination is a cell, falls together with one, or is told about."""
 
 import json
+import re
+from collections import Counter
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 from orchestrator.errors import MatrixError
 from orchestrator.expand import expand
 from orchestrator.matrix import load_matrix
+from runner.cell import Cell
 from tests.orchestrator.matrices import matrix_of
 
 
@@ -39,7 +43,9 @@ def test_a_sequence_length_collapses_where_a_model_takes_none_and_the_collapse_i
         "cpu-vit-base-fp32-b2-inference",
     ]
     assert all(cell.sequence_length is None for cell, _ in expansion.cells)
-    assert expansion.notes == ("vit-base takes no sequence length: 6 combinations are 2 cells",)
+    assert expansion.notes == (
+        "vit-base: 6 combinations are 2 cells, because it takes no sequence_length",
+    )
 
 
 def test_a_single_sequence_length_makes_nothing_fall_together() -> None:
@@ -56,6 +62,52 @@ def test_an_include_that_repeats_a_default_adds_no_second_cell() -> None:
     expansion = expand(matrix_of(include=[{"model": "gpt2"}, {"model": "gpt2", "batch_size": 1}]))
     assert len(expansion.cells) == 1
     assert len(expansion.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("axes", "expected"),
+    [
+        (
+            {"mode": ["inference", "generation"], "new_tokens": [8, 16]},
+            ["b1-s128-inference", "b1-s128-n8-generation", "b1-s128-n16-generation"],
+        ),
+        ({"mode": "generation"}, ["b1-s128-n32-generation"]),
+        (
+            {"mode": ["training", "startup"], "scenario": ["single_stream", "offline", "server"]},
+            ["b1-s128-training", "b1-s128-startup"],
+        ),
+        ({"scenario": "offline", "batch_size": [4, 8]}, ["s128-inference-offline"]),
+        (
+            {"scenario": "server", "batch_size": [1, 2], "target_qps": 50, "slo_ms": [10, 20]},
+            ["b1-s128-inference-server-q50", "b2-s128-inference-server-q50"],
+        ),
+        ({"scenario": "server"}, ["b1-s128-inference-server-peak-slo100"]),
+        (
+            {"scenario": "server", "target_qps": [0.5, "find_peak"], "slo_ms": [10, 2.5]},
+            [
+                "b1-s128-inference-server-q0.5",
+                "b1-s128-inference-server-peak-slo10",
+                "b1-s128-inference-server-peak-slo2.5",
+            ],
+        ),
+        ({"target_qps": [1, 2], "slo_ms": [3, 4], "new_tokens": [5, 6]}, ["b1-s128-inference"]),
+    ],
+)
+def test_a_cell_leaves_out_what_it_does_not_know(axes: dict[str, Any], expected: list[str]) -> None:
+    assert ids({"model": "gpt2", **axes}) == [f"cpu-gpt2-fp32-{rest}" for rest in expected]
+
+
+def test_a_scenario_that_finds_its_own_batch_begins_at_one() -> None:
+    axes = {"model": "gpt2", "scenario": "offline", "batch_size": 4}
+    ((cell, _),) = expand(matrix_of(axes)).cells
+    assert cell.batch_size == 1
+
+
+def test_a_rate_is_one_cell_however_it_is_written() -> None:
+    include = [{"model": "gpt2", "scenario": "server", "target_qps": rate} for rate in (50, 50.0)]
+    ((cell, _),) = expand(matrix_of(include=include)).cells
+    assert cell.target_qps == 50
+    assert not cell.seeks_peak
 
 
 def test_include_may_set_an_axis_that_is_not_listed() -> None:
@@ -99,7 +151,11 @@ _AXES: dict[str, list[Any]] = {
     "precision": ["fp32", "int8"],
     "batch_size": [1, 2],
     "sequence_length": [8, 600],
-    "mode": ["inference", "training"],
+    "new_tokens": [4, 8],
+    "mode": ["inference", "generation", "training", "startup"],
+    "scenario": ["single_stream", "offline", "server"],
+    "target_qps": [50, 50.5, "find_peak"],
+    "slo_ms": [10, 1234.5],
 }
 
 
@@ -118,5 +174,69 @@ def test_no_cell_twice_and_no_id_twice(models: list[str], axes: dict[str, Any]) 
     listed = {axis: set(values) for axis, values in axes.items()}
     for cell in cells:
         assert cell.model in listed["model"]
-        assert cell.batch_size in listed.get("batch_size", {1})
         assert cell.sequence_length in {None, *listed.get("sequence_length", {128})}
+        assert (cell.sequence_length is None) == (cell.model == "vit-base")
+        assert (cell.new_tokens is not None) == (cell.mode == "generation")
+        assert cell.scenario == "single_stream" or cell.mode == "inference"
+        assert (cell.batch_size == 1) if cell.scenario == "offline" else True
+        assert (cell.slo_ms is not None) == cell.seeks_peak
+        assert cell.target_qps is None or cell.scenario == "server"
+
+
+@given(
+    _some(["bert-tiny", "vit-base", "gpt2"]),
+    st.fixed_dictionaries({}, optional={axis: _some(values) for axis, values in _AXES.items()}),
+)
+def test_every_combination_is_a_cell_or_told(models: list[str], axes: dict[str, Any]) -> None:
+    axes["model"] = models
+    expansion = expand(matrix_of(axes))
+    size = prod(len(values) for values in axes.values())
+    told = [note for note in expansion.notes if " combinations are " in note]
+    untold = [name for name in models if not any(note.startswith(f"{name}: ") for note in told)]
+    cells = Counter(cell.model for cell, _ in expansion.cells)
+    assert all(cells[name] == size // len(models) for name in untold)
+    assert len(told) + len(untold) == len(models)
+
+
+def _read_from_its_end(cell_id: str) -> tuple[str, dict[str, Any]]:
+    """The path and model of a cell, and what else its id tells, however odd the model's name."""
+    match = re.fullmatch(
+        r"(?P<stem>.+)-(?P<precision>fp32|bf16|fp16|int8)"
+        r"(?:-b(?P<b>\d+))?(?:-s(?P<s>\d+))?(?:-n(?P<n>\d+))?"
+        r"-(?P<mode>inference|generation|training|startup)"
+        r"(?P<pattern>-offline|-server-q[\d.e+]+|-server-peak-slo[\d.e+]+)?",
+        cell_id,
+    )
+    assert match
+    return match["stem"], match.groupdict()
+
+
+_ODD = st.lists(
+    st.sampled_from(["m", "fp32", "b1", "s8", "n4", "inference", "offline", "server", "q50"]),
+    min_size=1,
+).map("-".join)
+
+
+@given(
+    _ODD,
+    st.sampled_from([("inference", "single_stream"), ("inference", "offline"), ("training", None)]),
+    st.sampled_from([None, 8]),
+    st.sampled_from(["fp32", "bf16"]),
+)
+def test_an_id_is_read_from_its_end_in_one_way(
+    model: str, mode: tuple[Any, Any], length: int | None, precision: Any
+) -> None:
+    cell = Cell(
+        model=model,
+        backend="cpu",
+        runtime="torch",
+        precision=precision,
+        batch_size=2,
+        sequence_length=length,
+        mode=mode[0],
+        scenario=mode[1] or "single_stream",
+    )
+    stem, told = _read_from_its_end(cell.id)
+    assert stem == f"cpu-{model}"
+    assert (told["precision"], told["mode"]) == (precision, mode[0])
+    assert told["s"] == (None if length is None else str(length))

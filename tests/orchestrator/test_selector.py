@@ -40,6 +40,24 @@ def test_keeps_what_a_glob_matches_unless_another_drops_it(globs: list[str], kep
     assert Selector(globs).keeps(cell()) is kept
 
 
+@pytest.mark.parametrize(
+    ("glob", "fields"),
+    [
+        ("*-n64-generation", {"mode": "generation", "new_tokens": 64}),
+        ("*-offline", {"scenario": "offline"}),
+        ("*-server-*", {"scenario": "server", "target_qps": 50}),
+        ("*-server-q0.5", {"scenario": "server", "target_qps": 0.5}),
+        ("*-peak-slo20", {"scenario": "server", "slo_ms": 20}),
+    ],
+)
+def test_modes_and_scenarios_are_selected_by_their_words(
+    glob: str, fields: dict[str, object]
+) -> None:
+    assert Selector([glob]).keeps(cell(**fields))
+    assert not Selector([glob]).keeps(cell())
+    assert not Selector([f"!{glob}"]).keeps(cell(**fields))
+
+
 @pytest.mark.parametrize("globs", [[""], ["cpu-*", "!"]])
 def test_an_empty_glob_is_refused(globs: list[str]) -> None:
     with pytest.raises(MatrixError, match="--select: a glob must not be empty"):

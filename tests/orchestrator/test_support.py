@@ -6,20 +6,28 @@ import pytest
 
 from orchestrator.support import RUNTIMES, why_not
 from runner import __version__
-from runner.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision
-from runner.models import find
+from runner.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision, Scenario
+from runner.models import ModelSpec, find
 
 
-def reason(**fields: Any) -> str | None:
-    fields = {"model": "gpt2", "backend": "cpu", "precision": "fp32", "mode": "inference"} | fields
+def reason(spec: ModelSpec | None = None, **fields: Any) -> str | None:
+    """Why a cell can't run: one of this model, else of the catalogue's that the fields name."""
+    spec = spec or find(fields.get("model", "gpt2"))
+    fields = {"backend": "cpu", "precision": "fp32", "mode": "inference"} | fields
     fields.setdefault("runtime", DEFAULT_RUNTIMES[fields["backend"]])
-    cell = Cell(**{"batch_size": 1, "sequence_length": 128} | fields)
-    return why_not(cell, find(cell.model))
+    cell = Cell(**{"model": spec.name, "batch_size": 1, "sequence_length": 128} | fields)
+    return why_not(cell, spec)
 
 
+@pytest.mark.parametrize("mode", get_args(Mode))
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_this_release_runs_torch_inference_on_the_cpu(precision: str) -> None:
-    assert reason(precision=precision) is None
+def test_this_release_runs_torch_on_the_cpu_in_every_mode(mode: str, precision: str) -> None:
+    assert reason(mode=mode, precision=precision) is None
+
+
+@pytest.mark.parametrize("scenario", get_args(Scenario))
+def test_no_scenario_is_refused(scenario: str) -> None:
+    assert reason(scenario=scenario, slo_ms=100) is None
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))
@@ -39,20 +47,51 @@ def test_the_fake_backend_runs_everything(mode: str, precision: str) -> None:
          "training is not possible on webgpu: ONNX Runtime Web executes inference graphs only"),
         ({"mode": "training", "precision": "int8"},
          "training is not possible in int8: whole numbers have no gradients"),
+        ({"mode": "generation", "sequence_length": 1000, "new_tokens": 25},
+         "gpt2 takes at most 1024 tokens, not 1000 and 25 new ones"),
+        ({"mode": "generation", "sequence_length": 1000, "new_tokens": 25, "backend": "fake"},
+         "gpt2 takes at most 1024 tokens, not 1000 and 25 new ones"),
         ({"model": "vit-base", "mode": "generation"},
-         "generation is not possible with vit-base: its family is vision"),
+         "generation is not possible with vit-base: its task is image-classification"),
+        ({"model": "bert-tiny", "mode": "generation"},
+         "generation is not possible with bert-tiny: its task is fill-mask"),
         ({"backend": "wasm", "runtime": "torch"},
          "torch does not execute on wasm, only onnxruntime_web"),
         ({"backend": "fake", "runtime": "torch"}, "torch does not execute on fake, only fake"),
         ({"backend": "cuda"}, f"accelmatrix {__version__} has no runner for backend cuda"),
         ({"runtime": "onnxruntime"},
          f"accelmatrix {__version__} has no runner for onnxruntime on cpu"),
-        ({"mode": "training"}, f"accelmatrix {__version__} cannot measure training on cpu"),
+        ({"mode": "training", "precision": "fp16"},
+         f"accelmatrix {__version__} cannot train in fp16: it has no loss scaling yet"),
+        ({"mode": "generation", "precision": "fp16"},
+         f"accelmatrix {__version__} cannot run fp16 on cpu"),
         ({"precision": "fp16"}, f"accelmatrix {__version__} cannot run fp16 on cpu"),
     ],
 )  # fmt: skip
 def test_each_other_cell_has_its_reason(fields: dict[str, Any], expected: str) -> None:
     assert reason(**fields) == expected
+
+
+def test_new_tokens_fill_the_models_last_places() -> None:
+    assert reason(mode="generation", sequence_length=1000, new_tokens=24) is None
+
+
+def test_behind_an_encoder_new_tokens_take_no_place_of_the_prompt() -> None:
+    spec = find("gpt2").model_copy(update={"encoder_decoder": True})
+    assert reason(spec, mode="generation", sequence_length=1024, new_tokens=64) is None
+    assert reason(spec, mode="generation", sequence_length=1025) is not None
+
+
+def test_an_encoder_with_a_decoder_generates_whatever_its_task() -> None:
+    spec = find("bert-tiny").model_copy(update={"encoder_decoder": True})
+    assert reason(spec, mode="generation", new_tokens=4) is None
+
+
+def test_a_model_without_labels_is_not_trained() -> None:
+    spec = find("gpt2").model_copy(update={"labels": None})
+    expected = "training is not possible with gpt2: it has no labels to learn from"
+    assert reason(spec, mode="training") == expected
+    assert reason(spec) is None
 
 
 @pytest.mark.parametrize("backend", get_args(Backend))

@@ -1,10 +1,16 @@
-"""Durations and sizes: what people write, and that it survives a round trip."""
+"""Durations, sizes and shares: what people write, and that it survives a round trip."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.units import format_duration, format_size, parse_duration, parse_size
+from orchestrator.units import (
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_share,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +101,24 @@ def test_any_text_is_read_or_refused_with_a_sentence(text: str) -> None:
             assert parse(text) >= 0
         except ValueError as error:
             assert "is not a" in str(error)  # noqa: PT017 - either outcome is right
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("2%", 0.02), (" 0.5 % ", 0.005), ("100%", 1), ("0.02", 0.02), (0.02, 0.02), (1, 1)],
+)
+def test_reads_shares(text: object, share: float) -> None:
+    assert parse_share(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "%", "2 percent", "-2%", "0%", "101%", "2%%", 0, 2, -1, True, None, [], 1e400]
+)
+def test_refuses_what_is_no_share(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a share above 0 and up to 1, such as 2% or"):
+        parse_share(value)
+
+
+@given(st.floats(1e-6, 1))
+def test_a_share_is_the_same_in_percent(share: float) -> None:
+    assert parse_share(f"{100 * share:.12f}%") == pytest.approx(share)

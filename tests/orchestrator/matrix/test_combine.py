@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from orchestrator.matrix import Combiner
 
-Entry = dict[str, str | int]
-Lists = dict[str, list[str | int]]
+Entry = dict[str, str | int | float]
+Lists = dict[str, list[str | int | float]]
 
 
 def combine(lists: Lists, include: Sequence[Entry], exclude: Sequence[Entry]) -> list[Entry]:
@@ -83,7 +83,7 @@ def test_tells_which_excludes_dropped_nothing() -> None:
     assert combiner.useless_excludes == [1, 2]
 
 
-_VALUES = st.integers(0, 2)
+_VALUES = st.sampled_from([0, 1, 0.5])
 _LISTS = st.dictionaries(
     st.sampled_from("abcd"), st.lists(_VALUES, min_size=1, max_size=3, unique=True), min_size=1
 )

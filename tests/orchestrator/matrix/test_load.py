@@ -10,6 +10,7 @@ from orchestrator.matrix import Matrix, load_matrix
 from runner.models import catalogue, model_sets
 
 Write = Callable[[str], Path]
+KEY = model_sets()["key"]
 NAMES = ", ".join([*catalogue(), *model_sets()])
 NO_MODEL = f"is not one of {NAMES}, nor a file ending in .yaml, .yml, .json"
 
@@ -41,7 +42,7 @@ def test_a_scalar_is_a_list_of_one(write: Write) -> None:
 
 def test_sets_are_written_out_and_count_a_model_once(write: Write) -> None:
     matrix = load_matrix(write("version: 1\naxes: {model: [gpt2, key, small]}"))
-    assert matrix.axes["model"] == ("gpt2", "bert-base-uncased", "vit-base", "bert-tiny")
+    assert matrix.axes["model"] == tuple(dict.fromkeys(["gpt2", *KEY, "bert-tiny"]))
 
 
 def test_an_entry_with_a_set_stands_for_its_models(write: Write) -> None:
@@ -59,7 +60,7 @@ def test_values_stand_in_the_users_file_and_all_problems_come_at_once(write: Wri
         "  precision: [fp32, bf16, fp17]\n"
         "  batch_size: [1, 1]\n"
         "  sequence_length: []\n"
-        "  scenario: offline\n"
+        "  scenario: ofline\n"
         "include:\n"
         "  - {model: gtp2}\n"
         "weights: random\n"
@@ -72,7 +73,8 @@ def test_values_stand_in_the_users_file_and_all_problems_come_at_once(write: Wri
         "did you mean 'fp16'? (line 5)",
         "matrix.yaml: axes.batch_size: 1 stands twice (line 6)",
         "matrix.yaml: axes.sequence_length: must not be empty (line 7)",
-        "matrix.yaml: axes.scenario: is reserved for a later release (line 8)",
+        "matrix.yaml: axes.scenario: 'ofline' is not one of single_stream, offline, server; "
+        "did you mean 'offline'? (line 8)",
         f"matrix.yaml: include[0].model: 'gtp2' {NO_MODEL}; did you mean 'gpt2'? (line 10)",
         "matrix.yaml: weights: unknown key; allowed are version, axes, include, exclude, backends, "
         "measure, limits (line 11)",
@@ -128,6 +130,29 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
         ("}\nmeasure: {iterations: 0}", "measure.iterations: 0 is less"),
         ("}\nmeasure: {min_duration: soon}", "measure.min_duration: 'soon' is not a duration"),
         ("}\nmeasure: {max_duration: 0}", "measure.max_duration: 0 is not"),
+        (", new_tokens: 0}", "axes.new_tokens: 0 is less than 1"),
+        (", target_qps: peak}", "axes.target_qps: 'peak' is not a number, nor find_peak"),
+        (", target_qps: [find_peak, find_peak]}", "axes.target_qps: 'find_peak' stands twice"),
+        (", target_qps: [50, 50.0]}", "axes.target_qps: 50.0 stands twice"),
+        (", slo_ms: find_peak}", "axes.slo_ms: 'find_peak' is not a number"),
+        (
+            "}\ninclude: [{slo_ms: 0}]",
+            "include[0].slo_ms: 0 is not between 0.001 and 100,000",
+        ),
+        (
+            "}\nmeasure: {precision_target: 2}",
+            "measure.precision_target: 2 is not a share above 0 and up to 1, such as 2% or 0.02",
+        ),
+        ("}\nmeasure: {rounds: 1001}", "measure.rounds: 1001 is more than 1000"),
+        ("}\nmeasure: {workers: two}", "measure.workers: 'two' is not a whole number"),
+        (
+            "}\nmeasure: {rounds: 30}",
+            "measure.rounds: 30 is more than iterations, 20 with profile standard",
+        ),
+        (
+            "}\nmeasure: {rounds: 6}\nbackends: {cpu: {measure: {iterations: 3}}}",
+            "backends.cpu.measure.iterations: 3 is less than rounds, 6 with profile standard",
+        ),
         (
             "}\nmeasure: {min_duration: 1h}",
             "measure.min_duration: 1h is more than max_duration, 5m with profile standard",
@@ -174,13 +199,16 @@ def test_measure_and_limits_are_resolved_for_each_backend(write: Write) -> None:
             "limits: {memory: 8GiB, cell_timeout: 20m}\n"
             "backends:\n"
             "  cuda:\n"
-            "    measure: {warmup_iterations: 30, warmup_max_duration: 500ms}\n"
+            "    measure: {warmup_iterations: 30, warmup_max_duration: 500ms, rounds: 3,\n"
+            "      workers: 4, precision_target: 1.5%}\n"
             "    limits: {memory: 512MB, cpus: 2, pids: 100}\n"
         )
     )
     cpu, cuda = matrix.measure["cpu"], matrix.measure["cuda"]
     assert (cpu.profile, cpu.iterations, cpu.min_s, cpu.max_s) == ("quick", 7, 3, 60)
+    assert (cpu.precision_target, cpu.rounds, cpu.workers) == (0.05, 1, None)
     assert (cuda.iterations, cuda.warmup_iterations, cuda.warmup_max_s) == (7, 30, 0.5)
+    assert (cuda.precision_target, cuda.rounds, cuda.workers) == (0.015, 3, 4)
     assert (matrix.limits["cpu"].memory_bytes, matrix.limits["cpu"].cpus) == (8 << 30, None)
     assert matrix.limits["cuda"].memory_bytes == 512_000_000
     assert (matrix.limits["cuda"].cell_timeout_s, matrix.limits["cuda"].pids) == (1200, 100)
@@ -194,7 +222,9 @@ def test_a_backends_lists_replace_the_matrix_lists(write: Write) -> None:
 
 
 def test_a_matrix_survives_json(write: Write) -> None:
-    matrix = load_matrix(write("version: 1\naxes: {model: key, batch_size: [1, 2]}"))
+    axes = "{model: key, batch_size: [1, 2], target_qps: [5, 0.5, find_peak], slo_ms: 20}"
+    matrix = load_matrix(write(f"version: 1\naxes: {axes}"))
+    assert matrix.axes["batch_size"] == (1, 2)
     assert Matrix.model_validate_json(matrix.model_dump_json()) == matrix
 
 
@@ -203,8 +233,10 @@ def test_a_matrix_survives_json(write: Write) -> None:
     [
         ("axes.batch_size=1,8", "batch_size", (1, 8)),
         ("axes.batch_size=[1, 8]", "batch_size", (1, 8)),
-        ("axes.model=gpt2,key", "model", ("gpt2", "bert-base-uncased", "vit-base")),
+        ("axes.model=gpt2,key", "model", tuple(dict.fromkeys(["gpt2", *KEY]))),
         ("axes.precision = bf16", "precision", ("bf16",)),
+        ("axes.target_qps=50,0.5,find_peak", "target_qps", (50.0, 0.5, "find_peak")),
+        ("axes.slo_ms=[20]", "slo_ms", (20.0,)),
     ],
 )
 def test_set_changes_axes(

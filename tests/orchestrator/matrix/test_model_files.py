@@ -49,6 +49,11 @@ def test_a_published_size_is_the_catalogues_model(
         published.max_sequence_length,
     )
     assert [tensor.shape for tensor in ours.inputs] == [tensor.shape for tensor in published.inputs]
+    assert ours.labels is not None
+    assert published.labels is not None
+    drawn = {"low", "high"}
+    assert ours.labels.model_dump(exclude=drawn) == published.labels.model_dump(exclude=drawn)
+    assert ours.encoder_decoder == published.encoder_decoder
     assert ours.parameters is None
 
 
@@ -66,13 +71,17 @@ def test_config_changes_single_values_and_what_follows_from_them(tmp_path: Path)
     ours = read([ENTRY | {"config": config}], tmp_path)["ours"]
     assert (ours.config["hidden_size"], ours.config["num_hidden_layers"]) == (64, 2)
     assert ours.inputs[0].high == 100
+    assert ours.labels is not None
+    assert ours.labels.high == 100
     assert ours.max_sequence_length == 32
 
 
 def test_an_images_side_follows_the_config(tmp_path: Path) -> None:
     entry = {"name": "v", "family": "vision", "size": "tiny", "modality": "image"}
-    ours = read([entry | {"config": {"image_size": 96}}], tmp_path)["v"]
+    ours = read([entry | {"config": {"image_size": 96, "num_labels": 7}}], tmp_path)["v"]
     assert ours.inputs[0].shape == ("batch_size", 3, 96, 96)
+    assert ours.labels is not None
+    assert (ours.labels.shape, ours.labels.high) == (("batch_size",), 7)
 
 
 def test_any_config_passes_through(tmp_path: Path) -> None:
@@ -95,7 +104,17 @@ def test_what_no_ladder_covers_brings_everything_itself(tmp_path: Path) -> None:
     speech = read([entry], tmp_path)["speech"]
     assert speech.task == "audio-classification"
     assert not speech.takes_sequence
+    assert speech.labels is None
+    assert not speech.encoder_decoder
     assert read([entry | {"task": "ctc"}], tmp_path)["speech"].task == "ctc"
+
+
+def test_labels_and_the_kind_of_model_can_be_told(tmp_path: Path) -> None:
+    labels = {"name": "labels", "kind": "token_ids", "shape": ["batch_size", 8], "high": 9}
+    ours = read([ENTRY | {"labels": labels, "encoder_decoder": True}], tmp_path)["ours"]
+    assert ours.labels is not None
+    assert ours.labels.shape == ("batch_size", 8)
+    assert ours.encoder_decoder
 
 
 @pytest.mark.parametrize(
@@ -113,6 +132,10 @@ def test_what_no_ladder_covers_brings_everything_itself(tmp_path: Path) -> None:
         ({"name": "key"}, "[0].name: 'key' is taken already"),
         ({"hidden_size": 3}, "[0].hidden_size: unknown key; allowed are name, family, size"),
         ({"config": {"vocab_size": "many"}}, "[0].inputs[0].high: 'many' is not a whole number"),
+        ({"labels": {"name": "labels", "kind": "words"}}, "[0].labels.kind: 'words' is not"),
+        ({"labels": {"nam": "labels"}},
+         "[0].labels.nam: unknown key; allowed are name, kind, shape, low, high"),
+        ({"encoder_decoder": "both"}, "[0].encoder_decoder: 'both' is neither true nor false"),
         ({"inputs": [{"name": "x", "kind": "normal", "shape": [1], "hi": 1}]},
          "[0].inputs[0].hi: unknown key; allowed are name, kind, shape, low, high"),
     ],

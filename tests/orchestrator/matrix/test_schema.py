@@ -14,7 +14,6 @@ from orchestrator.matrix.model_files import read_models
 from orchestrator.matrix.settings import measure_of
 from orchestrator.matrix.shape import MatrixFile, MeasureTable
 from orchestrator.plan import make_plan
-from orchestrator.units import parse_duration
 from runner.cell import PROFILES
 
 ROOT = Path(__file__).parents[3]
@@ -83,11 +82,14 @@ def test_the_guides_table_of_profiles_is_right() -> None:
         row = re.search(rf"^\| `{key}` \|(.*)\|$", GUIDE, re.MULTILINE)
         assert row
         for profile, cell in zip(PROFILES, row[1].split("|")[1:], strict=True):
-            changed: Any = {"profile": profile, key: parse_duration(cell.strip())}
-            if not key.endswith("duration"):
-                changed[key] = int(cell)
+            given = {} if cell.strip() == "a core each" else {key: _value(key, cell.strip())}
+            changed: Any = {"profile": profile, **given}
             file = MatrixFile.model_validate({"version": 1, "measure": changed})
             assert measure_of(file, "cpu") == PROFILES[profile], key
+
+
+def _value(key: str, cell: str) -> object:
+    return cell if key.endswith(("duration", "target")) else int(cell)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,10 @@ def test_the_guides_table_of_profiles_is_right() -> None:
         {"version": 1, "axes": {"model": "gpt2", "batch_size": []}},
         {"version": 1, "axes": {"model": "gpt2", "batch_size": [1, 1]}},
         {"version": 1, "axes": {"model": "gpt2", "precision": "fp17"}},
-        {"version": 1, "axes": {"model": "gpt2", "scenario": "offline"}},
+        {"version": 1, "axes": {"model": "gpt2", "scenario": "ofline"}},
+        {"version": 1, "axes": {"model": "gpt2", "target_qps": "peak"}},
+        {"version": 1, "axes": {"model": "gpt2", "slo_ms": 0}},
+        {"version": 1, "axes": {"model": "gpt2"}, "measure": {"rounds": 0}},
         {"version": 1, "axes": {"model": "gpt2"}, "include": [{}]},
         {"version": 1, "axes": {"model": "gpt2"}, "backends": {"cuba": {}}},
         {"version": 1, "backends": {"cpu": {"axes": {"backend": "cpu"}}}},
