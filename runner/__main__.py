@@ -1,10 +1,7 @@
 """`python -m runner --job /in/job.json --out /out`: exit 0 says each cell has a record."""
 
 import argparse
-import os
-import signal
 import sys
-import threading
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,6 +9,7 @@ from pydantic import ValidationError
 from runner.cell import Job
 from runner.errors import BenchError, JobError
 from runner.harness import Harness
+from runner.lifeline import die_with_parent
 from runner.measure.clock import monotonic
 from runner.progress import Progress, claim_stdout
 from runner.reference import compute_reference
@@ -28,7 +26,7 @@ def main() -> int:
     parser.add_argument("--references", type=Path, help="a folder of reference outputs")
     options = parser.parse_args()
     if options.die_with_parent:
-        threading.Thread(target=_die_at_end_of_stdin, daemon=True).start()
+        die_with_parent()
     try:
         _execute(_read_job(options.job), options.out, options.references)
     except BenchError as error:
@@ -50,13 +48,6 @@ def _read_job(path: Path) -> Job:
         return Job.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise JobError(f"{path}: not a job this runner understands: {error}") from error
-
-
-def _die_at_end_of_stdin() -> None:
-    # Not through sys.stdin, whose lock this thread would hold while Python ends: that aborts.
-    while os.read(sys.stdin.fileno(), 4096):
-        pass
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from runner.measure.clock import seconds
 from runner.measure.drift import Drift, drift
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
-from runner.measure.statistics import summarise
+from runner.measure.statistics import Summary, summarise
 from runner.modes.generation import generation_columns
+from runner.modes.serving import SERVICE
 from runner.modes.startup import startup_columns
 from runner.modes.training import training_columns
 from runner.part import Columns, Energy, Noise, Part
@@ -29,6 +30,7 @@ def summarise_parts(
     )
     drifted = drift([part.durations_ns for part in parts])
     parts_ns = _joined(parts)
+    doubts = doubts_of(summary, job.measure, parts, conditions, drifted, _service(cell, parts_ns))
     return {
         **asdict(summary),
         **_rounds(parts, drifted),
@@ -37,9 +39,7 @@ def summarise_parts(
         **_memory(parts),
         **_energy([part.energy for part in parts], parts, cell),
         **_noise([part.noise for part in parts]),
-        **_grade(
-            [*_own_doubts(parts), *doubts_of(summary, job.measure, parts, conditions, drifted)]
-        ),
+        **_grade([*_own_doubts(parts), *doubts]),
         "load_average_1m": max(part.load_average_1m for part in parts),
         "harness_overhead_s": conditions.harness_overhead_s,
         "garbage_collection": GARBAGE_COLLECTION,
@@ -124,6 +124,13 @@ def _noise(noises: Sequence[Noise]) -> Columns:
     worst = max(noises, key=lambda noise: noise.score)
     values = {f"noise_{name}": value for name, value in worst.model_dump().items()}
     return {**values, "noise_score": worst.score}
+
+
+def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Summary | None:
+    if cell.scenario != "server":
+        return None
+    durations = parts_ns[SERVICE]
+    return summarise(durations, samples=len(durations), steady_ns=sum(durations))
 
 
 def _own_doubts(parts: Sequence[Part]) -> list[Doubt]:

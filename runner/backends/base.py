@@ -47,7 +47,7 @@ class Generator(Protocol):
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """The clock around the parts of one step, nanoseconds, and the step's loss."""
+    """Durations of a step's parts and the clock around them, nanoseconds; and the step's loss."""
 
     started_ns: int
     forward_ns: int

@@ -87,14 +87,19 @@ def doubts_of(
     parts: Sequence[Part],
     conditions: Conditions,
     drift: Drift | None,
+    service: Summary | None = None,
 ) -> list[Doubt]:
-    """Everything that speaks against the numbers, each with its remedy; empty when nothing does."""
+    """Everything that speaks against the numbers, each with its remedy; empty when nothing does.
+
+    `service` summarises the queries without their waiting, where they waited: latencies in a line
+    scatter and depend on each other by nature, service times don't.
+    """
     environment = conditions.environment
     found = chain(
         _warmup(parts),
         _count(summary, measure),
         _precision(summary, measure),
-        _scatter(summary),
+        _scatter(service or summary),
         _drift(drift),
         _load(parts, environment.cpu_cores_logical or 1),
         _governor(environment.cpu_governor),

@@ -114,11 +114,22 @@ def steady(timed: Timed, quota: Quota) -> list[int]:
     durations: list[int] = []
     with garbage_collection_off():
         _iterate(timed, durations, quota.iterations, quota.min_ns, quota.max_ns)
-        while sum(durations) < quota.max_ns and not _is_precise(durations, quota):
+        while sum(durations) < quota.max_ns and not is_precise(durations, quota):
             all_rounds = len(quota.earlier) + len(durations)
             wanted = math.ceil(all_rounds * LOOK_EVERY) - len(quota.earlier)
             _iterate(timed, durations, wanted, 0, quota.max_ns)
     return durations
+
+
+def is_precise(durations: Sequence[int], quota: Quota) -> bool:
+    """Whether the median of all rounds is as precise as the quota asks."""
+    if quota.precision_target is None:
+        return True
+    every = (*quota.earlier, *durations)
+    interval = median_interval(every, effective_count(every))
+    if interval is None or interval.precision is None:
+        return False
+    return interval.precision <= quota.precision_target
 
 
 @contextmanager
@@ -140,13 +151,3 @@ def _iterate(timed: Timed, durations: list[int], iterations: int, min_ns: int, m
         duration = timed()
         durations.append(duration)
         total += duration
-
-
-def _is_precise(durations: Sequence[int], quota: Quota) -> bool:
-    if quota.precision_target is None:
-        return True
-    every = (*quota.earlier, *durations)
-    interval = median_interval(every, effective_count(every))
-    if interval is None or interval.precision is None:
-        return False
-    return interval.precision <= quota.precision_target

@@ -8,15 +8,13 @@ from contextlib import closing
 from runner.backends.base import Session
 from runner.cell import Cell, Job
 from runner.measure.clock import NANOSECONDS
-from runner.measure.dispersion import effective_count
 from runner.measure.environment import load_average_1m
-from runner.measure.intervals import median_interval
-from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, quota_of, warm_up
+from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of, warm_up
 from runner.modes.arrivals import arrivals_ns
 from runner.modes.base import Instruments
 from runner.modes.inference import InferenceWorkload
 from runner.modes.peak import find_peak
-from runner.modes.serving import Doubts, Judge, Outcome, Served, Server, Sleep
+from runner.modes.serving import SERVICE, Doubts, Judge, Outcome, Served, Server, Sleep
 from runner.modes.steady import memory_use
 from runner.part import Noise, Part
 
@@ -46,7 +44,7 @@ def measure_server(
         samples=cell.batch_size * len(outcome.durations_ns),
         steady_ns=outcome.window_ns,
         durations_ns=outcome.durations_ns,
-        parts_ns={"service": outcome.service_ns},
+        parts_ns={SERVICE: outcome.service_ns},
         first_ns=first_ns,
         warmup_ns=warmup.durations_ns,
         settled=warmup.settled,
@@ -97,14 +95,7 @@ class UntilPrecise(Judge):
         if len(latencies_ns) < self._look_at or passed_ns < self._quota.min_ns:
             return False
         self._look_at = math.ceil(len(latencies_ns) * LOOK_EVERY)
-        return _precision((*self._quota.earlier, *latencies_ns)) <= (
-            self._quota.precision_target or math.inf
-        )
-
-
-def _precision(latencies_ns: Sequence[int]) -> float:
-    interval = median_interval(latencies_ns, effective_count(latencies_ns))
-    return math.inf if interval is None or interval.precision is None else interval.precision
+        return is_precise(latencies_ns, self._quota)
 
 
 def overload(served: Served, rate: float) -> Doubts:

@@ -15,6 +15,8 @@ Sleep = Callable[[float], None]
 """Waits for so many seconds without occupying a core."""
 Doubts = list[tuple[Grade, str]]
 
+SERVICE = "service"
+"""The part of a latency that is no waiting."""
 MAX_LATENESS = 0.05
 """Our own delay in beginning a query, by its service time, that is worth a word."""
 

@@ -70,7 +70,10 @@ class Training(Frozen):
 
 
 class Startup(Frozen):
-    """Stages of cold starts in fresh interpreters; `latency_*` is from launch to first output."""
+    """Stages of cold starts in fresh interpreters.
+
+    `latency_*` is from launch to first output, the runner's own imports left out.
+    """
 
     startup_interpreter_mean_s: float | None = None
     """Mean time from launching the interpreter to our first line, seconds."""
@@ -89,7 +92,7 @@ class Startup(Frozen):
     startup_weights_stddev_s: float | None = None
     """Sample standard deviation, seconds."""
     startup_first_query_mean_s: float | None = None
-    """Mean time of the first query, inputs bound, seconds."""
+    """Mean time to bind the inputs, made before, and to execute the first query, seconds."""
     startup_first_query_stddev_s: float | None = None
     """Sample standard deviation, seconds."""
     concurrent_workers: int | None = None
@@ -99,7 +102,7 @@ class Startup(Frozen):
     concurrent_models_per_second: float | None = None
     """concurrent_workers / concurrent_time_s."""
     concurrent_speedup: float | None = None
-    """The same number of starts one after the other, by concurrent_time_s."""
+    """The same number of starts one after the other, by concurrent_time_s; all until loaded."""
 
 
 class Arrivals(Frozen):

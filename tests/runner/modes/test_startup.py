@@ -185,10 +185,12 @@ def test_strays_on_stdout_do_no_harm() -> None:
     assert isinstance(start_once(a_request({"load": "print"})), Start)
 
 
-def test_leaving_ends_a_start_that_hangs() -> None:
-    command = [sys.executable, "-c", "import os; print(os.getpid(), flush=True); input(); input()"]
-    with starting(a_request(), command) as start:
-        pid = int(start._process.stdout.readline())
+def test_leaving_ends_a_start_that_hangs(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    os.mkfifo(note)
+    tells = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(999)"
+    with starting(a_request(), [sys.executable, "-c", tells]):
+        pid = int(note.read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
