@@ -29,13 +29,12 @@ def compare(
     """How far outputs and tokens agree with the reference's; the worst output counts.
 
     Raises:
-        BenchError: outputs and reference share no name, or differ in shape.
+        BenchError: outputs and reference differ in names or shapes, or there are none.
     """
-    shared = sorted(outputs.keys() & reference.keys())
-    if not shared:
+    if not reference or outputs.keys() != reference.keys():
         names = f"outputs {sorted(outputs)}, reference {sorted(reference)}"
-        raise BenchError(f"outputs and reference share no name: {names}")
-    pairs = [(name, outputs[name], reference[name]) for name in shared]
+        raise BenchError(f"outputs and reference bear different names: {names}")
+    pairs = [(name, outputs[name], reference[name]) for name in sorted(reference)]
     for name, ours, theirs in pairs:
         if ours.shape != theirs.shape:
             raise BenchError(f"output {name} has shape {ours.shape}, its reference {theirs.shape}")

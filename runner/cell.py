@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from runner import __version__
 from runner.models import ModelSpec
 
 Backend = Literal[
@@ -17,9 +18,6 @@ Mode = Literal["inference", "generation", "training", "startup"]
 Scenario = Literal["single_stream", "offline", "server"]
 ProfileName = Literal["quick", "standard", "audit"]
 Purpose = Literal["measure", "verify", "time", "reference"]
-
-REFERENCE_VERSION = 1
-"""Raised when references are computed or kept in another way."""
 
 DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {
     "cpu": "torch",
@@ -99,8 +97,11 @@ class Cell(Frozen):
 
     @property
     def job_id(self) -> str:
-        """The id of the job that executes this cell: what its cells have in common."""
-        return f"{self._stem}-{self.mode}"
+        """The id of the job that executes this cell: what its cells have in common.
+
+        A cold start shares its job with none, as no other cell's model may be loaded beside it.
+        """
+        return self.id if self.mode == "startup" else f"{self._stem}-{self.mode}"
 
     @property
     def _stem(self) -> str:
@@ -224,6 +225,6 @@ class Job(Frozen):
 
     @property
     def reference_key(self) -> str:
-        """Names the reference outputs of this model with this seed."""
-        identity = f"{REFERENCE_VERSION}\n{self.seed}\n{self.model.model_dump_json()}"
+        """Names the reference outputs of this model with this seed, as this version has them."""
+        identity = f"{__version__}\n{self.seed}\n{self.model.model_dump_json()}"
         return hashlib.sha256(identity.encode()).hexdigest()[:32]

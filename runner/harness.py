@@ -1,7 +1,8 @@
-"""A job's life: load, verify, then every cell, then close. Failures become records."""
+"""A job's life: load, then every cell, then traces, then close. Failures become records."""
 
 import traceback
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,8 @@ from runner.part import Columns, Part, read_parts, save_part
 from runner.progress import Progress
 from runner.record import Phase, Record, Status, save_record
 from runner.summary import summarise_parts
+from runner.verify import verify
+from runner.whole_files import save_whole
 
 
 class Harness:
@@ -45,8 +48,10 @@ class Harness:
         self._environment = read_environment()
         self._memory = memory_meter(job.provenance.launcher)
         self._resolution_s = resolution_s(clock)
+        self._references = references
+        self._agreement: Columns | None = None
         self._loader = Loader(
-            job, references, self._memory, self._environment, partial(self._enter, None), clock
+            job, self._memory, self._environment, partial(self._enter, None), clock
         )
 
     def run(self) -> None:
@@ -56,32 +61,33 @@ class Harness:
             RecordNotSaved: the output folder takes no more records.
         """
         try:
-            for cell in self._job.cells:
-                self._run_cell(cell)
+            measured = [cell for cell in self._job.cells if self._run_cell(cell)]
+            for cell in measured if self._job.trace else ():
+                self._trace(cell)
         finally:
             self._loader.close()
 
-    def _run_cell(self, cell: Cell) -> None:
+    def _run_cell(self, cell: Cell) -> bool:
+        """Whether the cell ended well, with a record."""
         try:
             columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
         except RecordNotSaved:
             raise
         except Exception as error:  # a failure inside a cell is data
             self._save_failure(cell, error)
-            return
-        if columns is not None:
-            self._save(Record.of(self._job, cell, **{**self._facts(), **columns, "status": "ok"}))
+            return False
+        if columns is None:
+            return False
+        self._save(Record.of(self._job, cell, **{**self._facts(), **columns, "status": "ok"}))
+        return True
 
     def _check(self, cell: Cell) -> Columns:
         """Let the cell's mode do one iteration, without timing it."""
         loaded = self._loader.load()
         self._enter(cell, "first")
-        workload = workload_of(loaded.session, self._job, cell, self._clock)
-        try:
+        with closing(workload_of(loaded.session, self._job, cell, self._clock)) as workload:
             workload.first()
-            return self._observe(loaded, cell)
-        finally:
-            workload.close()
+        return self._observe(loaded, cell)
 
     def _measure(self, cell: Cell) -> Columns | None:
         """The record's columns in the last round; None in the others, which leave a part."""
@@ -90,30 +96,47 @@ class Harness:
         cold = COLD_MODES.get(cell.mode)
         if cold is not None:
             part = cold(self._job, cell, instruments)
-            loaded = self._loader.load()
         else:
-            loaded = self._loader.load()
-            part = measure_warm(loaded.session, self._job, cell, instruments)
+            part = measure_warm(self._loader.load().session, self._job, cell, instruments)
         if self._job.round < self._job.measure.rounds and not cell.seeks_peak:
             save_part(part, self._out, cell, self._job.round)
             self._progress.visited(cell.id)
             return None
-        self._enter(cell, "observe")
+        loaded = self._loader.load()
         summary = summarise_parts(self._job, cell, [*earlier, part], self._conditions(loaded))
         return {**self._observe(loaded, cell), **summary}
 
     def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
-        """Prove the device and leave a trace, both untimed."""
-        session = loaded.session
-        query = session.bind(cell, synthesise(self._job.model, cell, self._job.seed))
-        proof, evidence = session.prove(query)
-        if self._job.trace:
-            workload = workload_of(session, self._job, cell, self._clock)
-            try:
+        """Prove the device and verify the outputs, untimed and after all that is timed."""
+        self._enter(cell, "observe")
+        query = loaded.session.bind(cell, synthesise(self._job.model, cell, self._job.seed))
+        proof, evidence = loaded.session.prove(query)
+        return {"proof": proof, "evidence": evidence, **self._verify(loaded, cell)}
+
+    def _verify(self, loaded: Loaded, cell: Cell) -> Columns:
+        """How far the outputs agree with the reference; the same for all cells, so found once."""
+        if self._job.purpose == "time":
+            return {"correct_reason": "not verified: --no-verify"}
+        if self._agreement is None:
+            self._enter(cell, "verify")
+            self._agreement = verify(loaded.session, self._job, self._references, self._clock)
+        return self._agreement
+
+    def _trace(self, cell: Cell) -> None:
+        """Profile an iteration; the profiler may slow the process from now on, but nobody is left.
+
+        A trace that fails leaves its reason beside the cell's record, which stands.
+        """
+        self._enter(cell, "observe")
+        session = self._loader.load().session
+        try:
+            with closing(workload_of(session, self._job, cell, self._clock)) as workload:
                 session.trace(workload, self._out / cell.id)
-            finally:
-                workload.close()
-        return {"proof": proof, "evidence": evidence, **loaded.agreement}
+        except RecordNotSaved:
+            raise
+        except Exception as error:
+            reason = _reason(error).encode()
+            save_whole(self._out / f"{cell.id}.trace.failed", lambda file: file.write(reason))
 
     def _instruments(self, cell: Cell, earlier: Sequence[Part]) -> Instruments:
         return Instruments(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from runner.backends import load_runtime
@@ -12,20 +11,16 @@ from runner.measure.clock import Clock, seconds
 from runner.measure.environment import Environment, hardware_id, usable_cpus
 from runner.measure.memory import MemoryMeter
 from runner.measure.overhead import harness_overhead_s
-from runner.part import Columns
 from runner.record import Phase
-from runner.verify import verify
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A session, and what was measured of it before any cell."""
+    """A session that has answered no query yet, and what timing one costs."""
 
     session: Session
     harness_overhead_s: float
     """Median of an iteration over a model that computes nothing, seconds."""
-    agreement: Columns
-    """How far its outputs agree with the reference; empty unless that was asked."""
 
 
 class Loader:
@@ -34,14 +29,12 @@ class Loader:
     def __init__(
         self,
         job: Job,
-        references: Path | None,
         memory: MemoryMeter,
         environment: Environment,
         enter: Callable[[Phase], None],
         clock: Clock,
     ) -> None:
         self._job = job
-        self._references = references
         self._memory = memory
         self._environment = environment
         self._enter = enter
@@ -82,7 +75,7 @@ class Loader:
         self._enter("load")
         session = self._open()
         overhead = harness_overhead_s(session.empty(), self._clock)
-        return Loaded(session, overhead, self._verify(session))
+        return Loaded(session, overhead)
 
     def _open(self) -> Session:
         memory, clock = self._memory, self._clock
@@ -105,9 +98,3 @@ class Loader:
             "libraries": dict(session.libraries),
         }
         return session
-
-    def _verify(self, session: Session) -> Columns:
-        if self._job.purpose == "time":
-            return {"correct_reason": "not verified: --no-verify"}
-        self._enter("verify")
-        return verify(session, self._job, self._references, self._clock)

@@ -23,9 +23,9 @@ class Noise(Frozen):
     other_load: float | None
     """Share that other processes used; None likewise."""
     kernel_spread_before: float
-    """Spread of a fixed arithmetic kernel before the iterations: (p90 - min) / min."""
+    """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
     kernel_spread_after: float
-    """The same after them."""
+    """The same after the steady phase."""
     kernel_shift: float
     """The kernel's median after by the one before, minus 1."""
 

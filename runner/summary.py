@@ -1,5 +1,6 @@
 """The parts of all rounds become the columns of one record."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -30,7 +31,10 @@ def summarise_parts(
     )
     drifted = drift([part.durations_ns for part in parts])
     parts_ns = _joined(parts)
-    doubts = doubts_of(summary, job.measure, parts, conditions, drifted, _service(cell, parts_ns))
+    measure = job.measure
+    if cell.seeks_peak:  # its trials end with their queries, not with a precise median
+        measure = measure.model_copy(update={"precision_target": math.inf})
+    doubts = doubts_of(summary, measure, parts, conditions, drifted, _service(cell, parts_ns))
     return {
         **asdict(summary),
         **_rounds(parts, drifted),

@@ -32,6 +32,7 @@ def measure_server(
     instruments.enter("first")
     with closing(InferenceWorkload(session, job, cell, instruments.clock)) as workload:
         first_ns = workload.first()
+        instruments.noise.before()
         instruments.enter("warmup")
         warmup = warm_up(workload, instruments.clock, job.measure)
         server = Server(workload, instruments.clock, sleep, instruments.energy)
@@ -61,7 +62,6 @@ def _steady(
     server: Server, warmup: WarmUp, job: Job, cell: Cell, instruments: Instruments
 ) -> tuple[Outcome, Noise]:
     instruments.enter("steady")
-    instruments.noise.before()
     instruments.memory.mark()
     if cell.target_qps is None:
         outcome = find_peak(server, warmup.durations_ns, cell, job)

@@ -22,6 +22,7 @@ def measure_steadily(
     instruments.enter("first")
     with closing(make()) as workload:
         first_ns = workload.first()
+        instruments.noise.before()  # ahead of the warm-up, which then leads straight to steady
         instruments.enter("warmup")
         warmup = warm_up(workload, instruments.clock, job.measure)
         measured = _steady(workload, job, instruments)
@@ -41,7 +42,6 @@ def measure_steadily(
 def _steady(workload: Workload, job: Job, instruments: Instruments) -> Mapping[str, Any]:
     quota = quota_of(job.measure, job.round, [part.durations_ns for part in instruments.earlier])
     instruments.enter("steady")
-    instruments.noise.before()
     instruments.memory.mark()
     workload.forget()
     instruments.energy.start()

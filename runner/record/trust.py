@@ -46,11 +46,11 @@ class Trust(Frozen):
     noise_other_load: float | None = None
     """Share of the host's CPU time that other processes used while the cell was timed."""
     noise_kernel_spread_before: float | None = None
-    """Spread of a fixed arithmetic kernel before the cell: (p90 - min) / min."""
+    """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
     noise_kernel_spread_after: float | None = None
-    """The same after the cell."""
+    """The same after the steady phase."""
     noise_kernel_shift: float | None = None
-    """The kernel's median after the cell by the one before, minus 1."""
+    """The kernel's median after by the one before, minus 1."""
     load_average_1m: float | None = None
     """Mean number of runnable threads over the last minute, when the cell started."""
     clock_resolution_s: float | None = None

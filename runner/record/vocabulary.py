@@ -4,5 +4,5 @@ from typing import Literal
 
 Status = Literal["ok", "unsupported", "unavailable", "out_of_memory", "timeout", "failed", "lost"]
 Proof = Literal["proven", "partial", "contradicted", "none"]
-Phase = Literal["plan", "load", "verify", "first", "warmup", "steady", "observe"]
+Phase = Literal["plan", "load", "first", "warmup", "steady", "observe", "verify"]
 Grade = Literal["A", "B", "C", "D"]

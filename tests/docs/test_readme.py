@@ -2,7 +2,9 @@
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,15 +15,31 @@ from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.devices import DEVICES
 from orchestrator.matrix import load_matrix
 from orchestrator.render.results import COLUMNS
-from orchestrator.support import BUILT
+from orchestrator.support import BUILT, why_not
+from runner.cell import Cell, Mode, Scenario
 from runner.errors import BenchError
-from runner.models import catalogue
+from runner.models import catalogue, find
 from tests.conftest import ROOT
+from tests.docs.command_line import command_line
 from tests.docs.pages import PAGES, README, Page
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 SHOWN = [block.text for block in README.blocks("console")]
+
+
+def generating(model: str) -> Cell:
+    """A cell that generates a few tokens with this model on the CPU."""
+    return Cell(
+        model=model,
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=1,
+        sequence_length=8,
+        new_tokens=8,
+        mode="generation",
+    )
 
 
 def exit_codes(error: type[BenchError]) -> set[int]:
@@ -66,6 +84,14 @@ def test_the_matrix_it_shows_is_sound(tmp_path: Path) -> None:
         assert load_matrix(tmp_path / "matrix.yaml").models
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs/examples").iterdir()), ids=lambda path: path.name
+)
+def test_every_example_is_sound_and_linked(path: Path) -> None:
+    assert load_matrix(path).models
+    assert path.relative_to(ROOT).as_posix() in README.links
+
+
 def test_the_workflow_it_shows_is_the_one_in_use() -> None:
     workflow = (ROOT / ".github/workflows/benchmark.yml").read_text("utf-8")
     parts = [b.text for b in README.blocks("yaml") if not b.text.startswith("version:")]
@@ -80,9 +106,38 @@ def test_the_output_it_shows_has_todays_columns() -> None:
 
 
 def test_the_models_in_its_examples_are_in_the_catalogue() -> None:
-    named = {name for line in README.shell_lines() for name in re.findall(r"--model (\S+)", line)}
+    lists = [found for line in README.shell_lines() for found in re.findall(r"--model (\S+)", line)]
+    named = set(chain.from_iterable(names.split(",") for names in lists))
     assert named
     assert named <= set(catalogue())
+
+
+def test_the_models_it_lists_are_those_of_the_catalogue() -> None:
+    told = {row[0].strip("`"): row[1:] for row in README.rows("model")}
+    assert set(told) == set(catalogue())
+    for name, (family, parameters, _, generation) in told.items():
+        model = find(name)
+        assert family.partition(",")[0].replace(" ", "_") == model.family
+        assert int(parameters.replace(",", "")) == model.parameters
+        assert (generation == "yes") == (why_not(generating(name), model) is None)
+
+
+def test_the_modes_and_scenarios_it_lists_are_all_there_are() -> None:
+    assert [row[0].strip("`") for row in README.rows("mode")] == list(get_args(Mode))
+    for scenario in get_args(Scenario):
+        assert f"`{scenario}`" in README.prose
+
+
+def test_the_options_it_lists_are_options_of_run() -> None:
+    run = {flag for each in command_line().commands["run"].params for flag in each.opts}
+    told = [flag for row in README.rows("option") for flag in re.findall(r"--[\w-]+", row[0])]
+    assert told
+    assert set(told) <= run
+
+
+def test_it_explains_every_column_of_its_output() -> None:
+    named = [name for row in README.rows("column") for name in re.findall(r"`([^`]+)`", row[0])]
+    assert [name for name in COLUMNS if name not in {"cell", "status"}] == named
 
 
 def test_the_python_versions_are_those_of_the_distribution() -> None:

@@ -89,7 +89,9 @@ def test_another_number_of_tokens_is_no_agreement() -> None:
     assert agreement(np.zeros((1, 3)), np.zeros((1, 4))) == 0
 
 
-@pytest.mark.parametrize("theirs", [{"other": LOGITS}, {"logits": LOGITS[:1]}, {}])
+@pytest.mark.parametrize(
+    "theirs", [{"other": LOGITS}, {"logits": LOGITS[:1]}, {}, {"logits": LOGITS, "more": LOGITS}]
+)
 def test_what_cannot_be_compared_says_why(theirs: dict[str, np.ndarray]) -> None:
-    with pytest.raises(BenchError, match=r"shape|share no name"):
+    with pytest.raises(BenchError, match=r"shape|different names"):
         compare({"logits": LOGITS}, theirs, None, "fp32")

@@ -107,3 +107,7 @@ def test_scenarios_of_a_mode_share_a_job_and_modes_do_not() -> None:
     assert [cell.job_id for cell in cells] == [cells[0].job_id] * 2 + [
         "fake-scripted-fp32-training"
     ]
+
+
+def test_no_cold_start_shares_a_job() -> None:
+    assert fake_cell(8, mode="startup").job_id == fake_cell(8, mode="startup").id

@@ -46,12 +46,12 @@ def test_progress_tells_each_phase_and_verdict_in_order(tmp_path: Path) -> None:
     told = [(e["event"], e.get("phase") or e.get("status"), e["cell_id"]) for e in progress.events]
     assert told == [
         ("phase", "load", None),
-        ("phase", "verify", None),
         ("phase", "first", cell.id),
         ("phase", "warmup", cell.id),
         ("phase", "steady", cell.id),
         ("phase", "observe", cell.id),
         ("phase", "observe", cell.id),
+        ("phase", "verify", cell.id),
         ("recorded", "ok", cell.id),
     ]
 
@@ -115,7 +115,7 @@ def test_making_inputs_belongs_to_the_cell_and_not_to_the_load(tmp_path: Path) -
     records, progress = run(a_job([fake_cell(1)], model), tmp_path)
     (record,) = records.values()
     assert (record.status, record.phase) == ("unsupported", "first")
-    assert [event.get("phase") for event in progress.events] == ["load", "verify", "first", None]
+    assert [event.get("phase") for event in progress.events] == ["load", "first", None]
 
 
 def trainable(**config: Any) -> ModelSpec:
@@ -227,3 +227,21 @@ def test_a_record_holds_the_job_that_can_be_run_again(tmp_path: Path) -> None:
     for cell, record in records.items():
         again = Job.model_validate_json(record.job or "")
         assert (again.cells, again.model, again.measure) == ((cell,), job.model, job.measure)
+
+
+def test_nothing_is_queried_before_the_first_query_and_traces_come_last(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)]).model_copy(update={"trace": True})
+    _, progress = run(job, tmp_path)
+    told = [event.get("phase") or event["event"] for event in progress.events]
+    assert told[:2] == ["load", "first"]
+    assert told.count("verify") == 1
+    assert told[-3:] == ["recorded", "observe", "observe"]
+
+
+def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:
+    job = a_job().model_copy(update={"trace": True})
+    (tmp_path / f".{job.cells[0].id}.operators.txt.tmp").mkdir()
+    records, _ = run(job, tmp_path)
+    (cell,) = records
+    assert records[cell].status == "ok"
+    assert (tmp_path / f"{cell.id}.trace.failed").read_text()

@@ -1,13 +1,17 @@
 """Joules between two readings of counters."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.energy.counter import Counter
 from runner.part import Energy
 
 FEWEST_PERIODS = 10
+FOLLOW_SHARE = 0.4
+"""Of the time in which a counter wraps at most once, after which it is read in between."""
 
 
 @dataclass(frozen=True)
@@ -17,17 +21,20 @@ class _Reading:
 
 
 class EnergyMeter:
-    """Reads its counters at `start` and at `stop`, and never in between.
+    """Reads its counters at `start` and at `stop`; in between only lest one wraps unseen.
 
-    Whatever keeps it from a sound number ends up as the reason beside no joules, never as an
-    exception and never as an estimate.
+    That is every half a minute at most, for counters that wrap at all. Whatever keeps the meter
+    from a sound number ends up as the reason beside no joules, never as an exception and never as
+    an estimate.
     """
 
     def __init__(self, find: Callable[[], Sequence[Counter]], clock: Clock = monotonic) -> None:
         self._clock = clock
         self._counters: Sequence[Counter] = ()
-        self._reason = "no counter was read"
-        self._before: _Reading | None = None
+        self._reason: str | None = None
+        self._readings: list[_Reading] = []
+        self._stopped = threading.Event()
+        self._follower: threading.Thread | None = None
         try:
             self._counters = find()
         except Exception as error:  # vendors' libraries raise what they like
@@ -35,43 +42,74 @@ class EnergyMeter:
 
     def start(self) -> None:
         """Take the first reading."""
-        self._before = self._read()
+        self._readings.clear()
+        if self._counters:
+            self._reason = None
+            self.follow()
+            self._begin_following()
 
-    def stop(self) -> Energy:
-        """Take the second reading and compare. Call `start` first."""
-        before = self._before
-        after = self._read() if before is not None else None
-        if before is None or after is None:
-            return _unavailable(self._reason, None)
-        window_s = seconds(after.at_ns - before.at_ns)
-        joules = [
-            counter.between(*pair)
-            for counter, *pair in zip(self._counters, before.joules, after.joules, strict=True)
-        ]
-        doubt = self._doubt(window_s, joules)
-        if doubt is not None:
-            return _unavailable(doubt, window_s)
-        names = " + ".join(counter.name for counter in self._counters)
-        return Energy(joules=sum(joules), window_s=window_s, method=f"measured: {names}")
-
-    def _read(self) -> _Reading | None:
-        if not self._counters:
-            return None
+    def follow(self) -> None:
+        """Take a reading in between."""
         try:
             joules = tuple(counter.read() for counter in self._counters)
         except Exception as error:  # see above
             self._reason = _explain(error)
-            return None
-        return _Reading(self._clock(), joules)
+        else:
+            self._readings.append(_Reading(self._clock(), joules))
 
-    def _doubt(self, window_s: float, joules: Sequence[float]) -> str | None:
+    def stop(self) -> Energy:
+        """Take the last reading and add up. Call `start` first."""
+        self._end_following()
+        if self._reason is None:
+            self.follow()
+        if self._reason is not None:
+            return _unavailable(self._reason, None)
+        window_s = seconds(self._readings[-1].at_ns - self._readings[0].at_ns)
+        doubt = self._doubt(window_s)
+        if doubt is not None:
+            return _unavailable(doubt, window_s)
+        names = " + ".join(counter.name for counter in self._counters)
+        return Energy(joules=sum(self._gains()), window_s=window_s, method=f"measured: {names}")
+
+    def _begin_following(self) -> None:
+        wrapping = [counter.longest_s for counter in self._counters if counter.longest_s]
+        if wrapping:
+            self._stopped = threading.Event()
+            arguments = (self._stopped, FOLLOW_SHARE * min(wrapping))
+            self._follower = threading.Thread(
+                target=self._keep_following, args=arguments, daemon=True
+            )
+            self._follower.start()
+
+    def _end_following(self) -> None:
+        if self._follower is not None:
+            self._stopped.set()
+            self._follower.join()
+            self._follower = None
+
+    def _keep_following(self, stopped: threading.Event, interval_s: float) -> None:
+        while not stopped.wait(interval_s):
+            self.follow()
+
+    def _gains(self) -> list[float]:
+        """Joules of each counter over the whole window."""
+        return [
+            sum(
+                counter.between(before.joules[place], after.joules[place])
+                for before, after in pairwise(self._readings)
+            )
+            for place, counter in enumerate(self._counters)
+        ]
+
+    def _doubt(self, window_s: float) -> str | None:
         period = max(counter.period_s for counter in self._counters)
         if window_s < FEWEST_PERIODS * period:
             return f"window {window_s:.2g} s is shorter than ten counter periods of {period:g} s"
-        for counter, value in zip(self._counters, joules, strict=True):
-            if counter.longest_s is not None and window_s > counter.longest_s:
-                return f"{counter.name} may have wrapped more than once in {window_s:.0f} s"
-            if value <= 0:
+        unseen_s = max(seconds(b.at_ns - a.at_ns) for a, b in pairwise(self._readings))
+        for counter, gain in zip(self._counters, self._gains(), strict=True):
+            if counter.longest_s is not None and unseen_s > counter.longest_s:
+                return f"{counter.name} may have wrapped more than once in {unseen_s:.0f} s"
+            if gain <= 0:
                 return f"{counter.name} did not advance in {window_s:.2g} s"
         return None
 

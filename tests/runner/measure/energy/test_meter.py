@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -17,14 +18,14 @@ class Bench:
     def __init__(self, *counters: tuple[str, float, float | None]) -> None:
         self.clock = FakeClock()
         self.joules = {name: 100.0 for name, _, _ in counters}
-        self._counters = [
+        self.counters = [
             Counter(name, period_s, self._reader(name), wraps_at_j)
             for name, period_s, wraps_at_j in counters
         ]
 
     def measure(self, seconds: float, **gains: float) -> Energy:
         """What the meter says of that time in which the counters advance by that much."""
-        meter = EnergyMeter(lambda: self._counters, self.clock)
+        meter = EnergyMeter(lambda: self.counters, self.clock)
         meter.start()
         self.clock.pass_by(round(seconds * SECOND))
         for name, gain in gains.items():
@@ -82,6 +83,32 @@ def test_a_counter_that_may_have_wrapped_twice_gives_no_number() -> None:
     energy = Bench(("cpu", 0.001, 65_536)).measure(66, cpu=20)
     assert energy.joules is None
     assert energy.method == "unavailable: cpu may have wrapped more than once in 66 s"
+
+
+def test_a_long_window_is_followed_from_wrap_to_wrap() -> None:
+    bench = Bench(("cpu", 0.001, 65_536))
+    meter = EnergyMeter(lambda: bench.counters, bench.clock)
+    meter.start()
+    for _ in range(5):
+        bench.clock.pass_by(60 * SECOND)
+        bench.joules["cpu"] = (bench.joules["cpu"] + 40_000) % 65_536
+        meter.follow()
+    energy = meter.stop()
+    assert energy.joules == pytest.approx(200_000)
+    assert energy.window_s == pytest.approx(300)
+
+
+def test_counters_that_wrap_are_read_in_between_without_being_asked() -> None:
+    read = threading.Semaphore(0)
+
+    def count() -> float:
+        read.release()
+        return 1.0
+
+    meter = EnergyMeter(lambda: [Counter("cpu", 0.0, count, wraps_at_j=1.0)])
+    meter.start()
+    assert all(read.acquire(timeout=30) for _ in range(4))
+    meter.stop()
 
 
 @pytest.mark.parametrize("gain", [0, -5])

@@ -1,0 +1,257 @@
+"""docs/measuring.md quotes the code's tables, names and constants as they are."""
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, get_args
+
+import pytest
+
+from orchestrator.store.tables import TABLES
+from orchestrator.store.views import VIEWS
+from performance.__main__ import MEASUREMENTS
+from runner import agreement, fixed_input
+from runner.cell import Cell, Measure, Mode, Precision, Scenario
+from runner.measure import clock, dispersion, grade, intervals, noise, overhead, percentiles, phases
+from runner.measure.energy import amd, apple, nvidia, rapl
+from runner.measure.memory import MemoryMeter
+from runner.measure.sampler import INTERVAL_S
+from runner.modes import offline, peak, server, serving, startup
+from runner.modes.generation import GenerationWorkload
+from runner.modes.training import TrainingWorkload
+from runner.part import Part
+from runner.record import Phase, Proof, Record
+from runner.record.modes import Arrivals, Generation, Startup, Training
+from runner.record.resources import Resources
+from runner.record.timing import Timing
+from runner.record.trust import Trust
+from tests.conftest import ROOT
+from tests.docs.pages import README, Page
+
+PAGE = Page(ROOT / "docs/measuring.md")
+TEXT = " ".join(PAGE.text.split())
+NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9*]+)+")
+FOREIGN = {"ru_maxrss", "intel_pstate", "wall_s", "cpu_time_s"}
+"""Names of Linux, and keys of the proof's evidence."""
+DASH = "–"
+
+SCALES: Mapping[str, str] = {
+    "`latency_precision`, where": "IMPRECISION",
+    "`latency_cv`": "VARIATION",
+    "size of `drift`": "DRIFT",
+    "`load_average_1m`": "LOAD_AVERAGE",
+    "`noise_steal`": "BIAS",
+    "`noise_other_load`": "OTHER_LOAD",
+    "spread of fixed arithmetic": "SPREAD",
+    "size of `noise_kernel_shift`": "SHIFT",
+    "`clock_resolution_s`": "BIAS",
+    "`harness_overhead_s`": "BIAS",
+}
+"""The scale behind each finding, by how its row begins."""
+
+
+def number(text: str) -> float:
+    """What a cell of a table says: `1,000`, `5 %`, `1/30`, `0.3 s`, `100 ms, assumed`."""
+    text = text.partition(", assumed")[0].replace(",", "")
+    if "/" in text:
+        over, under = text.split("/")
+        return float(over) / float(under)
+    value, _, unit = text.partition(" ")
+    return float(value) * {"": 1, "%": 0.01, "s": 1, "ms": 1e-3}[unit]
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:g} %"
+
+
+def bound(text: str) -> float:
+    return float("inf") if text == DASH else number(text)
+
+
+def constant(name: str) -> float:
+    """The value that a module assigns to the constant, read without importing it."""
+    module, _, attribute = name.rpartition(".")
+    (path,) = (ROOT / "runner").rglob(f"{module.replace('.', '/')}.py")
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
+            return float(eval(ast.unparse(node.value)))
+    raise KeyError(name)
+
+
+def finding(start: str) -> list[str]:
+    (row,) = [row for row in PAGE.rows("finding") if row[0].startswith(start)]
+    return row
+
+
+def keys(schema: Any) -> Iterator[str]:
+    """Every key that the matrix file knows, and every value that it lists."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        values = [*schema.get("enum", ()), schema.get("const")]
+        yield from (value for value in values if isinstance(value, str))
+        for value in schema.values():
+            yield from keys(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from keys(value)
+
+
+def known_names() -> set[str]:
+    matrix = json.loads((ROOT / "docs/matrix.schema.json").read_text("utf-8"))
+    models = (Record, Cell, Measure, Part)
+    return {
+        *(name for model in models for name in model.model_fields),
+        *(relation.name for relation in (*TABLES, *VIEWS)),
+        *keys(matrix),
+        *get_args(Scenario),
+        *MEASUREMENTS,
+        *FOREIGN,
+    }
+
+
+def test_the_readme_leads_here() -> None:
+    assert PAGE.text.startswith("# How we measure\n")
+    assert "docs/measuring.md" in README.links
+
+
+def test_the_percentiles_and_their_samples_are_those_of_the_code() -> None:
+    told = {row[0]: int(number(row[1])) for row in PAGE.rows("percentile")}
+    assert told == {
+        name.replace("p999", "p99.9"): needed for name, needed in percentiles.NEEDED.items()
+    }
+
+
+def test_the_tolerances_are_those_of_the_code() -> None:
+    rows = PAGE.rows("precision")
+    assert {row[0].strip("`"): number(row[1]) for row in rows} == agreement.TOLERANCES
+    assert set(agreement.TOLERANCES) == set(get_args(Precision))
+    shares = {row[0].strip("`"): number(row[2]) for row in rows if row[2] != DASH}
+    assert shares == agreement.LEAST_AGREEMENT
+
+
+@pytest.mark.parametrize("start", SCALES)
+def test_the_grades_thresholds_are_those_of_the_code(start: str) -> None:
+    scale = getattr(grade, SCALES[start])
+    assert [bound(cell) for cell in finding(start)[1:4]] == pytest.approx(
+        [scale.b, scale.c, scale.d]
+    )
+
+
+def test_no_scale_of_the_grade_is_left_out() -> None:
+    scales = {name for name, value in vars(grade).items() if isinstance(value, grade.Scale)}
+    assert scales == set(SCALES.values())
+
+
+def test_what_grades_without_a_scale_is_as_in_the_code() -> None:
+    fewest, median = intervals.fewest(), percentiles.NEEDED["p50"]
+    assert finding("too few for a median")[2:4] == [f"fewer than {median}", f"fewer than {fewest}"]
+    dependence = f"{grade.DEPENDENCE:g}"
+    assert finding("iterations by")[1:3] == [
+        dependence,
+        f"{dependence}, and fewer than {median} effective",
+    ]
+    assert f"< {grade.SIGNIFICANCE:g}" in finding("size of `drift`")[0]
+    assert f"{percent(server.KEEPS_UP)}" in finding("`server`: answered")[0]
+    assert f"{percent(serving.MAX_LATENESS)}" in finding("`server`: began")[0]
+
+
+def test_every_remedy_names_settings_that_exist() -> None:
+    known = known_names()
+    for row in PAGE.rows("finding"):
+        for span in re.findall(r"`([\w.]+)`", row[4]):
+            assert span.removeprefix("measure.") in known | {"iterations", "performance", "rounds"}
+
+
+def test_the_constants_have_the_values_of_the_code() -> None:
+    rows = PAGE.rows("constant")
+    assert rows
+    for name, value, reason in rows:
+        told = number(value) * (1e9 if name.endswith("_NS`") else 1)
+        assert told == pytest.approx(constant(name.strip("`"))), name
+        assert reason, name
+
+
+def test_the_timed_regions_are_those_in_the_records() -> None:
+    told = {row[0].strip("`"): row[1] for row in PAGE.rows("mode")}
+    assert set(get_args(Mode)) <= set(told)
+    assert told["generation"] == GenerationWorkload.timed_region
+    assert told["training"] == TrainingWorkload.timed_region
+    assert told["startup"] == startup.TIMED_REGION
+    for mode, path in (("inference", "backends/torch.py"), ("server", "modes/server.py")):
+        region = told[mode].partition("; and then as")[0]
+        assert region in (ROOT / "runner" / path).read_text("utf-8")
+
+
+def test_the_phases_and_proofs_are_all_there() -> None:
+    phases_told = [row[0].strip("`") for row in PAGE.rows("phase")]
+    assert phases_told == [phase for phase in get_args(Phase) if phase != "plan"]
+    assert {row[0].strip("`") for row in PAGE.rows("`proof`")} == set(get_args(Proof))
+
+
+def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
+    told = [number(row[2]) for row in PAGE.rows("hardware")]
+    assert told == [module.PERIOD_S for module in (rapl, nvidia, amd, apple)]
+
+
+def test_every_name_it_quotes_exists() -> None:
+    known = known_names()
+    for span in PAGE.spans:
+        for name in re.split(r"[\s,]+", span):
+            if NAME.fullmatch(name):
+                assert any(fnmatchcase(each, name) for each in known), name
+
+
+@pytest.mark.parametrize(
+    "columns", [Timing, Trust, Resources, Generation, Training, Startup, Arrivals]
+)
+def test_every_number_is_explained(columns: Any) -> None:
+    told = [name for span in PAGE.spans for name in re.split(r"[\s,]+", span)]
+    not_numbers = {"status", "reason", "phase", "log", "parameters"}
+    for field in set(columns.model_fields) - not_numbers:
+        assert any(fnmatchcase(field, name) for name in told), field
+
+
+def test_every_measurement_of_ourselves_exists() -> None:
+    named = set(re.findall(r"python -m performance (\w+)", PAGE.text))
+    assert named
+    assert named <= set(MEASUREMENTS)
+
+
+def default(function: Any, name: str) -> Any:
+    return inspect.signature(function).parameters[name].default
+
+
+PHRASES = (
+    f"at least {phases.WINDOW_ITERATIONS} iterations",
+    f"1/{1 / phases.WINDOW_SHARE:.0f} of the cap",
+    f"{percent(phases.TOLERANCE)} at most",
+    f"every {round(1 / (phases.LOOK_EVERY - 1))}th more iterations".replace("10th", "tenth"),
+    f"median's {percent(intervals.CONFIDENCE)} interval",
+    f"{intervals.RESAMPLES:,} resamples",
+    f"≤ 1 − {percentiles.CONFIDENCE:g}",
+    f"{dispersion.NORMAL_QUARTILE:g} ×",
+    f"{dispersion.MEAN_DEVIATION_SCALE:.7g} ×",
+    f"> {dispersion.OUTLIER_SCORE:g}",
+    f"in {default(clock.resolution_s, 'samples'):,} tries",
+    f"{overhead.ITERATIONS:,} calls of a model",
+    f"{noise.REPEATS} repeats of {noise.STEPS:,} steps",
+    f"at least {default(MemoryMeter.observe, 'min_s')} s of iterations",
+    "reads every millisecond" if INTERVAL_S == 1e-3 else f"reads every {INTERVAL_S} s",
+    f"at least {offline.FEWEST_QUERIES} queries and {offline.LEAST_NS / 1e9:g} s",
+    f"up to {offline.LARGEST_BATCH:,}",
+    f"at least {peak.FEWEST_QUERIES} queries, up to {peak.MOST_QUERIES:,}",
+    f"({peak.forgiven(peak.FEWEST_QUERIES) + 1} of {peak.FEWEST_QUERIES})",
+    f"bracket is within {percent(peak.WIDTH)}",
+    f"{fixed_input.BATCH_SIZE} samples of {fixed_input.SEQUENCE_LENGTH} tokens",
+    f"{fixed_input.NEW_TOKENS} greedy tokens",
+    f"at least {constant('torch_training.SAMPLE'):g} evenly spaced elements",
+    f"the {constant('torch_trace.HEAVIEST'):g} heaviest operators",
+)
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_what_the_prose_quotes_is_as_in_the_code(phrase: str) -> None:
+    assert phrase in TEXT
