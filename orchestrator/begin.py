@@ -19,6 +19,7 @@ from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_run
 from orchestrator.store import Store
 from orchestrator.units import format_size
+from runner.cell import Purpose
 
 REASONS_SHOWN = 3
 FREE_BYTES = 64 << 20
@@ -48,6 +49,10 @@ class Terms:
     """Seed of weights, inputs and the order of execution."""
     scratch: bool = False
     """Whether the database is a scratch one, which takes rows of the fake backend."""
+    purpose: Purpose = "measure"
+    """Whether its cells are timed, verified or both."""
+    trace: bool = False
+    """Whether each cell leaves a trace of one untimed iteration."""
 
 
 def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
@@ -75,6 +80,8 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
         database=str(terms.database.absolute()) if terms.database else None,
         seed=terms.seed,
         scratch=terms.scratch,
+        purpose=terms.purpose,
+        trace=terms.trace,
         git_commit=git_commit(),
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,

@@ -7,12 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.attempt import Surroundings
 from orchestrator.checkout import git_commit
 from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo
 from orchestrator.launchers.base import Launcher
 from orchestrator.locks import hold_devices
 from orchestrator.observer import Observer
+from orchestrator.references import BACKEND, References, is_verified
 from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_run
 from orchestrator.schedule import JobPlan, schedule
@@ -81,8 +83,9 @@ class RunExecution:
         self._commit = git_commit()
         self._started = 0.0
         self._failed = False
-        backends = {cell.backend for cell in folder.cells}
-        self._devices = frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))
+        self._devices = _devices(folder)
+        self._surroundings = Surroundings(launcher, folder, observer)
+        self._references = References(self._surroundings, self._prepare)
         self._prepared: dict[Backend, Provenance | BenchError] = {}
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
@@ -116,37 +119,54 @@ class RunExecution:
                 self._give_verdict([entry.cell], entry.status, entry.reason)
 
     def _run_job(self, planned: JobPlan) -> None:
-        cells = self._folder.missing(planned.cells)
-        if not cells:
-            return
+        """Visit the job's cells in this round, and before it in those they have missed."""
+        if planned.measure.rounds > 1 and not self._reason_to_stop():
+            with suppress(BenchError):  # the launch meets it again
+                self._drop_foreign_parts(self._folder.missing(planned.cells))
+        for round_ in range(1, planned.round + 1):
+            if cells := self._folder.unvisited(planned.cells, round_):
+                self._visit(cells, round_)
+
+    def _drop_foreign_parts(self, cells: Sequence[Cell]) -> None:
+        """Rounds in another image or of another commit are no samples of the same thing."""
+        before = self._folder.last_provenance(cells[0].job_id) if cells else None
+        if before not in (None, self._prepare(cells[0].backend)) and self._folder.parts.drop(cells):
+            self._observer.note(
+                f"{cells[0].job_id} starts over: its earlier rounds ran in another environment"
+            )
+
+    def _visit(self, cells: Sequence[Cell], round_: int) -> None:
         if reason := self._reason_to_stop():
-            self._give_verdict(cells, "unavailable", reason)
+            before = f"stopped after round {round_ - 1}" if round_ > 1 else "not started"
+            self._give_verdict(cells, "unavailable", f"{before}: {reason}")
             return
         try:
-            self._supervise(cells)
+            self._supervise(cells, round_)
         except (Unavailable, ImageError, EngineUnavailable) as error:
             self._tell_trouble(error)
-            self._give_verdict(self._folder.missing(cells), "unavailable", str(error))
+            left = self._folder.unvisited(cells, round_)
+            self._give_verdict(left, "unavailable", str(error))
         self._failed = self._failed or any(map(self._has_failed, cells))
 
     def _reason_to_stop(self) -> str | None:
         if self._settings.fail_fast and self._failed:
-            return "not started: --fail-fast ended the run at its first failure"
+            return "--fail-fast ended the run at its first failure"
         budget = self._settings.budget_s
         if budget is not None and time.monotonic() - self._started >= budget:
-            return f"not started: the budget of {format_duration(budget)} was spent"
+            return f"the budget of {format_duration(budget)} was spent"
         return None
 
-    def _supervise(self, cells: Sequence[Cell]) -> None:
+    def _supervise(self, cells: Sequence[Cell], round_: int) -> None:
         """Run the job, starting again where it stopped if the engine goes away and comes back."""
+        backend = cells[0].backend
         while True:
-            job = self._folder.job(cells, self._prepare(cells[0].backend))
+            job = self._folder.job(cells, self._prepare(backend), round_)
             try:
-                supervise(job, self._launcher, self._folder, self._observer)
+                supervise(job, self._surroundings, self._references.ensure(job))
             except EngineUnavailable as error:
                 self._outages += 1
-                if self._outages > OUTAGES_ENDURED or not self._engine_returns(cells[0].backend):
-                    self._prepared[cells[0].backend] = error
+                if self._outages > OUTAGES_ENDURED or not self._engine_returns(backend):
+                    self._prepared[backend] = error
                     raise
                 self._observer.note("the container engine is back")
                 self._clean()
@@ -175,7 +195,7 @@ class RunExecution:
             if time.monotonic() >= deadline:
                 return False
             time.sleep(0.5)
-        self._prepared[backend] = prepared
+        self._prepared = {backend: prepared}
         return True
 
     def _tell_trouble(self, error: BenchError) -> None:
@@ -199,3 +219,11 @@ class RunExecution:
     def _has_failed(self, cell: Cell) -> bool:
         record = self._folder.record_of(cell)
         return record is not None and record.status in FAILED
+
+
+def _devices(folder: RunFolder) -> frozenset[str]:
+    """What the run occupies: the devices of its cells, and the one that computes references."""
+    backends = {cell.backend for cell in folder.cells}
+    if folder.run.purpose != "time" and any(map(is_verified, folder.cells)):
+        backends.add(BACKEND)
+    return frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime
 
 from orchestrator.devices import LauncherName
 from orchestrator.plan import Plan
-from runner.cell import Frozen
+from runner.cell import Frozen, Purpose
 
 RUN_FILE = "run.json"
 
@@ -32,6 +32,10 @@ class RunFile(Frozen):
     """Seed of weights, inputs and the order of execution."""
     scratch: bool = False
     """Whether it may measure with the fake backend, whose rows only a scratch database takes."""
+    purpose: Purpose = "measure"
+    """Whether its cells are timed, verified or both."""
+    trace: bool = False
+    """Whether each cell leaves a trace of one untimed iteration."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     hostname: str

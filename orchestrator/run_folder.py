@@ -1,9 +1,15 @@
 """A run on disk: its plan, its jobs, the records they left. Enough to resume it.
 
-results/<run_id>/run.json                              what was planned
-results/<run_id>/jobs/<job_id>.<attempt>.json          what a container was given
-results/<run_id>/records/<job_id>/<cell_id>.parquet    what it gave back
-results/<run_id>/logs/<job_id>.<attempt>.log           the end of its stderr
+results/<run_id>/run.json                                    what was planned
+results/<run_id>/jobs/<job_id>.<attempt>.json                what a container was given
+results/<run_id>/records/<job_id>/<cell_id>.parquet          what it gave back
+results/<run_id>/records/<job_id>/<cell_id>.round<r>.json    what a round before the last one gave
+results/<run_id>/records/<job_id>/<cell_id>.trace.json       a trace, if one was asked for
+results/<run_id>/records/<job_id>/<cell_id>.operators.txt    its heaviest operators
+results/<run_id>/records/<job_id>/<cell_id>.trace.failed     why there is no trace
+results/<run_id>/records/<job_id>/<cell_id>.log              the traceback of a failure
+results/<run_id>/logs/<job_id>.<attempt>.log                 the end of a launch's stderr
+results/references/<key>.npz                                 what outputs are verified against
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,6 +20,7 @@ from pydantic import ValidationError
 from orchestrator.defaults import DATABASE_NAME
 from orchestrator.errors import MatrixError, StoreError
 from orchestrator.run_file import RUN_FILE, RunFile
+from orchestrator.run_parts import RunParts
 from orchestrator.whole_files import storing, write_whole
 from runner.cell import Cell, Job, Provenance
 from runner.errors import RecordError
@@ -29,6 +36,7 @@ class RunFolder:
     def __init__(self, path: Path, run: RunFile) -> None:
         self.path = path
         self.run = run
+        self.parts = RunParts(self.records)
 
     @classmethod
     def create(cls, results: Path, run: RunFile) -> "RunFolder":
@@ -91,8 +99,8 @@ class RunFolder:
         """Every cell of the plan."""
         return [entry.cell for entry in self.run.plan.entries]
 
-    def job(self, cells: Sequence[Cell], provenance: Provenance) -> Job:
-        """The job that carries these cells, which differ in shape alone."""
+    def job(self, cells: Sequence[Cell], provenance: Provenance, round_: int = 1) -> Job:
+        """The job that carries these cells, which share model, runtime, precision and mode."""
         plan, first = self.run.plan, cells[0]
         return Job(
             run_id=self.run.run_id,
@@ -103,6 +111,9 @@ class RunFolder:
             limits=plan.limits[first.backend],
             seed=self.run.seed,
             provenance=provenance,
+            purpose=self.run.purpose,
+            trace=self.run.trace,
+            round=round_,
         )
 
     def out(self, job_id: str) -> Path:
@@ -114,11 +125,24 @@ class RunFolder:
 
     def write_job(self, job: Job) -> Path:
         """Write what the next attempt is given; returns the file."""
-        attempt = len(list((self.path / "jobs").glob(f"{job.id}.*.json"))) + 1
-        path = self.path / "jobs" / f"{job.id}.{attempt}.json"
+        path = self._job_file(job.id, self._attempts(job.id) + 1)
         with storing(path):
             write_whole(path, job.model_dump_json())
         return path
+
+    def last_provenance(self, job_id: str) -> Provenance | None:
+        """That of the job's latest attempt; None before the first one."""
+        path = self._job_file(job_id, self._attempts(job_id))
+        try:
+            return Job.model_validate_json(path.read_bytes()).provenance
+        except (OSError, ValidationError):
+            return None
+
+    def _attempts(self, job_id: str) -> int:
+        return len(list((self.path / "jobs").glob(f"{job_id}.*.json")))
+
+    def _job_file(self, job_id: str, attempt: int) -> Path:
+        return self.path / "jobs" / f"{job_id}.{attempt}.json"
 
     def write_log(self, job_file: Path, text: str) -> None:
         """Keep the end of an attempt's stderr."""
@@ -146,6 +170,10 @@ class RunFolder:
         """The cells without a sound record."""
         return [cell for cell in cells if self.record_of(cell) is None]
 
+    def unvisited(self, cells: Iterable[Cell], round_: int) -> list[Cell]:
+        """The cells that this round still has to visit: no record, no sound part of the round."""
+        return [cell for cell in self.missing(cells) if not self.parts.has(cell, round_)]
+
     def set_damaged_aside(self) -> list[Path]:
         """Replace each damaged record by the verdict `lost`; returns where the damaged ones are."""
         aside = []
@@ -160,6 +188,16 @@ class RunFolder:
                 lost = Record.of(job, cell, status="lost", reason=reason, recorded_at=when)
                 self.save(lost)
         return aside
+
+    def traces(self) -> list[Path]:
+        """The traces that cells left."""
+        return sorted(self.records.glob("*/*.trace.json"))
+
+    def failed_traces(self) -> dict[str, str]:
+        """Why there is no trace, by the id of the cell."""
+        suffix = ".trace.failed"
+        paths = sorted(self.records.glob(f"*/*{suffix}"))
+        return {path.name.removesuffix(suffix): path.read_text("utf-8") for path in paths}
 
     @property
     def nowhere(self) -> Provenance:

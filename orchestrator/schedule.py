@@ -1,7 +1,7 @@
 """Cells become jobs in an order that keeps drift from looking like an axis."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
 from orchestrator.estimate import launch_estimate
 from orchestrator.plan import Plan
@@ -14,49 +14,71 @@ class JobPlan(Frozen):
 
     id: str
     """The job's id, unique within its run."""
+    round: int
+    """Which of its cells' rounds this launch is, from 1."""
     model: ModelSpec
     """The model that all cells share."""
     cells: tuple[Cell, ...]
-    """The cells, in the order of execution: they differ in shape alone."""
+    """The cells, in the order of execution: they share model, runtime, precision and mode."""
     measure: Measure
-    """How long and how often each cell is measured."""
+    """How long and how often each cell is measured, all rounds together."""
     limits: Limits
     """What the job may use."""
     estimate_s: float
-    """Seconds the job may take, start and loading included."""
+    """Seconds the launch may take, start and loading included."""
 
 
 def schedule(plan: Plan, seed: int) -> list[JobPlan]:
-    """The jobs of all cells that will run, jobs and the cells in them in seeded random order.
+    """The launches of all cells that will run, round after round.
 
-    The order is drawn over the whole plan, so what a resumed run has left comes in the same order.
+    In every round the jobs, and the cells in them, come in a fresh random order, which the seed
+    alone decides. It is drawn over the whole plan, so what a resumed run has left comes in the
+    same order.
     """
-    groups: dict[str, list[Cell]] = {}
-    for cell in _shuffled((entry.cell for entry in plan.entries), seed):
-        groups.setdefault(cell.job_id, []).append(cell)
-    estimates = {entry.cell.id: entry.estimate_s for entry in plan.with_decision("run")}
-    jobs = []
-    for name, cells in groups.items():
-        if left := [cell for cell in cells if cell.id in estimates]:
-            jobs.append(_job(plan, name, left, sum(estimates[cell.id] for cell in left)))
-    return jobs
+    rounds = max((measure.rounds for measure in plan.measure.values()), default=1)
+    orders = _orders([entry.cell for entry in plan.entries], seed)
+    return [job for round_ in range(1, rounds + 1) for job in _round(plan, next(orders), round_)]
 
 
-def _shuffled(cells: Iterable[Cell], seed: int) -> list[Cell]:
-    """Sorted first, so that the order depends on the seed and not on the matrix' wording."""
+def planned_jobs(plan: Plan) -> list[JobPlan]:
+    """Each job once, by id, with the estimate of all its launches."""
+    jobs: dict[str, JobPlan] = {}
+    for job in schedule(plan, seed=0):
+        seconds = job.estimate_s + (jobs[job.id].estimate_s if job.id in jobs else 0)
+        jobs[job.id] = jobs.get(job.id, job).model_copy(update={"estimate_s": seconds})
+    return [jobs[name] for name in sorted(jobs)]
+
+
+def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
+    """One random order after the other, whatever the order in which the cells are given."""
     by_id = {cell.id: cell for cell in cells}
-    order = sorted(by_id)
-    random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
-    return [by_id[name] for name in order]
+    chance = random.Random(seed)  # noqa: S311 - an order, not a secret
+    while True:
+        order = sorted(by_id)
+        chance.shuffle(order)
+        yield [by_id[name] for name in order]
 
 
-def _job(plan: Plan, name: str, cells: list[Cell], seconds: float) -> JobPlan:
+def _round(plan: Plan, order: Sequence[Cell], round_: int) -> Iterator[JobPlan]:
+    estimates = {entry.cell.id: entry.estimate_s for entry in plan.with_decision("run")}
+    groups: dict[str, list[Cell]] = {}
+    for cell in order:
+        groups.setdefault(cell.job_id, []).append(cell)
+    for name, cells in groups.items():
+        left = [cell for cell in cells if cell.id in estimates]
+        if left and round_ <= plan.measure[cells[0].backend].rounds:
+            yield _job(plan, name, left, round_, sum(estimates[cell.id] for cell in left))
+
+
+def _job(plan: Plan, name: str, cells: list[Cell], round_: int, seconds: float) -> JobPlan:
     model, backend = plan.models[cells[0].model], cells[0].backend
+    measure = plan.measure[backend]
     return JobPlan(
         id=name,
+        round=round_,
         model=model,
         cells=tuple(cells),
-        measure=plan.measure[backend],
+        measure=measure,
         limits=plan.limits[backend],
-        estimate_s=seconds + launch_estimate(model),
+        estimate_s=seconds / measure.rounds + launch_estimate(model),
     )

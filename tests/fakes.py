@@ -7,13 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 from typing import Any
+from zipfile import ZipFile
 
 from orchestrator.errors import EngineUnavailable
 from orchestrator.launchers.base import Exit, Task
 from runner.cell import Backend, Cell, Job, Provenance
 from runner.errors import BenchError
+from runner.part import read_parts, save_part
 from runner.progress import Progress
 from runner.record import Phase, Record, save_record
+from tests.parts import a_part
 
 Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
 
@@ -50,14 +53,18 @@ class ScriptedLauncher:
     """A launcher whose launches play scripts instead of starting anything.
 
     A script gets the job it was launched with, its output folder and the queue of progress lines;
-    it returns how the launch ended, or raises what the engine would.
+    it returns how the launch ended, or raises what the engine would. Jobs that compute a reference
+    play a script of their own.
     """
 
     name = "process"
 
     def __init__(self, *scripts: Script) -> None:
         self._scripts = list(scripts)
+        self.reference_script: Script = computes_the_reference
         self.launched: list[Job] = []
+        self.computed: list[Job] = []
+        self.tasks: list[Task] = []
         self.running = 0
         self.cleaned: list[frozenset[str]] = []
         self.refusals: dict[Backend, BenchError] = {}
@@ -72,13 +79,20 @@ class ScriptedLauncher:
     def launch(self, task: Task) -> Iterator["ScriptedExecution"]:
         """Play the next script; the last one repeats."""
         job = Job.model_validate_json(task.job_file.read_bytes())
-        self.launched.append(job)
-        script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
+        self.tasks.append(task)
+        script = self._script_for(job)
         self.running += 1
         try:
             yield ScriptedExecution(script, job, task.out)
         finally:
             self.running -= 1
+
+    def _script_for(self, job: Job) -> Script:
+        if job.purpose == "reference":
+            self.computed.append(job)
+            return self.reference_script
+        self.launched.append(job)
+        return self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
 
     def clean(self, devices: frozenset[str]) -> int:
         """Keep what was asked to be cleaned."""
@@ -117,8 +131,13 @@ def enter(lines: Queue[str | None], phase: str, cell: Cell | None = None) -> Non
 
 
 def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
-    """What the runner leaves and prints at the end of a cell."""
-    save_record(Record.of(job, cell, status="ok"), out)
+    """What the runner leaves and prints at the end of a cell's visit."""
+    if job.round < job.measure.rounds:
+        save_part(a_part(), out, cell, job.round)
+        lines.put(json.dumps({"event": "visited", "cell_id": cell.id}))
+        return
+    read_parts(out, cell, job.round - 1)
+    save_record(Record.of(job, cell, status="ok", rounds=job.round), out)
     lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
 
 
@@ -128,6 +147,15 @@ def measures_all(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
     for cell in job.cells:
         enter(lines, "first", cell)
         record(lines, job, cell, out)
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
+def computes_the_reference(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch that leaves a reference, which is a zip file."""
+    enter(lines, "load")
+    with ZipFile(out / f"{job.reference_key}.npz", "w") as file:
+        file.writestr("outputs.npy", b"")
     lines.put(None)
     return Exit(0, out_of_memory=False, log="")
 
@@ -158,6 +186,7 @@ class KeptObserver:
         self.notes: list[str] = []
         self.jobs: list[Job] = []
         self.phases: list[str] = []
+        self.visited: list[tuple[str, int]] = []
         self.ended: list[tuple[str, str]] = []
 
     def note(self, text: str) -> None:
@@ -171,6 +200,10 @@ class KeptObserver:
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Keep the phase."""
         self.phases.append(phase)
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """Keep the visit."""
+        self.visited.append((cell.id, job.round))
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Keep the verdict."""

@@ -33,8 +33,10 @@ def _cell(values: dict[str, Any]) -> Cell:
 
 def _measured(batch_size: int, durations_ns: Sequence[int]) -> dict[str, Any]:
     seconds = [duration / 1e9 for duration in durations_ns]
+    median, mean = statistics.median(seconds), statistics.mean(seconds)
+    deviation = statistics.stdev(seconds) if len(seconds) > 1 else None
     return {
-        "evidence": {"device": "cpu", "dtype": "torch.float32"},
+        **_TRUST,
         "parameters": 4_385_920,
         "import_time_s": 1.5,
         "load_time_s": 0.25,
@@ -42,20 +44,55 @@ def _measured(batch_size: int, durations_ns: Sequence[int]) -> dict[str, Any]:
         "warmup_iterations": 1,
         "warmup_time_s": 0.003,
         "warmup_settled": True,
+        "timed_region": "forward pass on the CPU; inputs and outputs stay in its memory",
         "iterations": len(seconds),
+        "rounds": 1,
+        "round_iterations": [len(seconds)],
         "steady_time_s": sum(seconds),
-        "latency_mean_s": statistics.mean(seconds),
-        "latency_median_s": statistics.median(seconds),
+        "latency_mean_s": mean,
+        "latency_median_s": median,
+        "latency_median_low_s": median * 0.99,
+        "latency_median_high_s": median * 1.01,
+        "latency_precision": 0.01,
         "latency_min_s": min(seconds),
         "latency_max_s": max(seconds),
+        "latency_stddev_s": deviation,
+        "latency_mad_s": statistics.median(abs(value - median) for value in seconds),
+        "latency_cv": deviation / mean if deviation is not None else None,
+        "percentile_iterations_needed": {"p50": 11, "p90": 64, "p95": 130, "p99": 662},
+        "outliers": 0,
         "throughput": batch_size * len(seconds) / sum(seconds),
         "memory_peak_bytes": 300_000_000,
+        "memory_steady_peak_bytes": 290_000_000,
         "memory_average_bytes": 250_000_000,
+        "memory_load_peak_bytes": 280_000_000,
+        "memory_baseline_bytes": 40_000_000,
+        "memory_method": "VmHWM, reset per cell",
+        "energy_method": "unavailable: no counter that this user may read",
         "warmup_durations_ns": [5_000_000, 3_000_000],
         "durations_ns": list(durations_ns),
     }
 
 
+_TRUST = {
+    "evidence": {"device": "cpu", "dtype": "torch.float32"},
+    "correct": True,
+    "difference_max_abs": 1e-6,
+    "difference_relative": 1e-7,
+    "cosine_similarity": 1.0,
+    "tolerance": 1e-4,
+    "grade": "A",
+    "grade_reasons": [],
+    "noise_score": 0.02,
+    "noise_steal": 0.0,
+    "noise_other_load": 0.01,
+    "noise_kernel_spread_before": 0.01,
+    "noise_kernel_spread_after": 0.01,
+    "noise_kernel_shift": 0.001,
+    "clock_resolution_s": 1e-7,
+    "harness_overhead_s": 1e-6,
+    "garbage_collection": "off",
+}
 _CELL = {
     "model": "bert-tiny",
     "backend": "cpu",
@@ -63,7 +100,11 @@ _CELL = {
     "precision": "fp32",
     "batch_size": 1,
     "sequence_length": 128,
+    "new_tokens": None,
     "mode": "inference",
+    "scenario": "single_stream",
+    "target_qps": None,
+    "slo_ms": None,
 }
 _SURROUNDINGS = {
     "run_id": "20261121-120000-abcd",
@@ -73,6 +114,8 @@ _SURROUNDINGS = {
     "modality": "text",
     "seed": 7,
     "profile": "quick",
+    "purpose": "measure",
+    "job": '{"id": "as it was given"}',
     "hardware_id": "0123456789abcdef",
     "device_name": "Example CPU",
     "cpu_model": "Example CPU",

@@ -7,7 +7,7 @@ from pathlib import Path
 from orchestrator.plan import Plan, PlannedCell
 from orchestrator.run_file import RunFile
 from orchestrator.run_folder import RunFolder
-from runner.cell import Cell, Limits
+from runner.cell import Cell, Limits, Purpose
 from runner.models import ModelSpec
 from tests.jobs import FAST, fake_cell, fake_model
 
@@ -17,6 +17,7 @@ def a_plan(
     model: ModelSpec | None = None,
     limits: Limits | None = None,
     skips: Mapping[Cell, str] | None = None,
+    rounds: int = 1,
 ) -> Plan:
     """A plan that runs these cells and skips those."""
     runs = [PlannedCell(cell=cell, decision="run", estimate_s=1) for cell in cells]
@@ -31,12 +32,14 @@ def a_plan(
         notes=(),
         whole=True,
         models=dict.fromkeys(names, model or fake_model()),
-        measure=dict.fromkeys(backends, FAST),
+        measure=dict.fromkeys(backends, FAST.model_copy(update={"rounds": rounds})),
         limits=dict.fromkeys(backends, limits or Limits()),
     )
 
 
-def a_run_folder(results: Path, plan: Plan | None = None, run_id: str = "run-1") -> RunFolder:
+def a_run_folder(
+    results: Path, plan: Plan | None = None, run_id: str = "run-1", purpose: Purpose = "measure"
+) -> RunFolder:
     """A new run's folder, allowed to hold rows of the fake backend."""
     return RunFolder.create(
         results,
@@ -49,6 +52,7 @@ def a_run_folder(results: Path, plan: Plan | None = None, run_id: str = "run-1")
             database=None,
             seed=0,
             scratch=True,
+            purpose=purpose,
             git_commit=None,
             hostname="here",
             orchestrator_version="0",

@@ -2,13 +2,14 @@
 
 import typer
 
-from orchestrator.cli import bench, doctor, images, models, plan, results, run
+from orchestrator.cli import bench, doctor, images, models, plan, replay, results, run
 
 
 def register(app: typer.Typer) -> None:
     """Give the application its commands, in the order in which help lists them."""
     app.command(name="run")(run.run)
     app.command(name="bench")(bench.bench)
+    app.command(name="replay")(replay.replay)
     app.command(name="plan")(plan.plan)
     app.command(name="status")(results.status)
     app.command(name="query")(results.query)

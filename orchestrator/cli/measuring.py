@@ -12,10 +12,16 @@ from orchestrator.cli.app import chosen
 from orchestrator.cli.options import LauncherChoice, database_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from orchestrator.begin import Origin
     from orchestrator.devices import LauncherName
+    from orchestrator.launchers.base import Launcher
+    from orchestrator.launchers.choose import Note
     from orchestrator.matrix import Matrix
+    from orchestrator.run import Outcome, Settings
     from orchestrator.run_folder import RunFolder
+    from runner.cell import Purpose
 
 
 @dataclass(frozen=True)
@@ -28,11 +34,30 @@ class Request:
     results: Path
     database: Path | None
     seed: int
+    verify_only: bool
+    no_verify: bool
+    trace: bool
     dry_run: bool
     fail_fast: bool
     budget_s: float | None
     scratch: bool
     json: bool
+
+    @property
+    def purpose(self) -> "Purpose":
+        """What the cells are measured for.
+
+        Raises:
+            MatrixError: both were asked for, to verify only and not to verify.
+        """
+        from orchestrator.errors import MatrixError
+
+        if self.verify_only and self.no_verify:
+            raise MatrixError(
+                "--verify-only and --no-verify leave nothing to do together",
+                hint="give one of them, or none to time and verify",
+            )
+        return "verify" if self.verify_only else "time" if self.no_verify else "measure"
 
     @classmethod
     def of(cls, context: typer.Context) -> Self:
@@ -63,6 +88,7 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
     from orchestrator.render.plan import print_plan
     from orchestrator.selector import Selector
 
+    purpose = request.purpose
     plan = make_plan(
         matrix,
         selector=Selector(request.select or ()),
@@ -73,9 +99,16 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
         print_plan(plan, as_json=request.json)
         return 0
     for text in plan.notes:
-        _note(text)
-    launcher = choose_launcher(request.launcher, _note)
-    terms = Terms(launcher, request.database, request.seed, request.scratch)
+        note(text)
+    launcher = choose_launcher(request.launcher, note)
+    terms = Terms(
+        launcher=launcher,
+        database=request.database,
+        seed=request.seed,
+        scratch=request.scratch,
+        purpose=purpose,
+        trace=request.trace,
+    )
     return _execute(begin(plan, origin, request.results, terms), launcher, request)
 
 
@@ -92,14 +125,13 @@ def finish(run_id: str, matrix: Path | None, request: Request) -> int:
     folder = resume(request.results, run_id, origin, request.database)
     earlier = folder.run.launcher
     asked = earlier if request.launcher == LauncherChoice.auto else request.launcher
-    return _execute(folder, choose_launcher(asked, _note), request)
+    return _execute(folder, choose_launcher(asked, note), request)
 
 
 def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) -> int:
     from orchestrator.launchers.choose import make_launcher
-    from orchestrator.render.progress import show_progress
     from orchestrator.render.results import print_results
-    from orchestrator.run import RETRIED, RunExecution, Settings
+    from orchestrator.run import Settings
     from orchestrator.store import Store
 
     database = request.database or folder.database
@@ -108,24 +140,35 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
         fail_fast=request.fail_fast,
         budget_s=request.budget_s,
     )
+    outcome = execute(folder, lambda tell: make_launcher(launcher, tell), settings)
+    for cell_id, reason in folder.failed_traces().items():
+        note(f"{cell_id}: no trace: {reason}")
+    with Store.open_readonly(database) as store:
+        rows = store.results(folder.run.run_id)
+    print_results(rows, folder.run.run_id, database, as_json=request.json, traces=folder.traces())
+    outcome.merged.require_complete()
+    return outcome.exit_code
+
+
+def execute(
+    folder: "RunFolder", launcher: "Callable[[Note], Launcher]", settings: "Settings"
+) -> "Outcome":
+    """Run what the folder has left, with progress; `launcher` is made with a place for notes."""
+    from orchestrator.render.progress import show_progress
+    from orchestrator.run import RETRIED, RunExecution
+
     left = set(folder.left(RETRIED))
     estimates = {
         entry.cell.id: entry.estimate_s for entry in folder.run.plan.entries if entry.cell in left
     }
     try:
         with show_progress(estimates, quiet=chosen.quiet) as observer:
-            made = make_launcher(launcher, observer.note)
-            outcome = RunExecution(folder, made, observer, settings).run()
+            return RunExecution(folder, launcher(observer.note), observer, settings).run()
     except KeyboardInterrupt:
         count = len(folder.left(RETRIED))
-        _note(f"run {folder.run.run_id} was interrupted with {count} cells left")
-        _note("`orchestrator run --resume last` finishes it")
+        note(f"run {folder.run.run_id} was interrupted with {count} cells left")
+        note("`orchestrator run --resume last` finishes it")
         raise
-    with Store.open_readonly(database) as store:
-        rows = store.results(folder.run.run_id)
-    print_results(rows, folder.run.run_id, database, as_json=request.json)
-    outcome.merged.require_complete()
-    return outcome.exit_code
 
 
 def command_line() -> str:
@@ -133,6 +176,7 @@ def command_line() -> str:
     return shlex.join(["orchestrator", *sys.argv[1:]])
 
 
-def _note(text: str) -> None:
+def note(text: str) -> None:
+    """Show one line on stderr, unless the user wants quiet."""
     if not chosen.quiet:
         typer.echo(text, err=True)

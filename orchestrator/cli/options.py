@@ -75,6 +75,23 @@ Budget = Annotated[
         "--budget", metavar="TIME", help="Launch no further job after this long, e.g. 20m."
     ),
 ]
+VerifyOnly = Annotated[
+    bool,
+    typer.Option("--verify-only", help="Check function and correctness, without timing."),
+]
+NoVerify = Annotated[
+    bool, typer.Option("--no-verify", help="Time only, without checking correctness.")
+]
+TRACE_HELP = "Leave a trace and the heaviest operators of each cell, from an untimed pass."
+Trace = Annotated[bool, typer.Option("--trace", help=TRACE_HELP)]
+TraceOrProfile = Annotated[
+    bool,
+    typer.Option(
+        "--trace",
+        "--profile",
+        help=f"{TRACE_HELP} How long to measure is measure.profile in the file.",
+    ),
+]
 Scratch = Annotated[
     bool,
     typer.Option("--scratch", hidden=True, help="A database that takes the fake backend's rows."),

@@ -26,6 +26,9 @@ def run(
         str | None, typer.Option(metavar="RUN_ID|last", help="Finish an earlier run.")
     ] = None,
     seed: options.Seed = 0,
+    verify_only: options.VerifyOnly = False,
+    no_verify: options.NoVerify = False,
+    trace: options.TraceOrProfile = False,
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
@@ -38,7 +41,16 @@ def run(
 
     request = Request.of(context)
     if resume is not None:
-        _refuse_beside_resume(select=select, set=set_, limit=limit, seed=seed, dry_run=dry_run)
+        _refuse_beside_resume(
+            select=select,
+            set=set_,
+            limit=limit,
+            seed=seed,
+            verify_only=verify_only,
+            no_verify=no_verify,
+            trace=trace,
+            dry_run=dry_run,
+        )
         return finish(resume, matrix, request)
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or an earlier run with --resume")

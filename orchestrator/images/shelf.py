@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from docker import DockerClient
-from docker.errors import ImageNotFound
+from docker.errors import ImageNotFound, NullResource
 
 from orchestrator.devices import DEVICES, SupportClass, image_names
 from orchestrator.engine import engine_errors
@@ -74,6 +74,28 @@ class Shelf:
         if not _is_published(name):
             raise self._nothing_to_build(name)
         return self.pull(backend)
+
+    def exactly(self, reference: str, digest: str) -> Image:
+        """The image with this digest, whatever bears its name today.
+
+        Raises:
+            ImageError: the engine does not hold it.
+            EngineUnavailable: the engine went away.
+        """
+        repository = reference.rpartition(":")[0]
+        for name in (digest, f"{repository}@{digest}"):
+            with engine_errors(f"{name}: the engine went away"):
+                try:
+                    inspected = self._client.images.get(name).attrs
+                except (ImageNotFound, NullResource):
+                    continue
+            return replace(read_image(reference, inspected), digest=digest)
+        raise ImageError(
+            f"{reference}: the engine holds no image with the digest {digest}",
+            hint=f"fetch it: `docker pull {repository}@{digest}`"
+            if "/" in repository
+            else "only the engine that built it had it; `orchestrator run` measures with today's",
+        )
 
     def build(self, backend: Backend) -> Image:
         """Build the backend's image from the checkout. The log goes to a file of its own.

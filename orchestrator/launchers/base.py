@@ -34,6 +34,8 @@ class Task:
     """The job as JSON; the runner only reads it."""
     out: Path
     """The folder, existing, into which the runner writes its records."""
+    references: Path | None = None
+    """The folder of what outputs are verified against, which the runner only reads."""
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,52 @@
 """Which launcher a run takes, and how it is made."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from orchestrator.checkout import git_commit
 from orchestrator.devices import LauncherName
 from orchestrator.engine import connect, engine_answers
-from orchestrator.images import ImageSettings, Shelf
+from orchestrator.images import Image, ImageSettings, Shelf
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
+from runner.cell import Backend
 
 NO_ENGINE = "no container engine answers: jobs run as local processes"
 BUILD_STEP = "Step "
 
 Note = Callable[[str], None]
 """Takes one line that the user should see."""
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The image that one backend's jobs shall execute in, and no other."""
+
+    backend: Backend
+    reference: str
+    """Its name and tag when it was used."""
+    digest: str
+    """`sha256:…`"""
+
+
+class PinnedImages:
+    """The pinned image for its backend; for others, references for one, today's images."""
+
+    def __init__(self, shelf: Shelf, pinned: Pinned) -> None:
+        self._shelf = shelf
+        self._pinned = pinned
+
+    def ensure(self, backend: Backend) -> Image:
+        """The backend's image, which the engine holds.
+
+        Raises:
+            ImageError: the engine does not hold it.
+            EngineUnavailable: the engine went away.
+        """
+        if backend == self._pinned.backend:
+            return self._shelf.exactly(self._pinned.reference, self._pinned.digest)
+        return self._shelf.ensure(backend)
 
 
 def choose_launcher(asked: str, note: Note) -> LauncherName:
@@ -36,8 +68,10 @@ def choose_launcher(asked: str, note: Note) -> LauncherName:
     return "process"
 
 
-def make_launcher(name: LauncherName, note: Note) -> Launcher:
+def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) -> Launcher:
     """The launcher of that name. The steps of a build are told as notes.
+
+    Containers execute in today's images, save in the one that is pinned.
 
     Raises:
         EngineUnavailable: containers were asked for and no engine answers.
@@ -52,4 +86,5 @@ def make_launcher(name: LauncherName, note: Note) -> Launcher:
         if line.startswith(BUILD_STEP):
             note(f"building the image, {line}")
 
-    return DockerLauncher(client, Shelf(client, settings, report))
+    shelf = Shelf(client, settings, report)
+    return DockerLauncher(client, PinnedImages(shelf, pinned) if pinned else shelf)

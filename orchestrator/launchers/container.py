@@ -23,7 +23,7 @@ OWNER_LABEL = "org.accelmatrix.owner"
 
 JOB_PATH = "/in/job.json"
 OUT_PATH = "/out"
-COMMAND = ("--job", JOB_PATH, "--out", OUT_PATH)
+REFERENCES_PATH = "/references"
 
 TMP_OPTIONS = "rw,nosuid,nodev,size=1g,mode=1777"
 MACHINE_ID = Path("/etc/machine-id")
@@ -39,6 +39,12 @@ class EngineFacts:
     """Whether its kernel can hold a container's swap to a limit."""
 
 
+def command(task: Task) -> list[str]:
+    """The runner's arguments inside the container."""
+    references = ["--references", REFERENCES_PATH] if task.references else []
+    return ["--job", JOB_PATH, "--out", OUT_PATH, *references]
+
+
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
     """Arguments of the docker SDK's `create_host_config` for this task."""
     memory = task.limits.memory_bytes or default_memory_bytes(engine.memory_bytes)
@@ -52,10 +58,7 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
         "mem_limit": memory,
         "pids_limit": task.limits.pids,
         "tmpfs": {"/tmp": TMP_OPTIONS},  # noqa: S108 - inside the container
-        "mounts": [
-            _bind(task.job_file, JOB_PATH, read_only=True),
-            _bind(task.out, OUT_PATH, read_only=False),
-        ],
+        "mounts": _mounts(task),
         "log_config": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
     }
     if engine.limits_swap:
@@ -126,6 +129,16 @@ def _holds(asked: Any, found: Any) -> bool:
         items = found or []
         return len(asked) == len(items) and all(map(_holds, asked, items))
     return bool(asked == found or (not asked and not found))
+
+
+def _mounts(task: Task) -> list[dict[str, Any]]:
+    mounts = [
+        _bind(task.job_file, JOB_PATH, read_only=True),
+        _bind(task.out, OUT_PATH, read_only=False),
+    ]
+    if task.references:
+        mounts.append(_bind(task.references, REFERENCES_PATH, read_only=True))
+    return mounts
 
 
 def _bind(source: Path, target: str, *, read_only: bool) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.images import Image
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.container import (
-    COMMAND,
     HOST_LABEL,
     EngineFacts,
+    command,
     container_name,
     host_id,
     host_options,
@@ -130,7 +130,7 @@ class DockerLauncher:
         user = f"{os.getuid()}:{os.getgid()}"
         self._client.api.create_container(
             image.id,
-            list(COMMAND),
+            command(task),
             name=name,
             user=user,
             labels=labels(task, self._host),

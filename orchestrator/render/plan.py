@@ -2,10 +2,11 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 
 from orchestrator.plan import Plan
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.schedule import schedule
+from orchestrator.schedule import JobPlan, planned_jobs
 from orchestrator.units import format_duration
 
 
@@ -25,15 +26,21 @@ def print_plan(plan: Plan, *, as_json: bool) -> None:
     ]
     print_table(("cell", "decision", "estimate", "reason"), rows)
     counts = Counter(entry.decision for entry in plan.entries)
-    jobs = schedule(plan, seed=0)
+    jobs = planned_jobs(plan)
     total = format_duration(round(sum(job.estimate_s for job in jobs)))
     print_line()
     for note in plan.notes:
         print_line(f"note: {note}")
     print_line(
-        f"{counts['run']} to run in {len(jobs)} job{'' if len(jobs) == 1 else 's'}, "
+        f"{counts['run']} to run in {_launched(jobs)}, "
         f"{counts['skip']} to skip, {counts['done']} done; about {total}"
     )
+
+
+def _launched(jobs: Sequence[JobPlan]) -> str:
+    launches = sum(job.measure.rounds for job in jobs)
+    often = f" ({launches:,} launches)" if launches > len(jobs) else ""
+    return f"{len(jobs):,} job{'' if len(jobs) == 1 else 's'}{often}"
 
 
 def plan_data(plan: Plan) -> dict[str, object]:

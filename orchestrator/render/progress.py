@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from orchestrator.observer import Observer
+from orchestrator.observer import Observer, QuietObserver
 from orchestrator.render.tables import format_number
 from orchestrator.units import format_duration
 from runner.cell import Cell, Job
 from runner.record import Phase, Record
 
+ESTIMATES_COUNT = 0.2
+"""How much the estimates count beside what was seen, by all they foresee: one slow cell at the
+beginning says little about the others."""
 Clock = Callable[[], float]
 """Seconds that never go backwards."""
 
@@ -35,7 +38,8 @@ class Forecast:
 
     def __init__(self, estimates_s: Mapping[str, float], clock: Clock = time.monotonic) -> None:
         self._estimates_s = dict(estimates_s)
-        self._left = set(estimates_s)
+        self._left = dict.fromkeys(estimates_s, 1.0)
+        """The share of each cell that is still to do."""
         self._clock = clock
         self._started: float | None = None
 
@@ -44,9 +48,14 @@ class Forecast:
         if self._started is None:
             self._started = self._clock()
 
+    def visit(self, cell: Cell, job: Job) -> None:
+        """A round of this cell is over that is not its last."""
+        if cell.id in self._left:
+            self._left[cell.id] = 1 - job.round / job.measure.rounds
+
     def end(self, cell: Cell) -> None:
         """This cell has its verdict."""
-        self._left.discard(cell.id)
+        self._left.pop(cell.id, None)
 
     @property
     def total(self) -> int:
@@ -61,29 +70,18 @@ class Forecast:
     @property
     def time_left(self) -> str:
         """About how long the rest takes."""
-        left = sum(self._estimates_s[cell_id] for cell_id in self._left)
+        left = sum(self._estimates_s[cell_id] * share for cell_id, share in self._left.items())
         if not left:
             return "done"
-        past = sum(self._estimates_s.values()) - left
-        measured = past and self._started is not None
-        pace = (self._clock() - (self._started or 0.0)) / past if measured else 1.0
-        return f"about {format_duration(round(left * pace))} left"
+        return f"about {format_duration(round(left * self._pace(left)))} left"
 
-
-class QuietObserver:
-    """Draws nothing."""
-
-    def note(self, text: str) -> None:
-        """Say nothing."""
-
-    def job_started(self, job: Job) -> None:
-        """Say nothing."""
-
-    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Say nothing."""
-
-    def cell_ended(self, cell: Cell, record: Record) -> None:
-        """Say nothing."""
+    def _pace(self, left_s: float) -> float:
+        """How much longer cells take than estimated, as far as is known."""
+        if self._started is None:
+            return 1.0
+        planned = sum(self._estimates_s.values())
+        trust = ESTIMATES_COUNT * planned
+        return (self._clock() - self._started + trust) / (planned - left_s + trust)
 
 
 class PlainObserver:
@@ -100,11 +98,14 @@ class PlainObserver:
     def job_started(self, job: Job) -> None:
         """Print the job and how many cells it carries."""
         self._forecast.begin()
-        count = len(job.cells)
-        self._print(f"{job.id}: {count} cell{'s' if count > 1 else ''}")
+        self._print(f"{job.id}: {describe_job(job)}")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Phases are too many for a log."""
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """The round is told once, with its job; what matters here is the time."""
+        self._forecast.visit(cell, job)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Print the verdict, the count and the time left."""
@@ -126,6 +127,7 @@ class LiveObserver:
             BarColumn(bar_width=12),
             TextColumn("{task.completed:.0f}/{task.total:.0f} {task.fields[now]}", markup=False),
             console=console,
+            refresh_per_second=1,  # ten take a percent of a core from what is measured
         )
         self._run = self._progress.add_task("all cells", total=forecast.total, now="")
         self._job: Job | None = None
@@ -145,15 +147,22 @@ class LiveObserver:
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
         self._forecast.begin()
-        if self._job is None or job.id != self._job.id:
+        if self._job is None or (job.id, job.round) != (self._job.id, self._job.round):
             self._retire()
             self._job = job
-            self._task = self._progress.add_task(job.id, total=len(job.cells), now="starting")
+            name = f"{job.id}{round_of(job)}"
+            self._task = self._progress.add_task(name, total=len(job.cells), now="starting")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Show the cell in hand and its phase."""
         shape = f"{cell.shape} " if cell else ""
         self._progress.update(self._task, now=f"{shape}{phase}")
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """Advance the job's count; the cell itself has rounds to come."""
+        self._forecast.visit(cell, job)
+        self._progress.update(self._task, advance=1, now=f"{cell.shape} visited")
+        self._progress.update(self._run, now=self._forecast.time_left)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Advance the counts; a verdict other than ok gets a line of its own."""
@@ -168,9 +177,19 @@ class LiveObserver:
     def _retire(self) -> None:
         """Print the last job's line for good, so that long runs don't outgrow the screen."""
         if self._job is not None:
-            count = len(self._job.cells)
-            self.note(f"{self._job.id}: {count} cell{'s' if count > 1 else ''} done")
+            self.note(f"{self._job.id}: {describe_job(self._job)} done")
             self._progress.remove_task(self._task)
+
+
+def describe_job(job: Job) -> str:
+    """A launch in few words: `3 cells, round 2 of 3`."""
+    count = len(job.cells)
+    return f"{count} cell{'' if count == 1 else 's'}{round_of(job)}"
+
+
+def round_of(job: Job) -> str:
+    """`, round 2 of 3`, or nothing where there is one round alone."""
+    return f", round {job.round} of {job.measure.rounds}" if job.measure.rounds > 1 else ""
 
 
 def describe(record: Record) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from orchestrator.defaults import DATABASE_NAME, RESULTS
+from orchestrator.render.remarks import remarks
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.store import ResultRow, RunSummary
 
@@ -17,24 +18,37 @@ NEXT = (
     'query "SELECT model, hardware, AVG(throughput) FROM benchmark_performance GROUP BY ALL"',
     "bench --model bert-tiny --batch-sizes 1,2,4,8",
 )
-COLUMNS = ("cell", "status", "median ms", "p90 ms", "samples/s", "load s", "peak MB", "proof")
+COLUMNS = (
+    *("cell", "status", "median ms", "± %", "p90 ms", "p99 ms", "samples/s", "peak MB"),
+    *("grade", "proof", "correct"),
+)
+"""`tokens/s` stands behind `samples/s` where a cell generates."""
 
 
-def print_results(rows: Sequence[ResultRow], run_id: str, database: Path, *, as_json: bool) -> None:
+def print_results(
+    rows: Sequence[ResultRow],
+    run_id: str,
+    database: Path,
+    *,
+    as_json: bool,
+    traces: Sequence[Path] = (),
+) -> None:
     """The run's verdicts, where they are kept and what to do next."""
     if as_json:
         data = {
             "run_id": run_id,
             "database": str(database),
             "results": [asdict(row) for row in rows],
+            "traces": [str(path) for path in traces],
         }
         print_line(json.dumps(data, indent=2))
         return
-    print_table(COLUMNS, [_cells(row) for row in rows])
+    _print_table(rows)
     print_line()
-    for row in rows:
-        if remark := _remark(row):
-            print_line(f"{row.cell_id}: {remark}")
+    for line in remarks(rows):
+        print_line(line)
+    if traces:
+        print_line(_where(traces))
     counts = Counter(row.status for row in rows)
     print_line(f"run {run_id}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
     print_line(f"database: {database}")
@@ -63,11 +77,11 @@ def print_runs(runs: Sequence[RunSummary], *, as_json: bool) -> None:
     print_table(("run", "started", "planned", "verdicts"), rows)
 
 
-def _remark(row: ResultRow) -> str:
-    """What a reader must know before quoting this row."""
-    if row.status != "ok":
-        return f"{row.status}: {row.reason}"
-    return "; ".join(row.warnings or [])
+def _where(traces: Sequence[Path]) -> str:
+    beside = "the heaviest operators lie beside it in .operators.txt"
+    if len(traces) == 1:
+        return f"trace: {traces[0]}; {beside}"
+    return f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json; {beside}"
 
 
 def _own_name() -> str:
@@ -78,14 +92,29 @@ def _own_name() -> str:
     )
 
 
-def _cells(row: ResultRow) -> tuple[object, ...]:
-    return (
+def _print_table(rows: Sequence[ResultRow]) -> None:
+    generates = any(row.token_throughput is not None for row in rows)
+    place = COLUMNS.index("samples/s") + 1
+    heads, lines = list(COLUMNS), [_cells(row) for row in rows]
+    if generates:
+        heads.insert(place, "tokens/s")
+        for line, row in zip(lines, rows, strict=True):
+            line.insert(place, row.token_throughput)
+    print_table(heads, lines)
+
+
+def _cells(row: ResultRow) -> list[object]:
+    precision = row.latency_precision
+    return [
         row.cell_id,
         row.status,
         row.latency_median_ms,
+        None if precision is None else precision * 100,
         row.latency_p90_ms,
+        row.latency_p99_ms,
         row.throughput,
-        row.load_time_s,
         row.memory_mb,
+        row.grade,
         row.proof,
-    )
+        None if row.correct is None else "yes" if row.correct else "no",
+    ]

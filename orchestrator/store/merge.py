@@ -11,7 +11,7 @@ from orchestrator.store.columns import names
 from orchestrator.store.report import MergeReport
 from orchestrator.store.run import Run
 from orchestrator.store.staging import stage
-from orchestrator.store.tables import HARDWARE, RAW, RESULTS, RUNS
+from orchestrator.store.tables import DURATIONS, HARDWARE, JOBS, RAW, RESULTS, RUNS
 
 _FAKE = "backend = 'fake'"
 _CHOOSE = """
@@ -31,6 +31,7 @@ _COUNT = """
     FROM chosen
 """
 _TAKEN = "FROM incoming WHERE rowid IN (SELECT row FROM chosen)"
+_HAS_DURATIONS = " OR ".join(f"{name} IS NOT NULL" for name in DURATIONS)
 _FACTS = HARDWARE.columns[1:]
 _HARDWARE = f"""
     INSERT INTO hardware_info
@@ -84,10 +85,8 @@ def _write(connection: DuckDBPyConnection, run: Run | None, *, replacing: bool) 
     if replacing:
         _remove_replaced(connection)
     connection.execute(f"INSERT INTO {RESULTS.name} SELECT {RESULTS.names} {_TAKEN}")
-    connection.execute(
-        f"INSERT INTO {RAW.name} SELECT {RAW.names} {_TAKEN}"
-        " AND (durations_ns IS NOT NULL OR warmup_durations_ns IS NOT NULL)"
-    )
+    connection.execute(f"INSERT INTO {RAW.name} SELECT {RAW.names} {_TAKEN} AND ({_HAS_DURATIONS})")
+    connection.execute(f"INSERT INTO {JOBS.name} SELECT {JOBS.names} {_TAKEN} AND job IS NOT NULL")
     connection.execute(_HARDWARE)
     if run is not None:
         _describe(connection, run)
@@ -115,7 +114,7 @@ def _refuse_fake(connection: DuckDBPyConnection) -> tuple[str, ...]:
 
 
 def _remove_replaced(connection: DuckDBPyConnection) -> None:
-    for table in (RESULTS, RAW):
+    for table in (RESULTS, RAW, JOBS):
         connection.execute(
             f"DELETE FROM {table.name}"
             " WHERE result_id IN (SELECT result_id FROM chosen WHERE replaces)"

@@ -90,7 +90,9 @@ def _unsound(column: Column) -> str:
         allowed = ", ".join(text(value) for value in column.allowed)
         conditions.append(f"{column.name} NOT IN ({allowed})")
     if column.name.endswith("durations_ns"):
-        conditions.append(f"list_min({column.name}) < 0")
+        is_map = column.type.startswith("MAP")
+        durations = f"flatten(map_values({column.name}))" if is_map else column.name
+        conditions.append(f"list_min({durations}) < 0")
     return " OR ".join(conditions)
 
 

@@ -9,12 +9,13 @@ from typing import Self
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store import reads
+from orchestrator.store import reads, results
 from orchestrator.store.connect import connect, create, explained, is_missing, writer_lock
 from orchestrator.store.merge import merge
-from orchestrator.store.reads import ResultRow, RunSummary
+from orchestrator.store.reads import RunSummary
 from orchestrator.store.record_files import find_files
 from orchestrator.store.report import MergeReport
+from orchestrator.store.results import Measurement, ResultRow
 from orchestrator.store.run import Run
 from orchestrator.store.schema import recognise
 
@@ -125,7 +126,17 @@ class Store:
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""
         with self._reading():
-            return reads.results(self._connection, run_id)
+            return results.results(self._connection, run_id)
+
+    def measurement(self, result_id: str) -> Measurement | None:
+        """One verdict with what it takes to measure it again; None if it is not here."""
+        with self._reading():
+            return results.measurement(self._connection, result_id)
+
+    def nearest(self, result_id: str) -> str | None:
+        """The result id most like this one; None in an empty database."""
+        with self._reading():
+            return results.nearest(self._connection, result_id)
 
     def _reading(self) -> AbstractContextManager[None]:
         return explained(f"{self.path}: cannot be read", "restore it, or merge into a new one")

@@ -6,10 +6,11 @@ from orchestrator.store.columns import Column, columns_of, names, text
 from orchestrator.store.run import Run
 from runner.record import Record
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 """Raised with every change of tables or columns:
 
 - 1 (2026-11-21): the first tables.
+- 2 (2026-11-21): record schema 2; raw durations of parts, replay_jobs, views by mode.
 """
 
 HARDWARE_FACTS = (
@@ -23,7 +24,10 @@ HARDWARE_FACTS = (
 )
 """What stays the same under one `hardware_id`; kernel, system and host name may change under it."""
 
-DURATIONS = ("warmup_durations_ns", "durations_ns")
+DURATIONS = ("warmup_durations_ns", "durations_ns", "part_durations_ns")
+JOB = "job"
+ELSEWHERE = {*HARDWARE_FACTS, *DURATIONS, JOB}
+"""Columns of a record that `benchmark_results` leaves to other tables."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ RESULTS = Table(
     "The verdict on one cell of one run: the newest record of it.",
     (
         _RESULT_ID,
-        *(column for column in RECORD if column.name not in HARDWARE_FACTS + DURATIONS),
+        *(column for column in RECORD if column.name not in ELSEWHERE),
     ),
 )
 HARDWARE = Table(
@@ -98,6 +102,11 @@ RAW = Table(
     "The raw durations behind one result; `result_id` points to `benchmark_results`.",
     (_RESULT_ID, *_of_record(*DURATIONS)),
 )
+JOBS = Table(
+    "replay_jobs",
+    "What `orchestrator replay` runs again; `result_id` points to `benchmark_results`.",
+    (_RESULT_ID, *_of_record(JOB)),
+)
 VERSION = Table(
     "schema_version",
     "What kind of database this is: one row.",
@@ -108,4 +117,4 @@ VERSION = Table(
         Column("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
     ),
 )
-TABLES = (RUNS, RESULTS, HARDWARE, RAW, VERSION)
+TABLES = (RUNS, RESULTS, HARDWARE, RAW, JOBS, VERSION)

@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from orchestrator.store import Store
+from orchestrator.store import Store, query
+from runner.cell import Job
 
 CLI = (sys.executable, "-m", "orchestrator")
 BATCH_SIZES = (1, 2, 4)
@@ -33,6 +34,7 @@ class Workplace:
         models: int = 1,
         latency_s: float = 0.001,
         batch_sizes: Sequence[int] = BATCH_SIZES,
+        rounds: int = 1,
         **limits: Any,
     ) -> None:
         """A matrix of scripted models, each with these batch sizes."""
@@ -55,7 +57,12 @@ class Workplace:
                 "batch_size": list(batch_sizes),
                 "sequence_length": 8,
             },
-            "measure": {"iterations": 3, "min_duration": "0s", "warmup_max_duration": "50ms"},
+            "measure": {
+                "iterations": 3 * rounds,
+                "min_duration": "0s",
+                "warmup_max_duration": "50ms",
+                "rounds": rounds,
+            },
             "limits": {"cell_timeout": "30s", "memory": "400MiB", **limits},
         }
         (self.folder / "models.yaml").write_text(yaml.safe_dump(entries))
@@ -122,6 +129,20 @@ class Workplace:
             int(name.split("-b")[1].split("-")[0]): status
             for name, status in self.verdicts().items()
         }
+
+    def launches(self) -> list[Job]:
+        """The jobs of the newest run, in the order in which they were launched."""
+        files = self.run_folder.glob("jobs/*.json")
+        ordered = sorted(files, key=lambda path: path.stat().st_mtime_ns)
+        return [Job.model_validate_json(path.read_bytes()) for path in ordered]
+
+    def parts(self) -> list[Path]:
+        """What the newest run's rounds before the last have left."""
+        return sorted(self.run_folder.glob("records/*/*.round*.json"))
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        """The answer of the database in the results folder."""
+        return query(self.folder / "results/benchmarks.duckdb", sql).to_pylist()
 
     def records(self) -> list[Path]:
         """The record files of the newest run."""

@@ -53,6 +53,13 @@ def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     assert RunFolder.open(results, "last").run == run
 
 
+def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
+    begin(a_plan(), Origin(), results, Terms("process", scratch=True, purpose="verify", trace=True))
+    resumed = resume(results, "last", Origin(), database)
+    job = resumed.job(resumed.cells, HERE)
+    assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
+
+
 def test_options_that_stood_for_a_matrix_leave_none(results: Path) -> None:
     run = begin_scratch(a_plan(), results).run
     assert (run.matrix, run.matrix_path) == (None, None)

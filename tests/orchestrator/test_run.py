@@ -8,6 +8,7 @@ from queue import Queue
 import pytest
 from filelock import FileLock, Timeout
 
+from orchestrator.attempt import Surroundings
 from orchestrator.checkout import git_commit
 from orchestrator.errors import EngineUnavailable, ImageError, StoreError
 from orchestrator.launchers.base import Exit
@@ -17,13 +18,15 @@ from orchestrator.run import Outcome, RunExecution, Settings
 from orchestrator.run_folder import RunFolder
 from orchestrator.schedule import schedule
 from orchestrator.store import MergeReport, Store
-from runner.cell import Backend, Cell, Job, Provenance
+from orchestrator.supervise import supervise
+from runner.cell import Backend, Cell, Job, Provenance, Purpose
 from runner.errors import BenchError, Unavailable
 from runner.record import read_record
 from tests.fakes import KeptObserver, ScriptedLauncher, dies_in, measures_all
 from tests.jobs import fake_cell
 from tests.runs import a_plan, a_run_folder
 
+HERE = {"launcher": "process", "orchestrator_version": "0"}
 KILLED = Exit(137, out_of_memory=False, log="")
 GONE = EngineUnavailable("the engine is down", hint="start it")
 
@@ -238,6 +241,128 @@ def test_a_spent_budget_launches_nothing_more(three_jobs: Trial) -> None:
     record = three_jobs.folder.record_of(three_jobs.folder.cells[0])
     assert record is not None
     assert record.reason == "not started: the budget of 0s was spent"
+
+
+def in_rounds(folder: Path, rounds: int = 3) -> Trial:
+    """Three jobs of two cells each."""
+    cells = cells_of("a", "b", "c", batch_sizes=(1, 2))
+    return Trial(folder, a_plan(cells, rounds=rounds))
+
+
+def visits(launcher: ScriptedLauncher) -> list[tuple[int, int]]:
+    """Round and number of cells of each launch."""
+    return [(job.round, len(job.cells)) for job in launcher.launched]
+
+
+def test_rounds_visit_every_cell_before_one_is_visited_again(tmp_path: Path) -> None:
+    trial, launcher = in_rounds(tmp_path), ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert visits(launcher) == [(number, 2) for number in (1, 1, 1, 2, 2, 2, 3, 3, 3)]
+    planned = schedule(trial.folder.run.plan, trial.folder.run.seed)
+    assert [job.cells for job in launcher.launched] == [job.cells for job in planned]
+    assert trial.statuses() == ["ok"] * 6
+
+
+def test_a_cell_that_fails_leaves_the_later_rounds(tmp_path: Path) -> None:
+    trial = in_rounds(tmp_path)
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    assert trial.run(launcher).exit_code == 1
+    assert trial.statuses() == ["lost"] + ["ok"] * 5
+    assert sum(len(job.cells) for job in launcher.launched if job.round > 1) == 10
+
+
+def test_going_on_begins_in_the_round_where_the_run_stopped(tmp_path: Path) -> None:
+    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise KeyboardInterrupt
+
+    trial = in_rounds(tmp_path)
+    five = [measures_all] * 4 + [interrupts]
+    with pytest.raises(KeyboardInterrupt):
+        trial.run(ScriptedLauncher(*five))
+    assert trial.statuses() == []
+    launcher = ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert visits(launcher) == [(2, 2), (2, 2), (3, 2), (3, 2), (3, 2)]
+    assert trial.statuses() == ["ok"] * 6
+
+
+def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> None:
+    def damages(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        victim = next(path for path in out.parent.rglob("*.round1.json") if path.parent != out)
+        victim.write_bytes(victim.read_bytes()[:40])
+        return measures_all(job, out, lines)
+
+    trial = in_rounds(tmp_path)
+    launcher = ScriptedLauncher(measures_all, damages, measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert trial.statuses() == ["ok"] * 6
+    assert visits(launcher).count((1, 1)) == 1
+    assert len(list(trial.folder.records.rglob("*.dropped"))) == 1
+
+
+def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
+    trial = in_rounds(tmp_path, rounds=2)
+    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    supervise(job, Surroundings(ScriptedLauncher(measures_all), trial.folder, trial.observer))
+    assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).exit_code == 3
+    records = filter(None, map(trial.folder.record_of, trial.folder.cells))
+    reasons = sorted({record.reason for record in records if record.reason})
+    assert reasons == [
+        "not started: the budget of 0s was spent",
+        "stopped after round 1: the budget of 0s was spent",
+    ]
+    assert trial.run(ScriptedLauncher(measures_all)).exit_code == 0
+    assert trial.statuses() == ["ok"] * 6
+
+
+def test_rounds_of_another_image_are_not_mixed_in(tmp_path: Path) -> None:
+    class Rebuilt(ScriptedLauncher):
+        def prepare(self, backend: Backend) -> Provenance:
+            return super().prepare(backend).model_copy(update={"image_digest": "sha256:new"})
+
+    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise KeyboardInterrupt
+
+    trial = in_rounds(tmp_path, rounds=2)
+    with pytest.raises(KeyboardInterrupt):
+        trial.run(ScriptedLauncher(measures_all, measures_all, interrupts))
+    launcher = Rebuilt(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert visits(launcher) == [(1, 2)] * 3 + [(2, 2)] * 3
+    assert sum("starts over" in note for note in trial.observer.notes) == 2
+
+
+@pytest.mark.parametrize(("purpose", "computed"), [("measure", 2), ("verify", 2), ("time", 0)])
+def test_references_are_computed_once_per_model(
+    tmp_path: Path, purpose: Purpose, computed: int
+) -> None:
+    cells = [
+        fake_cell(size, model=model, backend="cpu", runtime="torch", precision=precision)
+        for model in ("a", "b")
+        for precision in ("fp32", "bf16")
+        for size in (1, 2)
+    ]
+    plan = a_plan(cells)
+    models = {name: plan.models[name].model_copy(update={"name": name}) for name in ("a", "b")}
+    trial = Trial(tmp_path, plan.model_copy(update={"models": models}))
+    run = trial.folder.run.model_copy(update={"purpose": purpose})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert len(launcher.computed) == computed
+    assert {job.purpose for job in launcher.launched} == {purpose}
+    given = {task.references for task in launcher.tasks if "reference" not in task.job_id}
+    assert given == {tmp_path / "results/references" if computed else None}
+
+
+def test_whoever_needs_references_holds_the_device_that_computes_them(tmp_path: Path) -> None:
+    for purpose, held in (("measure", {"cpu", "nvidia"}), ("time", {"nvidia"})):
+        trial = Trial(tmp_path / purpose, a_plan([fake_cell(backend="cuda", runtime="torch")]))
+        run = trial.folder.run.model_copy(update={"purpose": purpose})
+        trial.folder = RunFolder(trial.folder.path, run)
+        launcher = ScriptedLauncher(measures_all)
+        trial.run(launcher)
+        assert launcher.cleaned == [frozenset(held)]
 
 
 def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:

@@ -163,6 +163,15 @@ def test_a_verdict_without_a_launch_tells_the_host(tmp_path: Path) -> None:
     assert nowhere.image is None
 
 
+def test_traces_and_their_failures_are_found_beside_the_records(folder: RunFolder) -> None:
+    out = folder.out("job-1")
+    for name in ("a.trace.json", "a.operators.txt", "a.parquet"):
+        (out / name).write_text("")
+    (out / "b.trace.failed").write_text("no profiler here")
+    assert folder.traces() == [out / "a.trace.json"]
+    assert folder.failed_traces() == {"b": "no profiler here"}
+
+
 def test_nothing_half_written_stays(folder: RunFolder) -> None:
     folder.write_log(folder.write_job(folder.job(folder.cells, SOMEWHERE)), "log")
     give(folder, folder.cells[0], "ok")

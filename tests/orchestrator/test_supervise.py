@@ -3,6 +3,7 @@ from queue import Queue
 
 import pytest
 
+from orchestrator.attempt import Surroundings
 from orchestrator.errors import EngineUnavailable, StoreError
 from orchestrator.launchers.base import Exit
 from orchestrator.run_folder import RunFolder
@@ -31,7 +32,7 @@ def run(
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
     job = folder.job(folder.cells, NOWHERE)
     try:
-        supervise(job, launcher, folder, observer)
+        supervise(job, Surroundings(launcher, folder, observer))
     finally:
         assert launcher.running == 0
     return verdicts(folder), launcher, observer, folder
@@ -59,7 +60,7 @@ def test_a_job_without_trouble_needs_one_launch(tmp_path: Path) -> None:
         (
             Exit(0, False, ""),
             "lost",
-            "the runner ended well but left no sound record of this cell",
+            "the runner ended well but left nothing that can be read",
         ),
     ],
     ids=["oom", "sigkill", "sigsegv", "exit-3", "silent"],
@@ -116,7 +117,7 @@ def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_pat
     folder = a_run_folder(tmp_path)
     launcher = ScriptedLauncher(dies_in(2, None))
     with pytest.raises(EngineUnavailable, match="went away in mid-run"):
-        supervise(folder.job(folder.cells, NOWHERE), launcher, folder, KeptObserver())
+        supervise(folder.job(folder.cells, NOWHERE), Surroundings(launcher, folder, KeptObserver()))
     assert verdicts(folder) == {
         1: ("ok", None),
         2: ("lost", "the container engine went away in phase steady"),
@@ -128,7 +129,7 @@ def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(tmp_path: Path
     folder = a_run_folder(tmp_path)
     job = folder.job(folder.cells, NOWHERE)
     with pytest.raises(StoreError, match="No space left on device"):
-        supervise(job, ScriptedLauncher(dies_in(2, full)), folder, KeptObserver())
+        supervise(job, Surroundings(ScriptedLauncher(dies_in(2, full)), folder, KeptObserver()))
     assert verdicts(folder) == {1: ("ok", None)}
 
 
@@ -156,7 +157,7 @@ def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
     folder.forget(["lost"])
     launcher = ScriptedLauncher(measures_all)
-    supervise(folder.job(folder.cells, NOWHERE), launcher, folder, KeptObserver())
+    supervise(folder.job(folder.cells, NOWHERE), Surroundings(launcher, folder, KeptObserver()))
     assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
 
 
@@ -177,3 +178,49 @@ def test_what_the_runner_wrote_to_stderr_is_kept(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, Exit(3, False, "the last words")), measures_all)
     logs = sorted((folder.path / "logs").iterdir())
     assert logs[0].read_text() == "the last words"
+
+
+def a_round(
+    folder: RunFolder, round_: int, *scripts: Script
+) -> tuple[ScriptedLauncher, KeptObserver]:
+    launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
+    job = folder.job(folder.cells, NOWHERE, round_)
+    supervise(job, Surroundings(launcher, folder, observer))
+    return launcher, observer
+
+
+def test_a_round_before_the_last_leaves_parts_and_no_verdict(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan(rounds=2))
+    _, observer = a_round(folder, 1, measures_all)
+    assert verdicts(folder) == {}
+    assert observer.visited == [(cell.id, 1) for cell in folder.cells]
+    _, observer = a_round(folder, 2, measures_all)
+    assert {verdict[0] for verdict in verdicts(folder).values()} == {"ok"}
+    assert [cell_id for cell_id, _ in observer.ended] == [cell.id for cell in folder.cells]
+
+
+def test_a_cell_that_fails_in_one_round_is_not_visited_in_the_next(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan(rounds=3))
+    launcher, _ = a_round(folder, 1, dies_in(2, KILLED), measures_all)
+    assert [[cell.batch_size for cell in job.cells] for job in launcher.launched] == [
+        [1, 2, 4],
+        [4],
+    ]
+    launcher, _ = a_round(folder, 2, measures_all)
+    assert [[cell.batch_size for cell in job.cells] for job in launcher.launched] == [[1, 4]]
+    assert verdicts(folder)[2][0] == "lost"
+
+
+def test_a_runner_that_ends_well_without_a_part_loses_its_cell(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan(rounds=2))
+    a_round(folder, 1, dies_in(2, Exit(0, out_of_memory=False, log="")), measures_all)
+    assert verdicts(folder) == {
+        2: ("lost", "the runner ended well but left nothing that can be read")
+    }
+
+
+def test_references_reach_the_launch(tmp_path: Path) -> None:
+    folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
+    surroundings = Surroundings(launcher, folder, KeptObserver())
+    supervise(folder.job(folder.cells, NOWHERE), surroundings, tmp_path)
+    assert [task.references for task in launcher.tasks] == [tmp_path]

@@ -31,7 +31,7 @@ class EnergyMeter:
     def __init__(self, find: Callable[[], Sequence[Counter]], clock: Clock = monotonic) -> None:
         self._clock = clock
         self._counters: Sequence[Counter] = ()
-        self._reason: str | None = None
+        self._reason: str | None = "no counter was found"
         self._readings: list[_Reading] = []
         self._stopped = threading.Event()
         self._follower: threading.Thread | None = None

@@ -45,6 +45,28 @@ def test_a_bad_matrix_is_refused_by_place_and_value(
     assert files(place.folder) == before
 
 
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench", "--model", "bert-tiny"]])
+def test_verifying_only_and_not_at_all_exclude_each_other(
+    place: Workplace, command: list[str]
+) -> None:
+    before = files(place.folder)
+    done = place.do(*command, "--verify-only", "--no-verify")
+    complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
+    assert files(place.folder) == before
+
+
+@pytest.mark.parametrize("option", ["--trace", "--profile"])
+def test_a_run_traces_by_either_name(place: Workplace, option: str) -> None:
+    place.write_matrix(batch_sizes=[1])
+    done = place.run(option)
+    assert json.loads((place.run_folder / "run.json").read_text())["trace"] is True
+    assert done.returncode in {0, 1}
+
+
+def test_a_bench_names_its_measurement_profile(place: Workplace) -> None:
+    complains(place.do("bench", "--model", "bert-tiny", "--profile"), 2, "requires an argument")
+
+
 @pytest.mark.parametrize("options", [["--select", "nothing-like-it"], ["--select", "!*"]])
 def test_nothing_to_do_is_said(place: Workplace, options: list[str]) -> None:
     complains(place.run(*options), 3, "no cell is left to run")

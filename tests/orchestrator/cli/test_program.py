@@ -10,7 +10,7 @@ from runner import __version__
 from tests.e2e.workplace import Workplace
 from tests.orchestrator.cli.checks import complains, files
 
-COMMANDS = ("run", "bench", "plan", "status", "query", "merge", "doctor", "schema")
+COMMANDS = ("run", "bench", "replay", "plan", "status", "query", "merge", "doctor", "schema")
 GROUPS = ("images", "models")
 HEAVY = {"pydantic", "docker", "duckdb", "pyarrow", "rich", "yaml", "filelock", "psutil"}
 LOADED = """
@@ -79,6 +79,7 @@ def test_help_loads_nothing_heavy(
         ["plan", "matrix.yaml", "--format", "xml"],
         ["merge"],
         ["query"],
+        ["replay"],
     ],
     ids=" ".join,
 )

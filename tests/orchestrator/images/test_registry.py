@@ -22,6 +22,7 @@ def test_an_image_travels_through_a_registry(
     pulled = elsewhere.ensure("cpu")
     assert (pulled.id, pulled.digest) == (built.id, pushed.digest)
     assert elsewhere.ensure("cpu") == pulled
+    assert elsewhere.exactly(pulled.reference, pushed.digest) == pulled
 
 
 def test_an_image_built_without_registry_is_named_for_it(workshop: Workshop, registry: str) -> None:

@@ -9,6 +9,7 @@ from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.images import Shelf, prune
 from orchestrator.images.disk import NEEDED_BYTES
 from orchestrator.images.progress import follow, ignore
+from orchestrator.launchers.choose import Pinned, PinnedImages
 from runner.cell import Backend
 from runner.errors import Unavailable
 from tests.orchestrator.images.conftest import Workshop
@@ -42,6 +43,33 @@ def test_a_stale_image_is_recognised_and_built_again(workshop: Workshop) -> None
     second = workshop.shelf().ensure("cpu")
     assert second.id != first.id
     assert second.labels["org.accelmatrix.source"] != first.labels["org.accelmatrix.source"]
+
+
+@pytest.mark.engine
+def test_an_image_is_found_by_its_digest_when_its_name_is_anothers(workshop: Workshop) -> None:
+    first = workshop.shelf().ensure("cpu")
+    workshop.write("runner/__init__.py", "# changed")
+    second = workshop.shelf().ensure("cpu")
+    found = workshop.shelf().exactly(first.reference, first.digest)
+    assert (found.id, found.digest) == (first.id, first.digest)
+    pinned = PinnedImages(workshop.shelf(), Pinned("fake", first.reference, first.digest))
+    assert (pinned.ensure("fake").id, pinned.ensure("cpu").id) == (first.id, second.id)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("reference", "hint"),
+    [
+        ("accelmatrix-cpu:1", "only the engine that built it had it"),
+        ("ghcr.io/a/accelmatrix-cpu:1", "docker pull ghcr.io/a/accelmatrix-cpu@sha256:000"),
+    ],
+)
+def test_an_image_that_is_gone_is_not_replaced_by_another(
+    workshop: Workshop, reference: str, hint: str
+) -> None:
+    with pytest.raises(ImageError, match="no image with the digest sha256:000") as caught:
+        workshop.shelf().exactly(reference, "sha256:" + "0" * 64)
+    assert hint in str(caught.value.hint)
 
 
 @pytest.mark.engine

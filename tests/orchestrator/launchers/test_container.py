@@ -1,5 +1,6 @@
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from orchestrator.launchers.base import Task, default_memory_bytes
 from orchestrator.launchers.container import (
     OWNER_LABEL,
     EngineFacts,
+    command,
     container_name,
     host_id,
     host_options,
@@ -59,6 +61,15 @@ def test_mounts_are_absolute_and_the_job_is_read_only() -> None:
     assert (job["Target"], job["ReadOnly"]) == ("/in/job.json", True)
     assert (out["Target"], out["ReadOnly"]) == ("/out", False)
     assert Path(job["Source"]).is_absolute()
+
+
+def test_references_are_mounted_for_reading_if_there_are_any() -> None:
+    task = replace(a_task(), references=Path("references"))
+    mount = host_options(task, ENGINE)["mounts"][2]
+    assert (mount["Target"], mount["ReadOnly"]) == ("/references", True)
+    assert Path(mount["Source"]).is_absolute()
+    assert command(task)[-2:] == ["--references", "/references"]
+    assert command(a_task()) == ["--job", "/in/job.json", "--out", "/out"]
 
 
 def test_labels_tell_the_owner_and_the_devices() -> None:

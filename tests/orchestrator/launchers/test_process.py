@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -17,7 +18,12 @@ import psutil
 import pytest
 
 from orchestrator.launchers.base import Exit, Task
-from orchestrator.launchers.process import PACKAGES, ProcessExecution, ProcessLauncher
+from orchestrator.launchers.process import (
+    PACKAGES,
+    ProcessExecution,
+    ProcessLauncher,
+    resident_bytes,
+)
 from runner import __version__
 from runner.cell import Limits
 from runner.errors import Unavailable
@@ -87,6 +93,12 @@ def test_the_runner_gets_job_and_output_folder_and_nothing_else(
     arguments = ["--job", str(task.job_file), "--out", str(task.out), "--die-with-parent"]
     assert json.loads(lines[0]) == ["-m", "runner", *arguments]
     assert end == Exit(0, out_of_memory=False, log="")
+
+
+def test_the_runner_is_told_where_references_are(scripted: Interpreter, task: Task) -> None:
+    with_references = replace(task, references=task.out)
+    lines, _ = play(scripted("import sys; print(sys.argv[-3:])"), with_references)
+    assert lines == [str(["--references", str(task.out), "--die-with-parent"])]
 
 
 def test_the_runner_sees_our_environment_but_no_model_hub(
@@ -275,3 +287,16 @@ def nothing_stays() -> Iterator[None]:
     yield
     after = {child.pid for child in psutil.Process().children(recursive=True)}
     assert after <= before
+
+
+def test_the_memory_of_children_counts_too() -> None:
+    child = "held = b'x' * (64 << 20); print(flush=True); input()"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        held = resident_bytes(process.pid) - psutil.Process(process.pid).memory_info().rss
+        process.communicate(b"\n")
+    assert held > 64 << 20

@@ -23,6 +23,12 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(capsys: Capture
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
 
 
+def test_a_plan_in_rounds_tells_how_often_jobs_are_launched(capsys: Capture) -> None:
+    measure = {name: value.model_copy(update={"rounds": 3}) for name, value in PLAN.measure.items()}
+    print_plan(PLAN.model_copy(update={"measure": measure}), as_json=False)
+    assert "3 to run in 1 job (3 launches), 1 to skip" in capsys.readouterr().out
+
+
 def test_a_plan_as_json_has_every_axis_of_a_cell(capsys: Capture) -> None:
     print_plan(PLAN, as_json=True)
     data = json.loads(capsys.readouterr().out)

@@ -5,19 +5,25 @@ from collections.abc import Mapping
 import pytest
 from rich.console import Console
 
+from orchestrator.observer import QuietObserver
 from orchestrator.render.progress import (
     Forecast,
     LiveObserver,
     PlainObserver,
-    QuietObserver,
     describe,
     show_progress,
 )
+from runner.cell import Job
 from runner.record import Record, Status
-from tests.jobs import a_job, fake_cell
+from tests.jobs import FAST, a_job, fake_cell
 
 CELLS = (fake_cell(1), fake_cell(2), fake_cell(4))
 JOB = a_job(CELLS)
+IN_ROUNDS = FAST.model_copy(update={"rounds": 3})
+
+
+def of_round(number: int) -> Job:
+    return JOB.model_copy(update={"measure": IN_ROUNDS, "round": number})
 
 
 def record_of(number: int = 0, status: Status = "ok", **outcome: object) -> Record:
@@ -74,7 +80,15 @@ def test_the_forecast_learns_from_the_pace(stopwatch: Stopwatch) -> None:
     cells.begin()
     stopwatch.now += 20
     cells.end(CELLS[0])
-    assert cells.time_left == "about 1m left"
+    assert cells.time_left == "about 47s left"
+
+
+def test_one_slow_cell_at_the_beginning_is_not_taken_for_all(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 1, 50, 49)
+    cells.begin()
+    stopwatch.now += 20
+    cells.end(CELLS[0])
+    assert cells.time_left == "about 3m9s left"
 
 
 def test_waiting_for_a_device_says_nothing_about_the_pace(stopwatch: Stopwatch) -> None:
@@ -101,6 +115,15 @@ def test_the_forecast_ends(stopwatch: Stopwatch) -> None:
     assert Forecast({}).time_left == "done"
 
 
+def test_a_round_is_a_share_of_its_cell(stopwatch: Stopwatch) -> None:
+    cells = forecast(stopwatch, 30, 30, 60)
+    cells.visit(CELLS[0], of_round(1))
+    cells.visit(CELLS[2], of_round(2))
+    assert (cells.done, cells.time_left) == (0, "about 1m10s left")
+    cells.end(CELLS[0])
+    assert (cells.done, cells.time_left) == (1, "about 50s left")
+
+
 def test_a_cell_nobody_estimated_changes_nothing(stopwatch: Stopwatch) -> None:
     cells = forecast(stopwatch, 1, 1, 1)
     cells.end(fake_cell(64))
@@ -121,9 +144,20 @@ def test_plain_progress_is_one_line_per_event(stopwatch: Stopwatch) -> None:
         "removed 2 containers that a crashed run had left",
         f"{JOB.id}: 3 cells",
         f"[1/3] {CELLS[0].id}: 12.3 ms, about 30s left",
-        f"[2/3] {CELLS[1].id}: failed (ValueError: no), about 10s left",
+        f"[2/3] {CELLS[1].id}: failed (ValueError: no), about 13s left",
         f"[3/3] {CELLS[2].id}: timeout (not done after 5 s), done",
     ]
+
+
+def test_rounds_are_told_with_their_jobs(stopwatch: Stopwatch) -> None:
+    observer, text = plain(stopwatch)
+    observer.job_started(of_round(2))
+    observer.cell_visited(CELLS[0], of_round(2))
+    observer.job_started(of_round(3))
+    observer.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
+    lines = text.getvalue().splitlines()
+    assert lines[:2] == [f"{JOB.id}: 3 cells, round {number} of 3" for number in (2, 3)]
+    assert lines[2].startswith(f"[1/3] {CELLS[0].id}: 12.3 ms")
 
 
 def test_a_single_cell_is_not_plural(stopwatch: Stopwatch) -> None:
@@ -154,6 +188,19 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
     assert re.search(r"0/3 b2-s8\S* steady", shown)
     assert "1/3 500 ms" in shown
     assert "1/3 about 30s left" in shown
+
+
+def test_live_progress_counts_visits_in_their_round(stopwatch: Stopwatch) -> None:
+    console, text = a_console(terminal=True)
+    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+        for number in (1, 2):
+            observer.job_started(of_round(number))
+            observer.cell_visited(CELLS[0], of_round(number))
+            assert observer._progress.tasks[1].completed == 1
+            assert observer._progress.tasks[0].completed == 0
+        observer._progress.refresh()
+    assert f"{JOB.id}: 3 cells, round 1 of 3 done" in text.getvalue()
+    assert "round 2 of 3" in text.getvalue()
 
 
 def test_live_progress_survives_odd_reasons(stopwatch: Stopwatch) -> None:
@@ -207,6 +254,7 @@ def test_quiet_progress_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
         observer.note("a note")
         observer.job_started(JOB)
         observer.phase_began("load", None)
+        observer.cell_visited(CELLS[0], JOB)
         observer.cell_ended(CELLS[0], record_of())
     assert capfd.readouterr() == ("", "")
 

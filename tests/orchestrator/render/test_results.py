@@ -1,13 +1,13 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from orchestrator.defaults import DATABASE_NAME, RESULTS
 from orchestrator.render.results import print_results, print_runs
-from orchestrator.store import ResultRow, RunSummary
+from orchestrator.store import RunSummary
+from tests.rows import a_failed_row, a_row
 
 Capture = pytest.CaptureFixture[str]
 STARTED = datetime(2026, 11, 21, 12, 30, 5, tzinfo=UTC)
@@ -17,32 +17,9 @@ RUNS = [
 ]
 
 
-def a_row(cell_id: str, **changes: Any) -> ResultRow:
-    values: dict[str, Any] = {
-        "cell_id": cell_id,
-        "model": "bert-tiny",
-        "backend": "cpu",
-        "runtime": "torch",
-        "precision": "fp32",
-        "batch_size": 1,
-        "sequence_length": 128,
-        "mode": "inference",
-        "status": "ok",
-        "proof": "proven",
-        "reason": None,
-        "warnings": None,
-        "throughput": 1234.5,
-        "latency_median_ms": 0.81,
-        "latency_p90_ms": None,
-        "load_time_s": 0.25,
-        "memory_mb": 301.2,
-    }
-    return ResultRow(**values | changes)
-
-
 ROWS = [
     a_row("cell-1"),
-    a_row("cell-2", status="timeout", reason="not done after 5 s", proof="none", throughput=None),
+    a_failed_row("cell-2", "timeout", "not done after 5 s"),
 ]
 
 
@@ -51,7 +28,7 @@ def test_results_are_a_table_with_reasons_sums_and_next_steps(capsys: Capture) -
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].split("  ")[0] == "cell"
     assert lines[1].split() == [
-        *("cell-1", "ok", "0.81", "–", "1,234", "0.25", "301", "proven"),
+        *("cell-1", "ok", "0.81", "2", "–", "–", "1,234", "301", "B", "proven", "yes"),
     ]
     assert "cell-2: timeout: not done after 5 s" in lines
     assert "run run-1: 1 ok, 1 timeout" in lines
@@ -66,10 +43,52 @@ def test_the_default_database_need_not_be_named(capsys: Capture) -> None:
     assert "--database" not in capsys.readouterr().out
 
 
-def test_warnings_stand_with_their_cell(capsys: Capture) -> None:
-    rows = [a_row("cell-1", warnings=["too few iterations: raise them", "busy host: wait"])]
+def test_tokens_are_shown_where_some_are_generated(capsys: Capture) -> None:
+    rows = [a_row("cell-1"), a_row("cell-2", token_throughput=42.5)]
     print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
-    assert "cell-1: too few iterations: raise them; busy host: wait" in capsys.readouterr().out
+    head, first, second, *_ = capsys.readouterr().out.splitlines()
+    assert "samples/s  tokens/s" in head
+    assert "42.5" in second
+    assert len(first.split()) == len(second.split())
+
+
+def test_what_was_not_timed_or_not_verified_is_a_dash(capsys: Capture) -> None:
+    row = a_row("cell-1", latency_median_ms=None, latency_precision=None, correct=None, grade=None)
+    print_results([row], "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line.split() == [
+        *("cell-1", "ok", "–", "–", "–", "–", "1,234", "301", "–", "proven", "–"),
+    ]
+
+
+def test_what_speaks_against_the_numbers_stands_below_them(capsys: Capture) -> None:
+    rows = [a_row("cell-1", grade_reasons=["too few iterations: raise them", "busy host: wait"])]
+    print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert "cell-1: too few iterations: raise them" in lines
+    assert "cell-1: busy host: wait" in lines
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [
+        (
+            ["j/a.trace.json"],
+            "trace: records/j/a.trace.json; the heaviest operators lie beside it in .operators.txt",
+        ),
+        (
+            ["j/a.trace.json", "k/b.trace.json"],
+            "2 traces: records/*/*.trace.json; the heaviest operators lie beside it in"
+            " .operators.txt",
+        ),
+    ],
+)
+def test_traces_are_named(capsys: Capture, names: list[str], line: str) -> None:
+    traces = [Path("records", name) for name in names]
+    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=False, traces=traces)
+    assert line in capsys.readouterr().out.splitlines()
+    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=True, traces=traces)
+    assert json.loads(capsys.readouterr().out)["traces"] == list(map(str, traces))
 
 
 def test_the_commands_that_are_offered_exist_and_parse(capsys: Capture) -> None:

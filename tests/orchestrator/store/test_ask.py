@@ -24,6 +24,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_record(batch_size=1),
         a_record(batch_size=8, throughput=900.0),
         a_record(batch_size=8, throughput=1200.0, precision="bf16"),
+        a_record(batch_size=4, correct=False, correct_reason="beyond the tolerance"),
+        a_record(batch_size=2, rounds=3, drift=0.01, drift_p_value=0.4, grade_reasons=["noisy"]),
+        a_record(mode="generation", new_tokens=32, part_durations_ns={"first_token": [20_000_000]}),
+        a_record(mode="training"),
+        a_record(mode="startup"),
+        a_record(scenario="server", target_qps=50.0, achieved_qps=49.0),
         a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
     ):
         save_record(record, folder)
@@ -47,4 +53,4 @@ def test_the_python_example_prints_the_run(
     monkeypatch.chdir(site)
     (code,) = PYTHON
     exec(code, {})
-    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 3, 'out_of_memory': 1}\n"
+    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 9, 'out_of_memory': 1}\n"

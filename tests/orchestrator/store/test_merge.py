@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import Damaged, MergeReport, Run, Store
-from runner.record import save_record, to_table
+from runner.record import SCHEMA_VERSION, save_record, to_table
 from tests.orchestrator.store.conftest import Save, content, scalar
 from tests.records import RECORDED_AT, a_failure, a_record
 
@@ -42,6 +42,7 @@ def test_records_become_rows(database: Path, results: Path, save: Save) -> None:
         "benchmark_results": 3,
         "hardware_info": 1,
         "raw_benchmark_data": 2,
+        "replay_jobs": 3,
     }
     assert scalar(database, "SELECT min(result_id) FROM benchmark_results") == (
         "20261121-120000-abcd/cpu-bert-tiny-fp32-b1-s128-inference"
@@ -68,6 +69,19 @@ def test_a_newer_record_replaces_the_verdict_and_its_durations(
     assert merge(database, newer) == MergeReport(replaced=1)
     assert scalar(database, "SELECT status FROM benchmark_results") == "timeout"
     assert scalar(database, "SELECT count(*) FROM raw_benchmark_data") == 0
+    assert scalar(database, "SELECT count(*) FROM replay_jobs") == 1
+
+
+def test_a_record_without_a_job_cannot_be_replayed(database: Path, save: Save) -> None:
+    merge(database, save(a_record(job=None)))
+    assert scalar(database, "SELECT count(*) FROM replay_jobs") == 0
+
+
+def test_raw_durations_of_parts_keep_their_names(database: Path, save: Save) -> None:
+    parts = {"first_token": [1, 2], "output_token": [3, 4, 5]}
+    merge(database, save(a_record(part_durations_ns=parts)))
+    sql = "SELECT part_durations_ns['output_token'] FROM raw_benchmark_data"
+    assert scalar(database, sql) == [3, 4, 5]
 
 
 def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
@@ -219,10 +233,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], pa.Table], str]] = {
     "a newer schema's columns": (
         lambda path: (
             _sound(path)
-            .append_column("joules", pa.array([1.0]))
-            .replace_schema_metadata({"accelmatrix.schema_version": "2"})
+            .append_column("colours", pa.array([1.0]))
+            .replace_schema_metadata({"accelmatrix.schema_version": str(SCHEMA_VERSION + 1)})
         ),
-        "written with record schema 2",
+        f"written with record schema {SCHEMA_VERSION + 1}",
     ),
     "an unknown status": (lambda path: _with(path, "status", pa.array(["fine"])), "status: 'fine'"),
     "no cell": (
@@ -232,6 +246,14 @@ DAMAGES: dict[str, tuple[Callable[[Path], pa.Table], str]] = {
     "negative time": (
         lambda path: _with(path, "durations_ns", pa.array([[5, -1]], pa.list_(pa.int64()))),
         "durations_ns.1: -1",
+    ),
+    "negative time of a part": (
+        lambda path: _with(
+            path,
+            "part_durations_ns",
+            pa.array([[("first_token", [5, -1])]], pa.map_(pa.string(), pa.list_(pa.int64()))),
+        ),
+        r"part_durations_ns.first_token.1: -1",
     ),
 }
 

@@ -15,7 +15,7 @@ from tests.records import a_record
 
 @pytest.fixture
 def filled(database: Path, results: Path, save: Save) -> Path:
-    save(a_record(batch_size=1), a_record(batch_size=8, warnings=["noisy, "]))
+    save(a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "]))
     with Store.open(database) as store:
         store.merge([results])
     return database
@@ -84,12 +84,13 @@ def test_columns_of_the_same_name_are_told_apart(filled: Path) -> None:
 
 
 def test_csv_reads_back(filled: Path) -> None:
-    sql = "SELECT cell_id, latency_p90_s, warnings, libraries, recorded_at FROM benchmark_results"
-    lines = list(csv.DictReader(io.StringIO(to_csv(query(filled, f"{sql} ORDER BY batch_size")))))
+    columns = "cell_id, latency_p90_s, grade_reasons, libraries, recorded_at"
+    table = query(filled, f"SELECT {columns} FROM benchmark_results ORDER BY batch_size")
+    lines = list(csv.DictReader(io.StringIO(to_csv(table))))
     assert lines[1] == {
         "cell_id": "cpu-bert-tiny-fp32-b8-s128-inference",
         "latency_p90_s": "",
-        "warnings": '["noisy, "]',
+        "grade_reasons": '["noisy, "]',
         "libraries": '{"torch": "2.13.0", "transformers": "5.0.0"}',
         "recorded_at": "2026-11-21T12:00:00+00:00",
     }

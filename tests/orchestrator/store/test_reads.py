@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import ResultRow, Run, Store
+from orchestrator.store import Measurement, ResultRow, Run, Store
 from tests.orchestrator.store.conftest import Save
 from tests.records import RECORDED_AT, a_failure, a_record
 
+TIMED = ("steady_time_s", "latency_median_s", "throughput", "iterations")
 CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
 
 
@@ -64,6 +65,7 @@ def test_history_is_the_median_of_this_hosts_successes(
         a_record(run_id="away", hostname="other-host", steady_time_s=1000.0),
         a_failure("timeout", "hung", run_id="hung", steady_time_s=1000.0),
         a_failure("timeout", "hung", batch_size=8),
+        a_record(batch_size=2, purpose="verify", **dict.fromkeys(TIMED)),
     )
     with Store.open(database) as store:
         store.merge([results])
@@ -71,9 +73,61 @@ def test_history_is_the_median_of_this_hosts_successes(
         assert store.history() == {}
 
 
+def test_history_counts_every_load_and_what_ran_at_once(
+    database: Path, results: Path, save: Save
+) -> None:
+    parts = {"import_time_s": 1.0, "first_latency_s": None, "warmup_time_s": None}
+    save(
+        a_record(load_time_s=1.0, rounds=3, steady_time_s=2.0, **parts),
+        a_record(
+            mode="startup", load_time_s=1.0, steady_time_s=10.0, concurrent_time_s=4.0, **parts
+        ),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        assert sorted(store.history("example-host").values()) == [
+            pytest.approx(3 * 2.0 + 2.0),
+            pytest.approx(2.0 + 10.0 + 4.0),
+        ]
+
+
+def test_a_result_comes_with_what_it_takes_to_measure_it_again(
+    database: Path, results: Path, save: Save
+) -> None:
+    name = f"20261121-120000-abcd/{CELL}"
+    save(a_record(image="accelmatrix-cpu:1", image_digest="sha256:0", git_commit="abc"))
+    with Store.open(database) as store:
+        store.merge([results])
+        found = store.measurement(name)
+        assert store.measurement(f"{name}x") is None
+        assert store.nearest(f"{name}x") == name
+    assert isinstance(found, Measurement)
+    assert (found.result_id, found.launcher, found.hostname) == (name, "process", "example-host")
+    assert (found.image, found.image_digest) == ("accelmatrix-cpu:1", "sha256:0")
+    assert (found.git_commit, found.runner_version, found.phase) == ("abc", "0.1.0", None)
+    assert found.job == '{"id": "as it was given"}'
+
+
+def test_the_nearest_result_is_the_one_that_was_mistyped(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=64), a_record(model="gpt2"))
+    with Store.open(database) as store:
+        assert store.nearest("anything") is None
+        store.merge([results])
+        assert store.nearest("20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inferense") == (
+            "20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inference"
+        )
+
+
 def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save) -> None:
     save(
-        a_record(proof="partial", throughput=250.0),
+        a_record(
+            proof="partial",
+            throughput=250.0,
+            grade="B",
+            grade_reasons=["cv 12 %: measure longer"],
+        ),
         a_failure("unavailable", "no GPU here", batch_size=2),
     )
     with Store.open(database) as store:
@@ -88,15 +142,27 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
         precision="fp32",
         batch_size=1,
         sequence_length=128,
+        new_tokens=None,
         mode="inference",
+        scenario="single_stream",
         status="ok",
-        proof="partial",
         reason=None,
-        warnings=None,
+        proof="partial",
+        correct=True,
+        correct_reason=None,
+        grade="B",
+        grade_reasons=["cv 12 %: measure longer"],
         throughput=250.0,
+        token_throughput=None,
         latency_median_ms=3.0,
+        latency_median_low_ms=pytest.approx(2.97),
+        latency_median_high_ms=pytest.approx(3.03),
+        latency_precision=0.01,
         latency_p90_ms=None,
+        latency_p99_ms=None,
+        peak_qps=None,
         load_time_s=0.25,
         memory_mb=300.0,
+        energy_per_sample_joules=None,
     )
     assert (failed.status, failed.reason, failed.throughput) == ("unavailable", "no GPU here", None)

@@ -1,5 +1,6 @@
 """The tables say what a record's fields say, in the database and in docs/schema.md."""
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -7,7 +8,7 @@ import pytest
 
 from orchestrator.store import Run, Store, schema_markdown
 from orchestrator.store.columns import Column, columns_of, sql_type
-from orchestrator.store.tables import HARDWARE, RAW, RECORD, RESULTS, RUNS, TABLES
+from orchestrator.store.tables import HARDWARE, JOBS, RAW, RECORD, RESULTS, RUNS, TABLES
 from orchestrator.store.views import VIEWS
 from runner.record import Record, arrow_schema
 
@@ -20,14 +21,16 @@ def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
 
 
 def test_no_fact_of_a_record_is_dropped_or_kept_twice() -> None:
-    placed = [column.name for table in (RESULTS, HARDWARE, RAW) for column in table.columns]
+    placed = [column.name for table in (RESULTS, HARDWARE, RAW, JOBS) for column in table.columns]
     assert set(Record.model_fields) <= set(placed)
     shared = {name for name in placed if placed.count(name) > 1}
     assert shared == {"result_id", "hardware_id"}
 
 
 def test_raw_durations_are_lists_of_integers() -> None:
-    assert {column.type for column in RAW.columns[1:]} == {"BIGINT[]"}
+    types = {column.name: column.type for column in RAW.columns[1:]}
+    assert types.pop("part_durations_ns") == "MAP(VARCHAR, BIGINT[])"
+    assert set(types.values()) == {"BIGINT[]"}
 
 
 def test_a_run_becomes_a_row_of_benchmark_runs() -> None:
@@ -80,6 +83,15 @@ def test_views_have_the_columns_and_types_they_document(database: Path) -> None:
                 for row in described
             ]
             assert found == [(column.name, column.type) for column in view.columns]
+
+
+def test_seconds_in_views_are_milliseconds_in_name_and_words() -> None:
+    for view in VIEWS:
+        for column in view.columns:
+            assert column.name.endswith("_ms") == ("millisecond" in column.doc.lower()), column
+            assert not re.search(r"(?i)(?<!milli)seconds", column.doc) or (
+                column.name.endswith("_s")
+            ), column
 
 
 def test_nothing_is_undocumented() -> None:

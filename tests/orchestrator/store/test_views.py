@@ -66,6 +66,54 @@ def test_only_proven_results_are_shown_unless_asked(ask: Ask) -> None:
     assert [row["reason"] for row in everything] == [None, None, None, "hung"]
 
 
+def test_wrong_outputs_and_what_was_not_timed_are_shown_only_if_asked(ask: Ask) -> None:
+    records = [
+        a_record(batch_size=1),
+        a_record(batch_size=2, correct=False, correct_reason="off by 0.3"),
+        a_record(batch_size=4, correct=None, correct_reason="not verified: --no-verify"),
+        a_record(batch_size=8, purpose="verify", latency_median_s=None),
+    ]
+    shown = ask("SELECT batch_size, correct FROM benchmark_performance ORDER BY ALL", *records)
+    assert [tuple(row.values()) for row in shown] == [(1, True), (4, None)]
+    everything = ask("FROM benchmark_performance_all ORDER BY batch_size")
+    assert [row["correct"] for row in everything] == [True, False, None, True]
+    assert everything[1]["correct_reason"] == "off by 0.3"
+    latest = ask("SELECT batch_size FROM latest_results ORDER BY ALL")
+    assert [row["batch_size"] for row in latest] == [1, 4]
+
+
+def test_the_medians_interval_and_the_grade_stand_beside_it(ask: Ask) -> None:
+    (row,) = ask(
+        "FROM benchmark_performance",
+        a_record(grade="C", grade_reasons=["host load 3.1 on 2 cores: stop what else runs"]),
+    )
+    assert row["latency_median_low_ms"] < row["latency_median_ms"] < row["latency_median_high_ms"]
+    assert row["latency_precision"] == 0.01
+    assert (row["grade"], len(row["grade_reasons"])) == ("C", 1)
+    assert (row["noise_score"], row["rounds"], row["scenario"]) == (0.02, 1, "single_stream")
+
+
+def test_each_mode_and_scenario_has_a_view_of_its_own(ask: Ask) -> None:
+    records = [
+        a_record(mode="generation", new_tokens=32, time_to_first_token_p90_s=0.02),
+        a_record(mode="training", backward_median_s=0.004, training_loss_last=2.5),
+        a_record(mode="startup", startup_import_mean_s=1.5, concurrent_speedup=1.7),
+        a_record(scenario="server", target_qps=50.0, achieved_qps=49.5),
+        a_record(scenario="offline"),
+        a_record(),
+        a_record(mode="training", batch_size=2, proof="contradicted"),
+    ]
+    (generation,) = ask("FROM generation_results", *records)
+    assert (generation["new_tokens"], generation["time_to_first_token_p90_ms"]) == (32, 20.0)
+    (training,) = ask("FROM training_results")
+    assert (training["backward_median_ms"], training["training_loss_last"]) == (4.0, 2.5)
+    (startup,) = ask("FROM startup_results")
+    assert (startup["startup_import_mean_s"], startup["concurrent_speedup"]) == (1.5, 1.7)
+    offline, server = ask("FROM arrival_results ORDER BY scenario")
+    assert (offline["scenario"], server["achieved_qps"]) == ("offline", 49.5)
+    assert server["hardware"] == "Example CPU"
+
+
 def test_hardware_falls_back_on_the_processor(ask: Ask) -> None:
     (row,) = ask("FROM benchmark_performance", a_record(device_name=None, cpu_model="Old CPU"))
     assert row["hardware"] == "Old CPU"

@@ -150,6 +150,12 @@ def test_a_reading_that_failed_once_is_forgotten() -> None:
     assert meter.stop().joules == 3
 
 
+def test_no_counters_are_a_reason() -> None:
+    meter = EnergyMeter(list, FakeClock())
+    meter.start()
+    assert meter.stop().method == "unavailable: no counter was found"
+
+
 def test_an_error_without_words_is_named() -> None:
     meter = EnergyMeter(failing(KeyError()), FakeClock())
     meter.start()

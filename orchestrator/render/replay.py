@@ -1,0 +1,107 @@
+"""A result and its repetition, side by side."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from orchestrator.render.tables import print_line, print_table
+from orchestrator.replay import DIRTY, Replay
+from orchestrator.store import Measurement
+
+NUMBERS = (
+    ("median ms", "latency_median_ms"),
+    ("median ms, 95 % low", "latency_median_low_ms"),
+    ("median ms, 95 % high", "latency_median_high_ms"),
+    ("p90 ms", "latency_p90_ms"),
+    ("p99 ms", "latency_p99_ms"),
+    ("samples/s", "throughput"),
+    ("tokens/s", "token_throughput"),
+    ("peak queries/s", "peak_qps"),
+    ("peak MB", "memory_mb"),
+    ("joules per sample", "energy_per_sample_joules"),
+)
+FACTS = (
+    ("status", "status"),
+    ("grade", "grade"),
+    ("proof", "proof"),
+    ("correct", "correct"),
+    ("host", "hostname"),
+    ("launcher", "launcher"),
+    ("image", "image_digest"),
+    ("runner", "runner_version"),
+    ("commit", "git_commit"),
+)
+SHOWN_OF_A_HASH = 19
+
+
+def print_replay(replay: Replay, *, as_json: bool) -> None:
+    """Both results, what differs between them, and whether their medians do."""
+    if as_json:
+        print_line(json.dumps(_data(replay), indent=2))
+        return
+    then, now = asdict(replay.then), asdict(replay.now)
+    print_line(f"{replay.then.cell_id}")
+    print_line(f"then: {replay.then.result_id}")
+    print_line(f"now:  {replay.now.result_id}")
+    print_line()
+    rows = [
+        (title, then[name], now[name], _ratio(then[name], now[name]))
+        for title, name in NUMBERS
+        if then[name] is not None or now[name] is not None
+    ]
+    print_table(("metric", "then", "now", "ratio"), rows)
+    print_line()
+    facts = [(title, _short(then[name]), _short(now[name])) for title, name in FACTS]
+    print_table(("fact", "then", "now"), facts)
+    print_line()
+    for line in _sentences(replay):
+        print_line(line)
+
+
+def _sentences(replay: Replay) -> Iterator[str]:
+    if replay.now.status != "ok":
+        yield f"now {replay.now.status}: {replay.now.reason}"
+    for difference in replay.differences:
+        yield f"note: {difference}"
+    if "D" in {replay.then.grade, replay.now.grade}:
+        yield "note: grade D says not to quote such a number"
+    yield _verdict(replay)
+
+
+def _verdict(replay: Replay) -> str:
+    if replay.intervals_overlap is None or replay.ratio is None:
+        return "There are no two medians with intervals to compare."
+    if replay.intervals_overlap:
+        return "The 95 % intervals of the two medians overlap: no difference is shown."
+    change = f"{abs(replay.ratio - 1) * 100:.1f} % {'more' if replay.ratio > 1 else 'less'}"
+    return f"The 95 % intervals of the two medians do not overlap: now it takes {change} time."
+
+
+def _data(replay: Replay) -> dict[str, Any]:
+    return {
+        "then": _plain(replay.then),
+        "now": _plain(replay.now),
+        "ratio": replay.ratio,
+        "intervals_overlap": replay.intervals_overlap,
+        "differences": replay.differences,
+    }
+
+
+def _plain(measured: Measurement) -> dict[str, Any]:
+    return {name: value for name, value in asdict(measured).items() if name != "job"}
+
+
+def _ratio(then: float | None, now: float | None) -> float | None:
+    return now / then if then and now is not None else None
+
+
+def _short(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    if len(text) <= 2 * SHOWN_OF_A_HASH:
+        return text
+    return text[:SHOWN_OF_A_HASH] + (DIRTY if text.endswith(DIRTY) else "")

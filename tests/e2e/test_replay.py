@@ -1,0 +1,71 @@
+"""`orchestrator replay` runs one row again, in the very image it ran in."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orchestrator.images import Image
+from runner.record import read_record, save_record
+from tests.e2e.workplace import Workplace
+
+CELL = "fake-scripted-0-fp32-b2-s8-inference"
+
+
+def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workplace) -> None:
+    workplace.write_matrix()
+    assert workplace.run("--seed", "7").returncode == 0
+    first = workplace.run_folder.name
+    done = workplace.do("replay", f"{first}/{CELL}")
+    assert done.returncode == 0, done.stderr
+    second = workplace.run_folder.name
+    assert first != second
+    assert f"then: {first}/{CELL}" in done.stdout
+    assert f"now:  {second}/{CELL}" in done.stdout
+    assert "The 95 % intervals of the two medians" in done.stdout
+    rows = workplace.ask(
+        "SELECT run_id, launcher, image_digest, seed, status FROM benchmark_results"
+        f" WHERE cell_id = '{CELL}' ORDER BY run_id"
+    )
+    assert [row.pop("run_id") for row in rows] == [first, second]
+    assert rows[0] == rows[1]
+    assert rows[0]["launcher"] == workplace.launcher
+    assert (rows[0]["image_digest"] is None) == (workplace.launcher == "process")
+    (job,) = workplace.launches()
+    assert ([cell.id for cell in job.cells], job.seed) == ([CELL], 7)
+    assert workplace.leftovers() == []
+
+
+def test_a_failure_can_be_repeated_and_fails_again(workplace: Workplace) -> None:
+    workplace.write_matrix({"*-b2-*": "raise"})
+    workplace.run()
+    done = workplace.do("replay", f"last/{CELL}", "--json")
+    assert done.returncode == 1, done.stderr
+    data = json.loads(done.stdout)
+    assert [data[when]["status"] for when in ("then", "now")] == ["failed", "failed"]
+    assert data["intervals_overlap"] is None
+
+
+def forge_digest(workplace: Workplace) -> None:
+    """Let the newest record say that it was measured in an image that nobody has."""
+    (path,) = workplace.records()
+    record = read_record(path).model_copy(update={"image_digest": "sha256:" + "0" * 64})
+    later = record.model_copy(update={"recorded_at": record.recorded_at + timedelta(seconds=1)})
+    save_record(later, path.parent)
+    assert workplace.do("merge", "results", "--scratch").returncode == 0
+
+
+@pytest.mark.engine
+def test_an_image_that_is_gone_is_told_before_anything_is_made(
+    tmp_path: Path, cpu_image: Image
+) -> None:
+    workplace = Workplace(tmp_path, "docker")
+    workplace.write_matrix(batch_sizes=[2])
+    workplace.run()
+    folder = workplace.run_folder
+    forge_digest(workplace)
+    done = workplace.do("replay", f"last/{CELL}")
+    assert done.returncode == 5, done.stderr
+    assert "no image with the digest sha256:000" in done.stderr
+    assert workplace.run_folder == folder

@@ -1,0 +1,68 @@
+"""Rounds spread each cell's iterations over the run, and survive whatever ends one of them."""
+
+import signal
+
+from tests.e2e.workplace import Workplace, wait_until
+
+ROUNDS = 3
+
+
+def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workplace) -> None:
+    workplace.write_matrix(models=3, batch_sizes=[1, 2], rounds=ROUNDS)
+    done = workplace.run()
+    assert done.returncode == 0, done.stderr
+    launches = workplace.launches()
+    assert [job.round for job in launches] == [1] * 3 + [2] * 3 + [3] * 3
+    for number in range(ROUNDS):
+        assert len({job.id for job in launches[3 * number : 3 * number + 3]}) == 3
+    assert workplace.has_one_verdict_each()
+    assert set(workplace.verdicts().values()) == {"ok"}
+    assert len(workplace.parts()) == (ROUNDS - 1) * 6
+    assert "2 cells, round 2 of 3" in done.stderr
+    assert [f"[{number}/6]" in done.stderr for number in (1, 6)] == [True, True]
+    rows = workplace.ask(
+        "SELECT rounds, iterations, round_iterations, drift, drift_p_value,"
+        " len(durations_ns) AS kept"
+        " FROM benchmark_results JOIN raw_benchmark_data USING (result_id)"
+    )
+    assert len(rows) == 6
+    for row in rows:
+        assert (row["rounds"], len(row["round_iterations"])) == (ROUNDS, ROUNDS)
+        assert row["iterations"] == sum(row["round_iterations"]) == row["kept"]
+        assert row["drift"] is not None
+        assert 0 <= row["drift_p_value"] <= 1
+    assert workplace.leftovers() == []
+
+
+def test_kill_9_in_the_second_round_loses_no_part(workplace: Workplace) -> None:
+    workplace.write_matrix(models=3, batch_sizes=[1, 2], latency_s=0.02, rounds=ROUNDS)
+    process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: len(list(workplace.folder.glob("results/*/jobs/*.json"))) == 5, "round 2")
+    process.kill()
+    process.communicate()
+    kept = {path: path.stat().st_mtime_ns for path in workplace.parts()}
+    assert len(kept) >= 6
+    assert workplace.records() == []
+    done = workplace.resume()
+    assert done.returncode == 0, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert workplace.has_one_verdict_each()
+    assert set(workplace.verdicts().values()) == {"ok"}
+    assert workplace.leftovers() == []
+
+
+def test_a_damaged_part_costs_its_cell_a_new_start_and_nothing_else(workplace: Workplace) -> None:
+    workplace.write_matrix({"*scripted-1-*": "hang"}, models=2, batch_sizes=[1, 2], rounds=2)
+    process = workplace.start(*workplace.run_arguments())
+    wait_until(lambda: workplace.is_hanging("scripted-1"), "the hang")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    workplace.heal()
+    for part in workplace.parts()[:1]:
+        part.write_bytes(part.read_bytes()[:30])
+    done = workplace.resume()
+    assert done.returncode == 0, done.stderr
+    assert set(workplace.verdicts().values()) == {"ok"}
+    assert workplace.has_one_verdict_each()
+    rounds = workplace.ask("SELECT DISTINCT rounds FROM benchmark_results")
+    assert rounds == [{"rounds": 2}]

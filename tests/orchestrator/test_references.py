@@ -1,0 +1,223 @@
+"""A reference is computed before the first job that needs it, once, and kept for later runs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from orchestrator.attempt import Surroundings
+from orchestrator.errors import EngineUnavailable, ImageError, StoreError
+from orchestrator.launchers.base import Exit
+from orchestrator.references import References
+from orchestrator.run_folder import RunFolder
+from runner.cell import Backend, Cell, Job, Limits, Provenance, Purpose
+from runner.errors import BenchError, Unavailable
+from tests.fakes import KeptObserver, Script, ScriptedLauncher, enter, measures_all
+from tests.jobs import fake_cell
+from tests.runs import a_plan, a_run_folder
+
+HERE = Provenance(launcher="process", orchestrator_version="0")
+WELL = Exit(0, out_of_memory=False, log="")
+
+
+class Trial:
+    """A run with cells of the cpu backend, and the references beside it."""
+
+    def __init__(self, results: Path, purpose: Purpose = "measure", **limits: float) -> None:
+        cells = [cpu_cell(1), cpu_cell(8)]
+        plan = a_plan(cells, limits=Limits.model_validate(limits))
+        name = f"run-{len(list(results.glob('run-*')))}"
+        self.folder = a_run_folder(results, plan, name, purpose)
+        self.launcher = ScriptedLauncher(measures_all)
+        self.observer = KeptObserver()
+        self.refusal: BenchError | None = None
+        surroundings = Surroundings(self.launcher, self.folder, self.observer)
+        self.references = References(surroundings, self._prepare)
+
+    @property
+    def job(self) -> Job:
+        """The job that is to be verified."""
+        return self.folder.job(self.folder.cells, HERE)
+
+    def file(self, suffix: str) -> Path:
+        """The reference, or what stands in its place."""
+        return self.folder.path.parent / "references" / f"{self.job.reference_key}.{suffix}"
+
+    def _prepare(self, backend: Backend) -> Provenance:
+        if self.refusal:
+            raise self.refusal
+        return HERE
+
+
+def cpu_cell(batch_size: int, **changes: object) -> Cell:
+    return fake_cell(batch_size, backend="cpu", runtime="torch", **changes)
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    trial = Trial(tmp_path)
+    yield trial
+    assert list(tmp_path.rglob("*.tmp")) == []
+
+
+def test_it_is_computed_once_before_the_first_job(trial: Trial) -> None:
+    assert trial.references.ensure(trial.job) == trial.file("npz").parent
+    assert trial.references.ensure(trial.job) == trial.file("npz").parent
+    assert trial.file("npz").exists()
+    assert len(trial.launcher.computed) == 1
+    assert trial.observer.notes == ["computing the fp32 reference of scripted"]
+    assert trial.observer.jobs == []
+
+
+def test_later_runs_find_it(trial: Trial, tmp_path: Path) -> None:
+    trial.references.ensure(trial.job)
+    later = Trial(tmp_path)
+    later.references.ensure(later.job)
+    assert later.launcher.computed == []
+    assert later.observer.notes == []
+
+
+def test_the_job_that_computes_it_is_the_plainest_there_is(trial: Trial) -> None:
+    job = trial.job.model_copy(
+        update={"cells": (cpu_cell(8, precision="bf16"),), "trace": True, "round": 2}
+    )
+    trial.references.ensure(job)
+    (computed,) = trial.launcher.computed
+    (cell,) = computed.cells
+    assert (cell.backend, cell.runtime, cell.precision) == ("cpu", "torch", "fp32")
+    assert (cell.batch_size, cell.mode) == (1, "inference")
+    assert (computed.purpose, computed.trace, computed.round) == ("reference", False, 1)
+    assert computed.reference_key == job.reference_key
+    (task,) = trial.launcher.tasks
+    assert (task.references, task.out) == (None, trial.file("npz").parent)
+
+
+@pytest.mark.parametrize("purpose", ["time", "reference"])
+def test_who_verifies_nothing_needs_none(tmp_path: Path, purpose: Purpose) -> None:
+    trial = Trial(tmp_path, purpose)
+    assert trial.references.ensure(trial.job) is None
+    assert trial.launcher.computed == []
+
+
+def test_the_fake_backend_has_none(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    job = trial.job.model_copy(update={"cells": (fake_cell(),)})
+    assert trial.references.ensure(job) is None
+
+
+def says_failed(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+    (out / f"{job.reference_key}.failed").write_text("its outputs hold NaN\n")
+    lines.put(None)
+    return WELL
+
+
+def ends(end: Exit) -> Script:
+    def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        enter(lines, "load")
+        (out / f".{job.reference_key}.npz.tmp").write_bytes(b"half")
+        lines.put(None)
+        return end
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (says_failed, "its outputs hold NaN"),
+        (
+            ends(Exit(137, out_of_memory=True, log="")),
+            "killed for exceeding the memory limit, in phase load",
+        ),
+        (
+            ends(Exit(137, out_of_memory=False, log="")),
+            "the runner died by SIGKILL in phase load",
+        ),
+        (ends(WELL), "the runner ended well but left nothing that can be read"),
+    ],
+    ids=["failed", "oom", "killed", "silent"],
+)
+def test_what_keeps_it_from_being_computed_is_told_once_and_left_for_the_runner(
+    trial: Trial, script: Script, reason: str
+) -> None:
+    trial.launcher.reference_script = script
+    for _ in range(2):
+        assert trial.references.ensure(trial.job) == trial.file("failed").parent
+    assert trial.file("failed").read_text().strip() == reason
+    assert len(trial.launcher.computed) == 1
+    assert trial.observer.notes[1:] == [
+        f"no reference of scripted, so its outputs are not verified: {reason}"
+    ]
+
+
+def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
+    trial.launcher.reference_script = says_failed
+    trial.references.ensure(trial.job)
+    later = Trial(tmp_path)
+    later.references.ensure(later.job)
+    assert later.file("npz").exists()
+    assert not later.file("failed").exists()
+
+
+def test_a_damaged_reference_is_computed_anew(trial: Trial) -> None:
+    trial.file("npz").parent.mkdir()
+    trial.file("npz").write_bytes(b"PK but no more")
+    trial.references.ensure(trial.job)
+    assert len(trial.launcher.computed) == 1
+    assert trial.file("npz").read_bytes() != b"PK but no more"
+
+
+def test_one_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    def hangs(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        enter(lines, "load")
+        return WELL
+
+    trial = Trial(tmp_path, cell_timeout_s=0.05)
+    trial.launcher.reference_script = hangs
+    trial.references.ensure(trial.job)
+    assert trial.file("failed").read_text() == "not done after 0.05 s, in phase load"
+    assert trial.launcher.running == 0
+
+
+@pytest.mark.parametrize("refusal", [Unavailable("no torch here"), ImageError("no image")])
+def test_without_a_place_to_compute_it_cells_go_unverified(
+    trial: Trial, refusal: BenchError
+) -> None:
+    trial.refusal = refusal
+    assert trial.references.ensure(trial.job) is not None
+    assert trial.file("failed").read_text() == str(refusal)
+    assert trial.launcher.computed == []
+
+
+def test_an_engine_that_goes_away_is_no_reason_to_go_unverified(trial: Trial) -> None:
+    def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        raise EngineUnavailable("the engine went away")
+
+    whole = trial.launcher.reference_script
+    trial.launcher.reference_script = goes
+    with pytest.raises(EngineUnavailable):
+        trial.references.ensure(trial.job)
+    trial.launcher.reference_script = whole
+    trial.references.ensure(trial.job)
+    assert trial.file("npz").exists()
+
+
+def test_a_full_disk_ends_the_run(trial: Trial) -> None:
+    trial.launcher.reference_script = ends(Exit(6, out_of_memory=False, log="No space left"))
+    with pytest.raises(StoreError, match="No space left"):
+        trial.references.ensure(trial.job)
+    (trial.file("npz").parent / f".{trial.job.reference_key}.npz.tmp").unlink()
+
+
+def test_a_folder_that_cannot_be_made_is_told(trial: Trial) -> None:
+    trial.file("npz").parent.write_text("a file")
+    with pytest.raises(StoreError, match=r"references: cannot be written"):
+        trial.references.ensure(trial.job)
+
+
+def test_it_leaves_no_trace_in_the_records(trial: Trial) -> None:
+    trial.references.ensure(trial.job)
+    folder: RunFolder = trial.folder
+    assert list(folder.records.rglob("*")) == []
+    assert [path.name for path in (folder.path / "jobs").iterdir()] == ["reference-scripted.1.json"]
