@@ -13,6 +13,7 @@ from orchestrator.errors import EngineUnavailable, StoreError
 from orchestrator.launchers.base import Execution, Exit, Launcher, Task
 from orchestrator.observer import Observer
 from orchestrator.run_folder import RunFolder
+from orchestrator.units import format_size
 from runner.cell import Cell, Job
 from runner.errors import JobError, RecordNotSaved
 from runner.record import Phase, Status
@@ -84,11 +85,11 @@ def cause_of(attempt: Attempt) -> Cause:
     """Why the launch ended, whatever it left."""
     limits, where = attempt.job.limits, f"in phase {attempt.phase}"
     if attempt.timed_out:
-        return Cause("timeout", f"not done after {limits.cell_timeout_s:g} s, {where}", True)
+        return Cause("timeout", f"not done after {attempt.job.timeout_s:g} s, {where}", True)
     if attempt.exit is None:
         return Cause("lost", f"the container engine went away {where}", False)
     if attempt.exit.out_of_memory:
-        allowed = f" of {limits.memory_bytes} bytes" if limits.memory_bytes else ""
+        allowed = f" of {format_size(limits.memory_bytes)}" if limits.memory_bytes else ""
         reason = f"killed for exceeding the memory limit{allowed}, {where}"
         return Cause("out_of_memory", reason, True)
     if attempt.exit.code == JobError.exit_code:
@@ -101,7 +102,7 @@ def cause_of(attempt: Attempt) -> Cause:
 
 def _follow(execution: Execution, made: Attempt, surroundings: Surroundings) -> None:
     """Read progress until it ends; kill the runner when a cell, or loading, takes too long."""
-    timeout, clock = made.job.limits.cell_timeout_s, surroundings.clock
+    timeout, clock = made.job.timeout_s, surroundings.clock
     deadline = clock() + timeout
     while True:
         try:

@@ -56,6 +56,8 @@ def _entry(
 def _select(job: JobPlan, ids: Sequence[str]) -> list[str]:
     """One glob if it selects this job's cells and no other id of the matrix; else the ids."""
     own = sorted(cell.id for cell in job.cells)
+    if own == [job.id]:
+        return own
     mode = job.cells[0].mode
     stem = job.id.removesuffix(mode)
     neighbours = ids[bisect_left(ids, stem) : bisect_left(ids, stem + "\U0010ffff")]

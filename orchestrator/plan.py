@@ -8,6 +8,7 @@ from orchestrator.estimate import cell_estimate
 from orchestrator.expand import Expansion, expand
 from orchestrator.matrix import Matrix
 from orchestrator.selector import Selector
+from orchestrator.units import format_duration
 from runner.cell import Backend, Cell, Frozen, Limits, Measure
 from runner.models import ModelSpec
 from runner.record import Status
@@ -78,6 +79,7 @@ def make_plan(
     notes = list(expansion.notes)
     selected = list(_select(expansion, selector or Selector(), notes))
     entries = list(_cut(_decide(selected, matrix, unavailable, history), limit, notes))
+    notes += _too_long(entries, matrix)
     names = {entry.cell.model for entry in entries}
     backends = {entry.cell.backend for entry in entries}
     plan = Plan(
@@ -89,6 +91,29 @@ def make_plan(
         limits={key: value for key, value in matrix.limits.items() if key in backends},
     )
     return mark_done(plan, done)
+
+
+def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
+    """Cells that are foreseen to end as `timeout`."""
+    found = [
+        entry
+        for entry in entries
+        if entry.estimate_s > matrix.limits[entry.cell.backend].timeout_s(_measure(entry, matrix))
+    ]
+    if found:
+        first = found[0]
+        limit = matrix.limits[first.cell.backend].timeout_s(_measure(first, matrix))
+        what = (
+            first.cell.id if len(found) == 1 else f"{len(found):,} cells, such as {first.cell.id},"
+        )
+        yield (
+            f"{what} may take about {format_duration(round(first.estimate_s))}, longer than "
+            f"limits.cell_timeout, {format_duration(limit)}"
+        )
+
+
+def _measure(entry: PlannedCell, matrix: Matrix) -> Measure:
+    return matrix.measure[entry.cell.backend]
 
 
 def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:

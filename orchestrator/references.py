@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from zipfile import is_zipfile
+from zipfile import BadZipFile, ZipFile
 
 from orchestrator.attempt import Surroundings, attempt, cause_of
 from orchestrator.errors import EngineUnavailable, ImageError
@@ -55,7 +55,14 @@ class References:
         return self._path
 
     def _has(self, key: str) -> bool:
-        return is_zipfile(self._path / f"{key}.npz")
+        """Whether it is there and whole: what is damaged is computed anew."""
+        try:
+            with ZipFile(self._path / f"{key}.npz") as archive:
+                names = archive.namelist()
+                arrays = bool(names) and all(name.endswith(".npy") for name in names)
+                return arrays and archive.testzip() is None
+        except (OSError, BadZipFile):
+            return False
 
     def _compute(self, job: Job) -> None:
         observer, name = self._surroundings.observer, job.model.name

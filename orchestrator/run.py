@@ -10,7 +10,7 @@ from pathlib import Path
 from orchestrator.attempt import Surroundings
 from orchestrator.checkout import git_commit
 from orchestrator.devices import DEVICES
-from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo
+from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
 from orchestrator.launchers.base import Launcher
 from orchestrator.locks import hold_devices
 from orchestrator.observer import Observer
@@ -58,6 +58,8 @@ class Outcome:
     """Cells whose verdict counts as a failure."""
     measured: int
     """Cells that ended well."""
+    incorrect: int = 0
+    """Cells whose outputs are wrong, if verifying was all that was asked."""
 
     @property
     def exit_code(self) -> int:
@@ -65,7 +67,7 @@ class Outcome:
         for trouble in self.troubles:
             if isinstance(trouble, EngineUnavailable | ImageError):
                 return trouble.exit_code
-        if self.failures:
+        if self.failures or self.incorrect:
             return 1
         return 0 if self.measured else NothingToDo.exit_code
 
@@ -101,8 +103,11 @@ class RunExecution:
                 self._save_skips()
                 for job in schedule(self._folder.run.plan, self._folder.run.seed):
                     self._run_job(job)
-            finally:
-                merged = merge_run(self._folder, self._settings.database)
+            except BaseException:
+                with suppress(StoreError):  # what ended the run is the better story
+                    merge_run(self._folder, self._settings.database)
+                raise
+            merged = merge_run(self._folder, self._settings.database)
         return Outcome(merged, tuple(self._troubles.values()), *self._counts())
 
     def _tell_waiting(self, device: str, holder: str) -> None:
@@ -129,7 +134,9 @@ class RunExecution:
 
     def _drop_foreign_parts(self, cells: Sequence[Cell]) -> None:
         """Rounds in another image or of another commit are no samples of the same thing."""
-        before = self._folder.last_provenance(cells[0].job_id) if cells else None
+        if not cells:
+            return
+        before = self._folder.last_provenance(cells[0].job_id)
         if before not in (None, self._prepare(cells[0].backend)) and self._folder.parts.drop(cells):
             self._observer.note(
                 f"{cells[0].job_id} starts over: its earlier rounds ran in another environment"
@@ -211,10 +218,14 @@ class RunExecution:
             self._folder.save(record)
             self._observer.cell_ended(cell, record)
 
-    def _counts(self) -> tuple[int, int]:
-        """Failures, and cells that ended well, of the whole run."""
-        statuses = list(self._folder.verdicts().values())
-        return sum(status in FAILED for status in statuses), statuses.count("ok")
+    def _counts(self) -> tuple[int, int, int]:
+        """Failures, cells that ended well and, if that was the question, wrong ones."""
+        records = list(self._folder.sound_records().values())
+        statuses = [record.status for record in records]
+        wrong = sum(record.correct is False for record in records)
+        asked = self._folder.run.purpose == "verify"
+        failures = sum(status in FAILED for status in statuses)
+        return failures, statuses.count("ok"), wrong if asked else 0
 
     def _has_failed(self, cell: Cell) -> bool:
         record = self._folder.record_of(cell)

@@ -12,6 +12,7 @@ MEASUREMENTS = (
     "monitors",
     "harness_overhead",
     "timed_share",
+    "launchers_agree",
     "interval_coverage",
     "aa_study",
 )

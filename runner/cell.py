@@ -167,14 +167,24 @@ PROFILES: Mapping[ProfileName, Measure] = {
 class Limits(Frozen):
     """What a job may use."""
 
-    cell_timeout_s: PositiveFloat = 600
-    """Seconds that loading, and then each cell, may take."""
+    cell_timeout_s: PositiveFloat | None = None
+    """Seconds that loading, and then each cell, may take; null follows from what is measured."""
     memory_bytes: PositiveInt | None = None
     """Bytes of memory a job may use; null leaves a safety margin below the machine's memory."""
     cpus: PositiveFloat | None = None
     """CPU cores a job may use, whole ones outside containers; null allows all of them."""
     pids: PositiveInt = 4096
     """Processes and threads a container may create; local processes are not limited."""
+
+    def timeout_s(self, measure: Measure) -> float:
+        """Seconds that loading, and then each cell measured like this, may take.
+
+        Unless it is set: 10 minutes, or as long as warm-up and twice the steady phase may take,
+        since untimed work lies between the iterations, and 5 minutes for all else.
+        """
+        if self.cell_timeout_s is not None:
+            return self.cell_timeout_s
+        return max(600, measure.warmup_max_s + 2 * measure.max_s + 300)
 
 
 class Provenance(Frozen):
@@ -222,6 +232,11 @@ class Job(Frozen):
     """Whether each cell leaves a trace of one untimed iteration."""
     round: PositiveInt = 1
     """Which of the measure's rounds this launch is."""
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that loading, and then each cell, may take."""
+        return self.limits.timeout_s(self.measure)
 
     @property
     def reference_key(self) -> str:

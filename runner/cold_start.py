@@ -98,26 +98,29 @@ def _answer(request: Request) -> Report | Failure:
 def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:
     session = runtime.open_session(request.job, request.threads)
     loaded_at = monotonic()
-    first_query_ns = _first_query(session, request.job) if request.query else None
+    first_query_ns, peak_bytes = None, _peak_bytes()
+    if request.query:
+        first_query_ns, peak_bytes = _first_query(session, request.job)
     return Report(
         first_line_at_ns=FIRST_LINE_NS,
         import_ns=import_ns,
         stages_ns=dict(session.stages_ns),
         loaded_at_ns=loaded_at,
         first_query_ns=first_query_ns,
-        peak_bytes=_peak_bytes(),
+        peak_bytes=peak_bytes,
     )
 
 
-def _first_query(session: Session, job: Job) -> int:
+def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
+    """Nanoseconds it took, and the peak before its outputs are checked, bytes."""
     cell = job.cells[0]
     inputs = synthesise(job.model, cell, job.seed)
     began = monotonic()
     outputs = session.bind(cell, inputs)()
-    duration = monotonic() - began
+    duration, peak_bytes = monotonic() - began, _peak_bytes()
     if not session.all_finite(outputs):
         raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
-    return duration
+    return duration, peak_bytes
 
 
 def _failure(error: Exception, runtime: RuntimeModule | None) -> Failure:

@@ -17,13 +17,13 @@ TOKENS = "generated_tokens"
 
 def fixed_cell(job: Job) -> Cell:
     """The shape at which every session of this model is verified, whatever it measures."""
-    longest = (job.model.max_sequence_length or 2 * SEQUENCE_LENGTH) - NEW_TOKENS
-    length = max(1, min(SEQUENCE_LENGTH, longest)) if job.model.takes_sequence else None
+    longest = job.model.max_sequence_length or 2 * SEQUENCE_LENGTH
+    length = max(1, min(SEQUENCE_LENGTH, longest - NEW_TOKENS))
     return job.cells[0].model_copy(
         update={
             "batch_size": BATCH_SIZE,
-            "sequence_length": length,
-            "new_tokens": NEW_TOKENS,
+            "sequence_length": length if job.model.takes_sequence else None,
+            "new_tokens": max(1, min(NEW_TOKENS, longest - length)),
         }
     )
 

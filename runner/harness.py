@@ -50,6 +50,7 @@ class Harness:
         self._resolution_s = resolution_s(clock)
         self._references = references
         self._agreement: Columns | None = None
+        self._sized: dict[Cell, Cell] = {}
         self._loader = Loader(
             job, self._memory, self._environment, partial(self._enter, None), clock
         )
@@ -86,7 +87,8 @@ class Harness:
         loaded = self._loader.load()
         self._enter(cell, "first")
         with closing(workload_of(loaded.session, self._job, cell, self._clock)) as workload:
-            workload.first()
+            workload()
+            workload.check()
         return self._observe(loaded, cell)
 
     def _measure(self, cell: Cell) -> Columns | None:
@@ -104,7 +106,10 @@ class Harness:
             return None
         loaded = self._loader.load()
         summary = summarise_parts(self._job, cell, [*earlier, part], self._conditions(loaded))
-        return {**self._observe(loaded, cell), **summary}
+        self._sized[cell] = cell.model_copy(
+            update={"batch_size": summary.get("batch_size", cell.batch_size)}
+        )
+        return {**self._observe(loaded, self._sized[cell]), **summary}
 
     def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
         """Prove the device and verify the outputs, untimed and after all that is timed."""
@@ -130,7 +135,9 @@ class Harness:
         self._enter(cell, "observe")
         session = self._loader.load().session
         try:
-            with closing(workload_of(session, self._job, cell, self._clock)) as workload:
+            sized = self._sized.get(cell, cell)
+            with closing(workload_of(session, self._job, sized, self._clock)) as workload:
+                workload()  # a first iteration does what the others don't
                 session.trace(workload, self._out / cell.id)
         except RecordNotSaved:
             raise

@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
+from statistics import median
 from typing import Any
 
 from runner.cell import Cell, Job
-from runner.measure.clock import seconds
+from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.drift import Drift, drift
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
@@ -33,13 +34,14 @@ def summarise_parts(
     parts_ns = _joined(parts)
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
-        measure = measure.model_copy(update={"precision_target": math.inf})
+        measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
     doubts = doubts_of(summary, measure, parts, conditions, drifted, _service(cell, parts_ns))
     return {
         **asdict(summary),
         **_rounds(parts, drifted),
         **_warmup(parts),
         **_mode_columns(cell, durations, parts_ns),
+        **_arrivals(cell, summary, parts_ns),
         **_memory(parts),
         **_energy([part.energy for part in parts], parts, cell),
         **_noise([part.noise for part in parts]),
@@ -93,6 +95,18 @@ def _mode_columns(
     if cell.mode == "startup":
         return startup_columns(parts_ns)
     return {}
+
+
+def _arrivals(cell: Cell, summary: Summary, parts_ns: Mapping[str, Sequence[int]]) -> Columns:
+    if cell.scenario != "server":
+        return {}
+    window_s = summary.steady_time_s
+    return {
+        "achieved_qps": summary.iterations / window_s
+        if window_s and summary.iterations > 1
+        else None,
+        "service_median_s": median(parts_ns[SERVICE]) / NANOSECONDS,
+    }
 
 
 def _memory(parts: Sequence[Part]) -> Columns:

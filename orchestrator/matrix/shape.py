@@ -153,7 +153,7 @@ class LimitsTable(TypedDict, total=False):
     """What one job may use."""
 
     cell_timeout: PositiveDuration
-    """Time that loading, and then each cell, may take."""
+    """Time that loading, and then each cell, may take; if not named, it follows from measure."""
     memory: BytesValue
     """Memory a job may use; if not named, a safety margin below the machine's memory."""
     cpus: Annotated[float, Field(ge=0.01, le=LARGEST, allow_inf_nan=False)]

@@ -19,12 +19,13 @@ def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
             found.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
     for alike in found.values():
         first_cell, remark = alike[0]
-        if len(alike) == 1:
+        cells = {cell for cell, _ in alike}
+        if len(cells) == 1:
             yield f"{first_cell}: {remark}"
             continue
         same = len({text for _, text in alike}) == 1
         such_as = "" if same else f", such as {first_cell}"
-        yield f"{len(alike)} of {len(rows)} cells{such_as}: {remark}"
+        yield f"{len(cells)} of {len(rows)} cells{such_as}: {remark}"
 
 
 def _of(row: ResultRow) -> Iterator[str]:

@@ -14,15 +14,15 @@ from orchestrator.render.tables import print_line, print_table
 from orchestrator.store import ResultRow, RunSummary
 
 NEXT = (
-    'query "SELECT model, precision, batch_size, latency_median_ms FROM benchmark_performance"',
-    'query "SELECT model, hardware, AVG(throughput) FROM benchmark_performance GROUP BY ALL"',
+    'query "SELECT cell_id, latency_median_ms, latency_precision, grade FROM latest_results"',
+    'query "SELECT model, mode, scenario, AVG(throughput) FROM latest_results GROUP BY ALL"',
     "bench --model bert-tiny --batch-sizes 1,2,4,8",
 )
 COLUMNS = (
-    *("cell", "status", "median ms", "± %", "p90 ms", "p99 ms", "samples/s", "peak MB"),
-    *("grade", "proof", "correct"),
+    *("cell", "status", "median ms", "± %", "p90 ms", "p99 ms", "samples/s", "tokens/s"),
+    *("peak q/s", "peak MB", "grade", "proof", "correct"),
 )
-"""`tokens/s` stands behind `samples/s` where a cell generates."""
+"""Those that no row fills are left out, so that the others have room."""
 
 
 def print_results(
@@ -50,7 +50,9 @@ def print_results(
     if traces:
         print_line(_where(traces))
     counts = Counter(row.status for row in rows)
-    print_line(f"run {run_id}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
+    counts["not correct"] = sum(row.correct is False for row in rows)
+    told = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
+    print_line(f"run {run_id}: {told}")
     print_line(f"database: {database}")
     print_line("next:")
     named = shlex.quote(str(database))
@@ -93,14 +95,12 @@ def _own_name() -> str:
 
 
 def _print_table(rows: Sequence[ResultRow]) -> None:
-    generates = any(row.token_throughput is not None for row in rows)
-    place = COLUMNS.index("samples/s") + 1
-    heads, lines = list(COLUMNS), [_cells(row) for row in rows]
-    if generates:
-        heads.insert(place, "tokens/s")
-        for line, row in zip(lines, rows, strict=True):
-            line.insert(place, row.token_throughput)
-    print_table(heads, lines)
+    lines = [_cells(row) for row in rows]
+    filled = [
+        place for place in range(len(COLUMNS)) if any(line[place] is not None for line in lines)
+    ]
+    heads = [COLUMNS[place] for place in filled]
+    print_table(heads, [[line[place] for place in filled] for line in lines])
 
 
 def _cells(row: ResultRow) -> list[object]:
@@ -113,6 +113,8 @@ def _cells(row: ResultRow) -> list[object]:
         row.latency_p90_ms,
         row.latency_p99_ms,
         row.throughput,
+        row.token_throughput,
+        row.peak_qps,
         row.memory_mb,
         row.grade,
         row.proof,

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 FOLDED_ROWS = 1000
@@ -27,8 +27,11 @@ def _print_folded(
 ) -> None:
     """Fit the terminal's width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column, is_numeric in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
+    for place, (column, is_numeric) in enumerate(zip(columns, numeric, strict=True)):
+        # Folded, the name in front could be neither read nor copied.
+        whole = place == 0 and not is_numeric
+        side: JustifyMethod = "right" if is_numeric else "left"
+        table.add_column(column, justify=side, overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*row)
     Console(markup=False, emoji=False, highlight=False).print(table)

@@ -1,7 +1,7 @@
 """Evidence that the claimed device did the work."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -55,7 +55,7 @@ def prove(
         evidence["kernel_time_s"] = f"{seen.kernel_time_s:.6f}"
     if seen.error is not None:
         evidence["error"] = seen.error
-    return _verdict(device.type, set().union(*places.values()), seen), evidence
+    return _verdict(device.type, places, seen), evidence
 
 
 def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
@@ -75,10 +75,13 @@ def _is_kernel(event: FunctionEvent) -> bool:
     return on_device and not event.is_user_annotation and not event.name.startswith(COPIES)
 
 
-def _verdict(claimed: str, found: set[str], seen: Pass) -> Proof:
+def _verdict(claimed: str, places: Mapping[str, set[str]], seen: Pass) -> Proof:
+    found = set().union(*places.values())
     if found - {claimed}:
         return "contradicted"
-    if seen.error is not None:
+    if not found:
+        return "none"
+    if seen.error is not None or not places["outputs"]:
         return "partial"
     if seen.kernel_time_s is None or 0 < seen.kernel_time_s <= seen.wall_s:
         return "proven"

@@ -104,7 +104,7 @@ def doubts_of(
         _load(parts, environment.cpu_cores_logical or 1),
         _governor(environment.cpu_governor),
         _noise(parts),
-        _instrument(summary, conditions),
+        _instrument(service or summary, conditions),
     )
     return list(found)
 
@@ -112,7 +112,7 @@ def doubts_of(
 def _warmup(parts: Sequence[Part]) -> Iterator[Doubt]:
     unsettled = [len(part.warmup_ns) for part in parts if part.settled is False]
     if unsettled:
-        finding = f"the warm-up did not settle in {max(unsettled)} iterations"
+        finding = f"the warm-up did not settle in {_iterations(max(unsettled))}"
         yield Doubt("C", f"{finding}: raise measure.warmup_max_duration")
 
 
@@ -122,7 +122,7 @@ def _count(summary: Summary, measure: Measure) -> Iterator[Doubt]:
         finding = f"{count} of {measure.iterations} iterations fitted into {measure.max_s:g} s"
         yield Doubt("B", f"{finding}: raise measure.max_duration")
     if count < NEEDED["p50"]:
-        finding = f"{count} iterations do not support a median, which takes {NEEDED['p50']}"
+        finding = f"{_iterations(count)} cannot support a median, which takes {NEEDED['p50']}"
         key = "max_duration" if count < measure.iterations else "iterations"
         yield Doubt("D" if count < fewest() else "C", f"{finding}: raise measure.{key}")
 
@@ -149,7 +149,7 @@ def _scatter(summary: Summary) -> Iterator[Doubt]:
 def _drift(drift: Drift | None) -> Iterator[Doubt]:
     if drift is None or drift.change is None or drift.p_value >= SIGNIFICANCE:
         return
-    finding = f"the median drifted by {drift.change:+.1%} from the first round to the last"
+    finding = f"the last round took {_signed(drift.change)} time than the first"
     remedy = "let the machine cool down and stop what else runs, or raise measure.rounds"
     yield from _scaled(DRIFT, abs(drift.change), f"{finding}: {remedy}")
 
@@ -178,7 +178,7 @@ def _noise(parts: Sequence[Part]) -> Iterator[Doubt]:
     text = f"fixed arithmetic spread by {_percent(spread)}: measure on a quieter machine"
     yield from _scaled(SPREAD, spread, text)
     shift = max((noise.kernel_shift for noise in noises), key=abs)
-    finding = f"fixed arithmetic took {shift:+.1%} after the cell"
+    finding = f"fixed arithmetic took {_signed(shift)} time after the cell"
     yield from _scaled(
         SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine"
     )
@@ -198,6 +198,14 @@ def _scaled(scale: Scale, value: float, text: str) -> Iterator[Doubt]:
     grade = scale.grade(value)
     if grade is not None:
         yield Doubt(grade, text)
+
+
+def _iterations(count: int) -> str:
+    return f"{count} iteration{'s' if count != 1 else ''}"
+
+
+def _signed(share: float) -> str:
+    return f"{_percent(abs(share))} {'more' if share > 0 else 'less'}"
 
 
 def _percent(share: float) -> str:

@@ -1,6 +1,7 @@
 """Memory of a cell: what is used now, the highest and the mean use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from runner.measure.cgroup import ROOT
@@ -70,6 +71,15 @@ class MemoryMeter:
                 action()
         self._samples += sampler.samples
         self._highest = max(self._highest, *sampler.samples)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave the peak of what happens inside out of account."""
+        self.peak_bytes()
+        try:
+            yield
+        finally:
+            self._gauge.begin()
 
     def current_bytes(self) -> int:
         """The use now, bytes."""

@@ -83,9 +83,9 @@ class NoiseMeter:
         own = self._own_s()
         try:
             first_line = self._proc_stat.read_text().partition("\n")[0]
-        except OSError:
+            return parse_times(first_line, own)
+        except (OSError, ValueError):  # some systems show no such file, or fewer fields
             return None
-        return parse_times(first_line, own)
 
 
 def noise_meter() -> NoiseMeter:

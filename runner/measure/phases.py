@@ -4,7 +4,7 @@ import gc
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
@@ -26,6 +26,8 @@ Query = Callable[[], object]
 """Executes one query and returns when the device has finished it."""
 Timed = Callable[[], int]
 """Executes one iteration and returns the nanoseconds it took."""
+Aside = Callable[[], AbstractContextManager[None]]
+"""Opens around what is ours alone, so that its memory is not taken for the iterations'."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def quota_of(measure: Measure, round_: int, earlier: Sequence[Sequence[int]]) ->
     )
 
 
-def steady(timed: Timed, quota: Quota) -> list[int]:
+def steady(timed: Timed, quota: Quota, aside: Aside = nullcontext) -> list[int]:
     """Iterate until the quota is met or its time is spent; at least once.
 
     Ending as soon as the interval looks narrow favours intervals that are narrow by luck, so that
@@ -114,11 +116,18 @@ def steady(timed: Timed, quota: Quota) -> list[int]:
     durations: list[int] = []
     with garbage_collection_off():
         _iterate(timed, durations, quota.iterations, quota.min_ns, quota.max_ns)
-        while sum(durations) < quota.max_ns and not is_precise(durations, quota):
+        while sum(durations) < quota.max_ns and not _looks_precise(durations, quota, aside):
             all_rounds = len(quota.earlier) + len(durations)
             wanted = math.ceil(all_rounds * LOOK_EVERY) - len(quota.earlier)
             _iterate(timed, durations, wanted, 0, quota.max_ns)
     return durations
+
+
+def _looks_precise(durations: Sequence[int], quota: Quota, aside: Aside) -> bool:
+    if quota.precision_target is None:
+        return True
+    with aside():
+        return is_precise(durations, quota)
 
 
 def is_precise(durations: Sequence[int], quota: Quota) -> bool:

@@ -54,11 +54,13 @@ class Workload(Protocol):
         """Execute one iteration and return the nanoseconds it took."""
         ...
 
-    def first(self) -> int:
-        """Execute the first iteration, check what it gave, return the nanoseconds it took.
+    def check(self) -> None:
+        """Check that the iterations did what they should have.
+
+        Apart from them and after all readings, since it takes time and memory of its own.
 
         Raises:
-            BenchError: the outputs are not finite, or not as many as asked.
+            BenchError: outputs are not finite, or nothing was learnt.
         """
         ...
 
@@ -67,11 +69,7 @@ class Workload(Protocol):
         ...
 
     def columns(self) -> Mapping[str, object]:
-        """Columns that this mode alone knows, once all iterations are done.
-
-        Raises:
-            BenchError: the iterations did not do what they should have.
-        """
+        """Columns that this mode alone knows, once all iterations are done."""
         ...
 
     def close(self) -> None:

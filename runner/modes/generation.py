@@ -41,12 +41,10 @@ class GenerationWorkload:
         self.parts_ns[NEXT].extend(after - before for before, after in pairwise(times))
         return times[-1] - generated.started_ns
 
-    def first(self) -> int:
-        """Generate once; then a forward pass over the prompt must give finite outputs."""
-        duration = self()
+    def check(self) -> None:
+        """A forward pass over the prompt must give finite outputs."""
         query = self._session.bind(self._cell, self._inputs)
         require_finite(self._session, query())
-        return duration
 
     def forget(self) -> None:
         """Drop the times kept so far."""

@@ -103,8 +103,8 @@ class BatchSearch:
         self._clock = instruments.clock
         self._memory = instruments.memory
         self._enter = instruments.enter
-        self._unloaded_bytes = instruments.memory.current_bytes()
-        self._room_bytes = room_bytes(job.limits, instruments.environment, self._unloaded_bytes)
+        self._before_bytes = instruments.memory.current_bytes()
+        self._room_bytes = room_bytes(job.limits, instruments.environment, self._before_bytes)
         budget_s = SHARE_OF_TIME * job.measure.max_s
         self._deadline = instruments.clock() + round(budget_s * NANOSECONDS)
         self._tries: list[Try] = []
@@ -128,7 +128,7 @@ class BatchSearch:
     def _end(self) -> End | None:
         last = self._tries[-1]
         doubled = 2 * last.batch_size
-        needed = self._unloaded_bytes + 2 * (last.peak_bytes - self._unloaded_bytes)
+        needed = self._before_bytes + 2 * (last.peak_bytes - self._before_bytes)
         needed_ns = (FEWEST_QUERIES + 1) * 2 * round(median(last.durations_ns))
         if self._best() is not last:
             half = last.batch_size // 2
@@ -147,7 +147,8 @@ class BatchSearch:
         try:
             self._tries.append(self._try(doubled))
         except Exception as error:
-            if not load_runtime(self._cell.runtime).is_out_of_memory(error):
+            ran_out = load_runtime(self._cell.runtime).is_out_of_memory(error)
+            if not ran_out and not isinstance(error, MemoryError):
                 raise
             return End(f"batch {doubled} ran out of memory")
         return None
@@ -161,7 +162,7 @@ class BatchSearch:
         sized = self._cell.model_copy(update={"batch_size": batch_size})
         self._memory.reset()
         with closing(InferenceWorkload(self._session, self._job, sized, self._clock)) as workload:
-            first_ns = workload.first()
+            first_ns = workload()
             durations = self._time(workload)
         return Try(batch_size, first_ns, durations, self._memory.peak_bytes())
 

@@ -13,6 +13,7 @@ from runner.modes.arrivals import arrivals_ns
 from runner.modes.serving import Doubts, Judge, Outcome, Served, Server
 from runner.part import Columns, Energy
 
+NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
 PERCENTILE = 0.99
 FEWEST_QUERIES = iterations_needed(PERCENTILE)
 """Queries of one trial: as many as support the percentile at 99 % confidence."""
@@ -22,6 +23,8 @@ SHARE_OF_TIME = 1 / 6
 """Of the search, for one trial that takes more queries than the fewest."""
 WIDTH = 0.05
 """The search ends when the bracket is narrower than this share of its upper end."""
+WIDEST = 0.20
+"""Beyond this width of its bracket a peak is not to be quoted."""
 MILLISECOND_NS = 1_000_000
 
 
@@ -90,7 +93,10 @@ class Search:
     trials: Sequence[Trial]
     ended: str
     """Why there are no more, with the remedy if the search is not complete."""
-    complete: bool
+    width: float
+    """How far the lowest rate that missed is above the highest that met, by the former."""
+    hopeless: bool = False
+    """Whether not even a query alone would meet the objective."""
 
     @property
     def peak(self) -> Trial | None:
@@ -102,14 +108,16 @@ class Search:
         """What the record says of the search."""
         return {
             "peak_qps": self.peak.rate if self.peak else None,
-            "slo_met": self.peak is not None if self.trials else None,
+            "slo_met": self.peak is not None if self.trials or self.hopeless else None,
             "search": [*(trial.line for trial in self.trials), f"ended: {self.ended}"],
         }
 
     @property
     def doubts(self) -> Doubts:
-        """An incomplete search that found a rate may have missed a higher one."""
-        return [] if self.complete else [("C" if self.peak else "D", self.ended)]
+        """A search that was cut short knows the peak no better than its bracket."""
+        if self.width <= WIDTH:
+            return []
+        return [("C" if self.peak and self.width <= WIDEST else "D", self.ended)]
 
 
 def forgiven(queries: int) -> int:
@@ -128,7 +136,8 @@ def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) ->
     slo_ms = cell.slo_ms or 0.0
     if service_ns > slo_ms * MILLISECOND_NS:
         alone = f"a query alone takes {service_ns / MILLISECOND_NS:.3g} ms"
-        search = Search([], f"{alone}, beyond slo_ms {slo_ms:g}: raise slo_ms", complete=False)
+        ended = f"{alone}, beyond slo_ms {slo_ms:g}: raise slo_ms"
+        search = Search([], ended, width=1.0, hopeless=True)
     else:
         search = _search(server, service_ns, slo_ms, job)
     kept = search.peak or (search.trials[-1] if search.trials else None)
@@ -149,17 +158,15 @@ def _search(server: Server, service_ns: int, slo_ms: float, job: Job) -> Search:
         needed = schedule[-1] + service_ns
         undecided = bool(trials) and trials[-1].met is None
         if undecided or needed > left:
-            reason = (
-                f"{_bracket(met, missed)}, but the next trial, {planned} queries at {rate:.3g} "
-            )
-            spent = (
-                f"qps, takes {seconds(needed):.0f} s and {seconds(max(0, left)):.0f} s were left"
-            )
-            return Search(trials, f"{reason}{spent}: raise measure.max_duration", complete=False)
+            bracket = _bracket(met, missed)
+            trial = f"{planned} queries at {rate:.3g} qps, takes {seconds(needed):.0f} s"
+            time = f"{seconds(max(0, left)):.0f} s were left: raise measure.max_duration"
+            ended = f"{bracket}, but the next trial, {trial} and {time}"
+            return Search(trials, ended, (missed - met) / missed)
         served, energy = server.serve(iter(schedule), left, Hopeless(slo_ms, planned))
         trials.append(Trial(rate, slo_ms, planned, served, energy))
         met, missed = _narrowed(met, missed, trials[-1])
-    return Search(trials, f"{_bracket(met, missed)}, {WIDTH:.0%} apart at most", complete=True)
+    return Search(trials, f"{_bracket(met, missed)}, {WIDTH:.0%} apart at most", WIDTH)
 
 
 def _planned(rate: float, time_ns: float) -> int:
@@ -183,6 +190,11 @@ def _of_warmup(warmup_ns: Sequence[int], search: Search) -> Outcome:
         service_ns=list(warmup_ns),
         window_ns=sum(warmup_ns),
         energy=Energy(joules=None, window_s=None, method="unavailable: no trial was run"),
-        columns={**search.columns, "service_median_s": median(warmup_ns) / NANOSECONDS},
-        doubts=search.doubts,
+        columns={
+            **search.columns,
+            "timed_region": NO_TRIAL,
+            "achieved_qps": None,
+            "throughput": None,
+        },
+        doubts=[*search.doubts, ("D", f"{NO_TRIAL}: raise slo_ms or measure.max_duration")],
     )

@@ -31,7 +31,7 @@ def measure_server(
     session.device_memory(reset=True)
     instruments.enter("first")
     with closing(InferenceWorkload(session, job, cell, instruments.clock)) as workload:
-        first_ns = workload.first()
+        first_ns = workload()
         instruments.noise.before()
         instruments.enter("warmup")
         warmup = warm_up(workload, instruments.clock, job.measure)
@@ -40,6 +40,7 @@ def measure_server(
         instruments.enter("observe")
         instruments.memory.observe(workload)
         memory = memory_use(session, instruments)
+        workload.check()
     region = f"scheduled arrival to end of each query, waiting included; {session.timed_region}"
     return Part(
         samples=cell.batch_size * len(outcome.durations_ns),
@@ -77,10 +78,18 @@ def serve_at_rate(server: Server, rate: float, job: Job, earlier: Sequence[Part]
     Rounds differ in their schedules.
     """
     quota = quota_of(job.measure, job.round, [part.durations_ns for part in earlier])
-    budget_ns = round(job.measure.max_s * NANOSECONDS / job.measure.rounds)
+    budget_ns = _budget_ns(job, earlier)
     arrivals = arrivals_ns(rate, [job.seed, job.round])
     served, energy = server.serve(arrivals, budget_ns, UntilPrecise(quota))
     return Outcome.of(served, energy, {}, overload(served, rate))
+
+
+def _budget_ns(job: Job, earlier: Sequence[Part]) -> int:
+    """The window that this round may take: its share, or all that is left in the last round."""
+    whole = round(job.measure.max_s * NANOSECONDS)
+    if job.round < job.measure.rounds:
+        return whole // job.measure.rounds
+    return max(1, whole - sum(part.steady_ns for part in earlier))
 
 
 class UntilPrecise(Judge):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 from statistics import fmean, median
 
 from runner.measure.clock import NANOSECONDS, Clock, seconds
@@ -15,6 +15,8 @@ Sleep = Callable[[float], None]
 """Waits for so many seconds without occupying a core."""
 Doubts = list[tuple[Grade, str]]
 
+MOST_COUNTED = 100_000
+"""Of those who wait; to count millions would take longer than the run."""
 SERVICE = "service"
 """The part of a latency that is no waiting."""
 MAX_LATENESS = 0.05
@@ -46,7 +48,7 @@ class Served:
     lateness_ns: list[int]
     """How late we began those queries that found no line."""
     waiting: int
-    """Queries that had arrived by the last end, but were not answered."""
+    """Queries that had arrived by the last end, but were not answered, up to 100,000."""
     window_ns: int
     """From the first arrival to the last end."""
 
@@ -123,7 +125,8 @@ class Server:
             if judge.ends_after(latencies[-1]):
                 break
         arrived = takewhile(lambda due: due <= passed, chain(unanswered, arrivals_ns))
-        return Served(latencies, service, lateness, sum(1 for _ in arrived), passed)
+        waiting = sum(1 for _ in islice(arrived, MOST_COUNTED))
+        return Served(latencies, service, lateness, waiting, passed)
 
     def _wait_until(self, due_ns: int) -> int:
         while (now := self.clock()) < due_ns:
@@ -144,17 +147,13 @@ class Outcome:
 
     @classmethod
     def of(cls, served: Served, energy: Energy, columns: Columns, doubts: Doubts) -> "Outcome":
-        """The latencies of one run, with these columns beside the run's own."""
-        rates = {
-            "achieved_qps": served.achieved_qps,
-            "service_median_s": served.service_median_s,
-        }
+        """The latencies of one run."""
         return cls(
             durations_ns=served.latencies_ns,
             service_ns=served.service_ns,
             window_ns=served.window_ns,
             energy=energy,
-            columns={**rates, **columns},
+            columns=columns,
             doubts=[*doubts, *late_starts(served)],
         )
 

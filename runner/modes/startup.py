@@ -6,6 +6,7 @@ from statistics import median
 
 from runner.cell import Cell, Job
 from runner.cold_start import Request
+from runner.errors import BenchError
 from runner.measure.clock import seconds
 from runner.measure.environment import load_average_1m, usable_cpus
 from runner.measure.phases import quota_of, steady
@@ -17,6 +18,10 @@ from runner.part import Columns, MemoryUse, Part
 from runner.record.vocabulary import Grade
 
 STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+PIDS_PER_THREAD = 2
+PIDS_PER_START = 8
+"""A start of torch with T threads was seen to make 2 T + 3 of them; containers limit their ids."""
+GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
     "launch of a fresh interpreter to its first output, without the runner's own imports (part "
     "`runner`) and the making of inputs; bytecode as it lies, files in the page cache from the "
@@ -46,7 +51,12 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> Part:
         energy=energy,
         memory=_memory(starts),
         load_average_1m=load,
-        columns={"timed_region": TIMED_REGION, "memory_method": MEMORY_METHOD, **concurrent},
+        columns={
+            "timed_region": TIMED_REGION,
+            "memory_method": MEMORY_METHOD,
+            "garbage_collection": GARBAGE_COLLECTION,
+            **concurrent,
+        },
         doubts=doubts,
     )
 
@@ -97,12 +107,12 @@ def _concurrent(
     workers = min(wanted, _fitting(starts, job, instruments))
     doubts: list[tuple[Grade, str]] = []
     if workers < wanted:
-        text = f"memory has room for {workers} of {wanted} models at once: lower measure.workers"
+        text = f"there is room for {workers} of {wanted} models at once: lower measure.workers"
         doubts.append(("B", text))
     try:
         taken_s = seconds(start_at_once(request, workers))
-    except MemoryError:
-        text = f"memory ran out with {workers} models at once: lower measure.workers"
+    except (MemoryError, BenchError) as error:
+        text = f"{workers} models could not start at once ({error}): lower measure.workers"
         return {}, [*doubts, ("B", text)]
     alone_s = seconds(round(median(start.to_loaded_ns for start in starts)))
     columns = {
@@ -115,10 +125,11 @@ def _concurrent(
 
 
 def _fitting(starts: Sequence[Start], job: Job, instruments: Instruments) -> int:
-    """How many models memory has room for: one at least, as one was there."""
+    """How many models memory and process ids have room for: one at least, as one was there."""
     used = instruments.memory.current_bytes()
     room = room_bytes(job.limits, instruments.environment, used) - used
-    return max(1, room // max(1, _peak_bytes(starts)))
+    ids = PIDS_PER_THREAD * usable_cpus(instruments.environment) + PIDS_PER_START
+    return max(1, min(room // max(1, _peak_bytes(starts)), job.limits.pids // ids))
 
 
 def _peak_bytes(starts: Sequence[Start]) -> int:

@@ -21,7 +21,7 @@ def measure_steadily(
     session.device_memory(reset=True)
     instruments.enter("first")
     with closing(make()) as workload:
-        first_ns = workload.first()
+        first_ns = workload()
         instruments.noise.before()  # ahead of the warm-up, which then leads straight to steady
         instruments.enter("warmup")
         warmup = warm_up(workload, instruments.clock, job.measure)
@@ -29,6 +29,7 @@ def measure_steadily(
         instruments.enter("observe")
         instruments.memory.observe(workload)
         memory = memory_use(session, instruments)
+        workload.check()
     return Part(
         **measured,
         first_ns=first_ns,
@@ -45,7 +46,7 @@ def _steady(workload: Workload, job: Job, instruments: Instruments) -> Mapping[s
     instruments.memory.mark()
     workload.forget()
     instruments.energy.start()
-    durations = steady(workload, quota)
+    durations = steady(workload, quota, instruments.memory.aside)
     energy = instruments.energy.stop()
     noise = instruments.noise.after()
     return {

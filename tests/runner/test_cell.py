@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from runner.cell import DEFAULT_RUNTIMES, PROFILES, Cell, Job
+from runner.cell import DEFAULT_RUNTIMES, PROFILES, Cell, Job, Limits
 from runner.models import catalogue
 from tests.jobs import a_job, fake_cell
 
@@ -111,3 +111,13 @@ def test_scenarios_of_a_mode_share_a_job_and_modes_do_not() -> None:
 
 def test_no_cold_start_shares_a_job() -> None:
     assert fake_cell(8, mode="startup").job_id == fake_cell(8, mode="startup").id
+
+
+@pytest.mark.parametrize(
+    ("profile", "seconds"), [("quick", 600), ("standard", 930), ("audit", 7620)]
+)
+def test_a_cell_has_time_for_what_its_profile_asks(profile: str, seconds: float) -> None:
+    job = a_job(measure=PROFILES[profile])  # type: ignore[index]
+    assert job.timeout_s == seconds
+    limited = job.model_copy(update={"limits": Limits(cell_timeout_s=5)})
+    assert limited.timeout_s == 5

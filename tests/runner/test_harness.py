@@ -245,3 +245,10 @@ def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> No
     (cell,) = records
     assert records[cell].status == "ok"
     assert (tmp_path / f"{cell.id}.trace.failed").read_text()
+
+
+def test_verifying_a_training_insists_on_learning(tmp_path: Path) -> None:
+    job = a_job([fake_cell(mode="training")], trainable(learns=False))
+    records, _ = run(job.model_copy(update={"purpose": "verify"}), tmp_path)
+    (record,) = records.values()
+    assert (record.status, record.reason) == ("failed", "the parameters did not change in 1 steps")

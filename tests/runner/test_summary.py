@@ -101,3 +101,11 @@ def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
     job = a_job([fake_cell(scenario="offline")])
     found = summarise_parts(job, job.cells[0], [a_part(columns={"batch_size": 16})], CONDITIONS)
     assert Record.of(job, job.cells[0], status="ok", **found).batch_size == 16
+
+
+def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> None:
+    fast = a_part([5] * 4, steady_ns=1_000, parts_ns={"service": [2] * 4})
+    slow = a_part([9] * 4, steady_ns=3_000, parts_ns={"service": [4] * 4})
+    found = columns(fast, slow, scenario="server", target_qps=1.0)
+    assert found["achieved_qps"] == pytest.approx(8 / 4_000e-9)
+    assert found["service_median_s"] == pytest.approx(3e-9)

@@ -28,7 +28,7 @@ def test_results_are_a_table_with_reasons_sums_and_next_steps(capsys: Capture) -
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].split("  ")[0] == "cell"
     assert lines[1].split() == [
-        *("cell-1", "ok", "0.81", "2", "–", "–", "1,234", "301", "B", "proven", "yes"),
+        *("cell-1", "ok", "0.81", "2", "1,234", "301", "B", "proven", "yes"),
     ]
     assert "cell-2: timeout: not done after 5 s" in lines
     assert "run run-1: 1 ok, 1 timeout" in lines
@@ -52,13 +52,32 @@ def test_tokens_are_shown_where_some_are_generated(capsys: Capture) -> None:
     assert len(first.split()) == len(second.split())
 
 
-def test_what_was_not_timed_or_not_verified_is_a_dash(capsys: Capture) -> None:
+def test_columns_that_no_row_fills_are_left_out(capsys: Capture) -> None:
     row = a_row("cell-1", latency_median_ms=None, latency_precision=None, correct=None, grade=None)
     print_results([row], "run-1", RESULTS / DATABASE_NAME, as_json=False)
-    line = capsys.readouterr().out.splitlines()[1]
-    assert line.split() == [
-        *("cell-1", "ok", "–", "–", "–", "–", "1,234", "301", "–", "proven", "–"),
-    ]
+    head, line = capsys.readouterr().out.splitlines()[:2]
+    assert head.split() == ["cell", "status", "samples/s", "peak", "MB", "proof"]
+    assert line.split() == ["cell-1", "ok", "1,234", "301", "proven"]
+
+
+def test_what_one_row_lacks_is_a_dash(capsys: Capture) -> None:
+    rows = [a_row("cell-1"), a_row("cell-2", latency_median_ms=None, correct=None)]
+    print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    line = capsys.readouterr().out.splitlines()[2]
+    assert line.split() == ["cell-2", "ok", "–", "2", "1,234", "301", "B", "proven", "–"]
+
+
+def test_a_peak_that_was_sought_is_shown(capsys: Capture) -> None:
+    print_results([a_row("cell-1", peak_qps=42.5)], "run-1", Path("a.duckdb"), as_json=False)
+    head, line, *_ = capsys.readouterr().out.splitlines()
+    assert "peak q/s" in head
+    assert "42.5" in line
+
+
+def test_wrong_outputs_are_counted_apart(capsys: Capture) -> None:
+    rows = [a_row("cell-1"), a_row("cell-2", correct=False, correct_reason="they differ")]
+    print_results(rows, "run-1", Path("a.duckdb"), as_json=False)
+    assert "run run-1: 2 ok, 1 not correct" in capsys.readouterr().out.splitlines()
 
 
 def test_what_speaks_against_the_numbers_stands_below_them(capsys: Capture) -> None:

@@ -109,8 +109,15 @@ def test_kernels_must_have_run_and_fit_into_the_pass(
     kernel_time_s: float | None, proof: str
 ) -> None:
     seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=kernel_time_s)
-    assert _verdict("cuda", {"cuda"}, seen) == proof
-    assert _verdict("cuda", {"cuda", "cpu"}, seen) == "contradicted"
+    assert _verdict("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, seen) == proof
+    elsewhere = {"parameters": {"cuda"}, "outputs": {"cpu"}}
+    assert _verdict("cuda", elsewhere, seen) == "contradicted"
+
+
+def test_without_outputs_little_is_proven_and_without_tensors_nothing() -> None:
+    seen = Pass(None, None, wall_s=1.0, cpu_time_s=1.0, kernel_time_s=None)
+    assert _verdict("cpu", {"parameters": {"cpu"}, "outputs": set()}, seen) == "partial"
+    assert _verdict("cpu", {"parameters": set(), "outputs": set()}, seen) == "none"
 
 
 def event(

@@ -132,3 +132,13 @@ def test_without_a_peak_that_can_be_reset_the_method_says_so(tmp_path: Path) -> 
     meter = memory_meter("process", proc=tmp_path / "none")
     assert meter.method.startswith("ru_maxrss where it rose")
     assert meter.peak_bytes() >= meter.current_bytes() // 2 > MIB
+
+
+def test_what_is_done_aside_leaves_no_peak() -> None:
+    meter = memory_meter("process")
+    meter.reset()
+    with meter.aside():
+        held = b"x" * (64 << 20)
+        del held
+    before = meter.current_bytes()
+    assert meter.peak_bytes() < before + (32 << 20)

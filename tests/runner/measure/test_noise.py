@@ -80,6 +80,15 @@ def test_without_proc_stat_the_shares_are_unknown(tmp_path: Path) -> None:
     assert (noise.steal, noise.other_load) == (None, None)
 
 
+def test_a_line_with_too_few_fields_tells_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "stat"
+    path.write_text("cpu 1 2 3 4\n")
+    meter = NoiseMeter(path, FakeClock(), kernel=lambda: None)
+    meter.before()
+    noise = meter.after()
+    assert (noise.steal, noise.other_load) == (None, None)
+
+
 def test_within_one_tick_the_shares_are_unknown(tmp_path: Path) -> None:
     host = Host(tmp_path, steady(1000))
     host.spend(user=1, idle=1)

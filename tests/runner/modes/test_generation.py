@@ -82,22 +82,21 @@ def test_every_iteration_insists_on_all_tokens(
 ) -> None:
     workload = a_workload(Session(*times, shape=shape))
     with pytest.raises(BenchError, match=message):
-        workload.first()
-    with pytest.raises(BenchError, match=message):
         workload()
 
 
-def test_a_forward_pass_over_the_prompt_is_checked_once() -> None:
+def test_a_forward_pass_over_the_prompt_is_checked_apart_from_the_iterations() -> None:
     session = Session(10, 20, 30, 40)
     workload = a_workload(session)
-    assert workload.first() == 40
-    workload()
+    assert workload() == 40
+    assert session.queries == 0
+    workload.check()
     assert session.queries == 1
 
 
 def test_outputs_that_are_not_finite_fail_the_cell() -> None:
     with pytest.raises(BenchError, match="the outputs hold NaN or infinity"):
-        a_workload(Session(10, 20, 30, 40, finite=False)).first()
+        a_workload(Session(10, 20, 30, 40, finite=False)).check()
 
 
 def test_a_cell_without_a_number_of_tokens_is_unsupported() -> None:
@@ -107,7 +106,7 @@ def test_a_cell_without_a_number_of_tokens_is_unsupported() -> None:
 
 def test_the_fake_backend_generates_as_asked() -> None:
     workload = a_workload(FakeSession(Script({"latency_s": 0})))
-    workload.first()
+    workload()
     workload()
     assert len(workload.parts_ns["first_token"]) == 2
     assert len(workload.parts_ns["output_token"]) == 2 * 3

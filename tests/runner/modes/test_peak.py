@@ -75,7 +75,8 @@ def test_the_latencies_are_those_of_the_peak_and_meet_the_objective() -> None:
     outcome = seek(slo_ms=50)
     assert len(outcome.durations_ns) >= iterations_needed(0.99) == 662
     assert quantile(outcome.durations_ns, 0.99) <= 50 * MILLISECOND
-    assert outcome.columns["achieved_qps"] == pytest.approx(outcome.columns["peak_qps"], rel=0.1)
+    achieved = len(outcome.durations_ns) / (outcome.window_ns / 1e9)
+    assert achieved == pytest.approx(outcome.columns["peak_qps"], rel=0.1)
     assert outcome.window_ns > sum(outcome.service_ns)
 
 
@@ -112,15 +113,17 @@ def test_service_that_varies_lowers_the_peak() -> None:
 
 def test_a_query_that_alone_is_too_slow_has_no_peak() -> None:
     outcome = seek(slo_ms=8)
-    ((grade, text),) = outcome.doubts
-    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, None)
+    (grade, text), (_, no_trial) = outcome.doubts
+    assert no_trial.startswith("no trial was run: these are the warm-up's queries")
+    assert (outcome.columns["achieved_qps"], outcome.columns["throughput"]) == (None, None)
+    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, False)
     assert text == "a query alone takes 10 ms, beyond slo_ms 8: raise slo_ms"
     assert len(outcome.durations_ns) == 10
 
 
 def test_a_budget_without_room_for_a_trial_gives_no_peak_but_data_and_the_remedy() -> None:
     outcome = seek(slo_ms=50, max_s=10)
-    ((grade, text),) = outcome.doubts
+    (grade, text), _ = outcome.doubts
     assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, None)
     assert "662 queries at 50 qps" in text
     assert text.endswith("10 s were left: raise measure.max_duration")
@@ -131,7 +134,7 @@ def test_a_budget_without_room_for_a_trial_gives_no_peak_but_data_and_the_remedy
 def test_a_budget_that_ends_early_gives_the_best_rate_so_far() -> None:
     outcome = seek(slo_ms=50, max_s=25)
     ((grade, text),) = outcome.doubts
-    assert grade == "C"
+    assert grade == "D"
     assert outcome.columns["peak_qps"] == 50
     assert text.startswith("the peak lies between 50 and ")
     assert "raise measure.max_duration" in text
@@ -141,7 +144,6 @@ def test_missed_rates_alone_leave_the_last_trials_latencies() -> None:
     outcome = seek(slo_ms=10.5, max_s=100)
     ((grade, _),) = outcome.doubts
     assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, False)
-    assert outcome.columns["achieved_qps"] > 0
 
 
 def test_a_trial_that_the_time_ends_decides_nothing() -> None:

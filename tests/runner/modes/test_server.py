@@ -41,7 +41,7 @@ def test_count_and_time_are_met_at_the_offered_rate() -> None:
     part = measured(Scene(), a_server_cell(target_qps=50))
     assert len(part.durations_ns) >= 50
     assert part.steady_ns >= 2e9
-    assert part.columns["achieved_qps"] == pytest.approx(50, rel=0.3)
+    assert len(part.durations_ns) / (part.steady_ns / 1e9) == pytest.approx(50, rel=0.3)
     rare = measured(Scene(), a_server_cell(target_qps=5))
     assert len(rare.durations_ns) >= 50
     assert rare.steady_ns == pytest.approx(10e9, rel=0.4)
@@ -51,7 +51,6 @@ def test_the_window_is_from_the_first_arrival_to_the_last_end_and_not_the_latenc
     part = measured(Scene(), a_server_cell(target_qps=50))
     count = len(part.durations_ns)
     assert part.samples == count
-    assert part.columns["achieved_qps"] == pytest.approx(count / (part.steady_ns / 1e9))
     assert sum(part.durations_ns) < part.steady_ns
 
 
@@ -65,7 +64,6 @@ def test_latency_holds_the_wait_and_service_does_not() -> None:
     service = part.parts_ns["service"]
     assert len(service) == len(part.durations_ns)
     assert set(service) == {10 * MILLISECOND + 1}
-    assert part.columns["service_median_s"] == pytest.approx(0.01)
     assert max(part.durations_ns) > 15 * MILLISECOND
     assert "waiting included" in part.columns["timed_region"]
 

@@ -97,12 +97,15 @@ def test_all_but_the_last_round_leave_starts_at_once_alone() -> None:
     assert scene.phases == ["steady"]
 
 
+def test_no_more_models_are_held_at_once_than_process_ids_allow() -> None:
+    part, _ = measured(2, 2, Limits(pids=20))
+    assert part.columns["concurrent_workers"] == 1
+
+
 def test_no_more_models_are_held_at_once_than_memory_has_room_for() -> None:
     part, _ = measured(2, 2, Limits(memory_bytes=1 << 20))
     assert part.columns["concurrent_workers"] == 1
-    assert part.doubts == [
-        ("B", "memory has room for 1 of 2 models at once: lower measure.workers")
-    ]
+    assert part.doubts == [("B", "there is room for 1 of 2 models at once: lower measure.workers")]
 
 
 def test_stages_become_columns() -> None:

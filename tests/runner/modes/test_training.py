@@ -70,7 +70,7 @@ def test_a_step_is_trained_on_inputs_and_labels() -> None:
 
 def test_the_parts_of_a_step_are_kept_apart_and_together() -> None:
     workload = a_workload(Session())
-    assert [workload.first(), workload()] == [470, 470]
+    assert [workload(), workload()] == [470, 470]
     assert workload.parts_ns == {
         "forward": [100, 100],
         "loss": [20, 20],
@@ -90,7 +90,7 @@ def test_a_loss_inside_the_forward_pass_has_no_time_of_its_own() -> None:
 
 def test_forgetting_drops_the_parts_but_not_the_losses() -> None:
     workload = a_workload(Session(losses=[3, 2, 1]))
-    workload.first()
+    workload()
     workload()
     workload.forget()
     workload()
@@ -101,17 +101,17 @@ def test_forgetting_drops_the_parts_but_not_the_losses() -> None:
 @pytest.mark.parametrize("loss", ["nan", "inf"])
 def test_a_loss_that_is_not_finite_fails_the_cell(loss: str) -> None:
     workload = a_workload(Session(losses=[1, loss]))
-    workload.first()
+    workload()
     with pytest.raises(BenchError, match=f"the loss of step 2 is {loss}"):
         workload()
 
 
 def test_parameters_that_did_not_change_fail_the_cell() -> None:
     workload = a_workload(Session(learns=False))
-    workload.first()
+    workload()
     workload()
     with pytest.raises(BenchError, match="the parameters did not change in 2 steps"):
-        workload.columns()
+        workload.check()
 
 
 def test_a_model_without_labels_is_unsupported() -> None:
@@ -122,7 +122,7 @@ def test_a_model_without_labels_is_unsupported() -> None:
 def test_closing_gives_the_trainer_back() -> None:
     session = Session()
     workload = a_workload(session)
-    workload.first()
+    workload()
     workload.close()
     assert session.trainer.closed
 
