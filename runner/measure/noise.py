@@ -2,6 +2,7 @@
 
 import os
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from runner.measure.clock import Clock, monotonic
 from runner.part import Noise
 
 PROC_STAT = Path("/proc/stat")
+REST_S = 0.05
+"""Threads of a runtime's pool go on spinning for a while after their last work, some of them on
+the other half of the core that the kernel runs on."""
 REPEATS = 20
 STEPS = 10_000
 
@@ -41,16 +45,18 @@ class NoiseMeter:
         clock: Clock = monotonic,
         kernel: Callable[[], object] = arithmetic,
         own_s: Callable[[], float] = lambda: sum(os.times()[:4]),
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._proc_stat = proc_stat
         self._clock = clock
         self._kernel = kernel
         self._own_s = own_s
+        self._sleep = sleep
         self._durations: list[int] = []
         self._times: CpuTimes | None = None
 
     def before(self) -> None:
-        """Take the first readings; some 20 ms."""
+        """Take the first readings; some 70 ms."""
         self._kernel()
         self._durations = self._time_kernel()
         self._times = self._read_times()
@@ -72,6 +78,7 @@ class NoiseMeter:
         )
 
     def _time_kernel(self) -> list[int]:
+        self._sleep(REST_S)
         durations = []
         for _ in range(REPEATS):
             start = self._clock()
