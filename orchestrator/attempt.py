@@ -1,7 +1,6 @@
 """One launch of a job: follow its progress, end it when it takes too long, say how it ended."""
 
 import json
-import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +14,7 @@ from orchestrator.observer import Observer
 from orchestrator.run_folder import RunFolder
 from orchestrator.units import format_size
 from runner.cell import Cell, Job
+from runner.ended import describe_end, last_line
 from runner.errors import JobError, RecordNotSaved
 from runner.record import Phase, Status
 
@@ -96,8 +96,8 @@ def cause_of(attempt: Attempt) -> Cause:
         return Cause("failed", f"the runner refused the job: {attempt.exit.log.strip()}", True)
     if attempt.exit.code == 0:
         return Cause("lost", "the runner ended well but left nothing that can be read", False)
-    said = f", saying: {last_words}" if (last_words := _last_words(attempt.exit)) else ""
-    return Cause("lost", f"the runner {_describe(attempt.exit.code)} {where}{said}", False)
+    said = f", saying: {last_words}" if (last_words := last_line(attempt.exit.log)) else ""
+    return Cause("lost", f"the runner {describe_end(attempt.exit.code)} {where}{said}", False)
 
 
 def _follow(execution: Execution, made: Attempt, surroundings: Surroundings) -> None:
@@ -148,17 +148,6 @@ def _refuse_full_disk(made: Attempt, folder: RunFolder) -> None:
     if made.exit is not None and made.exit.code == RecordNotSaved.exit_code:
         raise StoreError(
             f"{folder.path}: the runner could not save what it measured: "
-            f"{_last_words(made.exit) or 'the disk is full'}",
+            f"{last_line(made.exit.log) or 'the disk is full'}",
             hint="free some space; `orchestrator run --resume last` measures what is missing",
         )
-
-
-def _last_words(end: Exit) -> str:
-    return next(iter(end.log.strip().splitlines()[-1:]), "")
-
-
-def _describe(code: int) -> str:
-    number = -code if code < 0 else code - 128
-    with suppress(ValueError):
-        return f"died by {signal.Signals(number).name}"
-    return f"ended with exit status {code}"

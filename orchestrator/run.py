@@ -128,9 +128,16 @@ class RunExecution:
         if planned.measure.rounds > 1 and not self._reason_to_stop():
             with suppress(BenchError):  # the launch meets it again
                 self._drop_foreign_parts(self._folder.missing(planned.cells))
-        for round_ in range(1, planned.round + 1):
+        for round_ in range(self._first_missed(planned), planned.round + 1):
             if cells := self._folder.unvisited(planned.cells, round_):
                 self._visit(cells, round_)
+
+    def _first_missed(self, planned: JobPlan) -> int:
+        """The earliest round that one of the job's cells still needs, or this one."""
+        round_ = planned.round
+        while round_ > 1 and self._folder.unvisited(planned.cells, round_ - 1):
+            round_ -= 1
+        return round_
 
     def _drop_foreign_parts(self, cells: Sequence[Cell]) -> None:
         """Rounds in another image or of another commit are no samples of the same thing."""

@@ -1,7 +1,7 @@
 """Cells become jobs in an order that keeps drift from looking like an axis."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.estimate import launch_estimate
 from orchestrator.plan import Plan
@@ -37,16 +37,22 @@ def schedule(plan: Plan, seed: int) -> list[JobPlan]:
     """
     rounds = max((measure.rounds for measure in plan.measure.values()), default=1)
     orders = _orders([entry.cell for entry in plan.entries], seed)
-    return [job for round_ in range(1, rounds + 1) for job in _round(plan, next(orders), round_)]
+    estimates = _estimates(plan)
+    return [
+        job
+        for round_ in range(1, rounds + 1)
+        for job in _round(plan, estimates, next(orders), round_)
+    ]
 
 
 def planned_jobs(plan: Plan) -> list[JobPlan]:
-    """Each job once, by id, with the estimate of all its launches."""
-    jobs: dict[str, JobPlan] = {}
-    for job in schedule(plan, seed=0):
-        seconds = job.estimate_s + (jobs[job.id].estimate_s if job.id in jobs else 0)
-        jobs[job.id] = jobs.get(job.id, job).model_copy(update={"estimate_s": seconds})
-    return [jobs[name] for name in sorted(jobs)]
+    """Each job once, by id, with the estimate of all its launches, which are alike."""
+    order = sorted((entry.cell for entry in plan.entries), key=lambda cell: cell.id)
+    jobs = [
+        job.model_copy(update={"estimate_s": job.estimate_s * job.measure.rounds})
+        for job in _round(plan, _estimates(plan), order, 1)
+    ]
+    return sorted(jobs, key=lambda job: job.id)
 
 
 def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
@@ -59,8 +65,14 @@ def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
         yield [by_id[name] for name in order]
 
 
-def _round(plan: Plan, order: Sequence[Cell], round_: int) -> Iterator[JobPlan]:
-    estimates = {entry.cell.id: entry.estimate_s for entry in plan.with_decision("run")}
+def _estimates(plan: Plan) -> Mapping[str, float]:
+    """Seconds by cell id, of the cells that will run."""
+    return {entry.cell.id: entry.estimate_s for entry in plan.with_decision("run")}
+
+
+def _round(
+    plan: Plan, estimates: Mapping[str, float], order: Sequence[Cell], round_: int
+) -> Iterator[JobPlan]:
     groups: dict[str, list[Cell]] = {}
     for cell in order:
         groups.setdefault(cell.job_id, []).append(cell)

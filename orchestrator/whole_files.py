@@ -1,29 +1,20 @@
-"""Text files that appear whole or not at all."""
+"""Files of the orchestrator, written whole or not at all."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.errors import StoreError
+from runner import whole_files
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write under a temporary name, sync, rename.
+    """Write a text in UTF-8.
 
     Raises:
         OSError: the file system refused; nothing is left behind.
     """
-    unfinished = path.with_name(f".{path.name}.tmp")
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
+    whole_files.write_whole(path, lambda file: file.write(text.encode()))
 
 
 @contextmanager

@@ -17,21 +17,19 @@ NUMPY_NS = time.perf_counter_ns() - FIRST_LINE_NS
 import signal
 import sys
 import traceback
-from typing import Literal
 
 from pydantic import TypeAdapter
 
 from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session, Stage
 from runner.cell import Frozen, Job
-from runner.errors import BenchError, Unavailable, Unsupported
+from runner.errors import BenchError
+from runner.failures import FailureKind, kind_of, reason_of
 from runner.inputs import synthesise
 from runner.lifeline import die_with_parent
 from runner.measure.clock import monotonic
 from runner.measure.process_memory import ResidentGauge
 from runner.progress import claim_stdout
-
-Kind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
 
 
 class Request(Frozen):
@@ -62,7 +60,7 @@ class Report(Frozen):
 class Failure(Frozen):
     """What kept the model from starting."""
 
-    kind: Kind
+    kind: FailureKind
     message: str
     hint: str | None
 
@@ -92,7 +90,8 @@ def _answer(request: Request) -> Report | Failure:
         return _start(runtime, import_ns, request)
     except Exception as error:  # whatever a runtime raises, the parent turns into a verdict
         traceback.print_exc()
-        return _failure(error, runtime)
+        hint = error.hint if isinstance(error, BenchError) else None
+        return Failure(kind=kind_of(error, runtime), message=reason_of(error), hint=hint)
 
 
 def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:
@@ -121,19 +120,6 @@ def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
     if not session.all_finite(outputs):
         raise BenchError("the outputs hold NaN or infinity, so the arithmetic cannot be trusted")
     return duration, peak_bytes
-
-
-def _failure(error: Exception, runtime: RuntimeModule | None) -> Failure:
-    kind: Kind = "failed"
-    if isinstance(error, Unsupported):
-        kind = "unsupported"
-    elif isinstance(error, Unavailable):
-        kind = "unavailable"
-    elif isinstance(error, MemoryError) or (runtime and runtime.is_out_of_memory(error)):
-        kind = "out_of_memory"
-    if isinstance(error, BenchError):
-        return Failure(kind=kind, message=str(error), hint=error.hint)
-    return Failure(kind=kind, message=f"{type(error).__name__}: {error}", hint=None)
 
 
 def _peak_bytes() -> int | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from runner import __version__
 from runner.cell import Cell, Job
-from runner.errors import BenchError, RecordNotSaved, Unavailable, Unsupported
+from runner.errors import RecordNotSaved
+from runner.failures import kind_of, reason_of
 from runner.inputs import synthesise
 from runner.load import Loaded, Loader
 from runner.measure.clock import Clock, monotonic, resolution_s
@@ -23,10 +24,10 @@ from runner.modes import COLD_MODES, measure_warm, workload_of
 from runner.modes.base import Instruments
 from runner.part import Columns, Part, read_parts, save_part
 from runner.progress import Progress
-from runner.record import Phase, Record, Status, save_record
+from runner.record import Phase, Record, save_record
 from runner.summary import summarise_parts
 from runner.verify import verify
-from runner.whole_files import save_whole
+from runner.whole_files import save_text
 
 
 class Harness:
@@ -142,8 +143,7 @@ class Harness:
         except RecordNotSaved:
             raise
         except Exception as error:
-            reason = _reason(error).encode()
-            save_whole(self._out / f"{cell.id}.trace.failed", lambda file: file.write(reason))
+            save_text(self._out / f"{cell.id}.trace.failed", reason_of(error))
 
     def _instruments(self, cell: Cell, earlier: Sequence[Part]) -> Instruments:
         return Instruments(
@@ -179,8 +179,8 @@ class Harness:
             Record.of(
                 self._job,
                 cell,
-                status=self._status_of(error),
-                reason=_reason(error),
+                status=kind_of(error, self._loader.runtime),
+                reason=reason_of(error),
                 phase=phase,
                 log=f"{log.parent.name}/{log.name}",
                 **self._facts(),
@@ -195,19 +195,6 @@ class Harness:
             raise RecordNotSaved(f"{log}: cannot be written: {refusal.strerror}") from refusal
         return log
 
-    def _status_of(self, error: Exception) -> Status:
-        if isinstance(error, Unsupported):
-            return "unsupported"
-        if isinstance(error, Unavailable):
-            return "unavailable"
-        if isinstance(error, MemoryError) or self._loader.is_out_of_memory(error):
-            return "out_of_memory"
-        return "failed"
-
     def _save(self, record: Record) -> None:
         save_record(record, self._out)
         self._progress.recorded(record.cell_id, record.status)
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"

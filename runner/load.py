@@ -39,8 +39,9 @@ class Loader:
         self._environment = environment
         self._enter = enter
         self._clock = clock
-        self._runtime: RuntimeModule | None = None
         self._loaded: Loaded | None = None
+        self.runtime: RuntimeModule | None = None
+        """The job's runtime, once it is imported."""
         self.failure: Exception | None = None
         """What kept the model from being loaded."""
         self.facts: dict[str, Any] = {}
@@ -62,10 +63,6 @@ class Loader:
                 raise
         return self._loaded
 
-    def is_out_of_memory(self, error: BaseException) -> bool:
-        """Whether the runtime says by that error that memory ran out."""
-        return self._runtime is not None and self._runtime.is_out_of_memory(error)
-
     def close(self) -> None:
         """Give back what the session holds."""
         if self._loaded is not None:
@@ -82,9 +79,9 @@ class Loader:
         baseline = memory.current_bytes()
         memory.reset()
         start = clock()
-        self._runtime = load_runtime(self._job.cells[0].runtime)
+        self.runtime = load_runtime(self._job.cells[0].runtime)
         imported = clock()
-        session = self._runtime.open_session(self._job, usable_cpus(self._environment))
+        session = self.runtime.open_session(self._job, usable_cpus(self._environment))
         self.facts |= {
             "import_time_s": seconds(imported - start),
             "load_time_s": seconds(clock() - imported),

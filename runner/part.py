@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, ValidationError
 from runner.cell import Cell, Frozen
 from runner.errors import RecordError
 from runner.record.vocabulary import Grade
-from runner.whole_files import save_whole
+from runner.whole_files import save_text
 
 Columns = Mapping[str, Any]
 """Columns of `runner.record.Record`, by name."""
@@ -104,8 +104,7 @@ def save_part(part: Part, folder: Path, cell: Cell, round_: int) -> None:
     Raises:
         RecordNotSaved: the file system refused.
     """
-    content = part.model_dump_json().encode()
-    save_whole(part_path(folder, cell, round_), lambda file: file.write(content))
+    save_text(part_path(folder, cell, round_), part.model_dump_json())
 
 
 def read_parts(folder: Path, cell: Cell, rounds: int) -> list[Part]:

@@ -14,7 +14,7 @@ from runner.fixed_input import TOKENS, outputs_of, tokens_of
 from runner.measure.clock import Clock
 from runner.measure.environment import read_environment, usable_cpus
 from runner.progress import Progress
-from runner.whole_files import save_whole
+from runner.whole_files import save_text, save_whole
 
 
 def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
@@ -28,7 +28,7 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
         arrays = _reference(job, clock)
     except Exception as error:  # whatever a model raises is the reason that others read
         reason = "".join(traceback.format_exception_only(error)).strip()
-        save_whole(out / f"{job.reference_key}.failed", lambda file: file.write(reason.encode()))
+        save_text(out / f"{job.reference_key}.failed", reason)
     else:
         save_whole(
             out / f"{job.reference_key}.npz",

@@ -9,6 +9,7 @@ from runner.agreement import Array, compare
 from runner.backends.base import Session
 from runner.cell import Job
 from runner.errors import BenchError
+from runner.failures import reason_of
 from runner.fixed_input import TOKENS, outputs_of, tokens_of
 from runner.measure.clock import Clock
 from runner.part import Columns
@@ -31,7 +32,7 @@ def verify(session: Session, job: Job, references: Path | None, clock: Clock) ->
     except BenchError as error:
         return {"correct": None, "correct_reason": str(error)}
     except Exception as error:  # a model may refuse the fixed input in any way
-        return {"correct": None, "correct_reason": f"not compared: {type(error).__name__}: {error}"}
+        return {"correct": None, "correct_reason": f"not compared: {reason_of(error)}"}
 
 
 def read_reference(references: Path | None, job: Job) -> Mapping[str, Array]:

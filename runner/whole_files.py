@@ -8,11 +8,11 @@ from typing import IO
 from runner.errors import RecordNotSaved
 
 
-def save_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a file under another name, then give it its own.
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let `write` fill a file under another name, sync it, then give it its own.
 
     Raises:
-        RecordNotSaved: the file system refused, e.g. because the disk is full.
+        OSError: the file system refused; nothing is left behind.
     """
     unfinished = path.with_name(f".{path.name}.tmp")
     try:
@@ -21,9 +21,30 @@ def save_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
-    except OSError as error:
+    except OSError:
         unfinished.unlink(missing_ok=True)
+        raise
+
+
+def save_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write what was measured.
+
+    Raises:
+        RecordNotSaved: the file system refused, e.g. because the disk is full.
+    """
+    try:
+        write_whole(path, write)
+    except OSError as error:
         raise RecordNotSaved(
             f"{path}: cannot be written: {error.strerror or error}",
             hint="free some space; `orchestrator run --resume last` measures what is missing",
         ) from error
+
+
+def save_text(path: Path, text: str) -> None:
+    """Write what was said about it, in UTF-8.
+
+    Raises:
+        RecordNotSaved: likewise.
+    """
+    save_whole(path, lambda file: file.write(text.encode()))

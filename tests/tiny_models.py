@@ -64,24 +64,17 @@ VISION_LANGUAGE: dict[str, Any] = {
     "vision_end_token_id": 99,
     "tie_word_embeddings": True,
 }
+TRANSFORMER: dict[str, Any] = {
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
+VISION: dict[str, Any] = {**TRANSFORMER, "image_size": 16, "patch_size": 8}
 CONTRASTIVE: dict[str, Any] = {
     "model_type": "clip",
-    "text_config": {
-        "vocab_size": VOCABULARY,
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "eos_token_id": 99,
-    },
-    "vision_config": {
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "image_size": 16,
-        "patch_size": 8,
-    },
+    "text_config": {**TRANSFORMER, "vocab_size": VOCABULARY, "eos_token_id": 99},
+    "vision_config": VISION,
     "projection_dim": 8,
 }
 

@@ -19,13 +19,12 @@ import psutil
 import runner
 from orchestrator.launchers.base import Exit, Task, default_memory_bytes
 from runner.cell import Backend, Limits, Provenance
+from runner.ended import oom_kills, tail_of
 from runner.errors import Unavailable
 
 PACKAGES: Mapping[Backend, str] = {"cpu": "torch"}
 """What must be importable before a backend's jobs can be launched."""
 WATCH_INTERVAL_S = 0.2
-LOG_TAIL_BYTES = 8192
-VMSTAT = Path("/proc/vmstat")
 
 
 class ProcessLauncher:
@@ -82,7 +81,7 @@ class ProcessExecution:
         self._process = process
         self._stderr = stderr
         self._over_limit = False
-        self._oom_kills_before = _oom_kills()
+        self._oom_kills_before = oom_kills()
         if limits.cpus is not None:
             self._pin(limits.cpus)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -106,7 +105,7 @@ class ProcessExecution:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
-        return Exit(code, self._ran_out_of_memory(code), self._log())
+        return Exit(code, self._ran_out_of_memory(code), tail_of(self._stderr))
 
     def _pin(self, cpus: float) -> None:
         process = psutil.Process(self._process.pid)
@@ -141,15 +140,8 @@ class ProcessExecution:
         return not self._reader.is_alive()
 
     def _ran_out_of_memory(self, code: int) -> bool:
-        by_kernel = _oom_kills() > self._oom_kills_before
+        by_kernel = oom_kills() > self._oom_kills_before
         return code == -signal.SIGKILL and (self._over_limit or by_kernel)
-
-    def _log(self) -> str:
-        if self._stderr.closed:
-            return ""
-        size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - LOG_TAIL_BYTES))
-        return self._stderr.read().decode("utf-8", "replace")
 
 
 def _arguments(task: Task) -> list[str]:
@@ -183,11 +175,3 @@ def _environment() -> dict[str, str]:
     root = str(Path(runner.__file__).parents[1])
     offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": root}
     return {**os.environ, **offline}
-
-
-def _oom_kills(vmstat: Path = VMSTAT) -> int:
-    """How often the kernel has killed for memory since boot; 0 where it does not tell."""
-    if not vmstat.exists():
-        return 0
-    counts = dict(line.split() for line in vmstat.read_text().splitlines())
-    return int(counts.get("oom_kill", 0))

@@ -8,7 +8,7 @@ The model's config says how it behaves:
 - `tokens`: how many tokens are generated, whatever was asked;
 - `losses`: the losses of the training steps, the last one repeated;
 - `learns`, `finite`: what the session says of its parameters and outputs;
-- `faults`: maps a glob over cell ids (or `load`) to one of the names in
+- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in
   `fake_faults.FAULTS`.
 """
 
@@ -27,7 +27,7 @@ from runner.cell import Cell, Job
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.record import Proof
-from runner.whole_files import save_whole
+from runner.whole_files import save_text
 
 LATENCY_S = 0.001
 LOSSES = (1.0,)
@@ -141,12 +141,13 @@ class FakeSession:
     def trace(self, action: Query, stem: Path) -> None:
         """A trace with the call as its one event, and a table that says why it is empty."""
         start = monotonic()
+        self._script.fail("trace")
         action()
         event = {"name": "a call", "ph": "X", "ts": 0, "dur": (monotonic() - start) / 1000}
         trace = json.dumps({"traceEvents": [event | {"pid": 0, "tid": 0}]})
         table = "the fake backend executes no operators\n"
         for suffix, text in (("trace.json", trace), ("operators.txt", table)):
-            _save(stem.with_name(f"{stem.name}.{suffix}"), text)
+            save_text(stem.with_name(f"{stem.name}.{suffix}"), text)
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """There is no device."""
@@ -205,7 +206,3 @@ def open_session(job: Job, threads: int) -> FakeSession:
 def is_out_of_memory(error: BaseException) -> bool:
     """Only Python's own MemoryError counts, which the harness knows."""
     return isinstance(error, MemoryError)
-
-
-def _save(path: Path, text: str) -> None:
-    save_whole(path, lambda file: file.write(text.encode()))

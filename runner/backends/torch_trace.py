@@ -7,7 +7,7 @@ from torch.profiler import profile
 
 from runner.backends.base import Query
 from runner.backends.torch_device import activities
-from runner.whole_files import save_whole
+from runner.whole_files import save_text, save_whole
 
 HEAVIEST = 30
 NAME_WIDTH = 60
@@ -30,6 +30,4 @@ def trace(action: Query, stem: Path, device: torch.device) -> None:
         stem.with_name(f"{stem.name}.trace.json"),
         lambda file: profiler.export_chrome_trace(file.name),
     )
-    save_whole(
-        stem.with_name(f"{stem.name}.operators.txt"), lambda file: file.write(table.encode())
-    )
+    save_text(stem.with_name(f"{stem.name}.operators.txt"), table)

@@ -8,6 +8,7 @@ from statistics import median
 from runner.backends import load_runtime
 from runner.backends.base import Session
 from runner.cell import Cell, Job
+from runner.failures import ran_out_of_memory
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import garbage_collection_off
 from runner.modes.base import Instruments
@@ -147,8 +148,7 @@ class BatchSearch:
         try:
             self._tries.append(self._try(doubled))
         except Exception as error:
-            ran_out = load_runtime(self._cell.runtime).is_out_of_memory(error)
-            if not ran_out and not isinstance(error, MemoryError):
+            if not ran_out_of_memory(error, load_runtime(self._cell.runtime)):
                 raise
             return End(f"batch {doubled} ran out of memory")
         return None

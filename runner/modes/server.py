@@ -2,21 +2,21 @@
 
 import math
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from runner.backends.base import Session
 from runner.cell import Cell, Job
 from runner.measure.clock import NANOSECONDS
-from runner.measure.environment import load_average_1m
-from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of, warm_up
+from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
 from runner.modes.arrivals import arrivals_ns
 from runner.modes.base import Instruments
 from runner.modes.inference import InferenceWorkload
 from runner.modes.peak import find_peak
 from runner.modes.serving import SERVICE, Doubts, Judge, Outcome, Served, Server, Sleep
-from runner.modes.steady import memory_use
-from runner.part import Noise, Part
+from runner.modes.steady import measure_phases
+from runner.part import Part
 
 KEEPS_UP = 0.95
 """The share of arrived queries below which, if no more are answered, the end cut a line off."""
@@ -26,49 +26,30 @@ def measure_server(
     session: Session, job: Job, cell: Cell, instruments: Instruments, sleep: Sleep = time.sleep
 ) -> Part:
     """Measure latencies from Poisson arrivals at `target_qps`, or seek the peak for `slo_ms`."""
-    load = load_average_1m()
-    instruments.memory.reset()
-    session.device_memory(reset=True)
-    instruments.enter("first")
-    with closing(InferenceWorkload(session, job, cell, instruments.clock)) as workload:
-        first_ns = workload()
-        instruments.noise.before()
-        instruments.enter("warmup")
-        warmup = warm_up(workload, instruments.clock, job.measure)
+    make = partial(InferenceWorkload, session, job, cell, instruments.clock)
+
+    def serve(workload: InferenceWorkload, warmup: WarmUp) -> Mapping[str, Any]:
         server = Server(workload, instruments.clock, sleep, instruments.energy)
-        outcome, noise = _steady(server, warmup, job, cell, instruments)
-        instruments.enter("observe")
-        instruments.memory.observe(workload)
-        memory = memory_use(session, instruments)
-        workload.check()
-    region = f"scheduled arrival to end of each query, waiting included; {session.timed_region}"
-    return Part(
-        samples=cell.batch_size * len(outcome.durations_ns),
-        steady_ns=outcome.window_ns,
-        durations_ns=outcome.durations_ns,
-        parts_ns={SERVICE: outcome.service_ns},
-        first_ns=first_ns,
-        warmup_ns=warmup.durations_ns,
-        settled=warmup.settled,
-        noise=noise,
-        energy=outcome.energy,
-        memory=memory,
-        load_average_1m=load,
-        columns={"timed_region": region, **outcome.columns},
-        doubts=outcome.doubts,
-    )
+        if cell.target_qps is None:
+            outcome = find_peak(server, warmup.durations_ns, cell, job)
+        else:
+            outcome = serve_at_rate(server, cell.target_qps, job, instruments.earlier)
+        return _fields(outcome, cell, session.timed_region)
+
+    return measure_phases(make, serve, session, job, instruments)
 
 
-def _steady(
-    server: Server, warmup: WarmUp, job: Job, cell: Cell, instruments: Instruments
-) -> tuple[Outcome, Noise]:
-    instruments.enter("steady")
-    instruments.memory.mark()
-    if cell.target_qps is None:
-        outcome = find_peak(server, warmup.durations_ns, cell, job)
-    else:
-        outcome = serve_at_rate(server, cell.target_qps, job, instruments.earlier)
-    return outcome, instruments.noise.after()
+def _fields(outcome: Outcome, cell: Cell, query: str) -> Mapping[str, Any]:
+    region = f"scheduled arrival to end of each query, waiting included; {query}"
+    return {
+        "samples": cell.batch_size * len(outcome.durations_ns),
+        "steady_ns": outcome.window_ns,
+        "durations_ns": outcome.durations_ns,
+        "parts_ns": {SERVICE: outcome.service_ns},
+        "energy": outcome.energy,
+        "columns": {"timed_region": region, **outcome.columns},
+        "doubts": outcome.doubts,
+    }
 
 
 def serve_at_rate(server: Server, rate: float, job: Job, earlier: Sequence[Part] = ()) -> Outcome:

@@ -1,6 +1,5 @@
 """One cold start, as its parent sees it."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -8,16 +7,15 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
-from runner.cold_start import ANSWER, Failure, Kind, Report, Request
+from runner.cold_start import ANSWER, Failure, Report, Request
+from runner.ended import describe_end, last_line, oom_kills, tail_of
 from runner.errors import BenchError, Unavailable, Unsupported
+from runner.failures import FailureKind
 from runner.measure.clock import monotonic
 
 COMMAND = (sys.executable, "-m", "runner.cold_start")
-VMSTAT = Path("/proc/vmstat")
-TAIL_BYTES = 8192
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Start:
         return self.to_loaded_ns - (self.to_output_ns - stages["first_query"])
 
 
-ERRORS: Mapping[Kind, type[BenchError]] = {
+ERRORS: Mapping[FailureKind, type[BenchError]] = {
     "unsupported": Unsupported,
     "unavailable": Unavailable,
     "failed": BenchError,
@@ -92,11 +90,10 @@ class Starting:
     def _death(self) -> Failure:
         code = self._process.wait()
         killed = code == -signal.SIGKILL and oom_kills() > self._oom_kills_before
-        ending = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit status {code}"
-        words = self._tail().strip().rpartition("\n")[2] or "nothing"
+        words = last_line(tail_of(self._stderr)) or "nothing"
         return Failure(
             kind="out_of_memory" if killed else "failed",
-            message=f"a cold start ended {ending}; its last words on stderr: {words}",
+            message=f"a cold start {describe_end(code)}; its last words on stderr: {words}",
             hint=None,
         )
 
@@ -106,13 +103,8 @@ class Starting:
             error = MemoryError(failure.message)
         else:
             error = ERRORS[failure.kind](failure.message, hint=failure.hint)
-        error.add_note(f"stderr of the cold start:\n{self._tail()}")
+        error.add_note(f"stderr of the cold start:\n{tail_of(self._stderr)}")
         return error
-
-    def _tail(self) -> str:
-        size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - TAIL_BYTES))
-        return self._stderr.read().decode("utf-8", "replace")
 
 
 @contextmanager
@@ -133,14 +125,6 @@ def starting(request: Request, command: Sequence[str] = COMMAND) -> Iterator[Sta
         finally:
             process.kill()
             process.communicate()
-
-
-def oom_kills(vmstat: Path = VMSTAT) -> int:
-    """How often the kernel has killed for memory since boot; 0 where it does not tell."""
-    if not vmstat.exists():
-        return 0
-    counts = dict(line.split() for line in vmstat.read_text().splitlines())
-    return int(counts.get("oom_kill", 0))
 
 
 def _send(process: subprocess.Popen[bytes], line: bytes) -> None:

@@ -2,20 +2,39 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from runner.backends.base import Session
 from runner.cell import Job
 from runner.measure.environment import load_average_1m
-from runner.measure.phases import quota_of, steady, warm_up
+from runner.measure.phases import WarmUp, quota_of, steady, warm_up
 from runner.modes.base import Instruments, Workload
 from runner.part import MemoryUse, Part
+
+W = TypeVar("W", bound=Workload)
 
 
 def measure_steadily(
     make: Callable[[], Workload], session: Session, job: Job, instruments: Instruments
 ) -> Part:
-    """Measure the workload that `make` binds; nothing but iterations runs in the steady phase."""
+    """Measure iterations, one behind the other; nothing else runs in the steady phase."""
+    iterate = partial(_iterate, job=job, instruments=instruments)
+    return measure_phases(make, iterate, session, job, instruments)
+
+
+def measure_phases(
+    make: Callable[[], W],
+    measure: Callable[[W, WarmUp], Mapping[str, Any]],
+    session: Session,
+    job: Job,
+    instruments: Instruments,
+) -> Part:
+    """Take the workload that `make` binds through its phases.
+
+    `measure` is the steady phase: given the warmed-up workload it returns the fields of
+    `runner.part.Part` that it alone knows.
+    """
     load = load_average_1m()
     instruments.memory.reset()
     session.device_memory(reset=True)
@@ -25,43 +44,45 @@ def measure_steadily(
         instruments.noise.before()  # ahead of the warm-up, which then leads straight to steady
         instruments.enter("warmup")
         warmup = warm_up(workload, instruments.clock, job.measure)
-        measured = _steady(workload, job, instruments)
+        instruments.enter("steady")
+        instruments.memory.mark()
+        measured = measure(workload, warmup)
+        noise = instruments.noise.after()
         instruments.enter("observe")
         instruments.memory.observe(workload)
-        memory = memory_use(session, instruments)
+        memory = _memory_use(session, instruments)
         workload.check()
     return Part(
         **measured,
         first_ns=first_ns,
         warmup_ns=warmup.durations_ns,
         settled=warmup.settled,
+        noise=noise,
         memory=memory,
         load_average_1m=load,
     )
 
 
-def _steady(workload: Workload, job: Job, instruments: Instruments) -> Mapping[str, Any]:
+def _iterate(
+    workload: Workload, warmup: WarmUp, *, job: Job, instruments: Instruments
+) -> Mapping[str, Any]:
+    del warmup  # iterations know their own length
     quota = quota_of(job.measure, job.round, [part.durations_ns for part in instruments.earlier])
-    instruments.enter("steady")
-    instruments.memory.mark()
     workload.forget()
     instruments.energy.start()
     durations = steady(workload, quota, instruments.memory.aside)
     energy = instruments.energy.stop()
-    noise = instruments.noise.after()
     return {
         "samples": workload.samples * len(durations),
         "steady_ns": sum(durations),
         "durations_ns": durations,
         "parts_ns": {name: list(values) for name, values in workload.parts_ns.items()},
-        "noise": noise,
         "energy": energy,
         "columns": {"timed_region": workload.timed_region, **workload.columns()},
     }
 
 
-def memory_use(session: Session, instruments: Instruments) -> MemoryUse:
-    """The cell's memory, on the host and on the device."""
+def _memory_use(session: Session, instruments: Instruments) -> MemoryUse:
     use, device = instruments.memory.use(), session.device_memory()
     if device is None:
         return use

@@ -239,12 +239,12 @@ def test_nothing_is_queried_before_the_first_query_and_traces_come_last(tmp_path
 
 
 def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:
-    job = a_job().model_copy(update={"trace": True})
-    (tmp_path / f".{job.cells[0].id}.operators.txt.tmp").mkdir()
+    job = a_job(model=fake_model({"trace": "raise"})).model_copy(update={"trace": True})
     records, _ = run(job, tmp_path)
     (cell,) = records
     assert records[cell].status == "ok"
-    assert (tmp_path / f"{cell.id}.trace.failed").read_text()
+    reason = (tmp_path / f"{cell.id}.trace.failed").read_text()
+    assert reason == "RuntimeError: a scripted failure"
 
 
 def test_verifying_a_training_insists_on_learning(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from docker import DockerClient
 from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.launchers.container import labels
 from orchestrator.launchers.docker import DockerLauncher
-from runner.cell import Backend, Limits
+from runner.cell import Limits
 from runner.errors import Unavailable
 from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, OneImage
 from tests.proxy import EngineProxy
@@ -177,17 +177,21 @@ def test_a_missing_image(bench: Bench, client: DockerClient) -> None:
     assert "images build" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize(
-    ("backend", "limits"),
-    [("rocm", Limits()), ("fake", Limits(cpus=100_000)), ("fake", Limits(memory_bytes=1))],
-)
-def test_what_the_engine_refuses_is_unavailable(
-    bench: Bench, backend: Backend, limits: Limits
-) -> None:
-    if backend == "rocm" and Path("/dev/kfd").exists():
-        pytest.skip("this machine has the device")
-    with pytest.raises(Unavailable, match=f"refuses a container for backend {backend}"):
-        bench.launcher.launch(bench.task("", backend, limits)).__enter__()
+@pytest.mark.parametrize("limits", [Limits(cpus=100_000), Limits(memory_bytes=1)])
+def test_what_the_engine_refuses_is_unavailable(bench: Bench, limits: Limits) -> None:
+    with pytest.raises(Unavailable, match="refuses a container for backend fake"):
+        bench.launcher.launch(bench.task("", limits=limits)).__enter__()
+    assert bench.containers() == []
+
+
+def test_a_device_node_is_there_or_its_backend_is_unavailable(bench: Bench) -> None:
+    task = bench.task("exit 0", "rocm")
+    if Path("/dev/kfd").exists():
+        with bench.launcher.launch(task) as execution:
+            assert execution.wait().code == 0
+    else:
+        with pytest.raises(Unavailable, match="refuses a container for backend rocm"):
+            bench.launcher.launch(task).__enter__()
     assert bench.containers() == []
 
 

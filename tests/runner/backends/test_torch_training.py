@@ -18,6 +18,7 @@ from tests.fakes import FakeClock
 from tests.tiny_models import (
     CONTRASTIVE,
     TEXT,
+    VISION,
     image_inputs,
     tiny,
     tiny_decoder,
@@ -31,16 +32,7 @@ pytestmark = pytest.mark.torch
 PIXELS = TensorSpec(name="pixel_values", kind="normal", shape=("batch_size", 3, 16, 16))
 CLASSIFIER = tiny(
     "AutoModelForImageClassification",
-    {
-        "model_type": "vit",
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "image_size": 16,
-        "patch_size": 8,
-        "num_labels": 5,
-    },
+    {"model_type": "vit", **VISION, "num_labels": 5},
     inputs=(PIXELS,),
     labels=TensorSpec(name="labels", kind="token_ids", shape=("batch_size",), high=5),
     forward={},
