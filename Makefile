@@ -5,10 +5,11 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 MATRIX ?= matrix.yaml
 TESTS ?= tests
+STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
 ENGINE_ANSWERS := import sys; from orchestrator.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu test check performance schemas clean
+.PHONY: help run install cpu openvino qnn test check performance schemas clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -21,17 +22,21 @@ install: $(BIN)/.base ## Install the orchestrator alone: enough where containers
 
 cpu: $(BIN)/.cpu ## Install the cpu backend's stack, for runs without containers
 
-test: $(BIN)/.dev $(BIN)/.cpu ## Run the whole test suite; TESTS=path runs a part
+openvino: $(BIN)/.openvino ## The same for the openvino backend
+
+qnn: $(BIN)/.qnn ## The same for the qnn backend
+
+test: $(BIN)/.dev $(STACKS) ## Run the whole test suite; TESTS=path runs a part
 	$(BIN)/pytest $(TESTS)
 
-check: $(BIN)/.dev $(BIN)/.cpu ## Lint, types, layers, generated files
+check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m orchestrator.generated --check
 
-performance: $(BIN)/.dev $(BIN)/.cpu ## Measure what is promised to be fast, as ratios
+performance: $(BIN)/.dev $(STACKS) ## Measure what is promised to be fast, as ratios
 	$(BIN)/python -m performance
 
 schemas: $(BIN)/.base ## Write the generated schemas and pages anew
@@ -47,8 +52,8 @@ $(BIN)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable .
 	@touch $@
 
-$(BIN)/.cpu: images/cpu/requirements.txt images/install.py $(BIN)/.base
-	$(BIN)/python images/install.py images/cpu/requirements.txt
+$(STACKS): $(BIN)/.%: images/%/requirements.txt images/install.py $(BIN)/.base
+	$(BIN)/python images/install.py $<
 	@touch $@
 
 $(BIN)/.dev: requirements-dev.txt $(BIN)/.base

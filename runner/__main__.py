@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from runner.cell import Job
 from runner.errors import BenchError, JobError
-from runner.harness import Harness
+from runner.harness import Folders, Harness
 from runner.lifeline import die_with_parent
 from runner.measure.clock import monotonic
 from runner.progress import Progress, claim_stdout
@@ -24,23 +24,25 @@ def main() -> int:
         "--die-with-parent", action="store_true", help="end as soon as stdin is closed"
     )
     parser.add_argument("--references", type=Path, help="a folder of reference outputs")
+    parser.add_argument("--graphs", type=Path, help="a folder of prepared graphs")
     options = parser.parse_args()
     if options.die_with_parent:
         die_with_parent()
     try:
-        _execute(_read_job(options.job), options.out, options.references)
+        folders = Folders(references=options.references, graphs=options.graphs)
+        _execute(_read_job(options.job), options.out, folders)
     except BenchError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     return 0
 
 
-def _execute(job: Job, out: Path, references: Path | None) -> None:
+def _execute(job: Job, out: Path, folders: Folders) -> None:
     progress = Progress(claim_stdout())
     if job.purpose == "reference":
         compute_reference(job, out, progress, monotonic)
     else:
-        Harness(job, out, progress, references).run()
+        Harness(job, out, progress, folders).run()
 
 
 def _read_job(path: Path) -> Job:

@@ -17,7 +17,7 @@ Precision = Literal["fp32", "bf16", "fp16", "int8"]
 Mode = Literal["inference", "generation", "training", "startup"]
 Scenario = Literal["single_stream", "offline", "server"]
 ProfileName = Literal["quick", "standard", "audit"]
-Purpose = Literal["measure", "verify", "time", "reference"]
+Purpose = Literal["measure", "verify", "time", "reference", "prepare"]
 
 DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {
     "cpu": "torch",
@@ -54,6 +54,10 @@ class Cell(Frozen):
     """Samples in one query; the scenario `offline` begins its search there."""
     sequence_length: PositiveInt | None
     """Tokens in one sample, those of the prompt; null for models that take no text."""
+    image_size: PositiveInt | None = None
+    """Height and width of an image, pixels; null for models that fix it or take none."""
+    audio_seconds: PositiveInt | None = None
+    """Seconds of sound in one sample; null for models that fix it or take none."""
     new_tokens: PositiveInt | None = None
     """Tokens to generate for each sample; null unless the mode is `generation`."""
     mode: Mode
@@ -76,6 +80,8 @@ class Cell(Frozen):
         sizes = (
             ("b", None if self.scenario == "offline" else self.batch_size),
             ("s", self.sequence_length),
+            ("i", self.image_size),
+            ("a", self.audio_seconds),
             ("n", self.new_tokens),
         )
         return "-".join(f"{letter}{size}" for letter, size in sizes if size is not None)
@@ -227,11 +233,14 @@ class Job(Frozen):
     """What only the host knows about this job's surroundings."""
     purpose: Purpose = "measure"
     """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
-    others are verified against."""
+    others are verified against, `prepare` exports the graph that others execute."""
     trace: bool = False
     """Whether each cell leaves a trace of one untimed iteration."""
     round: PositiveInt = 1
     """Which of the measure's rounds this launch is."""
+    graph: str | None = None
+    """The folder, among the prepared graphs, that holds this job's; null for runtimes that build
+    the model themselves."""
 
     @property
     def timeout_s(self) -> float:

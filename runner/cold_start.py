@@ -17,6 +17,7 @@ NUMPY_NS = time.perf_counter_ns() - FIRST_LINE_NS
 import signal
 import sys
 import traceback
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -39,6 +40,8 @@ class Request(Frozen):
     """The job, with the cell alone."""
     threads: int
     """Threads that one operator may use."""
+    graphs: Path | None = None
+    """The folder of prepared graphs."""
     query: bool
     """Whether to execute the first query; if not, the loaded model is held until the end."""
 
@@ -95,7 +98,7 @@ def _answer(request: Request) -> Report | Failure:
 
 
 def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:
-    session = runtime.open_session(request.job, request.threads)
+    session = runtime.open_session(request.job, request.threads, request.graphs)
     loaded_at = monotonic()
     first_query_ns, peak_bytes = None, _peak_bytes()
     if request.query:

@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,19 @@ from runner.verify import verify
 from runner.whole_files import save_text
 
 
+@dataclass(frozen=True)
+class Folders:
+    """What a job only reads."""
+
+    references: Path | None = None
+    """The folder of reference outputs."""
+    graphs: Path | None = None
+    """The folder of prepared graphs."""
+
+
+NOWHERE = Folders()
+
+
 class Harness:
     """Executes one round of a job; in the last one each cell gets its record."""
 
@@ -38,7 +51,7 @@ class Harness:
         job: Job,
         out: Path,
         progress: Progress,
-        references: Path | None = None,
+        folders: Folders = NOWHERE,
         clock: Clock = monotonic,
     ) -> None:
         self._job = job
@@ -49,11 +62,11 @@ class Harness:
         self._environment = read_environment()
         self._memory = memory_meter(job.provenance.launcher)
         self._resolution_s = resolution_s(clock)
-        self._references = references
+        self._folders = folders
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}
         self._loader = Loader(
-            job, self._memory, self._environment, partial(self._enter, None), clock
+            job, self._memory, self._environment, partial(self._enter, None), clock, folders.graphs
         )
 
     def run(self) -> None:
@@ -125,7 +138,9 @@ class Harness:
             return {"correct_reason": "not verified: --no-verify"}
         if self._agreement is None:
             self._enter(cell, "verify")
-            self._agreement = verify(loaded.session, self._job, self._references, self._clock)
+            self._agreement = verify(
+                loaded.session, self._job, self._folders.references, self._clock
+            )
         return self._agreement
 
     def _trace(self, cell: Cell) -> None:
@@ -154,6 +169,7 @@ class Harness:
             environment=self._environment,
             enter=partial(self._enter, cell),
             earlier=earlier,
+            graphs=self._folders.graphs,
         )
 
     def _conditions(self, loaded: Loaded) -> Conditions:

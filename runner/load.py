@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from runner.backends import load_runtime
@@ -33,12 +34,14 @@ class Loader:
         environment: Environment,
         enter: Callable[[Phase], None],
         clock: Clock,
+        graphs: Path | None = None,
     ) -> None:
         self._job = job
         self._memory = memory
         self._environment = environment
         self._enter = enter
         self._clock = clock
+        self._graphs = graphs
         self._loaded: Loaded | None = None
         self.runtime: RuntimeModule | None = None
         """The job's runtime, once it is imported."""
@@ -81,7 +84,8 @@ class Loader:
         start = clock()
         self.runtime = load_runtime(self._job.cells[0].runtime)
         imported = clock()
-        session = self.runtime.open_session(self._job, usable_cpus(self._environment))
+        threads = usable_cpus(self._environment)
+        session = self.runtime.open_session(self._job, threads, self._graphs)
         self.facts |= {
             "import_time_s": seconds(imported - start),
             "load_time_s": seconds(clock() - imported),

@@ -36,6 +36,8 @@ class Task:
     """The folder, existing, into which the runner writes its records."""
     references: Path | None = None
     """The folder of what outputs are verified against, which the runner only reads."""
+    graphs: Path | None = None
+    """The folder of prepared graphs, which the runner only reads."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ OWNER_LABEL = "org.accelmatrix.owner"
 JOB_PATH = "/in/job.json"
 OUT_PATH = "/out"
 REFERENCES_PATH = "/references"
+GRAPHS_PATH = "/graphs"
 
 TMP_OPTIONS = "rw,nosuid,nodev,size=1g,mode=1777"
 MACHINE_ID = Path("/etc/machine-id")
@@ -42,7 +43,8 @@ class EngineFacts:
 def command(task: Task) -> list[str]:
     """The runner's arguments inside the container."""
     references = ["--references", REFERENCES_PATH] if task.references else []
-    return ["--job", JOB_PATH, "--out", OUT_PATH, *references]
+    graphs = ["--graphs", GRAPHS_PATH] if task.graphs else []
+    return ["--job", JOB_PATH, "--out", OUT_PATH, *references, *graphs]
 
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
@@ -138,6 +140,8 @@ def _mounts(task: Task) -> list[dict[str, Any]]:
     ]
     if task.references:
         mounts.append(_bind(task.references, REFERENCES_PATH, read_only=True))
+    if task.graphs:
+        mounts.append(_bind(task.graphs, GRAPHS_PATH, read_only=True))
     return mounts
 
 

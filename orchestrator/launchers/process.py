@@ -146,7 +146,9 @@ class ProcessExecution:
 
 def _arguments(task: Task) -> list[str]:
     references = ["--references", str(task.references)] if task.references else []
-    return ["--job", str(task.job_file), "--out", str(task.out), *references, "--die-with-parent"]
+    graphs = ["--graphs", str(task.graphs)] if task.graphs else []
+    paths = ["--job", str(task.job_file), "--out", str(task.out), *references, *graphs]
+    return [*paths, "--die-with-parent"]
 
 
 def resident_bytes(pid: int) -> int:

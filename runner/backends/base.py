@@ -186,8 +186,10 @@ class Session(Protocol):
 class RuntimeModule(Protocol):
     """A module of this package. Importing it imports the runtime."""
 
-    def open_session(self, job: Job, threads: int) -> Session:
+    def open_session(self, job: Job, threads: int, graphs: Path | None = None) -> Session:
         """Build the job's model, fill its weights, move it to the device.
+
+        Runtimes that execute prepared graphs read `job.graph` among `graphs`.
 
         Raises:
             Unsupported, Unavailable

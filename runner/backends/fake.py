@@ -197,9 +197,9 @@ class FakeTrainer:
         return self._clock()
 
 
-def open_session(job: Job, threads: int) -> FakeSession:
+def open_session(job: Job, threads: int, graphs: Path | None = None) -> FakeSession:
     """A session that behaves as the model's config says."""
-    del threads
+    del threads, graphs
     return FakeSession(Script(job.model.config))
 
 

@@ -142,8 +142,9 @@ class TorchSession:
         return tensor.to(self._device, dtype)
 
 
-def open_session(job: Job, threads: int) -> TorchSession:
+def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSession:
     """Build the job's model on its device, with that many threads per operator."""
+    del graphs
     cell = job.cells[0]
     if cell.backend not in DEVICES:
         raise Unsupported(f"the runtime torch has no device for backend {cell.backend}")

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 Family = Literal["embedding", "text_generation", "vision", "audio", "multimodal"]
 Modality = Literal["text", "image", "audio", "video", "multimodal"]
-AxisName = Literal["batch_size", "sequence_length"]
+AxisName = Literal["batch_size", "sequence_length", "image_size", "audio_seconds"]
 
 
 class TensorSpec(BaseModel):
@@ -24,6 +24,21 @@ class TensorSpec(BaseModel):
     """Lowest token id."""
     high: PositiveInt | None = None
     """One past the highest token id; required for `token_ids`."""
+
+
+class AxisRange(BaseModel):
+    """The values that a model takes on one axis."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    default: PositiveInt
+    """The value where a matrix names none."""
+    least: PositiveInt = 1
+    """The smallest value."""
+    most: PositiveInt | None = None
+    """The largest value; null where memory is the limit."""
+    multiple_of: PositiveInt = 1
+    """What every value must be a multiple of."""
 
 
 class ModelSpec(BaseModel):
@@ -53,6 +68,10 @@ class ModelSpec(BaseModel):
     """Whether an encoder reads the inputs and a decoder writes the outputs."""
     max_sequence_length: PositiveInt | None = None
     """Most tokens a sample may have; null for models that take no text."""
+    image_size: AxisRange | None = None
+    """Height and width that images may have, pixels; null for models that fix it or take none."""
+    audio_seconds: AxisRange | None = None
+    """Seconds that a sound may have; null for models that fix it or take none."""
     parameters: PositiveInt | None = None
     """The published number of parameters; null for custom models."""
     hub_id: str | None = None

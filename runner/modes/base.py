@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from runner.backends.base import Session
@@ -28,6 +29,8 @@ class Instruments:
     environment: Environment
     enter: EnterPhase
     """Called as a phase begins, never while something is timed."""
+    graphs: Path | None = None
+    """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[Part] = ()
     """What the rounds before this one measured of the cell, in order."""
 

@@ -34,7 +34,8 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> Part:
     """Start one model after the other, then, in the last round, some of them at once."""
     load = load_average_1m()
     threads = usable_cpus(instruments.environment)
-    request = Request(job=job.model_copy(update={"cells": (cell,)}), threads=threads, query=True)
+    alone = job.model_copy(update={"cells": (cell,)})
+    request = Request(job=alone, threads=threads, graphs=instruments.graphs, query=True)
     instruments.enter("steady")
     instruments.noise.before()
     instruments.energy.start()

@@ -1,0 +1,154 @@
+"""A prepared graph: what an export left for all runtimes that execute ONNX, and where it lies.
+
+<graphs>/<job.graph>/<shape>/graph.json     what was exported and how it was checked
+<graphs>/<job.graph>/<shape>/*.onnx         the parts, their weights beside them in *.onnx.data
+<graphs>/<job.graph>/<shape>.failed         why there is none
+
+`<shape>` is `dynamic`, or where sizes had to be fixed those of the cell, such as `b1-s128`.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, ValidationError
+
+from runner import __version__
+from runner.cell import Cell, Frozen, Job
+from runner.errors import Unsupported
+from runner.models import ModelSpec
+
+GRAPH_FILE = "graph.json"
+DYNAMIC = "dynamic"
+FAILED_SUFFIX = ".failed"
+
+Content = Literal["forward", "generation"]
+"""`forward`: one pass; `generation`: one that fills a key-value cache, one that extends it."""
+Numbers = Literal["fp32", "fp16", "int8_dynamic", "int8_qdq"]
+"""The number format in the file; a runtime may still be told to compute in another one."""
+Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
+
+
+class GraphPart(Frozen):
+    """One ONNX file."""
+
+    file: str
+    """Its name, beside `graph.json`."""
+    sha256: str
+    """Hash of the file with its weights."""
+    size_bytes: int
+    """Size of the file with its weights."""
+    inputs: tuple[str, ...]
+    """What it takes, by the names of the model's own arguments."""
+    outputs: tuple[str, ...]
+    """What it gives, by the dotted paths that the model's own outputs have."""
+
+
+class Attempt(Frozen):
+    """One way of exporting that was tried."""
+
+    remedy: str
+    """What was done, in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
+    failure: str | None
+    """Why it was not good enough; null for the way that was."""
+
+
+class Graph(Frozen):
+    """An export that passed its check."""
+
+    model: str
+    """Name of the model."""
+    content: Content
+    """What the parts are for."""
+    numbers: Numbers
+    """The number format in the files."""
+    method: str | None = None
+    """How numbers other than floating-point ones came about, e.g. `dynamic, weights per tensor`."""
+    shape: str
+    """`dynamic`, or the one shape that it takes."""
+    parts: dict[Part, GraphPart]
+    """The files, by what they do."""
+    attempts: tuple[Attempt, ...] = Field(min_length=1)
+    """The ways that were tried, in order; the last one is how the parts were made."""
+    difference_relative: NonNegativeFloat
+    """Norm of the difference from torch in fp32 by that one's norm, on inputs not exported with."""
+    versions: dict[str, str]
+    """Versions of the exporter's libraries."""
+    export_s: NonNegativeFloat
+    """Seconds that the export took, its check included."""
+
+    @property
+    def remedy(self) -> str:
+        """How the parts were made."""
+        return self.attempts[-1].remedy
+
+
+def graph_key(
+    model: ModelSpec, content: Content, numbers: Numbers, seed: int, versions: Mapping[str, str]
+) -> str:
+    """The name of a graph's folder: readable, and another one for any other content."""
+    facts = (__version__, content, numbers, seed, sorted(versions.items()))
+    identity = f"{facts}\n{model.model_dump_json()}"
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    made_by = "-".join(f"{name}{version}" for name, version in sorted(versions.items()))
+    return f"{model.name}-{content}-{numbers}-{made_by}-{digest}"
+
+
+def content_of(cell: Cell) -> Content:
+    """What the cell executes."""
+    return "generation" if cell.mode == "generation" else "forward"
+
+
+def numbers_of(cell: Cell) -> Numbers:
+    """The number format of the file that the cell executes."""
+    if cell.precision == "int8" and cell.runtime == "onnxruntime":
+        return "int8_qdq" if cell.backend == "qnn" else "int8_dynamic"
+    if cell.precision == "fp16" and cell.backend in {"cuda", "rocm"}:
+        return "fp16"
+    return "fp32"
+
+
+def fixed_shape(cell: Cell) -> str:
+    """The sizes of what goes into the graph; how many tokens come out makes no difference."""
+    sizes = (
+        ("b", cell.batch_size),
+        ("s", cell.sequence_length),
+        ("i", cell.image_size),
+        ("a", cell.audio_seconds),
+    )
+    return "-".join(f"{letter}{size}" for letter, size in sizes if size is not None)
+
+
+def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
+    """The graph for the cell's shape, and the folder of its files.
+
+    Raises:
+        Unsupported: there is none, with the exporter's reason.
+    """
+    if graphs is None or job.graph is None:
+        raise Unsupported("no prepared graph: the launcher gave none")
+    folder = graphs / job.graph
+    for shape in (DYNAMIC, fixed_shape(cell)):
+        path = folder / shape / GRAPH_FILE
+        if path.exists():
+            return _read(path), path.parent
+    raise Unsupported(f"no prepared graph: {_why(folder, cell)}")
+
+
+def _read(path: Path) -> Graph:
+    try:
+        return Graph.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        summary = str(error).splitlines()[0]
+        raise Unsupported(
+            f"{path.parent.name}: its {GRAPH_FILE} cannot be read: {summary}"
+        ) from error
+
+
+def _why(folder: Path, cell: Cell) -> str:
+    for shape in (fixed_shape(cell), DYNAMIC):
+        failure = folder / f"{shape}{FAILED_SUFFIX}"
+        if failure.exists():
+            return failure.read_text("utf-8").strip()
+    return "nobody exported it"
