@@ -97,5 +97,6 @@ class Loader:
             "threads": session.threads,
             "interop_threads": session.interop_threads,
             "libraries": dict(session.libraries),
+            **session.columns,
         }
         return session

@@ -100,6 +100,8 @@ _CELL = {
     "precision": "fp32",
     "batch_size": 1,
     "sequence_length": 128,
+    "image_size": None,
+    "audio_seconds": None,
     "new_tokens": None,
     "mode": "inference",
     "scenario": "single_stream",

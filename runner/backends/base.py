@@ -114,6 +114,11 @@ class Session(Protocol):
         ...
 
     @property
+    def columns(self) -> Mapping[str, object]:
+        """Columns of `runner.record.execution` that hold for every cell of the job."""
+        ...
+
+    @property
     def stages_ns(self) -> Mapping[Stage, int]:
         """How long the stages of loading took, nanoseconds."""
         ...

@@ -74,6 +74,7 @@ class FakeSession:
     threads = None
     interop_threads = None
     libraries: Mapping[str, str] = {}
+    columns: Mapping[str, object] = {}
     timed_region = "a sleep"
 
     def __init__(self, script: Script) -> None:

@@ -38,6 +38,7 @@ class TorchSession:
     timed_region = "model forward; inputs and outputs stay on the device, which is synchronised"
 
     def __init__(self, job: Job, device: torch.device, dtype: torch.dtype) -> None:
+        self.columns: Mapping[str, object] = {"inference_precision": str(dtype)}
         self._device = device
         self._dtype = dtype
         self._seed = job.seed

@@ -36,6 +36,10 @@ class Identity(Frozen):
     """Samples in one query; in the scenario `offline` the batch that was found."""
     sequence_length: int | None
     """Tokens in one sample, those of the prompt; null for models that take no text."""
+    image_size: int | None = None
+    """Height and width of an image, pixels; null for models that fix it or take none."""
+    audio_seconds: int | None = None
+    """Seconds of sound in one sample; null for models that fix it or take none."""
     new_tokens: int | None = None
     """Tokens generated for each sample; null unless the mode is `generation`."""
     mode: Mode

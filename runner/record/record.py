@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from runner.cell import Cell, Job
+from runner.record.execution import Execution
 from runner.record.identity import Identity
 from runner.record.modes import Arrivals, Generation, Startup, Training
 from runner.record.resources import Resources
@@ -11,17 +12,19 @@ from runner.record.surroundings import Raw, Surroundings
 from runner.record.timing import Timing
 from runner.record.trust import Trust
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of the columns:
 
 - 1 (2026-11-21): the first schema.
 - 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
+- 3 (2026-11-21): images and sound, prepared graphs, how the runtime executed.
 """
 
 
 class Record(
     Raw,
     Surroundings,
+    Execution,
     Resources,
     Arrivals,
     Startup,

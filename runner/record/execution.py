@@ -1,0 +1,34 @@
+"""Columns that say how the runtime executed the model."""
+
+from runner.cell import Frozen
+
+
+class Execution(Frozen):
+    """What only the runtime's session knows."""
+
+    graph: str | None = None
+    """Prepared graph and its shape; null for runtimes that build the model themselves."""
+    graph_sha256: str | None = None
+    """Hash over the graph's files."""
+    graph_remedy: str | None = None
+    """How the graph was exported, e.g. `dynamic shapes`; the ways that failed come before it."""
+    graph_difference_relative: float | None = None
+    """Norm of the graph's difference from torch in fp32 by that one's norm, as it was prepared."""
+    quantization: str | None = None
+    """How numbers became int8; null for other precisions."""
+    inference_precision: str | None = None
+    """The precision in which the runtime says it computes, in its own words."""
+    compile_time_s: float | None = None
+    """Seconds that compiling the model for the device took; null where nothing is compiled."""
+    cached_compile_time_s: float | None = None
+    """The same with a warm cache; null where the runtime has none."""
+    execution_options: dict[str, str] | None = None
+    """Options that decide how the runtime executes, by its own names."""
+    device_clock_hz: float | None = None
+    """The accelerator's clock after the steady phase."""
+    device_temperature_c: float | None = None
+    """The accelerator's temperature after the steady phase, °C."""
+    device_throttle_reasons: list[str] | None = None
+    """Why the accelerator's driver held its clock down; empty if it did not."""
+    predicted: bool = False
+    """Whether the verdict was predicted before anything was launched."""
