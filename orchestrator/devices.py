@@ -29,7 +29,8 @@ class BackendDevice:
     launchers: tuple[LauncherName, ...] = ("docker", "process")
     """The launchers that can reach the device."""
     nvidia: bool = False
-    """Whether containers ask for all NVIDIA GPUs, as `docker run --gpus all` does."""
+    """Whether containers ask the engine for NVIDIA GPUs: for all, as `docker run --gpus all` does,
+    or for the one that the user chose, which is then the only one that they see."""
     nodes: tuple[str, ...] = ()
     """Device nodes that a container gets."""
     optional_nodes: tuple[str, ...] = ()
@@ -47,30 +48,35 @@ DEVICES: Mapping[Backend, BackendDevice] = {
         image="cuda",
         locks=frozenset({"nvidia"}),
         runner_labels=("self-hosted", "linux", "cuda"),
+        support_class=3,
         nvidia=True,
     ),
     "rocm": BackendDevice(
         image="rocm",
         locks=frozenset({"amd"}),
         runner_labels=("self-hosted", "linux", "rocm"),
+        support_class=3,
         nodes=("/dev/kfd", "/dev/dri"),
     ),
     "mps": BackendDevice(
         image=None,
         locks=frozenset({"apple"}),
         runner_labels=("self-hosted", "macOS", "mps"),
+        support_class=3,
         launchers=("process",),
     ),
     "openvino": BackendDevice(
         image="openvino",
         locks=frozenset({"cpu", "intel"}),
         runner_labels=("self-hosted", "linux", "openvino"),
+        support_class=1,
         optional_nodes=("/dev/accel", "/dev/dri"),
     ),
     "qnn": BackendDevice(
         image="qnn",
         locks=frozenset({"qualcomm"}),
         runner_labels=("self-hosted", "linux", "qnn"),
+        support_class=3,
         optional_nodes=("/dev/accel", "/dev/dri"),
     ),
     "webnn": BackendDevice(
@@ -108,18 +114,21 @@ def image_names() -> Mapping[str, tuple[Backend, ...]]:
     return names
 
 
-def device_options(device: BackendDevice, node_groups: NodeGroups | None = None) -> dict[str, Any]:
+def device_options(
+    device: BackendDevice, node_groups: NodeGroups | None = None, chosen: str | None = None
+) -> dict[str, Any]:
     """The part of a container's host configuration that lets it reach the device.
 
     The keys are arguments of the docker SDK's `create_host_config`. Groups are numbers, since the
-    image may name them differently than the host.
+    image may name them differently than the host. `chosen` is an NVIDIA GPU's index or UUID.
     """
     find = node_groups or host_node_groups
     optional = [node for node in device.optional_nodes if find(node) is not None]
     nodes = [*device.nodes, *optional]
     options: dict[str, Any] = {}
     if device.nvidia:
-        options["device_requests"] = [{"Count": -1, "Capabilities": [["gpu"]]}]
+        which = {"Count": -1} if chosen is None else {"DeviceIDs": [chosen]}
+        options["device_requests"] = [{**which, "Capabilities": [["gpu"]]}]
     if nodes:
         options["devices"] = [f"{node}:{node}:rwm" for node in nodes]
     groups = frozenset[int]().union(*(find(node) or () for node in nodes))

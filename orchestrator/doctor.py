@@ -1,13 +1,15 @@
 """Can each backend run here, by which launcher, why not, and what to do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import runner
-from orchestrator.devices import DEVICES, BackendDevice, LauncherName, SupportClass
+from orchestrator.devices import DEVICES, LauncherName, SupportClass
 from orchestrator.engine import connect
-from orchestrator.images import ImageSettings, Shelf
-from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.host import Host, ThisHost
+from orchestrator.images import ImageSettings, ImageStatus, Shelf
+from orchestrator.launchers.stacks import require_stack
+from orchestrator.probes import PROBES, Check
 from runner.cell import Backend
 from runner.errors import BenchError
 
@@ -29,42 +31,93 @@ class Finding:
     support_class: SupportClass | None
     """See `MEANING`; None: this version has no runner for the backend."""
     reason: str
-    """What makes it run, or why it does not."""
+    """What makes it run, or all that is missing."""
     remedy: str | None
-    """What to do about it."""
+    """What to do about what is missing."""
+    checks: tuple[Check, ...] = ()
+    """What was looked at, one by one."""
 
 
-def examine() -> list[Finding]:
+Shelves = Callable[[], Sequence[ImageStatus]]
+"""The images that the engine holds; raises EngineUnavailable."""
+
+
+def examine(host: Host | None = None, shelves: Shelves | None = None) -> list[Finding]:
     """Look at every backend by each launcher that could reach its device."""
+    machine, images = host or ThisHost(), _images(shelves or _ours)
     return [
-        _examine(backend, device, launcher)
-        for backend, device in DEVICES.items()
+        _finding(backend, launcher, machine, images)
+        for backend in DEVICES
         if backend != "fake"
-        for launcher in device.launchers
+        for launcher in DEVICES[backend].launchers
     ]
 
 
-def _examine(backend: Backend, device: BackendDevice, launcher: LauncherName) -> Finding:
-    runs, remedy = False, None
-    if device.support_class is None:
+def runnable(launcher: LauncherName) -> list[Backend]:
+    """The backends whose jobs could be launched now."""
+    return [each.backend for each in examine() if each.launcher == launcher and each.runs]
+
+
+def _ours() -> Sequence[ImageStatus]:
+    client = connect()
+    try:
+        return Shelf(client, ImageSettings.from_environment()).list()
+    finally:
+        client.close()
+
+
+def _images(shelves: Shelves) -> Sequence[ImageStatus] | BenchError:
+    try:
+        return shelves()
+    except BenchError as error:
+        return error
+
+
+def _finding(
+    backend: Backend,
+    launcher: LauncherName,
+    host: Host,
+    images: Sequence[ImageStatus] | BenchError,
+) -> Finding:
+    support = DEVICES[backend].support_class
+    if support is None:
         reason = f"accelmatrix {runner.__version__} has no runner for this backend"
-    else:
-        try:
-            reason = _docker(backend) if launcher == "docker" else _process(backend)
-            runs = True
-        except BenchError as error:
-            reason, remedy = str(error), error.hint
-    return Finding(backend, launcher, runs, device.support_class, reason, remedy)
+        return Finding(backend, launcher, False, support, reason, None)
+    software = _docker(backend, images) if launcher == "docker" else _process(backend, host)
+    checks = (software, *_probe(backend, launcher, host))
+    told = [check for check in checks if not check.ok] or checks
+    remedies = dict.fromkeys(check.remedy for check in told if check.remedy)
+    return Finding(
+        backend=backend,
+        launcher=launcher,
+        runs=all(check.ok for check in checks),
+        support_class=support,
+        reason="; ".join(check.found for check in told),
+        remedy="; ".join(remedies) or None,
+        checks=checks,
+    )
 
 
-def _docker(backend: Backend) -> str:
-    shelf = Shelf(connect(), ImageSettings.from_environment())
-    status = next(status for status in shelf.list() if backend in status.backends)
+def _docker(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Check:
+    if isinstance(images, BenchError):
+        return Check("engine", ok=False, found=str(images), remedy=images.hint)
+    status = next(status for status in images if backend in status.backends)
     if status.fresh:
-        return f"the image {status.reference} is at hand"
-    return f"the engine answers; the first run makes the image {status.reference}"
+        return Check("image", ok=True, found=f"the image {status.reference} is at hand")
+    found = f"the engine answers; the first run makes the image {status.reference}"
+    return Check("image", ok=True, found=found)
 
 
-def _process(backend: Backend) -> str:
-    ProcessLauncher().prepare(backend)
-    return "its runtime is installed beside the orchestrator"
+def _process(backend: Backend, host: Host) -> Check:
+    try:
+        require_stack(backend, system=host.system)
+    except BenchError as error:
+        return Check("library", ok=False, found=str(error), remedy=error.hint)
+    return Check("library", ok=True, found="its runtime is installed beside the orchestrator")
+
+
+def _probe(backend: Backend, launcher: LauncherName, host: Host) -> Iterator[Check]:
+    try:
+        yield from PROBES[backend](host, launcher) if backend in PROBES else ()
+    except BenchError:
+        return  # there is no engine, as another check says

@@ -1,15 +1,16 @@
 """A rough guess of how long cells take, from arithmetic alone. Never a measurement.
 
 One pass through a model costs about 2 × parameters × samples × tokens floating-point operations,
-where an image counts its patches as tokens, and never less than reading the weights once. A
-query is one pass; a generation one over the prompt and one for each further token; a training
-step three passes (forward, and twice that backward) and AdamW's reading and writing. Divided by a
-modest speed for the backend, that gives seconds; the profile tells how many of them a cell makes.
+where an image counts its patches as tokens and a sound its frames, and never less than reading the
+weights once. A query is one pass; a generation one over the prompt and one for each further token;
+a training step three passes (forward, and twice that backward) and AdamW's reading and writing.
+Divided by a modest speed for the backend, that gives seconds; the profile tells how many of them a
+cell makes.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
+from orchestrator.model_size import parameters_of, tokens_of
 from runner.cell import Backend, Cell, Measure, Precision
 from runner.models import ModelSpec
 
@@ -33,7 +34,8 @@ _ADAMW_BYTES = 28
 _PASS_S = 1e-4
 _LAUNCH_S = 6.0
 _PARAMETERS_LOADED_PER_SECOND = 1e8
-_UNKNOWN_PARAMETERS = 100_000_000
+_EXPORT_S = 15.0
+_PARAMETERS_EXPORTED_PER_SECOND = 1e7
 _UNTIMED = 4
 """Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
 _OFFLINE_BATCH = 8
@@ -58,7 +60,12 @@ def cell_estimate(cell: Cell, model: ModelSpec, measure: Measure) -> float:
 
 def launch_estimate(model: ModelSpec) -> float:
     """Seconds that starting a job and loading its model may take."""
-    return _LAUNCH_S + _parameters(model) / _PARAMETERS_LOADED_PER_SECOND
+    return _LAUNCH_S + parameters_of(model) / _PARAMETERS_LOADED_PER_SECOND
+
+
+def export_estimate(model: ModelSpec) -> float:
+    """Seconds that exporting a graph of the model and checking it may take."""
+    return _EXPORT_S + parameters_of(model) / _PARAMETERS_EXPORTED_PER_SECOND
 
 
 def _iteration_s(cell: Cell, model: ModelSpec) -> float:
@@ -66,17 +73,16 @@ def _iteration_s(cell: Cell, model: ModelSpec) -> float:
     if cell.mode == "generation":
         return query + ((cell.new_tokens or 1) - 1) * _pass_s(cell, model, tokens=1)
     if cell.mode == "training":
-        update = _parameters(model) * _ADAMW_BYTES * _OPERATIONS_PER_BYTE
+        update = parameters_of(model) * _ADAMW_BYTES * _OPERATIONS_PER_BYTE
         return 3 * query + update / _OPERATIONS_PER_SECOND[cell.backend]
     return query
 
 
 def _pass_s(cell: Cell, model: ModelSpec, tokens: float | None = None) -> float:
     """Seconds of one pass over so many tokens of each sample; over all of them if not told."""
-    tokens = tokens or cell.sequence_length or _patches(model)
-    arithmetic = 2.0 * cell.batch_size * tokens
+    arithmetic = 2.0 * cell.batch_size * (tokens or tokens_of(cell, model))
     reading = _OPERATIONS_PER_BYTE * _BYTES[cell.precision]
-    operations = _parameters(model) * max(arithmetic, reading)
+    operations = parameters_of(model) * max(arithmetic, reading)
     return _PASS_S + operations / _OPERATIONS_PER_SECOND[cell.backend]
 
 
@@ -112,24 +118,3 @@ def _prepared_s(iteration: float, measure: Measure) -> float:
 
 def _within(seconds: float, measure: Measure) -> float:
     return min(max(seconds, measure.min_s), measure.max_s)
-
-
-def _parameters(model: ModelSpec) -> float:
-    """Published, or those of a transformer of the configured width and depth."""
-    if model.parameters is not None:
-        return model.parameters
-    width = _first_number(model.config, "hidden_size", "n_embd", "d_model")
-    depth = _first_number(model.config, "num_hidden_layers", "n_layer", "num_layers")
-    words = _first_number(model.config, "vocab_size")
-    return 12.0 * depth * width**2 + words * width or _UNKNOWN_PARAMETERS
-
-
-def _patches(model: ModelSpec) -> float:
-    image = _first_number(model.config, "image_size")
-    patch = _first_number(model.config, "patch_size")
-    return (image / patch) ** 2 if image and patch else 1.0
-
-
-def _first_number(config: Mapping[str, Any], *keys: str) -> float:
-    values = (config[key] for key in keys if type(config.get(key)) in (int, float))
-    return next((float(value) for value in values if value > 0), 0.0)

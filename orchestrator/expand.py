@@ -1,22 +1,24 @@
 """A matrix becomes cells: each once, each with the reason if it can't run."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from orchestrator.errors import MatrixError
 from orchestrator.expansion_notes import Tally, unused_axes, useless_excludes
-from orchestrator.matrix import AXES, FIND_PEAK, Combination, Combiner, Matrix
+from orchestrator.matrix import AXES, FIND_PEAK, Axis, Combination, Combiner, Matrix
 from orchestrator.support import why_not
 from runner.cell import DEFAULT_RUNTIMES, Backend, Cell
+from runner.models import ModelSpec
 
+_SEQUENCE_LENGTH = 128
+_NEW_TOKENS = 32
+"""Where neither the matrix nor what the model takes at most says otherwise."""
 _DEFAULTS: Combination = {
     "backend": "cpu",
     "runtime": "default",
     "precision": "fp32",
     "batch_size": 1,
-    "sequence_length": 128,
-    "new_tokens": 32,
     "mode": "inference",
     "scenario": "single_stream",
     "target_qps": FIND_PEAK,
@@ -24,6 +26,8 @@ _DEFAULTS: Combination = {
 }
 _Point = tuple[Any, ...]
 """A value for each axis, in the order of `AXES`."""
+_Sizes = Mapping[Axis, int | None]
+"""What a model takes where a matrix names no size; null on an axis that it doesn't know."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,14 @@ def expand(matrix: Matrix) -> Expansion:
         MatrixError: a combination names no model, or two jobs would bear the same id.
     """
     combiner = Combiner(matrix.include, matrix.exclude)
-    textless = {name for name, model in matrix.models.items() if not model.takes_sequence}
+    sizes = {name: _sizes(model) for name, model in matrix.models.items()}
     tally = Tally()
     cells: dict[_Point, tuple[Cell, str | None]] = {}
     firsts: dict[_Point, _Point] = {}
     for combination in combiner.combinations(matrix.products()):
-        given = _given(combination, matrix)
+        given = _given(combination, matrix, sizes)
         asked = tuple(map(given.__getitem__, AXES))
-        point = _point(given, textless)
+        point = _point(given, sizes[given["model"]])
         first = firsts.setdefault(point, asked)
         if first is not asked:
             tally.repeat(first, asked)
@@ -65,21 +69,42 @@ def expand(matrix: Matrix) -> Expansion:
     return Expansion(tuple(cells.values()), notes)
 
 
-def _given(combination: Combination, matrix: Matrix) -> Combination:
+def _sizes(model: ModelSpec) -> _Sizes:
+    return {
+        "sequence_length": _usual_length(model) if model.takes_sequence else None,
+        "image_size": model.image_size.default if model.image_size else None,
+        "audio_seconds": model.audio_seconds.default if model.audio_seconds else None,
+        "new_tokens": min(_NEW_TOKENS, model.max_new_tokens or _NEW_TOKENS),
+    }
+
+
+def _usual_length(model: ModelSpec, new_tokens: int = 0) -> int:
+    """A decoder's new tokens take places behind the prompt; behind an encoder they don't."""
+    behind = 0 if model.encoder_decoder else new_tokens
+    room = (model.max_sequence_length or _SEQUENCE_LENGTH + behind) - behind
+    return max(1, min(_SEQUENCE_LENGTH, room))
+
+
+def _given(
+    combination: Combination, matrix: Matrix, sizes: Mapping[str, _Sizes]
+) -> dict[Axis, Any]:
     """What a combination asks for, defaults filled in."""
-    given = _DEFAULTS | combination
-    if "model" not in given:
+    if "model" not in combination:
         named = ", ".join(f"{axis}: {value}" for axis, value in combination.items())
         raise MatrixError(
             f"{matrix.source}: the combination {{{named}}} names no model",
             hint="an include entry that fits no combination must name a model of its own",
         )
+    model = cast("str", combination["model"])
+    given: dict[Axis, Any] = {**_DEFAULTS, **sizes[model], **combination}
+    if given["mode"] == "generation" and "sequence_length" not in combination:
+        given["sequence_length"] = _usual_length(matrix.models[model], given["new_tokens"])
     if given["runtime"] == "default":
         given["runtime"] = DEFAULT_RUNTIMES[cast("Backend", given["backend"])]
     return given
 
 
-def _point(given: Combination, textless: Set[str]) -> _Point:
+def _point(given: Mapping[Axis, Any], sizes: _Sizes) -> _Point:
     """The cell that is asked for: what it doesn't know is left out."""
     mode = given["mode"]
     scenario = given["scenario"] if mode == "inference" else "single_stream"
@@ -90,7 +115,9 @@ def _point(given: Combination, textless: Set[str]) -> _Point:
         given["runtime"],
         given["precision"],
         1 if scenario == "offline" else given["batch_size"],
-        None if given["model"] in textless else given["sequence_length"],
+        sizes["sequence_length"] and given["sequence_length"],
+        sizes["image_size"] and given["image_size"],
+        sizes["audio_seconds"] and given["audio_seconds"],
         given["new_tokens"] if mode == "generation" else None,
         mode,
         scenario,

@@ -11,6 +11,8 @@ from runner.cell import Cell
 _FALL_TOGETHER: Mapping[Axis, str] = {
     "batch_size": "offline finds its own batch_size",
     "sequence_length": "it takes no sequence_length",
+    "image_size": "it takes no image_size",
+    "audio_seconds": "it takes no audio_seconds",
     "new_tokens": "only generation has new_tokens",
     "scenario": "only inference has a scenario",
     "target_qps": "only the scenario server has a target_qps",
@@ -18,6 +20,8 @@ _FALL_TOGETHER: Mapping[Axis, str] = {
 }
 """Why combinations that differ in an axis can be one cell."""
 _KNOWN_WITH: Mapping[Axis, tuple[str, Callable[[Cell], bool]]] = {
+    "image_size": ("a model for images of several sizes", lambda cell: bool(cell.image_size)),
+    "audio_seconds": ("a model for sounds of any length", lambda cell: bool(cell.audio_seconds)),
     "new_tokens": ("mode generation", lambda cell: cell.mode == "generation"),
     "scenario": ("mode inference", lambda cell: cell.mode == "inference"),
     "target_qps": ("scenario server", lambda cell: cell.scenario == "server"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from orchestrator.checkout import ROOT
 from orchestrator.matrix import matrix_json_schema
+from orchestrator.readme import readme
 from orchestrator.store import schema_markdown
 
 
@@ -21,6 +22,7 @@ def _commands_page() -> str:
 
 
 FILES: Mapping[str, Callable[[], str]] = {
+    "README.md": readme,
     "docs/commands.md": _commands_page,
     "docs/matrix.schema.json": _matrix_schema,
     "docs/schema.md": schema_markdown,

@@ -6,7 +6,9 @@ from typing import Literal
 
 from orchestrator.estimate import cell_estimate
 from orchestrator.expand import Expansion, expand
+from orchestrator.machine import Machine
 from orchestrator.matrix import Matrix
+from orchestrator.memory_need import shortage
 from orchestrator.selector import Selector
 from orchestrator.units import format_duration
 from runner.cell import Backend, Cell, Frozen, Limits, Measure
@@ -15,6 +17,7 @@ from runner.record import Status
 
 Decision = Literal["run", "skip", "done"]
 _NONE: Mapping[str, float] = MappingProxyType({})
+_UNKNOWN = Machine()
 
 
 class PlannedCell(Frozen):
@@ -59,7 +62,7 @@ def make_plan(
     selector: Selector | None = None,
     limit: int | None = None,
     done: Mapping[str, Status] = MappingProxyType({}),
-    unavailable: Mapping[Backend, str] = MappingProxyType({}),
+    machine: Machine = _UNKNOWN,
     history: Mapping[str, float] = _NONE,
 ) -> Plan:
     """Decide about every cell of the matrix.
@@ -69,7 +72,7 @@ def make_plan(
         selector: keeps some of the cells; the others don't appear in the plan.
         limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
         done: cell ids that have a verdict already.
-        unavailable: backends this machine lacks, with the reason.
+        machine: what the cells will run on; cells that cannot fit into its memory are skipped.
         history: seconds that cells took before, by cell id, instead of an estimate.
 
     Raises:
@@ -78,7 +81,7 @@ def make_plan(
     expansion = expand(matrix)
     notes = list(expansion.notes)
     selected = list(_select(expansion, selector or Selector(), notes))
-    entries = list(_cut(_decide(selected, matrix, unavailable, history), limit, notes))
+    entries = list(_cut(_decide(selected, matrix, machine, history), limit, notes))
     notes += _too_long(entries, matrix)
     names = {entry.cell.model for entry in entries}
     backends = {entry.cell.backend for entry in entries}
@@ -145,20 +148,27 @@ def _select(
 def _decide(
     cells: Iterable[tuple[Cell, str | None]],
     matrix: Matrix,
-    unavailable: Mapping[Backend, str],
+    machine: Machine,
     history: Mapping[str, float],
 ) -> Iterator[PlannedCell]:
     for cell, unsupported in cells:
         if unsupported:
             yield PlannedCell(cell=cell, decision="skip", status="unsupported", reason=unsupported)
-        elif reason := unavailable.get(cell.backend):
+        elif reason := machine.unavailable.get(cell.backend):
             yield PlannedCell(cell=cell, decision="skip", status="unavailable", reason=reason)
+        elif reason := _shortage(cell, matrix, machine):
+            yield PlannedCell(cell=cell, decision="skip", status="out_of_memory", reason=reason)
         else:
             seconds = history.get(cell.id) if history else None
             if seconds is None:
                 model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
                 seconds = cell_estimate(cell, model, measure)
             yield PlannedCell(cell=cell, decision="run", estimate_s=seconds)
+
+
+def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:
+    model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
+    return shortage(cell, model, limits, machine.memory_bytes)
 
 
 def _cut(

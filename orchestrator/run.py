@@ -1,6 +1,5 @@
 """One run from its folder to the database: locks, launches, verdicts, merge."""
 
-import socket
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -8,20 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.attempt import Surroundings
-from orchestrator.checkout import git_commit
 from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
+from orchestrator.graphs import Graphs, kinds_of
+from orchestrator.groundwork import BACKEND
 from orchestrator.launchers.base import Launcher
 from orchestrator.locks import hold_devices
 from orchestrator.observer import Observer
-from orchestrator.references import BACKEND, References, is_verified
+from orchestrator.readiness import Readiness
+from orchestrator.references import References, is_verified
 from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_run
 from orchestrator.schedule import JobPlan, schedule
 from orchestrator.store import MergeReport
-from orchestrator.supervise import supervise
+from orchestrator.supervise import Sources, supervise
 from orchestrator.units import format_duration
-from runner.cell import Backend, Cell, Provenance
+from runner.cell import Backend, Cell
 from runner.errors import BenchError, Unavailable
 from runner.record import Record, Status
 
@@ -59,7 +60,7 @@ class Outcome:
     measured: int
     """Cells that ended well."""
     incorrect: int = 0
-    """Cells whose outputs are wrong, if verifying was all that was asked."""
+    """Cells with wrong outputs or of another device, if verifying was all that was asked."""
 
     @property
     def exit_code(self) -> int:
@@ -82,13 +83,14 @@ class RunExecution:
         self._launcher = launcher
         self._observer = observer
         self._settings = settings
-        self._commit = git_commit()
         self._started = 0.0
         self._failed = False
         self._devices = _devices(folder)
         self._surroundings = Surroundings(launcher, folder, observer)
-        self._references = References(self._surroundings, self._prepare)
-        self._prepared: dict[Backend, Provenance | BenchError] = {}
+        self._readiness = Readiness(launcher)
+        prepare = self._readiness.prepare
+        self._references = References(self._surroundings, prepare)
+        self._graphs = Graphs(folder.path.parent, self._surroundings, prepare)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
@@ -144,7 +146,10 @@ class RunExecution:
         if not cells:
             return
         before = self._folder.last_provenance(cells[0].job_id)
-        if before not in (None, self._prepare(cells[0].backend)) and self._folder.parts.drop(cells):
+        if before not in (
+            None,
+            self._readiness.prepare(cells[0].backend),
+        ) and self._folder.parts.drop(cells):
             self._observer.note(
                 f"{cells[0].job_id} starts over: its earlier rounds ran in another environment"
             )
@@ -174,43 +179,24 @@ class RunExecution:
         """Run the job, starting again where it stopped if the engine goes away and comes back."""
         backend = cells[0].backend
         while True:
-            job = self._folder.job(cells, self._prepare(backend), round_)
+            job = self._folder.job(cells, self._readiness.prepare(backend), round_)
             try:
-                supervise(job, self._surroundings, self._references.ensure(job))
+                job, graphs = self._graphs.ensure(job)
+                sources = Sources(self._references.ensure(job), graphs)
+                supervise(job, self._surroundings, sources)
             except EngineUnavailable as error:
                 self._outages += 1
                 if self._outages > OUTAGES_ENDURED or not self._engine_returns(backend):
-                    self._prepared[backend] = error
+                    self._readiness.give_up(backend, error)
                     raise
                 self._observer.note("the container engine is back")
                 self._clean()
             else:
                 return
 
-    def _prepare(self, backend: Backend) -> Provenance:
-        if backend not in self._prepared:
-            self._prepared[backend] = self._try_to_prepare(backend)
-        prepared = self._prepared[backend]
-        if isinstance(prepared, BenchError):
-            raise prepared
-        return prepared
-
-    def _try_to_prepare(self, backend: Backend) -> Provenance | BenchError:
-        here = {"hostname": socket.gethostname(), "git_commit": self._commit}
-        try:
-            return self._launcher.prepare(backend).model_copy(update=here)
-        except (Unavailable, ImageError, EngineUnavailable) as error:
-            return error
-
     def _engine_returns(self, backend: Backend) -> bool:
         self._observer.note("the container engine went away; waiting for it to come back")
-        deadline = time.monotonic() + self._settings.engine_grace_s
-        while isinstance(prepared := self._try_to_prepare(backend), BenchError):
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(0.5)
-        self._prepared = {backend: prepared}
-        return True
+        return self._readiness.returns(backend, self._settings.engine_grace_s)
 
     def _tell_trouble(self, error: BenchError) -> None:
         if str(error) not in self._troubles:
@@ -218,20 +204,21 @@ class RunExecution:
             self._observer.note(f"{error}; {error.hint}" if error.hint else str(error))
 
     def _give_verdict(self, cells: Sequence[Cell], status: Status, reason: str | None) -> None:
-        """Record cells that were never launched."""
+        """Record cells that were never launched; what ran out of memory was predicted to."""
         for cell in cells:
             job = self._folder.job([cell], self._folder.nowhere)
-            record = Record.of(job, cell, status=status, reason=reason, phase="plan")
+            outcome: dict[str, object] = {"status": status, "reason": reason, "phase": "plan"}
+            record = Record.of(job, cell, **outcome, predicted=status == "out_of_memory")
             self._folder.save(record)
             self._observer.cell_ended(cell, record)
 
     def _counts(self) -> tuple[int, int, int]:
-        """Failures, cells that ended well and, if that was the question, wrong ones."""
+        """Failures, cells that ended well and, if that was the question, those that are wrong."""
         records = list(self._folder.sound_records().values())
         statuses = [record.status for record in records]
-        wrong = sum(record.correct is False for record in records)
+        wrong = sum(record.correct is False or record.proof == "contradicted" for record in records)
         asked = self._folder.run.purpose == "verify"
-        failures = sum(status in FAILED for status in statuses)
+        failures = sum(record.status in FAILED and not record.predicted for record in records)
         return failures, statuses.count("ok"), wrong if asked else 0
 
     def _has_failed(self, cell: Cell) -> bool:
@@ -240,8 +227,9 @@ class RunExecution:
 
 
 def _devices(folder: RunFolder) -> frozenset[str]:
-    """What the run occupies: the devices of its cells, and the one that computes references."""
+    """What the run occupies: the devices of its cells, and the one that lays their groundwork."""
     backends = {cell.backend for cell in folder.cells}
-    if folder.run.purpose != "time" and any(map(is_verified, folder.cells)):
+    verifies = folder.run.purpose != "time" and any(map(is_verified, folder.cells))
+    if verifies or kinds_of(folder.cells):
         backends.add(BACKEND)
     return frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))

@@ -10,6 +10,8 @@ results/<run_id>/records/<job_id>/<cell_id>.trace.failed     why there is no tra
 results/<run_id>/records/<job_id>/<cell_id>.log              the traceback of a failure
 results/<run_id>/logs/<job_id>.<attempt>.log                 the end of a launch's stderr
 results/references/<key>.npz                                 what outputs are verified against
+results/graphs/<key>/<shape>/                                a prepared graph, see `runner/graph.py`
+results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
 """
 
 from collections.abc import Collection, Iterable, Sequence

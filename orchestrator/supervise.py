@@ -1,17 +1,32 @@
 """Runs one job until its round has visited each of its cells, whatever happens to containers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.attempt import Attempt, Surroundings, attempt, cause_of
 from orchestrator.errors import EngineUnavailable
 from orchestrator.launchers.base import Task
 from orchestrator.run_folder import RunFolder
+from orchestrator.weights import weights_folder
 from runner.cell import Cell, Job
 from runner.record import Record, Status
 
 
-def supervise(job: Job, surroundings: Surroundings, references: Path | None = None) -> None:
+@dataclass(frozen=True)
+class Sources:
+    """Folders of what other jobs made, which the runner only reads."""
+
+    references: Path | None = None
+    """What outputs are verified against."""
+    graphs: Path | None = None
+    """Prepared graphs."""
+
+
+_NOTHING = Sources()
+
+
+def supervise(job: Job, surroundings: Surroundings, sources: Sources = _NOTHING) -> None:
     """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
 
     Every attempt leaves at least one cell less to visit, so this ends.
@@ -19,7 +34,7 @@ def supervise(job: Job, surroundings: Surroundings, references: Path | None = No
     Args:
         job: its cells, and which of their rounds this is.
         surroundings: what to launch it with.
-        references: the folder of what outputs are verified against.
+        sources: what the runner reads.
 
     Raises:
         EngineUnavailable: the engine went away; the cell in hand has its verdict.
@@ -32,7 +47,7 @@ def supervise(job: Job, surroundings: Surroundings, references: Path | None = No
     while pending:
         part = job.model_copy(update={"cells": tuple(pending)})
         observer.job_started(part)
-        made = attempt(part, _task(part, folder, references), surroundings)
+        made = attempt(part, _task(part, folder, sources), surroundings)
         pending = folder.unvisited(pending, job.round)
         for cell, status, reason in _verdicts(made, pending):
             record = Record.of(part, cell, status=status, reason=reason, phase=made.phase)
@@ -46,7 +61,7 @@ def supervise(job: Job, surroundings: Surroundings, references: Path | None = No
             )
 
 
-def _task(job: Job, folder: RunFolder, references: Path | None) -> Task:
+def _task(job: Job, folder: RunFolder, sources: Sources) -> Task:
     return Task(
         run_id=job.run_id,
         job_id=job.id,
@@ -54,7 +69,9 @@ def _task(job: Job, folder: RunFolder, references: Path | None) -> Task:
         limits=job.limits,
         job_file=folder.write_job(job),
         out=folder.out(job.id),
-        references=references,
+        references=sources.references,
+        graphs=sources.graphs,
+        weights=weights_folder(job.model),
     )
 
 

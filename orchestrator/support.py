@@ -1,38 +1,10 @@
 """What can exist, what this release can run, and the exact reason for each thing it can't."""
 
-from collections.abc import Mapping, Set
-
+from orchestrator.built import BUILT, LACKS, REFUSES, RUNTIMES
+from orchestrator.shape_limits import why_not_shape
 from runner import __version__
-from runner.cell import Backend, Cell, Mode, Precision, Runtime
+from runner.cell import Cell
 from runner.models import ModelSpec
-
-RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
-    "cpu": ("torch", "torch_compile", "onnxruntime", "openvino"),
-    "cuda": ("torch", "torch_compile", "onnxruntime"),
-    "rocm": ("torch", "torch_compile", "onnxruntime"),
-    "mps": ("torch", "torch_compile"),
-    "openvino": ("openvino", "onnxruntime"),
-    "qnn": ("onnxruntime",),
-    "webnn": ("onnxruntime_web",),
-    "webgpu": ("onnxruntime_web",),
-    "wasm": ("onnxruntime_web",),
-    "fake": ("fake",),
-}
-"""The runtimes that can execute on a backend at all."""
-
-BUILT: Mapping[tuple[Backend, Runtime, Mode], Set[Precision]] = {
-    ("cpu", "torch", "inference"): {"fp32", "bf16"},
-    ("cpu", "torch", "generation"): {"fp32", "bf16"},
-    ("cpu", "torch", "training"): {"fp32", "bf16"},
-    ("cpu", "torch", "startup"): {"fp32", "bf16"},
-}
-"""The precisions that this release can run. The fake backend, for tests, runs everything."""
-
-_INFERENCE_ONLY: Mapping[Runtime, str] = {
-    "openvino": "OpenVINO executes inference graphs only",
-    "onnxruntime": "ONNX Runtime executes inference graphs only",
-    "onnxruntime_web": "ONNX Runtime Web executes inference graphs only",
-}
 
 _GENERATING_TASKS = frozenset(
     {
@@ -52,49 +24,54 @@ _GENERATING_TASKS = frozenset(
 
 def why_not(cell: Cell, model: ModelSpec) -> str | None:
     """Why the cell can't run with this release on any machine; None if it can."""
-    if reason := _too_long(cell, model):
+    if reason := why_not_shape(cell, model):
         return reason
     if cell.backend == "fake":
         return _wrong_runtime(cell)
     return _impossible(cell, model) or _not_built(cell)
 
 
-def _too_long(cell: Cell, model: ModelSpec) -> str | None:
-    """A decoder's new tokens take places behind the prompt; behind an encoder they don't."""
-    longest, length = model.max_sequence_length, cell.sequence_length
-    if longest is None or length is None:
-        return None
-    new = 0 if model.encoder_decoder else cell.new_tokens or 0
-    if length + new <= longest:
-        return None
-    asked = f"{length} and {new} new ones" if new else f"{length}"
-    return f"{cell.model} takes at most {longest} tokens, not {asked}"
-
-
 def _impossible(cell: Cell, model: ModelSpec) -> str | None:
     if reason := _wrong_runtime(cell):
         return reason
-    if cell.mode == "training":
-        if reason := _INFERENCE_ONLY.get(cell.runtime):
-            return f"training is not possible on {cell.backend}: {reason}"
-        if cell.precision == "int8":
-            return "training is not possible in int8: whole numbers have no gradients"
-        if model.labels is None:
-            return f"training is not possible with {cell.model}: it has no labels to learn from"
-    if cell.mode == "generation" and not _generates(model):
+    if reason := REFUSES.get((cell.runtime, cell.mode)):
+        return f"{cell.mode} is not possible with {_path(cell)}: {reason}"
+    if cell.mode == "training" and (reason := _untrainable(cell, model)):
+        return f"training is not possible {reason}"
+    if cell.mode == "generation" and not generates(model):
         return f"generation is not possible with {cell.model}: its task is {model.task}"
+    if reason := LACKS.get((cell.backend, cell.runtime), {}).get(cell.precision):
+        return f"{cell.precision} is not possible with {_path(cell)}: {reason}"
     return None
 
 
-def _generates(model: ModelSpec) -> bool:
+def _untrainable(cell: Cell, model: ModelSpec) -> str | None:
+    if cell.precision == "int8":
+        return "in int8: whole numbers have no gradients"
+    if not model.trains:
+        return f"with {cell.model}: it has no labels to learn from"
+    if model.contrastive and cell.batch_size < 2:
+        return f"with {cell.model} at batch 1: it compares the samples of a batch with one another"
+    return None
+
+
+def generates(model: ModelSpec) -> bool:
+    """Whether the model writes tokens."""
     return model.encoder_decoder or model.task in _GENERATING_TASKS
+
+
+def _path(cell: Cell) -> str:
+    return f"{cell.runtime} on {cell.backend}"
 
 
 def _wrong_runtime(cell: Cell) -> str | None:
     runtimes = RUNTIMES[cell.backend]
     if cell.runtime in runtimes:
         return None
-    return f"{cell.runtime} does not execute on {cell.backend}, only {', '.join(runtimes)}"
+    reason = f"{cell.runtime} does not execute on {cell.backend}, only {', '.join(runtimes)}"
+    if cell.runtime == "openvino":
+        return f"{reason}; the backend openvino executes on Intel's and AMD's CPUs too"
+    return reason
 
 
 def _not_built(cell: Cell) -> str | None:
@@ -104,11 +81,11 @@ def _not_built(cell: Cell) -> str | None:
     if not built:
         return f"{release} has no runner for backend {backend}"
     if not any(key[1] == runtime for key in built):
-        return f"{release} has no runner for {runtime} on {backend}"
+        return f"{release} has no runner for {_path(cell)}"
     if (backend, runtime, mode) not in BUILT:
-        return f"{release} cannot measure {mode} on {backend}"
+        return f"{release} cannot measure {mode} with {_path(cell)}"
     if cell.precision not in BUILT[backend, runtime, mode]:
         if mode == "training" and cell.precision == "fp16":
             return f"{release} cannot train in fp16: it has no loss scaling yet"
-        return f"{release} cannot run {cell.precision} on {backend}"
+        return f"{release} cannot run {cell.precision} with {_path(cell)} in mode {mode}"
     return None

@@ -11,8 +11,10 @@ from runner.errors import BenchError, JobError
 from runner.harness import Folders, Harness
 from runner.lifeline import die_with_parent
 from runner.measure.clock import monotonic
+from runner.prepare import prepare
 from runner.progress import Progress, claim_stdout
 from runner.reference import compute_reference
+from runner.weights import show_folder
 
 
 def main() -> int:
@@ -25,7 +27,10 @@ def main() -> int:
     )
     parser.add_argument("--references", type=Path, help="a folder of reference outputs")
     parser.add_argument("--graphs", type=Path, help="a folder of prepared graphs")
+    parser.add_argument("--weights", type=Path, help="the folder of the model's own weights")
     options = parser.parse_args()
+    if options.weights:
+        show_folder(options.weights)
     if options.die_with_parent:
         die_with_parent()
     try:
@@ -41,6 +46,8 @@ def _execute(job: Job, out: Path, folders: Folders) -> None:
     progress = Progress(claim_stdout())
     if job.purpose == "reference":
         compute_reference(job, out, progress, monotonic)
+    elif job.purpose == "prepare":
+        prepare(job, out, progress, monotonic)
     else:
         Harness(job, out, progress, folders).run()
 

@@ -16,13 +16,19 @@ TOKENS = "generated_tokens"
 
 
 def fixed_cell(job: Job) -> Cell:
-    """The shape at which every session of this model is verified, whatever it measures."""
-    longest = job.model.max_sequence_length or 2 * SEQUENCE_LENGTH
+    """The shape at which every session of this model is verified, whatever it measures.
+
+    Images and sounds are the smallest that the model takes.
+    """
+    model = job.model
+    longest = model.max_sequence_length or 2 * SEQUENCE_LENGTH
     length = max(1, min(SEQUENCE_LENGTH, longest - NEW_TOKENS))
     return job.cells[0].model_copy(
         update={
             "batch_size": BATCH_SIZE,
-            "sequence_length": length if job.model.takes_sequence else None,
+            "sequence_length": length if model.takes_sequence else None,
+            "image_size": model.image_size and model.image_size.least,
+            "audio_seconds": model.audio_seconds and model.audio_seconds.least,
             "new_tokens": max(1, min(NEW_TOKENS, longest - length)),
         }
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, NonNegativeFloat, ValidationError
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from runner import __version__
 from runner.cell import Cell, Frozen, Job
@@ -22,6 +22,10 @@ from runner.models import ModelSpec
 GRAPH_FILE = "graph.json"
 DYNAMIC = "dynamic"
 FAILED_SUFFIX = ".failed"
+WEIGHTS_SUFFIX = ".data"
+"""What the name of a part's weights has behind that of the part."""
+EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
+"""The distributions whose versions decide what an export holds; they stand in a graph's key."""
 
 Content = Literal["forward", "generation"]
 """`forward`: one pass; `generation`: one that fills a key-value cache, one that extends it."""
@@ -40,9 +44,15 @@ class GraphPart(Frozen):
     size_bytes: int
     """Size of the file with its weights."""
     inputs: tuple[str, ...]
-    """What it takes, by the names of the model's own arguments."""
+    """What it takes, by the names of the model's own arguments. Arguments that are not there went
+    into the graph as constants, or make no difference."""
     outputs: tuple[str, ...]
     """What it gives, by the dotted paths that the model's own outputs have."""
+
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """The file in that folder, and its weights where they lie in a file of their own."""
+        weights = folder / f"{self.file}{WEIGHTS_SUFFIX}"
+        return (folder / self.file, *([weights] if weights.exists() else []))
 
 
 class Attempt(Frozen):
@@ -73,6 +83,8 @@ class Graph(Frozen):
     """The ways that were tried, in order; the last one is how the parts were made."""
     difference_relative: NonNegativeFloat
     """Norm of the difference from torch in fp32 by that one's norm, on inputs not exported with."""
+    parameters: NonNegativeInt
+    """Parameters of the model that was exported; shared ones count once."""
     versions: dict[str, str]
     """Versions of the exporter's libraries."""
     export_s: NonNegativeFloat
@@ -82,6 +94,12 @@ class Graph(Frozen):
     def remedy(self) -> str:
         """How the parts were made."""
         return self.attempts[-1].remedy
+
+    @property
+    def sha256(self) -> str:
+        """Hash over the files of all parts."""
+        hashes = "\n".join(part.sha256 for part in self.parts.values())
+        return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 def graph_key(
@@ -130,20 +148,30 @@ def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
         raise Unsupported("no prepared graph: the launcher gave none")
     folder = graphs / job.graph
     for shape in (DYNAMIC, fixed_shape(cell)):
-        path = folder / shape / GRAPH_FILE
-        if path.exists():
-            return _read(path), path.parent
+        if (folder / shape / GRAPH_FILE).exists():
+            return read_graph(folder / shape), folder / shape
     raise Unsupported(f"no prepared graph: {_why(folder, cell)}")
 
 
-def _read(path: Path) -> Graph:
+def read_graph(folder: Path) -> Graph:
+    """The graph whose files lie in the folder, all of them as long as they were written.
+
+    Raises:
+        Unsupported: they do not, or `graph.json` cannot be read.
+    """
     try:
-        return Graph.model_validate_json(path.read_bytes())
+        graph = Graph.model_validate_json((folder / GRAPH_FILE).read_bytes())
+        for part in graph.parts.values():
+            size = sum(path.stat().st_size for path in part.files(folder))
+            if size != part.size_bytes:
+                raise Unsupported(
+                    f"the prepared graph {folder.name} is damaged: "
+                    f"{part.file} has {size} bytes, {part.size_bytes} were written"
+                )
     except (OSError, ValidationError) as error:
         summary = str(error).splitlines()[0]
-        raise Unsupported(
-            f"{path.parent.name}: its {GRAPH_FILE} cannot be read: {summary}"
-        ) from error
+        raise Unsupported(f"the prepared graph {folder.name} cannot be read: {summary}") from error
+    return graph
 
 
 def _why(folder: Path, cell: Cell) -> str:

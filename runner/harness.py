@@ -14,6 +14,7 @@ from runner.errors import RecordNotSaved
 from runner.failures import kind_of, reason_of
 from runner.inputs import synthesise
 from runner.load import Loaded, Loader
+from runner.measure.accelerator import accelerator_gauge
 from runner.measure.clock import Clock, monotonic, resolution_s
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
@@ -108,12 +109,12 @@ class Harness:
     def _measure(self, cell: Cell) -> Columns | None:
         """The record's columns in the last round; None in the others, which leave a part."""
         earlier = read_parts(self._out, cell, self._job.round - 1)
-        instruments = self._instruments(cell, earlier)
         cold = COLD_MODES.get(cell.mode)
         if cold is not None:
-            part = cold(self._job, cell, instruments)
+            part = cold(self._job, cell, self._instruments(cell, earlier))
         else:
-            part = measure_warm(self._loader.load().session, self._job, cell, instruments)
+            session = self._loader.load().session  # which knows the device to watch
+            part = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
         if self._job.round < self._job.measure.rounds and not cell.seeks_peak:
             save_part(part, self._out, cell, self._job.round)
             self._progress.visited(cell.id)
@@ -130,7 +131,8 @@ class Harness:
         self._enter(cell, "observe")
         query = loaded.session.bind(cell, synthesise(self._job.model, cell, self._job.seed))
         proof, evidence = loaded.session.prove(query)
-        return {"proof": proof, "evidence": evidence, **self._verify(loaded, cell)}
+        columns = loaded.session.columns  # before another shape is bound
+        return {"proof": proof, "evidence": evidence, **columns, **self._verify(loaded, cell)}
 
     def _verify(self, loaded: Loaded, cell: Cell) -> Columns:
         """How far the outputs agree with the reference; the same for all cells, so found once."""
@@ -161,10 +163,12 @@ class Harness:
             save_text(self._out / f"{cell.id}.trace.failed", reason_of(error))
 
     def _instruments(self, cell: Cell, earlier: Sequence[Part]) -> Instruments:
+        uuid = self._loader.facts.get("device_uuid")
         return Instruments(
             clock=self._clock,
             memory=self._memory,
-            energy=energy_meter(cell.backend),
+            energy=energy_meter(cell.backend, uuid),
+            accelerator=accelerator_gauge(cell.backend, uuid),
             noise=noise_meter(),
             environment=self._environment,
             enter=partial(self._enter, cell),

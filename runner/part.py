@@ -62,6 +62,17 @@ class MemoryUse(Frozen):
     """Use of the accelerator's memory less its use before the load."""
 
 
+class DeviceState(Frozen):
+    """An accelerator right behind the steady phase."""
+
+    clock_hz: float | None
+    """Its clock."""
+    temperature_c: float | None
+    """Its temperature, °C."""
+    throttle_reasons: list[str]
+    """Why its driver held the clock down, in the vendor's words; empty if it did not."""
+
+
 class Part(Frozen):
     """One round of one cell."""
 
@@ -85,6 +96,8 @@ class Part(Frozen):
     """The steady phase's energy."""
     memory: MemoryUse
     """The cell's memory."""
+    device: DeviceState | None = None
+    """The accelerator's state; None where there is none, or none that tells."""
     load_average_1m: float
     """The host's load average as the cell began."""
     columns: dict[str, Any] = Field(default_factory=dict)

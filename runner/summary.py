@@ -17,7 +17,7 @@ from runner.modes.generation import generation_columns
 from runner.modes.serving import SERVICE
 from runner.modes.startup import startup_columns
 from runner.modes.training import training_columns
-from runner.part import Columns, Energy, Noise, Part
+from runner.part import Columns, DeviceState, Energy, Noise, Part
 
 
 def summarise_parts(
@@ -45,6 +45,7 @@ def summarise_parts(
         **_memory(parts),
         **_energy([part.energy for part in parts], parts, cell),
         **_noise([part.noise for part in parts]),
+        **_device([part.device for part in parts if part.device]),
         **_grade([*_own_doubts(parts), *doubts]),
         "load_average_1m": max(part.load_average_1m for part in parts),
         "harness_overhead_s": conditions.harness_overhead_s,
@@ -142,6 +143,19 @@ def _noise(noises: Sequence[Noise]) -> Columns:
     worst = max(noises, key=lambda noise: noise.score)
     values = {f"noise_{name}": value for name, value in worst.model_dump().items()}
     return {**values, "noise_score": worst.score}
+
+
+def _device(states: Sequence[DeviceState]) -> Columns:
+    """The last round's clock, the highest temperature, what slowed the device in any round."""
+    if not states:
+        return {}
+    reasons = chain.from_iterable(state.throttle_reasons for state in states)
+    temperatures = [s.temperature_c for s in states if s.temperature_c is not None]
+    return {
+        "device_clock_hz": states[-1].clock_hz,
+        "device_temperature_c": max(temperatures, default=None),
+        "device_throttle_reasons": list(dict.fromkeys(reasons)),
+    }
 
 
 def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Summary | None:

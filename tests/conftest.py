@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from hypothesis import settings
 
 from orchestrator.engine import connect
 from orchestrator.images import Image, ImageSettings, Shelf
+from runner.cell import Backend
+from tests.prepared import PreparedGraphs
 from tests.proxy import EngineProxy
 
 ROOT = Path(__file__).parents[1]
@@ -31,10 +33,18 @@ def engine() -> None:
 
 
 @pytest.fixture(scope="session")
-def cpu_image(engine: None, tmp_path_factory: pytest.TempPathFactory) -> Image:
-    """The cpu image, made of this checkout's present files."""
+def built_image(
+    engine: None, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Backend], Image]:
+    """Gives a backend's image, made of this checkout's present files."""
     settings = replace(ImageSettings.from_environment(), logs=tmp_path_factory.mktemp("builds"))
-    return Shelf(connect(), settings).ensure("cpu")
+    return Shelf(connect(), settings).ensure
+
+
+@pytest.fixture(scope="session")
+def cpu_image(built_image: Callable[[Backend], Image]) -> Image:
+    """The cpu image."""
+    return built_image("cpu")
 
 
 @pytest.fixture
@@ -49,3 +59,9 @@ def proxy(tmp_path: Path, engine: None) -> Iterator[EngineProxy]:
 def own_locks(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The suite's device locks are apart from those of a run under way on this machine."""
     os.environ["ACCELMATRIX_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedGraphs:
+    """Graphs of tiny models, shared by all tests: exporting one takes seconds."""
+    return PreparedGraphs(tmp_path_factory.mktemp("graphs"))

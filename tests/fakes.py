@@ -13,6 +13,15 @@ from orchestrator.errors import EngineUnavailable
 from orchestrator.launchers.base import Exit, Task
 from runner.cell import Backend, Cell, Job, Provenance
 from runner.errors import BenchError
+from runner.graph import (
+    DYNAMIC,
+    GRAPH_FILE,
+    Attempt,
+    Graph,
+    GraphPart,
+    content_of,
+    numbers_of,
+)
 from runner.part import read_parts, save_part
 from runner.progress import Progress
 from runner.record import Phase, Record, save_record
@@ -54,7 +63,7 @@ class ScriptedLauncher:
 
     A script gets the job it was launched with, its output folder and the queue of progress lines;
     it returns how the launch ended, or raises what the engine would. Jobs that compute a reference
-    play a script of their own.
+    or prepare a graph play scripts of their own.
     """
 
     name = "process"
@@ -62,8 +71,10 @@ class ScriptedLauncher:
     def __init__(self, *scripts: Script) -> None:
         self._scripts = list(scripts)
         self.reference_script: Script = computes_the_reference
+        self.graph_script: Script = exports_the_graph
         self.launched: list[Job] = []
         self.computed: list[Job] = []
+        self.exported: list[Job] = []
         self.tasks: list[Task] = []
         self.running = 0
         self.cleaned: list[frozenset[str]] = []
@@ -91,6 +102,9 @@ class ScriptedLauncher:
         if job.purpose == "reference":
             self.computed.append(job)
             return self.reference_script
+        if job.purpose == "prepare":
+            self.exported.append(job)
+            return self.graph_script
         self.launched.append(job)
         return self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
 
@@ -158,6 +172,38 @@ def computes_the_reference(job: Job, out: Path, lines: Queue[str | None]) -> Exi
         file.writestr("outputs.npy", b"")
     lines.put(None)
     return Exit(0, out_of_memory=False, log="")
+
+
+def exports_the_graph(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch that leaves a graph for every shape."""
+    enter(lines, "load")
+    save_graph(out / (job.graph or "") / DYNAMIC, job)
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
+def save_graph(folder: Path, job: Job, **changes: Any) -> None:
+    """Leave a graph of one small file in the folder, as the runner does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "forward.onnx").write_bytes(b"onnx")
+    part = GraphPart(
+        file="forward.onnx", sha256="0" * 64, size_bytes=4, inputs=("x",), outputs=("logits",)
+    )
+    cell = job.cells[0]
+    values: dict[str, Any] = {
+        "model": job.model.name,
+        "content": content_of(cell),
+        "numbers": numbers_of(cell),
+        "shape": folder.name,
+        "parts": {"forward": part},
+        "attempts": (Attempt(remedy="dynamic shapes", failure=None),),
+        "difference_relative": 1e-7,
+        "parameters": 1,
+        "versions": {"torch": "2.13.0"},
+        "export_s": 4.5,
+    }
+    graph = Graph(**values | changes)
+    (folder / GRAPH_FILE).write_text(graph.model_dump_json())
 
 
 def dies_in(batch_size: int, ending: Exit | None, phase: str = "steady") -> Script:

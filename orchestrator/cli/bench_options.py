@@ -16,6 +16,14 @@ BatchSizes = Annotated[
 SequenceLengths = Annotated[
     list[str] | None, typer.Option(help="Tokens in a sample, e.g. 128,256.  [default: 128]")
 ]
+ImageSizes = Annotated[
+    list[str] | None,
+    typer.Option(help="Pixels of an image's side, e.g. 224,448.  [default: the model's own]"),
+]
+AudioSeconds = Annotated[
+    list[str] | None,
+    typer.Option(help="Seconds of sound in a sample, e.g. 5,10.  [default: the model's own]"),
+]
 NewTokens = Annotated[
     list[str] | None,
     typer.Option(help="Tokens to generate, e.g. 32,128; --mode generation alone.  [default: 32]"),

@@ -2,15 +2,28 @@
 
 import typer
 
-from orchestrator.cli import bench, doctor, images, models, plan, replay, results, run
+from orchestrator.cli import (
+    bench,
+    doctor,
+    images,
+    models,
+    plan,
+    prepare,
+    replay,
+    results,
+    run,
+    verify,
+)
 
 
 def register(app: typer.Typer) -> None:
     """Give the application its commands, in the order in which help lists them."""
     app.command(name="run")(run.run)
     app.command(name="bench")(bench.bench)
+    app.command(name="verify")(verify.verify)
     app.command(name="replay")(replay.replay)
     app.command(name="plan")(plan.plan)
+    app.command(name="prepare")(prepare.prepare)
     app.command(name="status")(results.status)
     app.command(name="query")(results.query)
     app.command(name="merge")(results.merge)

@@ -83,7 +83,9 @@ def _seconds(text: str | None, option: str) -> float | None:
 def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
     """Plan the matrix and run it, or show the plan; returns the exit code."""
     from orchestrator.begin import Terms, begin, past_durations
+    from orchestrator.graphs import exports_left
     from orchestrator.launchers.choose import choose_launcher
+    from orchestrator.machine import this_machine
     from orchestrator.plan import make_plan
     from orchestrator.render.plan import print_plan
     from orchestrator.selector import Selector
@@ -93,10 +95,11 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
         matrix,
         selector=Selector(request.select or ()),
         limit=request.limit,
+        machine=this_machine(),
         history=past_durations(database_in(request.results, request.database)),
     )
     if request.dry_run:
-        print_plan(plan, as_json=request.json)
+        print_plan(plan, as_json=request.json, exports=exports_left(plan, request.results))
         return 0
     for text in plan.notes:
         note(text)

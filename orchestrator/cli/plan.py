@@ -40,6 +40,8 @@ def plan(
     from orchestrator.begin import past_durations
     from orchestrator.devices import DEVICES
     from orchestrator.github import github_matrix
+    from orchestrator.graphs import exports_left
+    from orchestrator.machine import Machine, this_machine
     from orchestrator.matrix import load_matrix
     from orchestrator.plan import make_plan
     from orchestrator.render.plan import print_plan
@@ -47,18 +49,21 @@ def plan(
     from orchestrator.run_folder import RunFolder
     from orchestrator.selector import Selector
 
+    elsewhere = format_ is PlanFormat.github
     made = make_plan(
         load_matrix(matrix, set_ or []),
         selector=Selector(select or ()),
         limit=limit,
+        machine=Machine() if elsewhere else this_machine(),
         done=RunFolder.open(results, resume).verdicts() if resume else {},
         history=past_durations(database_in(results, database)),
     )
-    if format_ is PlanFormat.github:
+    if elsewhere:
         labels = {backend: device.runner_labels for backend, device in DEVICES.items()}
         print_line(json.dumps(github_matrix(made, labels)))
     else:
-        print_plan(made, as_json=format_ is PlanFormat.json)
+        as_json = format_ is PlanFormat.json
+        print_plan(made, as_json=as_json, exports=exports_left(made, results))
 
 
 def schema() -> None:

@@ -9,7 +9,7 @@ from docker import DockerClient
 from orchestrator.errors import ImageError
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
 from orchestrator.images.progress import Report, follow, image_errors
-from orchestrator.images.settings import ImageSettings
+from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.images.source import ImageSource
 
 
@@ -26,7 +26,7 @@ def build_image(
     log = settings.logs / f"build-{name}.log"
     with (
         _also_into(log, report) as both,
-        image_errors(f"{reference}: cannot be built", f"its log is {log}"),
+        image_errors(f"{reference}: cannot be built", _hint(settings, name, source, log)),
     ):
         events = client.api.build(
             fileobj=source.context(),
@@ -34,12 +34,18 @@ def build_image(
             dockerfile=source.dockerfile,
             tag=reference,
             labels=_labels(settings, name, source),
-            buildargs=dict(settings.build_args),
+            buildargs=settings.arguments(name),
             rm=True,
             forcerm=True,
             decode=True,
         )
         follow(events, both)
+
+
+def _hint(settings: ImageSettings, name: str, source: ImageSource, log: Path) -> str:
+    base = settings.arguments(name).get("BASE_IMAGE") or source.base_image()
+    upon = f"it builds upon {base}, {base_variable(name)} names another base; " if base else ""
+    return f"{upon}its log is {log}"
 
 
 def _labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:

@@ -9,6 +9,9 @@ from docker.errors import APIError
 from orchestrator.engine import engine_errors, explain
 from orchestrator.errors import ImageError
 
+STEP = "Step "
+"""How the engine begins the line that announces an instruction of a Dockerfile."""
+
 Report = Callable[[str], None]
 """Takes one line about the work under way."""
 
@@ -22,12 +25,14 @@ def follow(events: Iterable[Mapping[str, Any]], report: Report) -> None:
     """Report every event worth a line, until the last.
 
     Raises:
-        ImageError: the engine says that the work failed.
+        ImageError: the engine says that the work failed, in a build with the step that did.
     """
+    step = ""
     for event in events:
         if "error" in event:
-            raise ImageError(str(event["error"]).strip())
+            raise ImageError(f"{step}{str(event['error']).strip()}")
         for line in _lines(event):
+            step = f"{line}: " if line.startswith(STEP) else step
             report(line)
 
 

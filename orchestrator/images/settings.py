@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from orchestrator.checkout import ROOT
-from orchestrator.devices import DEVICES
+from orchestrator.devices import DEVICES, image_names
 from orchestrator.errors import MatrixError
 from runner import __version__
 from runner.cell import Backend
@@ -28,7 +28,9 @@ class ImageSettings:
     version: str = __version__
     """The images' tag."""
     build_args: Mapping[str, str] = field(default_factory=dict)
-    """Values of `BUILD_ARGUMENTS`."""
+    """Values of `BUILD_ARGUMENTS`, for all images."""
+    bases: Mapping[str, str] = field(default_factory=dict)
+    """Images to build upon, by the name of the image; they go before `BASE_IMAGE`."""
     revision: str | None = None
     """The commit that images are labelled with."""
     checkout: Path = ROOT
@@ -54,11 +56,18 @@ class ImageSettings:
             MatrixError: the registry is none.
         """
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
+        bases = {name: environment.get(base_variable(name), "") for name in image_names()}
         return cls(
             registry=environment.get(f"{PREFIX}REGISTRY", ""),
             build_args={name: value for name, value in values.items() if value},
+            bases={name: base for name, base in bases.items() if base},
             revision=revision,
         )
+
+    def arguments(self, name: str) -> dict[str, str]:
+        """The build arguments of one image."""
+        own = {"BASE_IMAGE": self.bases[name]} if name in self.bases else {}
+        return {**self.build_args, **own}
 
     def repository(self, name: str) -> str:
         """The image's full name without its tag."""
@@ -68,6 +77,11 @@ class ImageSettings:
     def reference(self, name: str) -> str:
         """The image's full name and tag."""
         return f"{self.repository(name)}:{self.version}"
+
+
+def base_variable(name: str) -> str:
+    """The variable that names the image to build this one upon."""
+    return f"{PREFIX}{name.upper()}_BASE_IMAGE"
 
 
 def image_name(backend: Backend) -> str:

@@ -2,10 +2,13 @@
 
 import hashlib
 import io
+import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class ImageSource:
             digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
             digest.update(content)
         return f"sha256:{digest.hexdigest()}"
+
+    def base_image(self) -> str | None:
+        """The image that the Dockerfile builds upon unless it is told another one."""
+        named = BASE_IMAGE.search((self.checkout / self.dockerfile).read_text("utf-8"))
+        return named[1] if named else None
 
     def context(self) -> io.BytesIO:
         """The build context as a tar file, the same for the same files."""

@@ -38,6 +38,8 @@ class Task:
     """The folder of what outputs are verified against, which the runner only reads."""
     graphs: Path | None = None
     """The folder of prepared graphs, which the runner only reads."""
+    weights: Path | None = None
+    """The folder of the model's own weights, which the runner only reads."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ import psutil
 
 from orchestrator.devices import DEVICES, device_options
 from orchestrator.launchers.base import Task, default_memory_bytes
+from runner.cell import Backend
+from runner.device_choice import VARIABLE, chosen_device
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"
@@ -25,8 +27,10 @@ JOB_PATH = "/in/job.json"
 OUT_PATH = "/out"
 REFERENCES_PATH = "/references"
 GRAPHS_PATH = "/graphs"
+WEIGHTS_PATH = "/weights"
 
-TMP_OPTIONS = "rw,nosuid,nodev,size=1g,mode=1777"
+# `exec`: torch.compile loads from there what it has built.
+TMP_OPTIONS = "rw,exec,nosuid,nodev,size=1g,mode=1777"
 MACHINE_ID = Path("/etc/machine-id")
 
 
@@ -44,7 +48,18 @@ def command(task: Task) -> list[str]:
     """The runner's arguments inside the container."""
     references = ["--references", REFERENCES_PATH] if task.references else []
     graphs = ["--graphs", GRAPHS_PATH] if task.graphs else []
-    return ["--job", JOB_PATH, "--out", OUT_PATH, *references, *graphs]
+    weights = ["--weights", WEIGHTS_PATH] if task.weights else []
+    return ["--job", JOB_PATH, "--out", OUT_PATH, *references, *graphs, *weights]
+
+
+def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The one variable of ours that a container gets: which device the user chose.
+
+    Not where the engine shows it that device alone, whose index is then another.
+    """
+    if DEVICES[backend].nvidia or not ours.get(VARIABLE):
+        return {}
+    return {VARIABLE: ours[VARIABLE]}
 
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
@@ -67,7 +82,8 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
         options["memswap_limit"] = memory
     if task.limits.cpus is not None:
         options["nano_cpus"] = round(task.limits.cpus * 1e9)
-    return options | device_options(DEVICES[task.backend])
+    chosen = chosen_device(task.backend)
+    return options | device_options(DEVICES[task.backend], chosen=chosen)
 
 
 def labels(task: Task, host: str) -> dict[str, str]:
@@ -142,6 +158,8 @@ def _mounts(task: Task) -> list[dict[str, Any]]:
         mounts.append(_bind(task.references, REFERENCES_PATH, read_only=True))
     if task.graphs:
         mounts.append(_bind(task.graphs, GRAPHS_PATH, read_only=True))
+    if task.weights:
+        mounts.append(_bind(task.weights, WEIGHTS_PATH, read_only=True))
     return mounts
 
 

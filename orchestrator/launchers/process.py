@@ -1,6 +1,5 @@
 """Executes jobs as local processes: the launcher for machines without a container engine."""
 
-import importlib.util
 import math
 import os
 import signal
@@ -18,12 +17,10 @@ import psutil
 
 import runner
 from orchestrator.launchers.base import Exit, Task, default_memory_bytes
+from orchestrator.launchers.stacks import STACKS, Stack, require_stack
 from runner.cell import Backend, Limits, Provenance
 from runner.ended import oom_kills, tail_of
-from runner.errors import Unavailable
 
-PACKAGES: Mapping[Backend, str] = {"cpu": "torch"}
-"""What must be importable before a backend's jobs can be launched."""
 WATCH_INTERVAL_S = 0.2
 
 
@@ -33,19 +30,14 @@ class ProcessLauncher:
     name = "process"
 
     def __init__(
-        self, python: str = sys.executable, packages: Mapping[Backend, str] = PACKAGES
+        self, python: str = sys.executable, stacks: Mapping[Backend, Stack] = STACKS
     ) -> None:
         self._python = python
-        self._packages = packages
+        self._stacks = stacks
 
     def prepare(self, backend: Backend) -> Provenance:
         """Check that the backend's runtime is installed beside the orchestrator."""
-        package = self._packages.get(backend)
-        if package is not None and importlib.util.find_spec(package) is None:
-            raise Unavailable(
-                f"the process launcher needs {package}, which is not installed here",
-                hint=f"`make {backend}` installs it, or start a container engine",
-            )
+        require_stack(backend, self._stacks)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
     @contextmanager
@@ -147,7 +139,8 @@ class ProcessExecution:
 def _arguments(task: Task) -> list[str]:
     references = ["--references", str(task.references)] if task.references else []
     graphs = ["--graphs", str(task.graphs)] if task.graphs else []
-    paths = ["--job", str(task.job_file), "--out", str(task.out), *references, *graphs]
+    weights = ["--weights", str(task.weights)] if task.weights else []
+    paths = ["--job", str(task.job_file), "--out", str(task.out), *references, *graphs, *weights]
     return [*paths, "--die-with-parent"]
 
 
@@ -173,7 +166,8 @@ def _allowed_bytes(limits: Limits) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with the runner importable and no model hub asked."""
+    """Ours, with the runner importable and no model hub asked unless the user says so."""
     root = str(Path(runner.__file__).parents[1])
-    offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": root}
-    return {**os.environ, **offline}
+    offline = os.environ.get("HF_HUB_OFFLINE") or "1"
+    hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
+    return {**os.environ, **hub, "PYTHONPATH": root}

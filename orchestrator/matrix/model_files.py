@@ -1,16 +1,26 @@
-"""Files of custom models: a list of name, family, size and modality, in YAML or JSON."""
+"""Files of custom models in YAML or JSON: of a published size, or with pretrained weights."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, PositiveInt, ValidationError
 
 from orchestrator.matrix.model_ladder import LADDERS, Config, Ladder
+from orchestrator.matrix.pretrained import Undescribed, implied, read_folder
 from orchestrator.matrix.problems import Problem, did_you_mean, refuse, wordings
 from orchestrator.matrix.source import read_source
 from runner.cell import Frozen
-from runner.models import Family, Modality, ModelSpec, TensorSpec, catalogue, model_sets
+from runner.models import (
+    AxisRange,
+    Family,
+    Modality,
+    ModelSpec,
+    TensorSpec,
+    catalogue,
+    model_sets,
+)
 
 _TASKS: dict[Family, str] = {
     "embedding": "feature-extraction",
@@ -21,17 +31,17 @@ _TASKS: dict[Family, str] = {
 }
 
 
-class CustomModel(Frozen):
-    """One entry of the file. What it leaves out comes from a published architecture of its size."""
+class _Described(Frozen):
+    """What any entry of the file may say."""
 
     name: str
     """The name used in matrices and cell ids; none that the catalogue has."""
     family: Family
     """What the model is for."""
-    size: str = Field(min_length=1)
-    """A published size such as `tiny` or `base`; any word if the rest is all here."""
     modality: Modality
     """What a sample consists of."""
+    weights: Literal["random", "pretrained"] = "random"
+    """Whether parameters are drawn with a seed, or read from a folder or a hub."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the configuration, over those of the published architecture."""
     task: str | None = None
@@ -48,6 +58,28 @@ class CustomModel(Frozen):
     """Whether an encoder reads the inputs and a decoder writes the outputs."""
     max_sequence_length: PositiveInt | None = None
     """Most tokens a sample may have."""
+    image_size: AxisRange | None = None
+    """Height and width that images may have, pixels."""
+    audio_seconds: AxisRange | None = None
+    """Seconds that a sound may have."""
+
+
+class CustomModel(_Described):
+    """An entry with random weights. What it leaves out comes from a published architecture."""
+
+    size: str = Field(min_length=1)
+    """A published size such as `tiny` or `base`; any word if the rest is all here."""
+
+
+class PretrainedModel(_Described):
+    """An entry with pretrained weights. What it leaves out comes from the files beside them."""
+
+    path: str | None = None
+    """Folder of the weights, relative to the file."""
+    hub_id: str | None = None
+    """Where a hub has them; then `config` says what its config.json does."""
+    revision: str | None = None
+    """The hub's commit or branch."""
 
 
 def read_models(path: Path) -> dict[str, ModelSpec]:
@@ -64,7 +96,7 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     models: dict[str, ModelSpec] = {}
     taken = {name.casefold() for name in (*catalogue(), *model_sets())}
     for place, entry in enumerate(source.data):
-        model = _read(entry, (place,), problems)
+        model = _read(entry, source.folder, (place,), problems)
         if model is None:
             continue
         if model.name.casefold() in taken:
@@ -75,23 +107,46 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     return models
 
 
-def _read(entry: Any, path: tuple[int], problems: list[Problem]) -> ModelSpec | None:
+def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -> ModelSpec | None:
+    pretrained = isinstance(entry, dict) and entry.get("weights") == "pretrained"
+    kind = PretrainedModel if pretrained else CustomModel
     try:
-        custom = CustomModel.model_validate(entry)
-        ladder = LADDERS.get((custom.family, custom.modality))
-        missing = _missing(custom, ladder)
-        if missing:
-            problems.append(Problem((*path, "size"), missing))
-            return None
-        return ModelSpec.model_validate(_completed(custom, ladder))
+        described = kind.model_validate(entry)
+        values = (
+            _beside_weights(described, folder)
+            if isinstance(described, PretrainedModel)
+            else _completed(described)
+        )
+        return ModelSpec.model_validate(values)
     except ValidationError as error:
-        problems += wordings(error, _keys_at, path)
-        return None
+        problems += wordings(error, partial(_keys_at, kind), path)
+    except Undescribed as error:
+        problems.append(Problem((*path, error.key), str(error)))
+    return None
 
 
-def _keys_at(path: tuple[str | int, ...]) -> Iterable[str]:
-    tensor = "inputs" in path or "labels" in path
-    return TensorSpec.model_fields if tensor else CustomModel.model_fields
+def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[str]:
+    if "inputs" in path or "labels" in path:
+        return TensorSpec.model_fields
+    if path[-1:] in {("image_size",), ("audio_seconds",)}:
+        return AxisRange.model_fields
+    return kind.model_fields
+
+
+def _beside_weights(entry: PretrainedModel, folder: Path) -> Config:
+    """The model of a folder, or of a hub whose config.json the entry repeats."""
+    given = entry.model_dump(exclude_none=True, exclude={"config", "path"})
+    if (entry.path is None) == (entry.hub_id is None):
+        raise Undescribed("weights", "pretrained weights take a path or a hub_id, one of them")
+    if entry.hub_id is not None:
+        if not entry.config.get("model_type"):
+            raise Undescribed("config", "is required beside hub_id: what its config.json says")
+        return implied(entry.config, entry.family, entry.modality, given) | {"config": entry.config}
+    if entry.config or entry.revision:
+        key = "config" if entry.config else "revision"
+        raise Undescribed(key, "is for weights of a hub: with path it comes from the folder")
+    found = read_folder(folder / str(entry.path))
+    return found | implied(found["config"], entry.family, entry.modality, given)
 
 
 def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
@@ -108,7 +163,10 @@ def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
     return f"{custom.size!r} is not one of {', '.join(ladder.sizes)} for {kind}{near}; or {needs}"
 
 
-def _completed(custom: CustomModel, ladder: Ladder | None) -> Config:
+def _completed(custom: CustomModel) -> Config:
+    ladder = LADDERS.get((custom.family, custom.modality))
+    if missing := _missing(custom, ladder):
+        raise Undescribed("size", missing)
     given = custom.model_dump(exclude_none=True, exclude={"size"})
     if ladder is None or custom.size not in ladder.sizes:
         return {"task": _TASKS[custom.family]} | given

@@ -36,6 +36,8 @@ Axis = Literal[
     "precision",
     "batch_size",
     "sequence_length",
+    "image_size",
+    "audio_seconds",
     "new_tokens",
     "mode",
     "scenario",
@@ -83,7 +85,11 @@ class Axes(TypedDict, total=False):
     batch_size: Listed[SizeValue]
     """Samples in one query; 1 if not named."""
     sequence_length: Listed[SizeValue]
-    """Tokens in one sample, those of the prompt; 128 if not named; not for models without text."""
+    """Tokens in one sample, those of the prompt; 128, or all it takes if less, if not named."""
+    image_size: Listed[SizeValue]
+    """Height and width of an image, pixels; the model's own if not named; not if it is fixed."""
+    audio_seconds: Listed[SizeValue]
+    """Seconds of sound in one sample; the model's own if not named; not where it is fixed."""
     new_tokens: Listed[SizeValue]
     """Tokens to generate for each sample; 32 if not named; mode generation alone."""
     mode: Listed[ModeValue]
@@ -112,6 +118,10 @@ class Entry(TypedDict, total=False):
     """Samples in one query."""
     sequence_length: SizeValue
     """Tokens in one sample, those of the prompt."""
+    image_size: SizeValue
+    """Height and width of an image, pixels."""
+    audio_seconds: SizeValue
+    """Seconds of sound in one sample."""
     new_tokens: SizeValue
     """Tokens to generate for each sample."""
     mode: ModeValue

@@ -4,14 +4,19 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+from orchestrator.estimate import export_estimate
+from orchestrator.graphs import Kind
 from orchestrator.plan import Plan
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.schedule import JobPlan, planned_jobs
 from orchestrator.units import format_duration
 
 
-def print_plan(plan: Plan, *, as_json: bool) -> None:
-    """Every cell with its decision, reason and estimate, then the sums."""
+def print_plan(plan: Plan, *, as_json: bool, exports: Sequence[Kind] = ()) -> None:
+    """Every cell with its decision, reason and estimate, then the sums.
+
+    `exports` are the graphs that a run would export first.
+    """
     if as_json:
         print_line(json.dumps(plan_data(plan), indent=2))
         return
@@ -27,10 +32,15 @@ def print_plan(plan: Plan, *, as_json: bool) -> None:
     print_table(("cell", "decision", "estimate", "reason"), rows)
     counts = Counter(entry.decision for entry in plan.entries)
     jobs = planned_jobs(plan)
-    total = format_duration(round(sum(job.estimate_s for job in jobs)))
+    exporting = sum(export_estimate(plan.models[model]) for model, _, _ in exports)
+    total = format_duration(round(exporting + sum(job.estimate_s for job in jobs)))
     print_line()
     for note in plan.notes:
         print_line(f"note: {note}")
+    if exports:
+        seconds = format_duration(round(exporting))
+        count = f"{len(exports)} graph{' is' if len(exports) == 1 else 's are'}"
+        print_line(f"note: {count} exported first, in about {seconds}, and kept for later runs")
     print_line(
         f"{counts['run']} to run in {_launched(jobs)}, "
         f"{counts['skip']} to skip, {counts['done']} done; about {total}"

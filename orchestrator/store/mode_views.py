@@ -8,7 +8,8 @@ PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
 _WHICH = [
     *same("result_id", "cell_id", "model"),
     Shown("hardware", "p.hardware", "VARCHAR", "The physical device that did the work."),
-    *same("hostname", "backend", "runtime", "precision", "batch_size", "sequence_length"),
+    *same("hostname", "backend", "runtime", "precision"),
+    *same("batch_size", "sequence_length", "image_size", "audio_seconds"),
 ]
 _TRUST = [
     *same("iterations", "correct", "grade"),

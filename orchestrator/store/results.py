@@ -18,11 +18,15 @@ class ResultRow:
     precision: str
     batch_size: int
     sequence_length: int | None
+    image_size: int | None
+    audio_seconds: int | None
     new_tokens: int | None
     mode: str
     scenario: str
     status: str
     reason: str | None
+    predicted: bool
+    """Whether the verdict was predicted before anything was launched."""
     proof: str
     correct: bool | None
     """Whether the outputs agree with the fp32 CPU reference; None if that was not verified."""

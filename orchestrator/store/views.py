@@ -16,7 +16,7 @@ _PERFORMANCE = [
         "The physical device that did the work.",
     ),
     *same("hardware_id", "hostname", "backend", "runtime", "precision"),
-    *same("batch_size", "sequence_length", "new_tokens", "mode"),
+    *same("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens", "mode"),
     *same("scenario", "target_qps", "slo_ms", "profile", "purpose"),
     *same("throughput"),
     *milliseconds("latency_median", "latency_median_low", "latency_median_high"),
@@ -30,10 +30,11 @@ _PERFORMANCE = [
     *same("decode_throughput", "token_throughput", "achieved_qps", "peak_qps"),
     megabytes("memory_mb", "memory_peak_bytes"),
     megabytes("memory_average_mb", "memory_average_bytes"),
-    *same("energy_per_sample_joules", "energy_per_token_joules", "parameters"),
+    *same("energy_per_sample_joules", "energy_per_token_joules"),
+    *same("parameters", "weights", "weights_revision"),
     *same("launcher", "image", "image_digest", "git_commit", "runner_version"),
     Shown("measured_at", "r.recorded_at", "TIMESTAMPTZ", "When the record was written, UTC."),
-    *same("status", "reason", "phase", "proof", "correct", "correct_reason"),
+    *same("status", "reason", "predicted", "phase", "proof", "correct", "correct_reason"),
     *same("grade", "grade_reasons", "noise_score"),
 ]
 _COLUMNS = columns(_PERFORMANCE)
@@ -72,7 +73,8 @@ LATEST_ALL = View(
 
 _FAILURE = same(
     *("result_id", "run_id", "cell_id", "model", "family", "backend", "runtime", "precision"),
-    *("batch_size", "sequence_length", "new_tokens", "mode", "scenario"),
+    *("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens"),
+    *("mode", "scenario", "predicted"),
     *("status", "phase", "reason", "log"),
     *("hostname", "launcher", "image", "recorded_at"),
 )

@@ -10,6 +10,9 @@ from runner.errors import Unavailable, Unsupported
 
 RUNTIMES: Mapping[Runtime, str] = {
     "torch": "runner.backends.torch",
+    "torch_compile": "runner.backends.torch_compile",
+    "onnxruntime": "runner.backends.onnxruntime",
+    "openvino": "runner.backends.openvino",
     "fake": "runner.backends.fake",
 }
 

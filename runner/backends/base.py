@@ -79,8 +79,8 @@ class Trainer(Protocol):
 class DeviceMemory:
     """Memory of an accelerator, bytes."""
 
-    allocator_peak_bytes: int
-    """Highest use that the runtime's allocator saw since the last reset."""
+    allocator_peak_bytes: int | None
+    """Highest use that the runtime's allocator saw since the last reset; None if it keeps none."""
     used_bytes: int
     """Use of the whole device now, as its driver counts it, less its use before the load."""
 
@@ -115,7 +115,7 @@ class Session(Protocol):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Columns of `runner.record.execution` that hold for every cell of the job."""
+        """Columns of `runner.record.execution`; those that a shape decides are the last bound's."""
         ...
 
     @property

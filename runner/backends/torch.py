@@ -7,29 +7,40 @@ import torch
 from transformers.utils import logging
 
 from runner.backends.base import Array, DeviceMemory, Query, Stage
-from runner.backends.torch_device import MemoryGauge, wait_for
+from runner.backends.torch_device import MemoryGauge, computes_in, wait_for
 from runner.backends.torch_generation import TorchGenerator
+from runner.backends.torch_int8 import quantise
 from runner.backends.torch_model import fill_parameters, instantiate, restorer
 from runner.backends.torch_outputs import all_tensors, float_arrays
+from runner.backends.torch_place import Place, find_place
 from runner.backends.torch_proof import prove
 from runner.backends.torch_query import Nothing, TorchQuery
 from runner.backends.torch_trace import trace
 from runner.backends.torch_training import TorchTrainer
-from runner.cell import Backend, Cell, Job, Precision
+from runner.backends.torch_weights import weights_columns
+from runner.cell import Cell, Job, Precision
 from runner.errors import Unsupported
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
-from runner.measure.environment import read_environment, versions
+from runner.measure.environment import versions
 from runner.record import Proof
 
-DEVICES: Mapping[Backend, str] = {"cpu": "cpu"}
 DTYPES: Mapping[Precision, torch.dtype] = {
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
     "fp16": torch.float16,
+    "int8": torch.float32,  # what is not quantised
+}
+NOT_TRAINED: Mapping[Precision, str] = {
+    "fp16": "training in fp16 needs loss scaling, which this runner lacks",
+    "int8": "training is not possible in int8: whole numbers have no gradients",
 }
 LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
-OUT_OF_MEMORY_MESSAGES = ("can't allocate memory", "not enough memory")
+OUT_OF_MEMORY_MESSAGES = (
+    "can't allocate memory",
+    "not enough memory",
+    "MPS backend out of memory",
+)
 
 
 class TorchSession:
@@ -37,19 +48,24 @@ class TorchSession:
 
     timed_region = "model forward; inputs and outputs stay on the device, which is synchronised"
 
-    def __init__(self, job: Job, device: torch.device, dtype: torch.dtype) -> None:
-        self.columns: Mapping[str, object] = {"inference_precision": str(dtype)}
-        self._device = device
-        self._dtype = dtype
+    def __init__(self, job: Job, place: Place) -> None:
+        precision = job.cells[0].precision
+        self.device_name = place.name
+        self._place = place
+        self._device = place.device
+        self._dtype = DTYPES[precision]
         self._seed = job.seed
         self._constants = job.model.forward
-        self._wait = wait_for(device)
-        self._memory = MemoryGauge(device)
+        self._wait = wait_for(place.device)
+        self._memory = MemoryGauge(place.device)
         start = monotonic()
-        model = instantiate(job.model, dtype)
+        model = instantiate(job.model, self._dtype)
         instantiated = monotonic()
         fill_parameters(model, job.seed)
-        self._model = model.to(device)
+        self.parameters = sum(parameter.numel() for parameter in model.parameters())
+        """Elements of all parameters; shared ones count once."""
+        self._method = quantise(model) if precision == "int8" else None
+        self._model = model.to(place.device)
         self._wait()
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - start,
@@ -57,14 +73,15 @@ class TorchSession:
         }
 
     @property
-    def device_name(self) -> str:
-        """The processor's name: the CPU is the one device so far."""
-        return read_environment().cpu_model
-
-    @property
-    def parameters(self) -> int:
-        """Elements of all parameters; shared ones count once."""
-        return sum(parameter.numel() for parameter in self._model.parameters())
+    def columns(self) -> Mapping[str, object]:
+        """In which numbers torch computes, what was set, which of several devices it is."""
+        return {
+            "inference_precision": self._computes_in(),
+            "quantization": self._method,
+            "execution_options": dict(self._place.options) or None,
+            "device_uuid": self._place.uuid,
+            **weights_columns(self._model),
+        }
 
     @property
     def threads(self) -> int:
@@ -92,8 +109,8 @@ class TorchSession:
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
         """The same for a batch with labels; the seed decides what dropout drops."""
-        if cell.precision == "fp16":
-            raise Unsupported("training in fp16 needs loss scaling, which this runner lacks")
+        if cell.precision in NOT_TRAINED:
+            raise Unsupported(NOT_TRAINED[cell.precision])
         torch.manual_seed(self._seed)
         return TorchTrainer(
             self._model,
@@ -135,10 +152,15 @@ class TorchSession:
         """Drop the model."""
         del self._model
 
-    def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
-        return {name: self._place(torch.from_numpy(value)) for name, value in inputs.items()}
+    def _computes_in(self) -> str:
+        if self._method is not None:
+            return "torch.qint8 in linear layers, torch.float32 elsewhere"
+        return computes_in(self._dtype, self._device)
 
-    def _place(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
+        return {name: self._moved(torch.from_numpy(value)) for name, value in inputs.items()}
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = self._dtype if tensor.is_floating_point() else tensor.dtype
         return tensor.to(self._device, dtype)
 
@@ -146,14 +168,20 @@ class TorchSession:
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSession:
     """Build the job's model on its device, with that many threads per operator."""
     del graphs
+    return TorchSession(job, prepare(job, threads))
+
+
+def prepare(job: Job, threads: int) -> Place:
+    """Find the job's device, and set what holds for the whole process.
+
+    Raises:
+        Unsupported, Unavailable: there is no such device.
+    """
     cell = job.cells[0]
-    if cell.backend not in DEVICES:
-        raise Unsupported(f"the runtime torch has no device for backend {cell.backend}")
-    if cell.precision not in DTYPES:
-        raise Unsupported(f"the runtime torch has no precision {cell.precision} yet")
+    place = find_place(cell.backend, cell.precision)
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     torch.set_num_threads(threads)
-    return TorchSession(job, torch.device(DEVICES[cell.backend]), DTYPES[cell.precision])
+    return place
 
 
 def is_out_of_memory(error: BaseException) -> bool:

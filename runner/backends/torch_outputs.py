@@ -34,6 +34,6 @@ def float_arrays(outputs: object) -> dict[str, Array]:
     }
 
 
-def device_types(tensors: Iterable[torch.Tensor]) -> set[str]:
-    """The types of the devices that hold these tensors."""
-    return {tensor.device.type for tensor in tensors}
+def device_names(tensors: Iterable[torch.Tensor]) -> set[str]:
+    """The devices that hold these tensors, as torch writes them: `cpu`, `cuda:1`."""
+    return {str(tensor.device) for tensor in tensors}

@@ -10,11 +10,15 @@ from torch.profiler import profile
 
 from runner.backends.base import Query
 from runner.backends.torch_device import activities
-from runner.backends.torch_outputs import all_tensors, device_types
+from runner.backends.torch_int8 import quantised_types
+from runner.backends.torch_outputs import all_tensors, device_names
 from runner.backends.torch_query import TorchQuery
 from runner.measure.clock import monotonic, seconds
 from runner.record import Proof
 
+SEEN_BY_TENSORS = ("cpu", "mps")
+"""Devices whose kernels torch's profiler does not see. What holds the outputs has computed them:
+operators that MPS lacks are errors, as `torch_place` refuses to let them fall back to the CPU."""
 COPIES = ("Memcpy", "Memset")
 HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
 MICROSECONDS = 1_000_000
@@ -29,25 +33,27 @@ class Pass:
     wall_s: float
     cpu_time_s: float
     kernel_time_s: float | None
-    """Time in which the device executed kernels; None on the CPU, which has none."""
+    """Time in which the device executed kernels; None where the profiler sees none."""
 
 
 def prove(
     query: Query, model: torch.nn.Module, device: torch.device
 ) -> tuple[Proof, dict[str, str]]:
     """Run the query once; say where its tensors lie and whether the device was at work."""
-    seen = _watch(query) if device.type == "cpu" else _profile(query, device)
+    seen = _watch(query) if device.type in SEEN_BY_TENSORS else _profile(query, device)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
     places = {
-        "parameters": device_types(model.parameters()),
-        "buffers": device_types(model.buffers()),
-        "inputs": device_types(all_tensors(arguments)),
-        "outputs": device_types(all_tensors(seen.outputs)),
+        "parameters": device_names(model.parameters()),
+        "buffers": device_names(model.buffers()),
+        "inputs": device_names(all_tensors(arguments)),
+        "outputs": device_names(all_tensors(seen.outputs)),
     }
     evidence = {
-        "claimed": device.type,
+        "claimed": str(device),
         **{name: _joined(types) for name, types in places.items()},
-        "parameter_types": _joined({str(p.dtype) for p in model.parameters()}),
+        "parameter_types": _joined(
+            {str(p.dtype) for p in model.parameters()} | quantised_types(model)
+        ),
         "wall_s": f"{seen.wall_s:.6f}",
         "cpu_time_s": f"{seen.cpu_time_s:.6f}",
     }
@@ -55,7 +61,7 @@ def prove(
         evidence["kernel_time_s"] = f"{seen.kernel_time_s:.6f}"
     if seen.error is not None:
         evidence["error"] = seen.error
-    return _verdict(device.type, places, seen), evidence
+    return _verdict(str(device), places, seen), evidence
 
 
 def kernel_time_s(events: Iterable[FunctionEvent]) -> float:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from transformers.utils.import_utils import is_scipy_available, is_vision_available
 
 from runner.backends.base import TrainingStep
 from runner.backends.torch_device import Wait
 from runner.backends.torch_loss import Criterion, find_criterion
-from runner.errors import Unsupported
+from runner.errors import Unavailable, Unsupported
 from runner.inputs import LABELS
 from runner.measure.clock import Clock
 
@@ -38,8 +39,9 @@ class TorchTrainer:
         self._clock = clock
         self._wait = wait
         self._restore = restore
-        self._labels = batch.get(LABELS)
         self._arguments = _arguments(model, batch, constants)
+        labels = self._arguments.get(LABELS)
+        self._labels = labels if isinstance(labels, torch.Tensor) else None
         self._criterion: Criterion | None = None
         self._stepped = False
         model.train()
@@ -48,10 +50,19 @@ class TorchTrainer:
         self._optimizer = torch.optim.AdamW(self._trained, lr=LEARNING_RATE)
 
     def step(self) -> TrainingStep:
-        """Forward, loss, backward, optimizer; the device is waited for after each."""
+        """Forward, loss, backward, optimizer; the device is waited for after each.
+
+        Raises:
+            Unsupported: torch has no kernel for a part of the forward pass or the loss.
+        """
         clock, wait, criterion = self._clock, self._wait, self._criterion
         started = clock()
-        outputs = self._model(**self._arguments)
+        try:
+            outputs = self._model(**self._arguments)
+        except NotImplementedError as error:
+            raise Unsupported(
+                f"torch cannot train {type(self._model).__name__}: {error}"
+            ) from error
         wait()
         forward = compared = clock()
         loss = outputs.loss
@@ -102,14 +113,14 @@ class TorchTrainer:
 
 def _arguments(
     model: Any, batch: Mapping[str, torch.Tensor], constants: Mapping[str, bool]
-) -> dict[str, torch.Tensor | bool]:
+) -> dict[str, Any]:
     """What the forward pass takes to give a loss, without a key-value cache.
 
     Raises:
         Unsupported: there are no labels, and the model knows no loss without.
     """
     taken = inspect.signature(model.forward).parameters
-    arguments: dict[str, torch.Tensor | bool] = {**batch, **constants}
+    arguments: dict[str, Any] = {**batch, **constants}
     arguments.pop("return_dict", None)
     if "use_cache" in taken:
         arguments["use_cache"] = False
@@ -117,7 +128,34 @@ def _arguments(
         if "return_loss" not in taken:
             raise Unsupported(f"{type(model).__name__} cannot be trained without labels")
         arguments["return_loss"] = True
+        return arguments
+    if "decoder_input_ids" in batch:
+        arguments["decoder_input_ids"] = _shifted(batch[LABELS], model.config)
+    if batch[LABELS].is_floating_point():
+        arguments[LABELS] = _objects(batch[LABELS])
     return arguments
+
+
+def _shifted(labels: torch.Tensor, config: Any) -> torch.Tensor:
+    """What a decoder has read before it writes each label, the start token first."""
+    start = torch.full_like(labels[:, :1], config.decoder_start_token_id)
+    return torch.cat([start, labels[:, :-1]], dim=1)
+
+
+def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
+    """Rows of class, centre, width and height, as detectors take them: a dictionary a sample.
+
+    Raises:
+        Unavailable: what transformers computes the loss of boxes with is not installed.
+    """
+    for package, found in (("pillow", is_vision_available()), ("scipy", is_scipy_available())):
+        if not found:
+            raise Unavailable(
+                f"transformers computes the loss of a detector with the package {package}, "
+                "which is not installed here",
+                hint=f"install it: pip install {package}",
+            )
+    return [{"class_labels": rows[:, 0].long(), "boxes": rows[:, 1:]} for rows in boxes]
 
 
 def _sample(parameter: torch.Tensor) -> torch.Tensor:

@@ -72,6 +72,10 @@ DEPENDENCE = 5.0
 """Iterations that tell as much as one independent one. The interval allows for it, but a host that
 repeats itself for so long has moods longer than the cell. Independent iterations seem to need
 more than 3 in one of a hundred cells."""
+CHOSEN = ("ApplicationsClocksSetting", "SyncBoost", "DisplayClockSetting")
+"""Reasons for a GPU's clock that somebody set, and which then stays the same."""
+POWER = ("SwPowerCap", "PackagePower")
+"""The limit of power holds the clock down evenly, all others come and go."""
 SIGNIFICANCE = 0.01
 """Drift is named when rounds so different are less likely than this by chance."""
 
@@ -104,6 +108,7 @@ def doubts_of(
         _load(parts, environment.cpu_cores_logical or 1),
         _governor(environment.cpu_governor),
         _noise(parts),
+        _throttling(parts),
         _instrument(service or summary, conditions),
     )
     return list(found)
@@ -182,6 +187,16 @@ def _noise(parts: Sequence[Part]) -> Iterator[Doubt]:
     yield from _scaled(
         SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine"
     )
+
+
+def _throttling(parts: Sequence[Part]) -> Iterator[Doubt]:
+    """What slowed the accelerator down, unless the user set it so."""
+    found = chain.from_iterable(part.device.throttle_reasons for part in parts if part.device)
+    for reason in dict.fromkeys(found):
+        if reason not in CHOSEN:
+            remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
+            text = f"the accelerator's driver held its clock down ({reason}): {remedy}"
+            yield Doubt("B" if reason in POWER else "C", text)
 
 
 def _instrument(summary: Summary, conditions: Conditions) -> Iterator[Doubt]:

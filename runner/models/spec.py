@@ -1,29 +1,14 @@
-"""What is known about a model: its architecture, its inputs, its published size."""
+"""What describes a model: its architecture, its inputs, its published size."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from runner.models.tensor import FixedName, TensorSpec
+
 Family = Literal["embedding", "text_generation", "vision", "audio", "multimodal"]
 Modality = Literal["text", "image", "audio", "video", "multimodal"]
-AxisName = Literal["batch_size", "sequence_length", "image_size", "audio_seconds"]
-
-
-class TensorSpec(BaseModel):
-    """One input tensor, synthesised from this description and a seed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    name: str
-    """The argument's name in the model's forward pass."""
-    kind: Literal["token_ids", "ones", "normal"]
-    """`token_ids`: int64 drawn from [low, high); `ones`: int64 ones; `normal`: float32 N(0, 1)."""
-    shape: tuple[PositiveInt | AxisName, ...]
-    """Sizes; a name stands for the cell's value of that axis."""
-    low: int = 0
-    """Lowest token id."""
-    high: PositiveInt | None = None
-    """One past the highest token id; required for `token_ids`."""
+ImagePrompt = Literal["anyres", "grid"]
 
 
 class AxisRange(BaseModel):
@@ -63,23 +48,43 @@ class ModelSpec(BaseModel):
     forward: dict[str, bool] = Field(default_factory=dict)
     """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None
-    """What training compares the outputs with; null for models that are not trained here."""
+    """What training compares the outputs with; null for models that are not trained so here."""
+    contrastive: bool = False
+    """Whether training compares the samples of a batch with one another, instead of with labels."""
     encoder_decoder: bool = False
     """Whether an encoder reads the inputs and a decoder writes the outputs."""
+    image_prompt: ImagePrompt | None = None
+    """How an image becomes tokens of the prompt: `anyres` crops it (LLaVA), `grid` cuts patches
+    (Qwen-VL); null where it doesn't. The numbers come from the configuration."""
     max_sequence_length: PositiveInt | None = None
-    """Most tokens a sample may have; null for models that take no text."""
+    """Most tokens a sample may have, an image's among them; null for models that take no text."""
+    max_new_tokens: PositiveInt | None = None
+    """Most tokens that a decoder behind an encoder can generate; null without such a limit."""
     image_size: AxisRange | None = None
     """Height and width that images may have, pixels; null for models that fix it or take none."""
     audio_seconds: AxisRange | None = None
     """Seconds that a sound may have; null for models that fix it or take none."""
+    fixed: dict[FixedName, PositiveInt] = Field(default_factory=dict)
+    """Sizes that the model takes at this one value: pixels, seconds, frames of a video."""
     parameters: PositiveInt | None = None
-    """The published number of parameters; null for custom models."""
+    """The published number of parameters, a micro model's as counted; null for custom models."""
     hub_id: str | None = None
-    """Where the original weights are published."""
+    """Where the original weights are published; null for models that nobody trained."""
+    weights: Literal["random", "pretrained"] = "random"
+    """Whether parameters are drawn with a seed, or read from a folder or a hub."""
+    path: str | None = None
+    """The host's folder of pretrained weights; null where they come from a hub."""
+    revision: str | None = None
+    """Which weights those are: `sha256:…` of a folder's files, or a hub's commit or branch."""
     licence: str | None = None
     """SPDX id of the original weights' licence."""
 
     @property
     def takes_sequence(self) -> bool:
         """Whether the sequence length changes what this model computes."""
-        return any("sequence_length" in tensor.shape for tensor in self.inputs)
+        return any(tensor.sizes & {"sequence_length", "prompt_length"} for tensor in self.inputs)
+
+    @property
+    def trains(self) -> bool:
+        """Whether there is something that training could compare the outputs with."""
+        return self.labels is not None or self.contrastive

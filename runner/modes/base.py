@@ -1,12 +1,13 @@
 """What every mode takes and gives."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from runner.backends.base import Session
 from runner.cell import Cell, Job
+from runner.measure.accelerator import AcceleratorGauge
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment
@@ -29,6 +30,8 @@ class Instruments:
     environment: Environment
     enter: EnterPhase
     """Called as a phase begins, never while something is timed."""
+    accelerator: AcceleratorGauge = field(default_factory=AcceleratorGauge)
+    """Reads the state of the device, if it is an accelerator."""
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[Part] = ()

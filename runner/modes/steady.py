@@ -47,6 +47,7 @@ def measure_phases(
         instruments.enter("steady")
         instruments.memory.mark()
         measured = measure(workload, warmup)
+        device = instruments.accelerator.read()  # at once, before its clock goes down again
         noise = instruments.noise.after()
         instruments.enter("observe")
         instruments.memory.observe(workload)
@@ -58,6 +59,7 @@ def measure_phases(
         warmup_ns=warmup.durations_ns,
         settled=warmup.settled,
         noise=noise,
+        device=device,
         memory=memory,
         load_average_1m=load,
     )

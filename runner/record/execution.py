@@ -1,11 +1,17 @@
 """Columns that say how the runtime executed the model."""
 
+from typing import Literal
+
 from runner.cell import Frozen
 
 
 class Execution(Frozen):
     """What only the runtime's session knows."""
 
+    weights: Literal["random", "pretrained"] = "random"
+    """Whether parameters were drawn with the seed, or read from a folder or a hub."""
+    weights_revision: str | None = None
+    """Which pretrained weights: `sha256:…` of a folder's files, or a hub's commit; else null."""
     graph: str | None = None
     """Prepared graph and its shape; null for runtimes that build the model themselves."""
     graph_sha256: str | None = None
@@ -24,6 +30,8 @@ class Execution(Frozen):
     """The same with a warm cache; null where the runtime has none."""
     execution_options: dict[str, str] | None = None
     """Options that decide how the runtime executes, by its own names."""
+    device_uuid: str | None = None
+    """Which of several accelerators it was, by its driver's name for it; null where none is told."""
     device_clock_hz: float | None = None
     """The accelerator's clock after the steady phase."""
     device_temperature_c: float | None = None

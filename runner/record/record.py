@@ -17,7 +17,7 @@ SCHEMA_VERSION = 3
 
 - 1 (2026-11-21): the first schema.
 - 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
-- 3 (2026-11-21): images and sound, prepared graphs, how the runtime executed.
+- 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
 """
 
 
@@ -52,6 +52,8 @@ class Record(
             "family": job.model.family,
             "task": job.model.task,
             "modality": job.model.modality,
+            "weights": job.model.weights,
+            "weights_revision": job.model.revision,
             "seed": job.seed,
             "profile": job.measure.profile,
             "purpose": job.purpose,

@@ -1,7 +1,7 @@
-"""What every runtime promises to the harness; a new runtime joins by adding a job here."""
+"""What every runtime promises to the harness; a new one is found by the registry."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,41 +11,89 @@ import pytest
 
 from runner.backends import RUNTIMES, load_runtime
 from runner.backends.base import RuntimeModule, Session
-from runner.cell import Cell, Job
+from runner.cell import Backend, Cell, Job, Mode, Runtime
 from runner.errors import Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from runner.models import ModelSpec
 from tests.fakes import FakeClock
 from tests.jobs import a_job, fake_cell, fake_model
+from tests.prepared import PreparedGraphs
 from tests.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_cell
 
+BACKENDS: Mapping[Runtime, Backend] = {"fake": "fake", "openvino": "openvino"}
+"""Where a runtime is held to the contract; the CPU for those that are not named."""
+EXPORTED: Set[Runtime] = {"onnxruntime", "openvino"}
+"""Runtimes that execute prepared graphs, each made for one mode."""
+REFUSED: Mapping[Runtime, Set[Mode]] = {
+    "onnxruntime": {"training"},
+    "openvino": {"training"},
+    "torch_compile": {"generation"},
+}
+"""Modes that a runtime cannot have, and says so."""
+MODELS = {"decoder": tiny_decoder(), "encoder-decoder": tiny_encoder_decoder()}
 
-def two_shapes(model: ModelSpec, **changes: Any) -> Job:
+
+def two_shapes(model: ModelSpec, runtime: Runtime, **changes: Any) -> Job:
     """A job whose cells differ in batch size."""
-    cells = [torch_cell(model, size, new_tokens=5, **changes) for size in (1, 3)]
-    return a_job(cells, model)
+    place = {"runtime": runtime, "backend": BACKENDS.get(runtime, "cpu"), "new_tokens": 5}
+    return a_job([torch_cell(model, size, **{**place, **changes}) for size in (1, 3)], model)
+
+
+def jobs_of(runtime: Runtime) -> Iterator[tuple[str, Job]]:
+    """What a runtime is held to as soon as the registry has it."""
+    if runtime == "fake":
+        fakes = [fake_cell(size, new_tokens=5) for size in (1, 3)]
+        yield "fake", a_job(fakes, fake_model(latency_s=0))
+        return
+    if runtime == "torch_compile":  # which takes seconds for every shape of the smallest model
+        yield runtime, two_shapes(MODELS["decoder"], runtime)
+        return
+    for name, model in MODELS.items():
+        yield f"{runtime}-{name}", two_shapes(model, runtime)
+        if runtime in EXPORTED:
+            yield f"{runtime}-{name}-generation", two_shapes(model, runtime, mode="generation")
 
 
 JOBS = {
-    "fake": a_job(
-        [fake_cell(1, new_tokens=5), fake_cell(3, new_tokens=5)], fake_model(latency_s=0)
-    ),
-    "torch": two_shapes(tiny_decoder()),
-    "torch-bf16": two_shapes(tiny_decoder(), precision="bf16"),
-    "torch-encoder-decoder": two_shapes(tiny_encoder_decoder()),
-    "torch-encoder-decoder-bf16": two_shapes(tiny_encoder_decoder(), precision="bf16"),
+    **{name: job for runtime in RUNTIMES for name, job in jobs_of(runtime)},
+    "torch-decoder-bf16": two_shapes(tiny_decoder(), "torch", precision="bf16"),
+    "torch-encoder-decoder-bf16": two_shapes(tiny_encoder_decoder(), "torch", precision="bf16"),
+    "onnxruntime-decoder-int8": two_shapes(tiny_decoder(), "onnxruntime", precision="int8"),
 }
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=[pytest.mark.torch] if name.startswith("torch") else [])
-        for name in JOBS
-    ],
-    scope="module",
-)
-def job(request: pytest.FixtureRequest) -> Job:
-    return JOBS[request.param]
+def able(mode: Mode) -> list[str]:
+    """The jobs that the contract's part on that mode concerns."""
+    return [name for name, job in JOBS.items() if can(job.cells[0], mode)]
+
+
+def can(cell: Cell, mode: Mode) -> bool:
+    return mode not in REFUSED.get(cell.runtime, ()) and (
+        cell.runtime not in EXPORTED or cell.mode == mode
+    )
+
+
+def params(names: Iterable[str]) -> list[Any]:
+    """The jobs as parameters; what loads a real model is marked."""
+    return [
+        pytest.param(name, marks=[] if name == "fake" else [pytest.mark.torch]) for name in names
+    ]
+
+
+def refusing(mode: Mode) -> list[str]:
+    """The jobs whose runtime cannot have that mode."""
+    return [name for name, job in JOBS.items() if mode in REFUSED.get(job.cells[0].runtime, ())]
+
+
+generating = pytest.mark.parametrize("job", params(able("generation")), indirect=True)
+training = pytest.mark.parametrize("job", params(able("training")), indirect=True)
+not_training = pytest.mark.parametrize("job", params(refusing("training")), indirect=True)
+
+
+@pytest.fixture(params=params(JOBS), scope="module")
+def job(request: pytest.FixtureRequest, prepared: PreparedGraphs) -> Job:
+    job = JOBS[request.param]
+    return prepared.named(job) if job.cells[0].runtime in EXPORTED else job
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +102,8 @@ def runtime(job: Job) -> RuntimeModule:
 
 
 @pytest.fixture(scope="module")
-def session(job: Job, runtime: RuntimeModule) -> Iterator[Session]:
-    with closing(runtime.open_session(job, threads=1)) as session:
+def session(job: Job, runtime: RuntimeModule, prepared: PreparedGraphs) -> Iterator[Session]:
+    with closing(runtime.open_session(job, 1, prepared.folder)) as session:
         yield session
 
 
@@ -112,6 +160,7 @@ def test_an_empty_query_is_called_as_a_real_one(session: Session) -> None:
     query()
 
 
+@generating
 def test_as_many_tokens_are_generated_as_asked_each_with_its_time(
     job: Job, session: Session
 ) -> None:
@@ -126,18 +175,21 @@ def test_as_many_tokens_are_generated_as_asked_each_with_its_time(
             assert times == sorted(set(times))
 
 
+@generating
 def test_generation_is_greedy_so_it_repeats_itself(job: Job, session: Session) -> None:
     cell = job.cells[1]
     generate = session.bind_generation(cell, inputs_of(job, cell), FakeClock())
     assert (generate().tokens == generate().tokens).all()
 
 
+@generating
 def test_generation_needs_a_number_of_tokens(job: Job, session: Session) -> None:
     cell = job.cells[0].model_copy(update={"new_tokens": None})
     with pytest.raises(Unsupported, match="generation needs new_tokens"):
         session.bind_generation(cell, inputs_of(job, cell), FakeClock())
 
 
+@training
 def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> None:
     cell = job.cells[1]
     with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
@@ -149,6 +201,7 @@ def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> No
     assert np.isfinite(step.loss)
 
 
+@training
 def test_training_changes_the_parameters(job: Job, session: Session) -> None:
     cell = job.cells[0]
     with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
@@ -157,6 +210,7 @@ def test_training_changes_the_parameters(job: Job, session: Session) -> None:
         assert trainer.has_learnt()
 
 
+@training
 def test_after_training_a_session_answers_as_before(job: Job, session: Session) -> None:
     cell = job.cells[0]
     query = session.bind(cell, inputs_of(job, cell))
@@ -167,6 +221,7 @@ def test_after_training_a_session_answers_as_before(job: Job, session: Session) 
     assert all((before[name] == after[name]).all() for name in before)
 
 
+@training
 def test_training_starts_from_the_same_place_each_time(job: Job, session: Session) -> None:
     cell = job.cells[0]
     losses = []
@@ -176,11 +231,18 @@ def test_training_starts_from_the_same_place_each_time(job: Job, session: Sessio
     assert losses[0] == losses[1]
 
 
+@not_training
+def test_training_is_refused_where_there_are_no_gradients(job: Job, session: Session) -> None:
+    cell = job.cells[0]
+    with pytest.raises(Unsupported):
+        session.bind_training(cell, batch_of(job, cell), FakeClock())
+
+
 def test_a_session_proves_the_device_or_admits_that_it_cannot(job: Job, session: Session) -> None:
     cell = job.cells[0]
     proof, evidence = session.prove(session.bind(cell, inputs_of(job, cell)))
     assert proof == ("none" if cell.backend == "fake" else "proven")
-    assert evidence["claimed"] == cell.backend
+    assert evidence["claimed"] == evidence.get("execution_devices", cell.backend)
 
 
 def test_a_trace_and_a_table_of_operators_are_written_whole(
@@ -214,7 +276,7 @@ def test_a_runtime_nobody_wrote_is_unsupported() -> None:
 
 @pytest.mark.torch
 def test_infinite_outputs_are_noticed() -> None:
-    job = JOBS["torch"]
+    job = JOBS["torch-decoder"]
     with closing(load_runtime("torch").open_session(job, threads=1)) as session:
         poisoned = dict(inputs_of(job, job.cells[0]))
         poisoned["inputs_embeds"] = np.full((1, 8, 16), np.nan, dtype=np.float32)

@@ -10,12 +10,13 @@ import pytest
 
 import orchestrator.errors as host_errors
 import runner
+from orchestrator.built import BUILT
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.devices import DEVICES
 from orchestrator.matrix import load_matrix
 from orchestrator.render.results import COLUMNS
-from orchestrator.support import BUILT, why_not
+from orchestrator.support import why_not
 from runner.cell import Cell, Mode, Scenario
 from runner.errors import BenchError
 from runner.models import catalogue, find
@@ -58,7 +59,7 @@ def test_the_supported_combinations_are_those_that_are_built() -> None:
     claimed = set()
     for row in README.rows("backend"):
         backend, runtime, modes, precisions = (re.findall(r"`(\w+)`", cell) for cell in row[:4])
-        assert DEVICES[backend[0]].support_class == int(row[4])
+        assert str(DEVICES[backend[0]].support_class) == row[4]
         for mode in modes:
             claimed.add((backend[0], runtime[0], mode, *sorted(precisions)))
     assert claimed == {(*key, *sorted(precisions)) for key, precisions in BUILT.items()}
@@ -115,10 +116,11 @@ def test_the_models_in_its_examples_are_in_the_catalogue() -> None:
 def test_the_models_it_lists_are_those_of_the_catalogue() -> None:
     told = {row[0].strip("`"): row[1:] for row in README.rows("model")}
     assert set(told) == set(catalogue())
-    for name, (family, parameters, _, generation) in told.items():
+    for name, (family, parameters, _, training, generation) in told.items():
         model = find(name)
-        assert family.partition(",")[0].replace(" ", "_") == model.family
+        assert family.replace(" ", "_") == model.family
         assert int(parameters.replace(",", "")) == model.parameters
+        assert (training == "yes") == model.trains
         assert (generation == "yes") == (why_not(generating(name), model) is None)
 
 

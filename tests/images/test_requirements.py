@@ -7,15 +7,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from orchestrator.checkout import ROOT
+from tests.images.pins import pins
 
 DOCKERFILES = sorted((ROOT / "images").glob("*/Dockerfile"))
 FILES = sorted((ROOT / "images").glob("*/requirements.txt"))
-
-
-def pins(path: Path) -> dict[str, Requirement]:
-    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
-    requirements = [Requirement(line) for line in lines]
-    return {canonicalize_name(requirement.name): requirement for requirement in requirements}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
@@ -32,8 +27,9 @@ def test_setuptools_can_read_the_file_as_an_extra(path: Path) -> None:
     assert not re.search(r"^\s*-|://", path.read_text(), re.MULTILINE)
 
 
-def test_the_cpu_environment_is_pinned_to_its_last_dependency() -> None:
-    pinned = pins(ROOT / "images/cpu/requirements.txt")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_every_environment_is_pinned_to_its_last_dependency(path: Path) -> None:
+    pinned = pins(path)
     for name in pinned:
         try:
             needed = metadata.requires(name) or []
@@ -46,9 +42,24 @@ def test_the_cpu_environment_is_pinned_to_its_last_dependency() -> None:
                 assert requirement.specifier.contains(specifier.version, prereleases=True)
 
 
-def test_the_runners_imports_are_pinned() -> None:
-    imported = {"numpy", "psutil", "pyarrow", "pydantic", "torch", "transformers"}
-    assert imported <= set(pins(ROOT / "images/cpu/requirements.txt"))
+RUNTIMES = {
+    "cpu": {"torch", "transformers", "onnxruntime"},
+    "openvino": {"openvino", "nncf"},
+    "qnn": {"onnxruntime", "onnxruntime-qnn"},
+}
+
+
+@pytest.mark.parametrize("image", RUNTIMES)
+def test_the_runners_imports_are_pinned(image: str) -> None:
+    imported = {"numpy", "psutil", "pyarrow", "pydantic", *RUNTIMES[image]}
+    assert imported <= set(pins(ROOT / "images" / image / "requirements.txt"))
+
+
+@pytest.mark.parametrize("image", ["openvino", "qnn"])
+def test_what_executes_prepared_graphs_needs_neither_torch_nor_onnx(image: str) -> None:
+    assert not {"torch", "transformers", "onnx"} & set(
+        pins(ROOT / "images" / image / "requirements.txt")
+    )
 
 
 def test_images_hold_nothing_of_the_host() -> None:

@@ -43,6 +43,12 @@ def test_modes_and_scenarios_come_from_options() -> None:
     ]
 
 
+def test_images_and_sounds_have_sizes_from_options() -> None:
+    options = BenchOptions(models=["gpt2"], image_sizes=["224,448"], audio_seconds=["5", "10"])
+    axes = bench_matrix(options).axes
+    assert (axes["image_size"], axes["audio_seconds"]) == ((224, 448), (5, 10))
+
+
 def test_what_is_left_out_has_the_files_defaults() -> None:
     (entry,) = make_plan(bench_matrix(BenchOptions(models=["bert-tiny"]))).entries
     assert entry.cell.id == "cpu-bert-tiny-fp32-b1-s128-inference"
@@ -77,6 +83,8 @@ def test_limits_and_measure_come_from_options() -> None:
         ({"batch_sizes": ["1,1"]}, "--batch-sizes: 1 stands twice"),
         ({"sequence_lengths": ["9" * 5000]}, "--sequence-lengths: '999"),
         ({"batch_sizes": ["1.5"]}, "--batch-sizes: 1.5 is not a whole number"),
+        ({"image_sizes": ["big"]}, "--image-sizes: 'big' is not a whole number"),
+        ({"audio_seconds": ["0.5"]}, "--audio-seconds: 0.5 is not a whole number"),
         ({"new_tokens": ["few"]}, "--new-tokens: 'few' is not a whole number"),
         ({"scenarios": ["burst"]}, "--scenario: 'burst' is not one of single_stream, offline"),
         ({"target_qps": ["1e3"]}, "--target-qps: '1e3' is not a number, nor find_peak"),
@@ -90,7 +98,6 @@ def test_limits_and_measure_come_from_options() -> None:
         ({"cell_timeout": "0"}, "--cell-timeout: '0' is not above 0"),
         ({"models": ["gtp2"]}, "--model: 'gtp2' is not one of"),
         ({"models": [], "families": ["sight"]}, "--family: 'sight' is not one of embedding, text"),
-        ({"models": [], "families": ["audio"]}, "--family: the catalogue holds no model of family"),
         ({"models": []}, "bench: name the models by exactly one of --model, --family and --all"),
         ({"every_model": True}, "bench: name the models by exactly one of"),
     ],

@@ -6,7 +6,6 @@ from docker import DockerClient
 
 from orchestrator.devices import (
     DEVICES,
-    BackendDevice,
     NodeGroups,
     device_options,
     host_node_groups,
@@ -44,10 +43,11 @@ def test_backends_on_the_same_hardware_share_a_lock() -> None:
     assert DEVICES["webgpu"].locks >= DEVICES["cuda"].locks
 
 
-def test_only_cpu_claims_to_be_measured_in_ci() -> None:
+def test_only_what_runs_on_a_cpu_claims_to_be_measured_in_ci() -> None:
     classes = {backend: device.support_class for backend, device in DEVICES.items()}
-    assert {backend for backend, support in classes.items() if support} == {"cpu"}
-    assert classes["cpu"] == 1
+    assert {backend for backend, support in classes.items() if support == 1} == {"cpu", "openvino"}
+    never = {backend for backend, support in classes.items() if support == 3}
+    assert never == {"cuda", "rocm", "mps", "qnn"}
 
 
 def test_runner_labels_name_a_self_hosted_machine() -> None:
@@ -61,6 +61,17 @@ def test_cpu_asks_for_no_device() -> None:
 def test_cuda_asks_for_every_nvidia_gpu() -> None:
     (request,) = device_options(DEVICES["cuda"])["device_requests"]
     assert request == {"Count": -1, "Capabilities": [["gpu"]]}
+
+
+@pytest.mark.parametrize("chosen", ["1", "GPU-5e1b2c0a-1b2c-4d5e-8f90-123456789abc"])
+def test_of_several_nvidia_gpus_the_chosen_one_alone_is_asked_for(chosen: str) -> None:
+    (request,) = device_options(DEVICES["cuda"], chosen=chosen)["device_requests"]
+    assert request == {"DeviceIDs": [chosen], "Capabilities": [["gpu"]]}
+
+
+def test_a_choice_among_others_devices_is_the_runners_business() -> None:
+    options = device_options(DEVICES["rocm"], machine_with(AMD), chosen="1")
+    assert options == device_options(DEVICES["rocm"], machine_with(AMD))
 
 
 def test_rocm_gets_its_nodes_and_the_groups_that_own_them() -> None:
@@ -86,8 +97,9 @@ def test_node_groups_of_this_machine() -> None:
     assert host_node_groups("/dev/no-such-node") is None
 
 
-CASES: Mapping[str, tuple[BackendDevice, NodeGroups]] = {
+CASES: Mapping[str, tuple[Any, ...]] = {
     "cuda": (DEVICES["cuda"], machine_with({})),
+    "cuda-chosen": (DEVICES["cuda"], machine_with({}), "1"),
     "rocm": (DEVICES["rocm"], machine_with(AMD)),
     "openvino": (DEVICES["openvino"], machine_with(INTEL)),
     "qnn": (DEVICES["qnn"], machine_with(INTEL)),
@@ -109,6 +121,8 @@ def test_the_engine_takes_over_what_the_table_asks(
         client.api.remove_container(container)
     assert ignored(asked, found) == []
     assert len(found["Devices"] or []) == len(options.get("devices", []))
-    if backend == "cuda":
+    if backend.startswith("cuda"):
         (request,) = found["DeviceRequests"]
-        assert (request["Count"], request["Capabilities"]) == (-1, [["gpu"]])
+        asked_for = (-1, None) if backend == "cuda" else (0, ["1"])
+        assert (request["Count"], request["DeviceIDs"] or None) == asked_for
+        assert request["Capabilities"] == [["gpu"]]

@@ -15,7 +15,8 @@ from orchestrator.errors import MatrixError
 from orchestrator.expand import expand
 from orchestrator.matrix import load_matrix
 from runner.cell import Cell
-from tests.orchestrator.matrices import matrix_of
+from runner.models import find
+from tests.orchestrator.matrices import matrix_of, matrix_with, sized_model
 
 
 def ids(axes: dict[str, Any], **rest: Any) -> list[str]:
@@ -50,6 +51,55 @@ def test_a_sequence_length_collapses_where_a_model_takes_none_and_the_collapse_i
 
 def test_a_single_sequence_length_makes_nothing_fall_together() -> None:
     assert expand(matrix_of({"model": "vit-base", "sequence_length": 64})).notes == ()
+
+
+def test_images_and_sounds_have_the_models_own_size_unless_the_matrix_names_one() -> None:
+    ((cell, _),) = expand(matrix_with(sized_model())).cells
+    assert cell.id == "cpu-sized-fp32-b1-s128-i224-a5-inference"
+    cells = expand(matrix_with(sized_model(), {"image_size": [56, 448], "audio_seconds": 1})).cells
+    assert [cell.shape for cell, _ in cells] == ["b1-s128-i56-a1", "b1-s128-i448-a1"]
+
+
+def test_sizes_collapse_where_a_model_fixes_or_lacks_them() -> None:
+    axes = {"image_size": [56, 448], "audio_seconds": [1, 2], "sequence_length": 8}
+    expansion = expand(matrix_with(sized_model(image_size=None, audio_seconds=None), axes))
+    assert [cell.shape for cell, _ in expansion.cells] == ["b1-s8"]
+    assert expansion.notes[0] == (
+        "sized: 4 combinations are 1 cell, because it takes no image_size and "
+        "it takes no audio_seconds"
+    )
+
+
+def test_a_size_that_a_model_does_not_take_is_a_cell_with_its_reason() -> None:
+    ((cell, reason),) = expand(matrix_with(sized_model(), {"image_size": 450})).cells
+    assert cell.image_size == 450
+    assert reason == "sized takes image_size of multiples of 28, not 450"
+
+
+@pytest.mark.parametrize(
+    ("changes", "mode", "shape"),
+    [
+        ({"max_sequence_length": 77}, "inference", "b1-s77"),
+        ({"max_sequence_length": 77}, "generation", "b1-s45-n32"),
+        ({"max_sequence_length": 16}, "generation", "b1-s1-n32"),
+        ({"max_sequence_length": 77, "encoder_decoder": True}, "generation", "b1-s77-n32"),
+        ({"max_sequence_length": None}, "generation", "b1-s128-n32"),
+        ({"encoder_decoder": True, "max_new_tokens": 20}, "generation", "b1-s128-n20"),
+    ],
+)
+def test_what_is_not_named_is_no_more_than_the_model_takes(
+    changes: dict[str, Any], mode: str, shape: str
+) -> None:
+    model = find("gpt2").model_copy(update=changes)
+    ((cell, _),) = expand(matrix_with(model, {"mode": mode})).cells
+    assert cell.shape == shape
+
+
+def test_a_length_that_is_named_is_kept_however_long() -> None:
+    model = find("gpt2").model_copy(update={"max_sequence_length": 77})
+    ((cell, reason),) = expand(matrix_with(model, {"sequence_length": 128})).cells
+    assert cell.sequence_length == 128
+    assert reason == "gpt2 takes at most 77 tokens, not 128"
 
 
 def test_a_runtime_named_twice_in_other_words_is_one_cell_and_told() -> None:
@@ -151,6 +201,8 @@ _AXES: dict[str, list[Any]] = {
     "precision": ["fp32", "int8"],
     "batch_size": [1, 2],
     "sequence_length": [8, 600],
+    "image_size": [56, 100],
+    "audio_seconds": [2, 4],
     "new_tokens": [4, 8],
     "mode": ["inference", "generation", "training", "startup"],
     "scenario": ["single_stream", "offline", "server"],
@@ -202,7 +254,7 @@ def _read_from_its_end(cell_id: str) -> tuple[str, dict[str, Any]]:
     """The path and model of a cell, and what else its id tells, however odd the model's name."""
     match = re.fullmatch(
         r"(?P<stem>.+)-(?P<precision>fp32|bf16|fp16|int8)"
-        r"(?:-b(?P<b>\d+))?(?:-s(?P<s>\d+))?(?:-n(?P<n>\d+))?"
+        r"(?:-b(?P<b>\d+))?(?:-s(?P<s>\d+))?(?:-i(?P<i>\d+))?(?:-a(?P<a>\d+))?(?:-n(?P<n>\d+))?"
         r"-(?P<mode>inference|generation|training|startup)"
         r"(?P<pattern>-offline|-server-q[\d.e+]+|-server-peak-slo[\d.e+]+)?",
         cell_id,
@@ -212,7 +264,9 @@ def _read_from_its_end(cell_id: str) -> tuple[str, dict[str, Any]]:
 
 
 _ODD = st.lists(
-    st.sampled_from(["m", "fp32", "b1", "s8", "n4", "inference", "offline", "server", "q50"]),
+    st.sampled_from(
+        ["m", "fp32", "b1", "s8", "i56", "a2", "n4", "inference", "offline", "server", "q50"]
+    ),
     min_size=1,
 ).map("-".join)
 
@@ -220,12 +274,13 @@ _ODD = st.lists(
 @given(
     _ODD,
     st.sampled_from([("inference", "single_stream"), ("inference", "offline"), ("training", None)]),
-    st.sampled_from([None, 8]),
+    st.tuples(st.none() | st.just(8), st.none() | st.just(56), st.none() | st.just(2)),
     st.sampled_from(["fp32", "bf16"]),
 )
 def test_an_id_is_read_from_its_end_in_one_way(
-    model: str, mode: tuple[Any, Any], length: int | None, precision: Any
+    model: str, mode: tuple[Any, Any], sizes: tuple[int | None, ...], precision: Any
 ) -> None:
+    length, side, seconds = sizes
     cell = Cell(
         model=model,
         backend="cpu",
@@ -233,10 +288,30 @@ def test_an_id_is_read_from_its_end_in_one_way(
         precision=precision,
         batch_size=2,
         sequence_length=length,
+        image_size=side,
+        audio_seconds=seconds,
         mode=mode[0],
         scenario=mode[1] or "single_stream",
     )
     stem, told = _read_from_its_end(cell.id)
     assert stem == f"cpu-{model}"
     assert (told["precision"], told["mode"]) == (precision, mode[0])
-    assert told["s"] == (None if length is None else str(length))
+    shown = tuple(None if size is None else str(size) for size in sizes)
+    assert (told["s"], told["i"], told["a"]) == shown
+
+
+@given(
+    st.fixed_dictionaries({}, optional={axis: _some(values) for axis, values in _AXES.items()}),
+    st.sampled_from([{}, {"image_size": None}, {"audio_seconds": None}]),
+)
+def test_a_cell_knows_the_sizes_that_its_model_takes_and_no_others(
+    axes: dict[str, Any], lacks: dict[str, None]
+) -> None:
+    model = sized_model(**lacks)
+    cells = [cell for cell, _ in expand(matrix_with(model, axes)).cells]
+    assert len(set(cells)) == len(cells) == len({cell.id for cell in cells})
+    for cell in cells:
+        for axis in ("image_size", "audio_seconds"):
+            size, allowed = getattr(cell, axis), getattr(model, axis)
+            assert (size is None) == (allowed is None)
+            assert size is None or size in axes.get(axis, [allowed.default])

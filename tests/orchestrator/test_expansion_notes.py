@@ -68,6 +68,14 @@ def test_each_model_has_its_own_note() -> None:
             {"mode": "training", "scenario": "offline"},
             "no cell knows scenario: that takes mode inference",
         ),
+        (
+            {"image_size": 224},
+            "no cell knows image_size: that takes a model for images of several sizes",
+        ),
+        (
+            {"audio_seconds": 5},
+            "no cell knows audio_seconds: that takes a model for sounds of any length",
+        ),
         ({"target_qps": 8}, "no cell knows target_qps: that takes scenario server"),
         (
             {"scenario": "server", "target_qps": 8, "slo_ms": 5},

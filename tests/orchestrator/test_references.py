@@ -207,7 +207,8 @@ def test_without_a_place_to_compute_it_cells_go_unverified(
 ) -> None:
     trial.refusal = refusal
     assert trial.references.ensure(trial.job) is not None
-    assert trial.file("failed").read_text() == str(refusal)
+    told = f"the backend cpu makes it, and cannot be launched: {refusal}"
+    assert trial.file("failed").read_text() == told
     assert trial.launcher.computed == []
 
 

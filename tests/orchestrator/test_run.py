@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import pytest
 from filelock import FileLock, Timeout
@@ -21,7 +22,7 @@ from orchestrator.store import MergeReport, Store
 from orchestrator.supervise import supervise
 from runner.cell import Backend, Cell, Job, Provenance, Purpose
 from runner.errors import BenchError, Unavailable
-from runner.record import read_record
+from runner.record import Record, read_record, save_record
 from tests.fakes import KeptObserver, ScriptedLauncher, dies_in, measures_all
 from tests.jobs import fake_cell
 from tests.runs import a_plan, a_run_folder
@@ -125,6 +126,20 @@ def test_skipped_cells_get_their_verdict_without_a_launch(tmp_path: Path) -> Non
     assert (record.reason, record.phase) == ("the model ends at 32", "plan")
     assert skipped not in launcher.launched[0].cells
     assert (skipped.id, "unsupported") in trial.observer.ended
+
+
+def test_what_was_foreseen_to_be_too_large_is_marked_and_is_no_failure(tmp_path: Path) -> None:
+    large = fake_cell(64)
+    plan = a_plan(skips={large: "predicted: needs at least 30 GB"})
+    entries = [
+        entry.model_copy(update={"status": "out_of_memory"}) if entry.cell == large else entry
+        for entry in plan.entries
+    ]
+    trial = Trial(tmp_path, plan.model_copy(update={"entries": tuple(entries)}))
+    assert trial.run(ScriptedLauncher(measures_all)).exit_code == 0
+    assert trial.verdicts()[large.id] == "out_of_memory"
+    records = {cell: trial.folder.record_of(cell) for cell in trial.folder.cells}
+    assert {cell for cell, record in records.items() if record and record.predicted} == {large}
 
 
 @pytest.mark.parametrize(
@@ -373,6 +388,37 @@ def test_whoever_needs_references_holds_the_device_that_computes_them(tmp_path: 
         assert launcher.cleaned == [frozenset(held)]
 
 
+@pytest.mark.parametrize("purpose", ["measure", "verify", "time"])
+def test_graphs_are_exported_once_and_reach_whoever_executes_them(
+    tmp_path: Path, purpose: Purpose
+) -> None:
+    paths = [("cpu", "onnxruntime"), ("openvino", "openvino"), ("cpu", "torch")]
+    cells = [fake_cell(size, backend=b, runtime=r) for b, r in paths for size in (1, 2)]
+    trial = Trial(tmp_path, a_plan(cells))
+    run = trial.folder.run.model_copy(update={"purpose": purpose})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert len(launcher.exported) == 1
+    (name,) = {job.graph for job in launcher.launched if job.cells[0].runtime != "torch"}
+    assert name == launcher.exported[0].graph
+    told = {
+        (task.job_id, task.graphs) for task in launcher.tasks if "-scripted-fp32" in task.job_id
+    }
+    graphs = tmp_path / "results/graphs"
+    assert {folder for job, folder in told if not job.startswith("cpu-scripted")} == {graphs}
+    assert {folder for job, folder in told if job.startswith("cpu-scripted")} == {None}
+
+
+def test_whoever_executes_graphs_holds_the_device_that_exports_them(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan([fake_cell(backend="cuda", runtime="onnxruntime")]))
+    run = trial.folder.run.model_copy(update={"purpose": "time"})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert launcher.cleaned == [frozenset({"cpu", "nvidia"})]
+
+
 def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
     three_jobs.run(ScriptedLauncher(measures_all))
     first = three_jobs.folder.cells[0]
@@ -476,3 +522,27 @@ def test_wrong_outputs_are_a_failure_where_they_were_all_that_was_asked() -> Non
 def test_a_run_that_measured_nothing_is_no_success() -> None:
     assert Outcome(MergeReport(), (), failures=0, measured=0).exit_code == 3
     assert Outcome(MergeReport(), (), failures=0, measured=1).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("purpose", "columns", "exit_code"),
+    [
+        ("verify", {"correct": True, "proof": "proven"}, 0),
+        ("verify", {"correct": False, "proof": "proven"}, 1),
+        ("verify", {"correct": True, "proof": "contradicted"}, 1),
+        ("measure", {"correct": True, "proof": "contradicted"}, 0),
+    ],
+)
+def test_verifying_finds_wrong_outputs_and_wrong_devices(
+    tmp_path: Path, purpose: Purpose, columns: dict[str, Any], exit_code: int
+) -> None:
+    def answers(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        for cell in job.cells:
+            save_record(Record.of(job, cell, status="ok", **columns), out)
+        lines.put(None)
+        return Exit(0, out_of_memory=False, log="")
+
+    trial = Trial(tmp_path, a_plan([fake_cell(backend="cpu", runtime="torch")]))
+    run = trial.folder.run.model_copy(update={"purpose": purpose})
+    trial.folder = RunFolder(trial.folder.path, run)
+    assert trial.run(ScriptedLauncher(answers)).exit_code == exit_code

@@ -7,8 +7,9 @@ from orchestrator.attempt import Surroundings
 from orchestrator.errors import EngineUnavailable, StoreError
 from orchestrator.launchers.base import Exit
 from orchestrator.run_folder import RunFolder
-from orchestrator.supervise import supervise
+from orchestrator.supervise import Sources, supervise
 from runner.cell import Job, Limits, Provenance
+from runner.weights import revision_of
 from tests.fakes import (
     KeptObserver,
     Script,
@@ -18,7 +19,9 @@ from tests.fakes import (
     measures_all,
     record,
 )
+from tests.jobs import fake_model
 from tests.runs import a_plan, a_run_folder
+from tests.weights import a_weights_folder
 
 NOWHERE = Provenance(launcher="process", orchestrator_version="0")
 KILLED = Exit(137, out_of_memory=False, log="")
@@ -48,6 +51,19 @@ def test_a_job_without_trouble_needs_one_launch(tmp_path: Path) -> None:
     assert found == {1: ("ok", None), 2: ("ok", None), 4: ("ok", None)}
     assert len(launcher.launched) == 1
     assert [status for _, status in observer.ended] == ["ok"] * 3
+
+
+def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
+    weights = a_weights_folder(tmp_path / "weights")
+    changes = {"weights": "pretrained", "path": str(weights), "revision": revision_of(weights)}
+    folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
+    launcher, job = ScriptedLauncher(measures_all), folder.job(folder.cells, NOWHERE)
+    supervise(job, Surroundings(launcher, folder, KeptObserver()))
+    assert [task.weights for task in launcher.tasks] == [weights]
+    records = [folder.record_of(cell) for cell in folder.cells]
+    assert {(record.weights, record.weights_revision) for record in records if record} == {
+        ("pretrained", revision_of(weights))
+    }
 
 
 @pytest.mark.parametrize(
@@ -219,8 +235,10 @@ def test_a_runner_that_ends_well_without_a_part_loses_its_cell(tmp_path: Path) -
     }
 
 
-def test_references_reach_the_launch(tmp_path: Path) -> None:
+def test_what_other_jobs_made_reaches_the_launch(tmp_path: Path) -> None:
     folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
     surroundings = Surroundings(launcher, folder, KeptObserver())
-    supervise(folder.job(folder.cells, NOWHERE), surroundings, tmp_path)
-    assert [task.references for task in launcher.tasks] == [tmp_path]
+    sources = Sources(references=tmp_path / "references", graphs=tmp_path / "graphs")
+    supervise(folder.job(folder.cells, NOWHERE), surroundings, sources)
+    (task,) = launcher.tasks
+    assert (task.references, task.graphs) == (sources.references, sources.graphs)

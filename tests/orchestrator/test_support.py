@@ -4,9 +4,10 @@ from typing import Any, get_args
 
 import pytest
 
-from orchestrator.support import RUNTIMES, why_not
+from orchestrator.built import BUILT, LACKS, RUNTIMES
+from orchestrator.support import why_not
 from runner import __version__
-from runner.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision, Scenario
+from runner.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision, Runtime, Scenario
 from runner.models import ModelSpec, find
 
 
@@ -42,9 +43,11 @@ def test_the_fake_backend_runs_everything(mode: str, precision: str) -> None:
         ({"sequence_length": 1025}, "gpt2 takes at most 1024 tokens, not 1025"),
         ({"sequence_length": 1025, "backend": "fake"}, "gpt2 takes at most 1024 tokens, not 1025"),
         ({"backend": "openvino", "mode": "training"},
-         "training is not possible on openvino: OpenVINO executes inference graphs only"),
+         "training is not possible with openvino on openvino: "
+         "OpenVINO executes inference graphs only"),
         ({"backend": "webgpu", "mode": "training"},
-         "training is not possible on webgpu: ONNX Runtime Web executes inference graphs only"),
+         "training is not possible with onnxruntime_web on webgpu: "
+         "ONNX Runtime Web executes inference graphs only"),
         ({"mode": "training", "precision": "int8"},
          "training is not possible in int8: whole numbers have no gradients"),
         ({"mode": "generation", "sequence_length": 1000, "new_tokens": 25},
@@ -58,14 +61,27 @@ def test_the_fake_backend_runs_everything(mode: str, precision: str) -> None:
         ({"backend": "wasm", "runtime": "torch"},
          "torch does not execute on wasm, only onnxruntime_web"),
         ({"backend": "fake", "runtime": "torch"}, "torch does not execute on fake, only fake"),
-        ({"backend": "cuda"}, f"accelmatrix {__version__} has no runner for backend cuda"),
-        ({"runtime": "onnxruntime"},
-         f"accelmatrix {__version__} has no runner for onnxruntime on cpu"),
+        ({"runtime": "openvino"},
+         "openvino does not execute on cpu, only torch, torch_compile, onnxruntime; "
+         "the backend openvino executes on Intel's and AMD's CPUs too"),
+        ({"runtime": "onnxruntime", "precision": "bf16"},
+         "bf16 is not possible with onnxruntime on cpu: ONNX Runtime's CPU provider has no bf16 "
+         "kernels for matrix products"),
+        ({"backend": "qnn", "precision": "fp32"},
+         "fp32 is not possible with onnxruntime on qnn: the HTP computes in fp16 whatever "
+         "floating-point graph it is given"),
+        ({"backend": "wasm"}, f"accelmatrix {__version__} has no runner for backend wasm"),
+        ({"backend": "openvino", "runtime": "onnxruntime"},
+         f"accelmatrix {__version__} has no runner for onnxruntime on openvino"),
+        ({"runtime": "torch_compile", "mode": "generation"},
+         "generation is not possible with torch_compile on cpu: with fixed shapes every token "
+         "would be compiled anew, as the key-value cache grows"),
+        ({"backend": "qnn", "precision": "fp16", "mode": "startup"},
+         f"accelmatrix {__version__} cannot measure startup with onnxruntime on qnn"),
         ({"mode": "training", "precision": "fp16"},
          f"accelmatrix {__version__} cannot train in fp16: it has no loss scaling yet"),
-        ({"mode": "generation", "precision": "fp16"},
-         f"accelmatrix {__version__} cannot run fp16 on cpu"),
-        ({"precision": "fp16"}, f"accelmatrix {__version__} cannot run fp16 on cpu"),
+        ({"backend": "openvino", "mode": "generation", "precision": "int8"},
+         f"accelmatrix {__version__} cannot run int8 with openvino on openvino in mode generation"),
     ],
 )  # fmt: skip
 def test_each_other_cell_has_its_reason(fields: dict[str, Any], expected: str) -> None:
@@ -97,3 +113,21 @@ def test_a_model_without_labels_is_not_trained() -> None:
 @pytest.mark.parametrize("backend", get_args(Backend))
 def test_a_backends_default_runtime_executes_on_it(backend: Backend) -> None:
     assert DEFAULT_RUNTIMES[backend] in RUNTIMES[backend]
+
+
+@pytest.mark.parametrize(("key", "precisions"), BUILT.items(), ids=str)
+def test_whatever_is_built_is_not_refused(
+    key: tuple[Backend, Runtime, Mode], precisions: frozenset[Precision]
+) -> None:
+    backend, runtime, mode = key
+    assert precisions
+    for precision in precisions:
+        assert reason(backend=backend, runtime=runtime, mode=mode, precision=precision) is None
+
+
+def test_what_a_runtime_lacks_is_not_built() -> None:
+    for (backend, runtime), lacks in LACKS.items():
+        built = {key: found for key, found in BUILT.items() if key[:2] == (backend, runtime)}
+        assert built, (backend, runtime)
+        for found in built.values():
+            assert not found & set(lacks)

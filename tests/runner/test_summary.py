@@ -6,7 +6,7 @@ import pytest
 
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
-from runner.part import Energy, MemoryUse
+from runner.part import DeviceState, Energy, MemoryUse
 from runner.record import Record
 from runner.summary import summarise_parts
 from tests.jobs import a_job, fake_cell
@@ -109,3 +109,12 @@ def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> No
     found = columns(fast, slow, scenario="server", target_qps=1.0)
     assert found["achieved_qps"] == pytest.approx(8 / 4_000e-9)
     assert found["service_median_s"] == pytest.approx(3e-9)
+
+
+def test_an_accelerators_state_is_the_worst_of_all_rounds() -> None:
+    hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttle_reasons=["SwPowerCap"])
+    cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttle_reasons=[])
+    found = columns(a_part(device=hot), a_part(device=cool))
+    assert (found["device_clock_hz"], found["device_temperature_c"]) == (1.5e9, 90)
+    assert found["device_throttle_reasons"] == ["SwPowerCap"]
+    assert "device_throttle_reasons" not in columns(a_part())

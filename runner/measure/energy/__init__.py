@@ -32,8 +32,13 @@ FINDERS: Mapping[Backend, Find] = {
 """Which counters see the hardware that a backend works on."""
 
 
-def energy_meter(backend: Backend) -> EnergyMeter:
-    """The meter over the counters that see this backend's hardware; it says so if there is none."""
+def energy_meter(backend: Backend, uuid: str | None = None) -> EnergyMeter:
+    """The meter over the counters that see this backend's hardware; it says so if there is none.
+
+    `uuid` tells which of several NVIDIA GPUs works, where that is known.
+    """
+    if backend == "cuda":
+        return EnergyMeter(partial(nvidia.gpu, uuid=uuid))
     return EnergyMeter(FINDERS.get(backend, partial(_none, backend)))
 
 

@@ -1,9 +1,8 @@
 """AMD's counter: energy of the GPU's socket since the driver was loaded."""
 
-from importlib import import_module
 from typing import Any
 
-from runner.errors import Unavailable
+from runner.measure.amd_smi import gpu_of
 from runner.measure.energy.counter import Counter
 
 MICRO = 1e-6
@@ -20,26 +19,13 @@ def gpu(amdsmi: Any = None) -> list[Counter]:
     Raises:
         Unavailable: the library is missing, or the visible GPUs are not exactly one.
     """
-    library = amdsmi or _load()
-    library.amdsmi_init()
-    devices = library.amdsmi_get_processor_handles()
-    if len(devices) != 1:
-        raise Unavailable(
-            f"AMD SMI sees {len(devices)} GPUs, so which one works is not known: show it one"
-        )
+    library, device = gpu_of(amdsmi)
 
     def read() -> float:
-        count = library.amdsmi_get_energy_count(devices[0])
+        count = library.amdsmi_get_energy_count(device)
         # Before 6.2.1 the accumulator was called `power`.
         ticks = count["energy_accumulator"] if "energy_accumulator" in count else count["power"]
         return float(ticks * count["counter_resolution"] * MICRO)
 
     read()
     return [Counter("AMD SMI energy of the GPU", PERIOD_S, read)]
-
-
-def _load() -> Any:
-    try:
-        return import_module("amdsmi")
-    except Exception as error:  # it raises OSError, KeyError, AttributeError where ROCm is absent
-        raise Unavailable(f"the package amdsmi cannot be used: {error}") from error

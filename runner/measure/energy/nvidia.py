@@ -1,10 +1,9 @@
 """NVIDIA's counter: energy of the whole board since the driver was loaded."""
 
-from importlib import import_module
 from typing import Any
 
-from runner.errors import Unavailable
 from runner.measure.energy.counter import Counter
+from runner.measure.nvml import gpu_of
 
 MILLI = 1e-3
 PERIOD_S = 0.1
@@ -12,30 +11,18 @@ PERIOD_S = 0.1
 Lack of Attention" (2023); PETSc's PetscLogGpuEnergyMeter says the same of this counter."""
 
 
-def gpu(nvml: Any = None) -> list[Counter]:
-    """The counter of the only GPU that is visible; from Volta on.
+def gpu(nvml: Any = None, uuid: str | None = None) -> list[Counter]:
+    """The counter of the GPU with that UUID, or of the only one that is visible; from Volta on.
 
     `nvml` is the module pynvml of nvidia-ml-py, or what stands in for it.
 
     Raises:
-        Unavailable: the library is missing, or the visible GPUs are not exactly one.
+        Unavailable: the library is missing; or the UUID is unknown and several GPUs are visible.
     """
-    library = nvml or _load()
-    library.nvmlInit()
-    count = library.nvmlDeviceGetCount()
-    if count != 1:
-        raise Unavailable(f"NVML sees {count} GPUs, so which one works is not known: show it one")
-    device = library.nvmlDeviceGetHandleByIndex(0)
+    library, device = gpu_of(nvml, uuid)
 
     def read() -> float:
         return float(library.nvmlDeviceGetTotalEnergyConsumption(device) * MILLI)
 
     read()
     return [Counter("NVML total energy of the GPU", PERIOD_S, read)]
-
-
-def _load() -> Any:
-    try:
-        return import_module("pynvml")
-    except ImportError as error:
-        raise Unavailable("the package nvidia-ml-py is not installed") from error

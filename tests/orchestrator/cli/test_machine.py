@@ -1,4 +1,4 @@
-"""`doctor`, `images` and `models`: what is on this machine and in the catalogue."""
+"""`doctor` and `images`: what is on this machine."""
 
 import json
 from typing import Any
@@ -7,7 +7,6 @@ import pytest
 
 from orchestrator.devices import DEVICES
 from orchestrator.images import Image
-from runner.models import catalogue
 from tests.e2e.workplace import Workplace
 from tests.orchestrator.cli.checks import complains
 
@@ -33,8 +32,8 @@ def test_the_doctor_looks_at_every_backend_by_every_launcher(place: Workplace) -
     }
     assert found["cpu", "process"]["runs"]
     assert found["cpu", "process"]["support_class"] == 1
-    assert not found["cuda", "docker"]["runs"]
-    assert "no runner for this backend" in found["cuda", "docker"]["reason"]
+    assert not found["wasm", "docker"]["runs"]
+    assert "no runner for this backend" in found["wasm", "docker"]["reason"]
 
 
 def test_the_doctor_says_why_containers_do_not_run_and_what_to_do(place: Workplace) -> None:
@@ -77,7 +76,7 @@ def test_without_an_engine_images_end_with_its_exit_code(place: Workplace) -> No
     [
         (["build", "tpu"], 2, "'tpu' is not one of cpu, cuda"),
         (["build", "mps"], 2, "no container can reach this device"),
-        (["build", "cuda"], 5, "holds no images/cuda/Dockerfile"),
+        (["build", "wasm"], 5, "holds no images/browser/Dockerfile"),
         (["pull", "cpu"], 5, "no registry is configured"),
         (["push", "cpu", "--registry", "https://x"], 2, "is not a registry"),
     ],
@@ -87,18 +86,3 @@ def test_what_images_cannot_do_is_said(
     place: Workplace, engine: None, arguments: list[str], code: int, words: str
 ) -> None:
     complains(place.do("images", *arguments), code, words)
-
-
-def test_models_are_listed_and_shown(place: Workplace) -> None:
-    listed = json.loads(place.do("models", "list", "--json").stdout)
-    assert [model["name"] for model in listed] == list(catalogue())
-    assert "bert-tiny" in place.do("models", "list", "--family", "embedding").stdout
-    assert "gpt2" not in place.do("models", "list", "--family", "embedding").stdout
-    shown = json.loads(place.do("models", "show", "gpt2", "--json").stdout)
-    assert shown["parameters"] == 124_439_808
-    assert "pixel_values" in place.do("models", "show", "vit-base").stdout
-
-
-def test_unknown_models_and_families_are_refused(place: Workplace) -> None:
-    complains(place.do("models", "show", "gpt3"), 2, "'gpt3' is not one of")
-    complains(place.do("models", "list", "--family", "speech"), 2, "'speech' is not one of")

@@ -21,6 +21,17 @@ def test_a_plan_for_github_is_one_line_that_fromjson_takes(place: Workplace) -> 
     assert entry["runs-on"][0] == "self-hosted"
 
 
+def test_what_this_machine_cannot_hold_is_foreseen_here_and_not_for_others(
+    place: Workplace,
+) -> None:
+    axes = {"model": "gpt2", "batch_size": 1_000_000, "sequence_length": 1024}
+    (place.folder / "large.json").write_text(json.dumps({"version": 1, "axes": axes}))
+    (cell,) = json.loads(place.do("plan", "large.json", "--format=json").stdout)["cells"]
+    assert (cell["decision"], cell["status"]) == ("skip", "out_of_memory")
+    elsewhere = place.do("plan", "large.json", "--format=github").stdout
+    assert [entry["cells"] for entry in json.loads(elsewhere)["include"]] == [1]
+
+
 def test_a_plan_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     for form in ("table", "json", "github"):

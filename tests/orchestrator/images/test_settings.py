@@ -36,6 +36,18 @@ def test_the_environment_gives_registry_and_build_arguments() -> None:
     }
 
 
+def test_an_image_may_have_a_base_of_its_own() -> None:
+    settings = ImageSettings.from_environment(
+        {
+            "ACCELMATRIX_BASE_IMAGE": "mirror/python:3.11",
+            "ACCELMATRIX_ROCM_BASE_IMAGE": "mirror/rocm:7",
+            "ACCELMATRIX_CUDA_BASE_IMAGE": "",
+        }
+    )
+    assert settings.arguments("cuda") == {"BASE_IMAGE": "mirror/python:3.11"}
+    assert settings.arguments("rocm") == {"BASE_IMAGE": "mirror/rocm:7"}
+
+
 @pytest.mark.parametrize("registry", ["https://ghcr.io", "ghcr.io/", "/a", "a b", "ghcr.io/Me"])
 def test_what_is_no_registry_is_refused(registry: str) -> None:
     with pytest.raises(MatrixError, match="is not a registry and path") as caught:

@@ -98,6 +98,18 @@ def test_a_failed_build_points_to_its_log(workshop: Workshop) -> None:
 
 
 @pytest.mark.engine
+def test_a_base_that_cannot_be_had_is_named_with_the_variable_for_another(
+    workshop: Workshop,
+) -> None:
+    dockerfile = "ARG BASE_IMAGE=nowhere.invalid/base:1\nFROM ${BASE_IMAGE}\nCOPY runner /runner\n"
+    workshop.write("images/cpu/Dockerfile", dockerfile)
+    with pytest.raises(ImageError, match=r"cannot be built: Step 2/\d+ : FROM .*: .") as caught:
+        workshop.shelf().build("cpu")
+    hint = str(caught.value.hint)
+    assert "nowhere.invalid/base:1, ACCELMATRIX_CPU_BASE_IMAGE names another base" in hint
+
+
+@pytest.mark.engine
 def test_a_log_that_cannot_be_written(workshop: Workshop, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ImageError, match="log cannot be written"):
@@ -163,11 +175,8 @@ def test_the_list_shows_every_image_there_or_not(workshop: Workshop) -> None:
     rows = {row.name: row for row in workshop.shelf().list()}
     assert list(rows) == ["cpu", "cuda", "rocm", "openvino", "qnn", "browser"]
     assert (rows["cpu"].image, rows["cpu"].fresh, rows["cpu"].support_class) == (image, True, 1)
-    assert (rows["cuda"].image, rows["cuda"].fresh, rows["cuda"].support_class) == (
-        None,
-        False,
-        None,
-    )
+    cuda = rows["cuda"]
+    assert (cuda.image, cuda.fresh, cuda.support_class) == (None, False, 3)
     assert rows["browser"].backends == ("webnn", "webgpu", "wasm")
 
 

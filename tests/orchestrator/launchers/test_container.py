@@ -13,6 +13,7 @@ from orchestrator.launchers.container import (
     OWNER_LABEL,
     EngineFacts,
     command,
+    container_environment,
     container_name,
     host_id,
     host_options,
@@ -51,6 +52,21 @@ def test_the_margin_leaves_the_job_at_least_half(total: int) -> None:
     assert total // 2 <= default_memory_bytes(total) < total
 
 
+def test_of_the_hosts_environment_a_container_gets_the_chosen_device_alone() -> None:
+    ours = {"HOME": "/root", "ACCELMATRIX_DEVICE": "openvino=GPU.1"}
+    assert container_environment("openvino", ours) == {"ACCELMATRIX_DEVICE": "openvino=GPU.1"}
+    assert container_environment("openvino", {"HOME": "/root", "ACCELMATRIX_DEVICE": ""}) == {}
+
+
+def test_a_container_that_sees_one_gpu_alone_is_not_told_its_index_outside() -> None:
+    assert container_environment("cuda", {"ACCELMATRIX_DEVICE": "1"}) == {}
+    assert container_environment("rocm", {"ACCELMATRIX_DEVICE": "1"}) == {"ACCELMATRIX_DEVICE": "1"}
+
+
+def test_what_torch_compile_has_built_can_be_loaded_from_tmp() -> None:
+    assert "exec" in host_options(a_task(), ENGINE)["tmpfs"]["/tmp"].split(",")
+
+
 def test_cpus_are_limited_only_if_the_plan_says_so() -> None:
     assert "nano_cpus" not in host_options(a_task(), ENGINE)
     assert host_options(a_task(cpus=1.5), ENGINE)["nano_cpus"] == 1_500_000_000
@@ -63,12 +79,13 @@ def test_mounts_are_absolute_and_the_job_is_read_only() -> None:
     assert Path(job["Source"]).is_absolute()
 
 
-def test_references_are_mounted_for_reading_if_there_are_any() -> None:
-    task = replace(a_task(), references=Path("references"))
+@pytest.mark.parametrize("name", ["references", "graphs", "weights"])
+def test_what_the_runner_reads_is_mounted_for_reading_if_there_is_any(name: str) -> None:
+    task = replace(a_task(), **{name: Path(name)})
     mount = host_options(task, ENGINE)["mounts"][2]
-    assert (mount["Target"], mount["ReadOnly"]) == ("/references", True)
+    assert (mount["Target"], mount["ReadOnly"]) == (f"/{name}", True)
     assert Path(mount["Source"]).is_absolute()
-    assert command(task)[-2:] == ["--references", "/references"]
+    assert command(task)[-2:] == [f"--{name}", f"/{name}"]
     assert command(a_task()) == ["--job", "/in/job.json", "--out", "/out"]
 
 

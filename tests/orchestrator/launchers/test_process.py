@@ -19,11 +19,11 @@ import pytest
 
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.process import (
-    PACKAGES,
     ProcessExecution,
     ProcessLauncher,
     resident_bytes,
 )
+from orchestrator.launchers.stacks import Stack
 from runner import __version__
 from runner.cell import Limits
 from runner.errors import Unavailable
@@ -95,21 +95,25 @@ def test_the_runner_gets_job_and_output_folder_and_nothing_else(
     assert end == Exit(0, out_of_memory=False, log="")
 
 
-def test_the_runner_is_told_where_references_are(scripted: Interpreter, task: Task) -> None:
-    with_references = replace(task, references=task.out)
-    lines, _ = play(scripted("import sys; print(sys.argv[-3:])"), with_references)
-    assert lines == [str(["--references", str(task.out), "--die-with-parent"])]
+@pytest.mark.parametrize("name", ["references", "graphs", "weights"])
+def test_the_runner_is_told_where_its_folders_are(
+    scripted: Interpreter, task: Task, name: str
+) -> None:
+    with_folder = replace(task, **{name: task.out})
+    lines, _ = play(scripted("import sys; print(sys.argv[-3:])"), with_folder)
+    assert lines == [str([f"--{name}", str(task.out), "--die-with-parent"])]
 
 
-def test_the_runner_sees_our_environment_but_no_model_hub(
-    scripted: Interpreter, task: Task, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("ours", "theirs"), [("", "1"), ("1", "1"), ("0", "0")])
+def test_the_runner_sees_our_environment_but_no_model_hub_unless_we_say_so(
+    ours: str, theirs: str, scripted: Interpreter, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setenv("HF_HUB_OFFLINE", ours)
     (line,), _ = play(scripted("import os, json; print(json.dumps(dict(os.environ)))"), task)
     found = json.loads(line)
     names = ("OMP_NUM_THREADS", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "PYTHONPATH")
-    assert [found[name] for name in names] == ["1", "1", "1", str(ROOT)]
+    assert [found[name] for name in names] == ["1", theirs, theirs, str(ROOT)]
 
 
 def test_no_line_is_lost_and_all_come_in_order(scripted: Interpreter, task: Task) -> None:
@@ -256,16 +260,11 @@ def test_prepare_tells_what_jobs_execute_in() -> None:
     assert (provenance.image, provenance.image_digest) == (None, None)
 
 
-def test_a_runtime_that_is_not_installed_is_unavailable() -> None:
-    launcher = ProcessLauncher(packages={"cpu": "no_such_package"})
-    with pytest.raises(Unavailable, match="no_such_package, which is not installed") as caught:
+def test_a_backend_whose_stack_is_not_installed_is_unavailable() -> None:
+    launcher = ProcessLauncher(stacks={"cpu": Stack("no_such_package", "get it")})
+    with pytest.raises(Unavailable, match="no_such_package, which is not installed"):
         launcher.prepare("cpu")
-    assert "make cpu" in str(caught.value.hint)
     assert launcher.prepare("fake").launcher == "process"
-
-
-def test_the_cpu_backend_needs_torch() -> None:
-    assert PACKAGES["cpu"] == "torch"
 
 
 def test_there_is_nothing_to_clean() -> None:

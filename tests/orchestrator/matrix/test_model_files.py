@@ -10,7 +10,7 @@ from orchestrator.errors import MatrixError
 from orchestrator.matrix import load_matrix
 from orchestrator.matrix.model_files import read_models
 from orchestrator.matrix.model_ladder import LADDERS
-from runner.models import ModelSpec, find
+from runner.models import AxisRange, ModelSpec, find, model_sets
 
 ENTRY = {"name": "ours", "family": "embedding", "size": "tiny", "modality": "text"}
 WAVES = [{"name": "input_values", "kind": "normal", "shape": ["batch_size", 16000]}]
@@ -117,6 +117,13 @@ def test_labels_and_the_kind_of_model_can_be_told(tmp_path: Path) -> None:
     assert ours.encoder_decoder
 
 
+def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
+    sizes = {"image_size": {"default": 64, "multiple_of": 32}, "audio_seconds": {"default": 5}}
+    ours = read([ENTRY | sizes], tmp_path)["ours"]
+    assert ours.image_size == AxisRange(default=64, multiple_of=32)
+    assert ours.audio_seconds == AxisRange(default=5)
+
+
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
@@ -130,7 +137,12 @@ def test_labels_and_the_kind_of_model_can_be_told(tmp_path: Path) -> None:
         ({"name": "bert-tiny"}, "[0].name: 'bert-tiny' is taken already"),
         ({"name": "BERT-Tiny"}, "[0].name: 'BERT-Tiny' is taken already"),
         ({"name": "key"}, "[0].name: 'key' is taken already"),
-        ({"hidden_size": 3}, "[0].hidden_size: unknown key; allowed are name, family, size"),
+        ({"hidden_size": 3}, "[0].hidden_size: unknown key; allowed are name, family, modality"),
+        ({"weights": "trained"}, "[0].weights: 'trained' is not 'random' or 'pretrained'"),
+        ({"path": "here"}, "[0].path: unknown key; allowed are name, family, modality"),
+        ({"image_size": {"standard": 3}},
+         "[0].image_size.standard: unknown key; allowed are default, least, most, multiple_of"),
+        ({"audio_seconds": {"least": 3}}, "[0].audio_seconds.default: is required"),
         ({"config": {"vocab_size": "many"}}, "[0].inputs[0].high: 'many' is not a whole number"),
         ({"labels": {"name": "labels", "kind": "words"}}, "[0].labels.kind: 'words' is not"),
         ({"labels": {"nam": "labels"}},
@@ -150,8 +162,8 @@ def test_all_entries_are_checked_at_once(tmp_path: Path) -> None:
     found = refusal([ENTRY, {"name": "b"}, ENTRY, 7], tmp_path).splitlines()
     assert found == [
         "models.json: [1].family: is required",
-        "models.json: [1].size: is required",
         "models.json: [1].modality: is required",
+        "models.json: [1].size: is required",
         "models.json: [2].name: 'ours' is taken already",
         "models.json: [3]: must be a mapping of keys to values",
     ]
@@ -173,7 +185,7 @@ def test_a_matrix_finds_the_file_beside_itself(tmp_path: Path) -> None:
         "exclude: [{model: ours, precision: bf16}]\n"
     )
     matrix = load_matrix(path)
-    assert matrix.axes["model"] == ("bert-tiny", "ours")
+    assert matrix.axes["model"] == (*model_sets()["small"], "ours")
     assert matrix.models["ours"].family == "vision"
 
 

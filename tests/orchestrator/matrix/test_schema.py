@@ -9,12 +9,17 @@ import jsonschema
 import pytest
 import yaml
 
+from orchestrator.expand import expand
 from orchestrator.matrix import AXES, load_matrix, matrix_json_schema
 from orchestrator.matrix.model_files import read_models
 from orchestrator.matrix.settings import measure_of
 from orchestrator.matrix.shape import MatrixFile, MeasureTable
+from orchestrator.memory_need import memory_need_bytes
 from orchestrator.plan import make_plan
 from runner.cell import PROFILES
+from runner.models import find
+from tests.orchestrator.matrices import matrix_of
+from tests.weights import a_weights_folder
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs/matrix.md").read_text("utf-8")
@@ -69,6 +74,30 @@ def test_the_guides_custom_models_load(tmp_path: Path) -> None:
     (text,) = examples("yaml models")
     (tmp_path / "models.yaml").write_text(text)
     assert list(read_models(tmp_path / "models.yaml")) == ["ours-small", "our-speech"]
+
+
+def test_the_guides_pretrained_models_load(tmp_path: Path) -> None:
+    a_weights_folder(tmp_path / "models/all-MiniLM-L6-v2")
+    texts = examples("yaml pretrained") + examples("yaml hub")
+    (tmp_path / "models.yaml").write_text("".join(texts))
+    found = read_models(tmp_path / "models.yaml")
+    assert {name: model.weights for name, model in found.items()} == {
+        "minilm": "pretrained",
+        "minilm-hub": "pretrained",
+    }
+
+
+def test_the_guides_table_of_memory_is_right() -> None:
+    rows = re.findall(
+        r"^\| `(\S+)` \| (\w+), (\w+) \| ([\d.]+) \| ([\d.]+) \|$", GUIDE, re.MULTILINE
+    )
+    assert len(rows) == 5
+    for name, mode, precision, foreseen, measured in rows:
+        axes = {"model": name, "mode": mode, "precision": precision}
+        ((cell, _),) = expand(matrix_of(axes)).cells
+        need = memory_need_bytes(cell, find(name))
+        assert f"{need / 1e9:.3g}" == foreseen
+        assert float(foreseen) < float(measured)
 
 
 def test_the_guide_names_every_key() -> None:

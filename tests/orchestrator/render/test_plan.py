@@ -41,3 +41,12 @@ def test_a_plan_as_json_has_every_axis_of_a_cell(capsys: Capture) -> None:
         "unsupported",
     )
     assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
+
+
+def test_a_plan_counts_the_graphs_that_are_exported_first(capsys: Capture) -> None:
+    print_plan(PLAN, as_json=False)
+    before = capsys.readouterr().out.splitlines()[-1]
+    print_plan(PLAN, as_json=False, exports=[("scripted", "forward", "fp32")])
+    *_, told, sums = capsys.readouterr().out.splitlines()
+    assert told.startswith("note: 1 graph is exported first, in about ")
+    assert sums != before

@@ -90,7 +90,7 @@ def test_seconds_in_views_are_milliseconds_in_name_and_words() -> None:
         for column in view.columns:
             assert column.name.endswith("_ms") == ("millisecond" in column.doc.lower()), column
             assert not re.search(r"(?i)(?<!milli)seconds", column.doc) or (
-                column.name.endswith("_s")
+                column.name.endswith(("_s", "_seconds"))
             ), column
 
 

@@ -140,6 +140,23 @@ def test_failures_say_why(ask: Ask) -> None:
     ]
 
 
+def test_what_was_foreseen_is_told_from_what_happened(ask: Ask) -> None:
+    records = [
+        a_failure("out_of_memory", "killed at 2 GB", batch_size=1),
+        a_failure("out_of_memory", "predicted: needs at least 30 GB", batch_size=2, predicted=True),
+    ]
+    for view in ("failures", "benchmark_performance_all"):
+        rows_ = ask(f"SELECT batch_size, predicted FROM {view} ORDER BY batch_size", *records)
+        assert [tuple(row.values()) for row in rows_] == [(1, False), (2, True)]
+
+
+def test_images_and_sounds_stand_beside_the_other_sizes(ask: Ask) -> None:
+    record = a_record(image_size=448, audio_seconds=5, mode="training")
+    for view in ("benchmark_performance", "latest_results", "training_results"):
+        (row,) = ask(f"FROM {view}", record)
+        assert (row["image_size"], row["audio_seconds"]) == (448, 5)
+
+
 def test_latest_results_hold_the_newest_proven_one_of_each_host(ask: Ask) -> None:
     records = [
         a_record(run_id="1", throughput=1.0),
@@ -179,3 +196,20 @@ def test_maps_and_lists_can_be_asked_for_their_parts(ask: Ask) -> None:
         a_record(),
     )
     assert row == {"torch": "2.13.0", "avx2": True, "median": 3_000_000}
+
+
+def test_compatibility_shows_cells_that_were_verified_and_never_timed(ask: Ask) -> None:
+    verified = a_record(purpose="verify", correct=True, latency_median_s=None)
+    contradicted = a_record(
+        purpose="verify", precision="bf16", proof="contradicted", latency_median_s=None
+    )
+    answer = ask(
+        "SELECT precision, status, proof, correct, cells_proven FROM compatibility"
+        " ORDER BY precision DESC",
+        verified,
+        contradicted,
+    )
+    assert [tuple(row.values()) for row in answer] == [
+        ("fp32", "ok", "proven", True, 1),
+        ("bf16", "ok", "contradicted", contradicted.correct, 0),
+    ]

@@ -5,21 +5,22 @@ import torch
 from torch.profiler import ProfilerActivity
 
 from runner.backends.base import DeviceMemory
-from runner.backends.torch_device import MemoryGauge, activities, wait_for
+from runner.backends.torch_device import MemoryGauge, activities, computes_in, wait_for
 from runner.backends.torch_query import Nothing, TorchQuery
 
 pytestmark = pytest.mark.torch
 
-CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
 
 
-class FakeAccelerator:
-    """Memory that the test sets."""
+class FakeMemory:
+    """Memory that the test sets, as torch.cuda and torch.mps tell of it."""
 
     def __init__(self) -> None:
-        self.free, self.peak, self.resets = 80, 0, 0
+        self.free, self.peak, self.resets, self.driver = 80, 0, 0, 10
+        self.cuda = self.mps = self
 
-    def get_memory_info(self, device: torch.device) -> tuple[int, int]:
+    def mem_get_info(self, device: torch.device) -> tuple[int, int]:
         return self.free, 100
 
     def max_memory_allocated(self, device: torch.device) -> int:
@@ -28,33 +29,60 @@ class FakeAccelerator:
     def reset_peak_memory_stats(self, device: torch.device) -> None:
         self.resets += 1
 
+    def driver_allocated_memory(self) -> int:
+        return self.driver
+
 
 def test_memory_of_a_device_is_counted_from_before_the_load() -> None:
-    accelerator = FakeAccelerator()
-    gauge = MemoryGauge(CUDA, accelerator)
-    accelerator.free, accelerator.peak = 30, 45
+    library = FakeMemory()
+    gauge = MemoryGauge(CUDA, library)
+    library.free, library.peak = 30, 45
     assert gauge.read() == DeviceMemory(allocator_peak_bytes=45, used_bytes=50)
-    assert accelerator.resets == 0
+    assert library.resets == 0
 
 
 def test_a_new_peak_begins_when_asked() -> None:
-    accelerator = FakeAccelerator()
-    MemoryGauge(CUDA, accelerator).read(reset=True)
-    assert accelerator.resets == 1
+    library = FakeMemory()
+    MemoryGauge(CUDA, library).read(reset=True)
+    assert library.resets == 1
 
 
 def test_memory_freed_by_others_is_not_negative_use() -> None:
-    accelerator = FakeAccelerator()
-    gauge = MemoryGauge(CUDA, accelerator)
-    accelerator.free = 95
+    library = FakeMemory()
+    gauge = MemoryGauge(CUDA, library)
+    library.free = 95
     memory = gauge.read()
     assert memory is not None
     assert memory.used_bytes == 0
 
 
+def test_unified_memory_is_what_metal_gave_and_has_no_peak() -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(MPS, library)
+    library.driver = 70
+    assert gauge.read(reset=True) == DeviceMemory(allocator_peak_bytes=None, used_bytes=60)
+    assert library.resets == 0
+
+
+def test_every_function_of_torch_that_counts_memory_is_there() -> None:
+    for name in ("mem_get_info", "max_memory_allocated", "reset_peak_memory_stats"):
+        assert callable(getattr(torch.cuda, name))
+    assert callable(torch.mps.driver_allocated_memory)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_type_of_numbers_is_named_and_whether_a_cpu_stands_in_for_it(
+    dtype: torch.dtype,
+) -> None:
+    assert computes_in(dtype, CUDA) == str(dtype)
+    slow = dtype == torch.float16 and not torch.ops.mkldnn._is_mkldnn_fp16_supported()
+    assert computes_in(dtype, CPU).startswith(str(dtype))
+    assert ("slower than torch.float32" in computes_in(dtype, CPU)) == slow
+
+
 def test_the_cpu_needs_no_waiting_and_has_no_memory_of_its_own() -> None:
     wait_for(CPU)()
-    assert MemoryGauge(CPU, FakeAccelerator()).read(reset=True) is None
+    assert MemoryGauge(CPU, FakeMemory()).read(reset=True) is None
     assert activities(CPU) == {ProfilerActivity.CPU}
 
 

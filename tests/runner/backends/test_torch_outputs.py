@@ -5,7 +5,7 @@ from collections import OrderedDict
 import pytest
 import torch
 
-from runner.backends.torch_outputs import all_tensors, device_types, float_arrays, named_tensors
+from runner.backends.torch_outputs import all_tensors, device_names, float_arrays, named_tensors
 
 pytestmark = pytest.mark.torch
 
@@ -30,5 +30,5 @@ def test_only_floating_outputs_that_are_no_caches_become_arrays() -> None:
 
 
 def test_tensors_on_several_devices_are_told() -> None:
-    assert device_types([torch.ones(1), torch.ones(1, device="meta")]) == {"cpu", "meta"}
-    assert device_types([]) == set()
+    assert device_names([torch.ones(1), torch.ones(1, device="meta")]) == {"cpu", "meta"}
+    assert device_names([]) == set()

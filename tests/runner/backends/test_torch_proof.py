@@ -114,6 +114,14 @@ def test_kernels_must_have_run_and_fit_into_the_pass(
     assert _verdict("cuda", elsewhere, seen) == "contradicted"
 
 
+def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
+    seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=0.5)
+    places = {"parameters": {"cuda:1"}, "inputs": {"cuda:1"}, "outputs": {"cuda:1"}}
+    assert _verdict("cuda:1", places, seen) == "proven"
+    assert _verdict("cuda:1", {**places, "inputs": {"cuda:0"}}, seen) == "contradicted"
+    assert _verdict("cuda:0", places, seen) == "contradicted"
+
+
 def test_without_outputs_little_is_proven_and_without_tensors_nothing() -> None:
     seen = Pass(None, None, wall_s=1.0, cpu_time_s=1.0, kernel_time_s=None)
     assert _verdict("cpu", {"parameters": {"cpu"}, "outputs": set()}, seen) == "partial"

@@ -127,6 +127,36 @@ def test_without_labels_a_language_model_cannot_be_trained() -> None:
         pass
 
 
+class WithoutKernel(torch.nn.Linear):
+    """A model of whose forward pass torch has no implementation."""
+
+    def forward(self, pixels: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError("\"cdist\" not implemented for 'BFloat16'")
+
+
+def test_what_torch_has_no_kernel_for_is_unsupported_with_its_message() -> None:
+    batch = {"pixels": torch.ones(2, 3), "labels": torch.ones(2, dtype=torch.int64)}
+    trainer = TorchTrainer(WithoutKernel(3, 1), batch, {}, FakeClock(), lambda: None, lambda: None)
+    with pytest.raises(Unsupported, match=r"cannot train WithoutKernel: .*cdist.* not implemented"):
+        trainer.step()
+
+
+def test_a_decoder_reads_its_labels_one_place_behind() -> None:
+    with training(tiny_encoder_decoder()) as (_, trainer):
+        labels, read = trainer._labels, trainer._arguments["decoder_input_ids"]
+        assert labels is not None
+        assert (read[:, 0] == 0).all()
+        assert torch.equal(read[:, 1:], labels[:, :-1])
+
+
+def test_the_shifted_labels_are_what_the_model_would_make_of_them() -> None:
+    with training(tiny_encoder_decoder()) as (session, trainer):
+        network: Any = session._model
+        network.eval()
+        own = {k: v for k, v in trainer._arguments.items() if k != "decoder_input_ids"}
+        assert torch.equal(network(**own).loss, network(**trainer._arguments).loss)
+
+
 def test_every_parameter_moves_by_about_the_learning_rate() -> None:
     """Adam's first step is the learning rate times the gradient's sign, see Kingma & Ba (2015)."""
     with training(tiny_decoder()) as (session, trainer):

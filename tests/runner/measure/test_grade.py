@@ -9,7 +9,7 @@ from runner.measure.drift import Drift
 from runner.measure.environment import Environment
 from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
 from runner.measure.statistics import Summary, summarise
-from runner.part import Energy, MemoryUse, Noise, Part
+from runner.part import DeviceState, Energy, MemoryUse, Noise, Part
 
 MEASURE = PROFILES["standard"]
 SILENT = Noise(
@@ -258,3 +258,23 @@ def test_every_doubt_comes_with_its_remedy() -> None:
         assert finding
         assert remedy
     assert grade_of(found) == "D"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "grades"),
+    [
+        ([], []),
+        (["ApplicationsClocksSetting"], []),
+        (["SwPowerCap"], ["B"]),
+        (["SwPowerCap", "HwThermalSlowdown"], ["B", "C"]),
+    ],
+    ids=["none", "somebody's setting", "power", "power and heat"],
+)
+def test_a_throttled_accelerator_is_held_against_the_numbers(
+    reasons: list[str], grades: list[str]
+) -> None:
+    state = DeviceState(clock_hz=1e9, temperature_c=90, throttle_reasons=reasons)
+    found = doubts_of(measured(), MEASURE, [part(device=state), part()], CONDITIONS, None)
+    assert [doubt.grade for doubt in found] == grades
+    for doubt, reason in zip(found, [r for r in reasons if grades], strict=True):
+        assert f"({reason}): cool it" in doubt.text

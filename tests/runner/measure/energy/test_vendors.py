@@ -26,6 +26,11 @@ class Nvml:
     def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
         return f"device {index}"
 
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802
+        if uuid != "GPU-0":
+            raise RuntimeError("Not Found")
+        return "device 0"
+
     def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
         if device != "device 0":
             raise RuntimeError("Not Supported")
@@ -91,6 +96,11 @@ def test_nvidia_counts_joules_of_the_gpu() -> None:
 def test_nvidia_does_not_guess_which_gpu_works(devices: int) -> None:
     with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
         nvidia.gpu(Nvml(devices))
+
+
+def test_nvidia_knows_which_of_several_gpus_works_by_its_uuid() -> None:
+    (counter,) = nvidia.gpu(Nvml(devices=2), "GPU-0")
+    assert counter.read() == pytest.approx(5)
 
 
 def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:

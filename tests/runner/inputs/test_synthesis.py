@@ -29,7 +29,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_a_missing_axis_is_named() -> None:
-    with pytest.raises(Unsupported, match="input_ids of model scripted needs a sequence_length"):
+    with pytest.raises(Unsupported, match="input_ids of model bert-tiny needs a sequence_length"):
         synthesise(find("bert-tiny"), fake_cell(sequence_length=None), seed=0)
 
 
@@ -69,6 +69,13 @@ def test_a_model_without_labels_cannot_be_trained() -> None:
     model = find("bert-tiny").model_copy(update={"labels": None})
     with pytest.raises(Unsupported, match="training needs labels, and bert-tiny has none"):
         synthesise_labels(model, fake_cell(), seed=0)
+
+
+@pytest.mark.parametrize("name", ["clip-micro", "clap-micro", "xclip-micro"])
+def test_a_contrastive_batch_has_no_labels_but_something_to_compare(name: str) -> None:
+    assert synthesise_labels(find(name), fake_cell(2), seed=0) == {}
+    with pytest.raises(Unsupported, match="a batch of 1 has nothing to compare"):
+        synthesise_labels(find(name), fake_cell(1), seed=0)
 
 
 def test_generation_needs_a_count() -> None:

@@ -1,0 +1,81 @@
+"""`verify`: does everything work here, and is it right?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.measuring import command_line, execute, note
+from orchestrator.cli.options import LauncherChoice
+from orchestrator.defaults import RESULTS
+
+Models = Annotated[list[str] | None, typer.Option(help="Models or sets.  [default: micro]")]
+Backends = Annotated[
+    list[str] | None, typer.Option(help="Hardware paths.  [default: those that run here]")
+]
+Runtimes = Annotated[
+    list[str] | None, typer.Option(help="Runtimes.  [default: all that a backend has]")
+]
+Precision = Annotated[
+    list[str] | None, typer.Option(help="Number formats.  [default: fp32; fp16 on qnn]")
+]
+Modes = Annotated[
+    list[str] | None, typer.Option(help="What models do.  [default: inference,generation]")
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Keep the verdicts; docs/verified.json feeds the README."),
+]
+
+
+def verify(
+    models: Models = None,
+    backends: Backends = None,
+    runtimes: Runtimes = None,
+    precision: Precision = None,
+    modes: Modes = None,
+    select: options.Select = None,
+    launcher: options.Launcher = LauncherChoice.auto,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    seed: options.Seed = 0,
+    save: Save = None,
+    json: options.Json = False,
+) -> int:
+    """Check function, device and correctness of every model on every path, without timing."""
+    from orchestrator.begin import Origin, Terms, begin
+    from orchestrator.bench_matrix import split
+    from orchestrator.doctor import runnable
+    from orchestrator.launchers.choose import choose_launcher, make_launcher
+    from orchestrator.machine import this_machine
+    from orchestrator.plan import make_plan
+    from orchestrator.render.verify import print_verified
+    from orchestrator.run import Settings
+    from orchestrator.selector import Selector
+    from orchestrator.verification import save as keep
+    from orchestrator.verification import verified
+    from orchestrator.verify_matrix import MODES, verify_matrix
+
+    name = choose_launcher(launcher, note)
+    matrix = verify_matrix(
+        split(models or ()) or ["micro"],
+        split(backends or ()) or runnable(name),
+        split(runtimes or ()),
+        split(precision or ()),
+        split(modes or ()) or MODES,
+    )
+    plan = make_plan(matrix, selector=Selector(select or ()), machine=this_machine())
+    for text in plan.notes:
+        note(text)
+    origin = Origin(command=command_line())
+    terms = Terms(launcher=name, database=database, seed=seed, purpose="verify")
+    folder = begin(plan, origin, results, terms)
+    settings = Settings(database=database or folder.database)
+    outcome = execute(folder, lambda tell: make_launcher(name, tell), settings)
+    found = verified(folder, command_line())
+    print_verified(found, as_json=json)
+    if save is not None:
+        keep(found, save)
+    outcome.merged.require_complete()
+    return outcome.exit_code

@@ -1,0 +1,42 @@
+"""The exporter's libraries: what a prepared graph's name says of how it was made."""
+
+import re
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+import runner
+from orchestrator.checkout import ROOT
+from runner.graph import EXPORTERS
+
+PINS = ROOT / "images" / "cpu" / "requirements.txt"
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
+
+
+def exporter_versions(launcher: str, pins: Path = PINS) -> Mapping[str, str]:
+    """Versions of the libraries in the environment of the backend cpu, those that are there.
+
+    Containers have what the cpu image is built from, which its fingerprint guarantees; without a
+    checkout they are known by the image's version. Processes have what is installed here.
+    """
+    if launcher == "process":
+        return _installed()
+    try:
+        return _pinned(pins.read_text("utf-8"))
+    except OSError:
+        return {"image": runner.__version__}
+
+
+def _installed() -> dict[str, str]:
+    """Without a local part such as torch's `+cpu`: it makes no other graph."""
+    found = {}
+    for name in EXPORTERS:
+        try:
+            found[name] = metadata.version(name).partition("+")[0]
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _pinned(text: str) -> dict[str, str]:
+    return {name: version for name, version in _PIN.findall(text) if name in EXPORTERS}

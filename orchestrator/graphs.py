@@ -1,0 +1,143 @@
+"""Prepared graphs: exported once per model, content and number format, kept for all runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.attempt import Surroundings
+from orchestrator.exporter import exporter_versions
+from orchestrator.groundwork import FAILED_SUFFIX, Groundwork, Prepare
+from orchestrator.plan import Plan
+from runner.cell import Cell, Job, Runtime
+from runner.errors import Unsupported
+from runner.graph import (
+    DYNAMIC,
+    Content,
+    Numbers,
+    content_of,
+    find_graph,
+    fixed_shape,
+    graph_key,
+    numbers_of,
+)
+
+FOLDER_NAME = "graphs"
+GRAPH_RUNTIMES: frozenset[Runtime] = frozenset({"onnxruntime", "openvino", "onnxruntime_web"})
+"""Runtimes that execute prepared graphs; the others build the model themselves."""
+EXPORT_TIMEOUT_S = 1800.0
+"""Least time an export may take, seconds, however short the cells' own limit is."""
+
+Kind = tuple[str, Content, Numbers]
+"""What tells the graphs of one run apart: model, content, number format."""
+
+
+def kinds_of(cells: Iterable[Cell]) -> dict[Kind, Cell]:
+    """The kinds of graphs that these cells execute, each with the first of its cells."""
+    found: dict[Kind, Cell] = {}
+    for cell in cells:
+        if cell.runtime in GRAPH_RUNTIMES:
+            found.setdefault((cell.model, content_of(cell), numbers_of(cell)), cell)
+    return found
+
+
+def exports_left(plan: Plan, results: Path) -> list[Kind]:
+    """The kinds that the plan's run would export first."""
+    kinds = kinds_of(entry.cell for entry in plan.with_decision("run"))
+    return [kind for kind in kinds if not at_hand(kind, results / FOLDER_NAME)]
+
+
+def at_hand(kind: Kind, graphs: Path) -> bool:
+    """Whether some graph of that kind lies there, whichever seed and versions made it."""
+    return any(graphs.glob(f"{'-'.join(kind)}-*/*/graph.json"))
+
+
+class Graphs:
+    """The prepared graphs of one results folder, each exported when a run first needs it."""
+
+    def __init__(self, results: Path, surroundings: Surroundings, prepare: Prepare) -> None:
+        self._ground = Groundwork(results / FOLDER_NAME, surroundings, prepare)
+        self._launcher = surroundings.launcher.name
+        self._tried: set[tuple[str, str]] = set()
+        self._versions: Mapping[str, str] | None = None
+
+    def ensure(self, job: Job) -> tuple[Job, Path | None]:
+        """The job with its graph named, and the folder of all graphs.
+
+        The folder is None if the job executes none. A graph of dynamic shape serves every cell;
+        where sizes had to be fixed, those that are missing are exported. What cannot be exported
+        is tried once in a run. The reason then lies in its place, where sessions read it, until a
+        later run tries again.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+            StoreError: the results folder cannot be written.
+        """
+        if job.cells[0].runtime not in GRAPH_RUNTIMES:
+            return job, None
+        job, folder = self._named(job), self._ground.open()
+        missing = self._missing(job)
+        if missing:
+            self._export(job, missing)
+        return job, folder
+
+    def _named(self, job: Job) -> Job:
+        if self._versions is None:
+            self._versions = exporter_versions(self._launcher)
+        first = job.cells[0]
+        key = graph_key(job.model, content_of(first), numbers_of(first), job.seed, self._versions)
+        return job.model_copy(update={"graph": key})
+
+    def _missing(self, job: Job) -> list[Cell]:
+        """One cell for each shape that is neither there nor tried."""
+        shapes = {fixed_shape(cell): cell for cell in job.cells}
+        return [
+            cell
+            for shape, cell in shapes.items()
+            if (job.graph or "", shape) not in self._tried and not self._has(job, cell)
+        ]
+
+    def _has(self, job: Job, cell: Cell) -> bool:
+        """Whether it is there and whole: what is damaged is exported anew."""
+        try:
+            find_graph(job, cell, self._ground.path)
+        except Unsupported:
+            return False
+        return True
+
+    def _export(self, job: Job, missing: Sequence[Cell]) -> None:
+        first = job.cells[0]
+        what = f"{job.model.name} ({content_of(first)}, {numbers_of(first)})"
+        self._ground.note(f"exporting the graph of {what}")
+        names = {f"{job.graph}/{fixed_shape(cell)}": cell for cell in missing}
+        for name in (f"{job.graph}/{DYNAMIC}", *names):
+            self._ground.forget_failure(name)
+        ended = self._ground.launch(_export_job(job, missing))
+        self._tried |= {(job.graph or "", fixed_shape(cell)) for cell in missing}
+        reasons = [
+            self._ground.keep_failure(self._told(job, name), ended)
+            for name, cell in names.items()
+            if not self._has(job, cell)
+        ]
+        for reason in dict.fromkeys(reasons):
+            told = "; ".join(reason.splitlines())
+            self._ground.note(f"no graph of {what}, so its cells are unsupported: {told}")
+
+    def _told(self, job: Job, name: str) -> str:
+        """Where the reason belongs: at the shape, unless the job left one for all shapes."""
+        for_all, own = f"{job.graph}/{DYNAMIC}", self._ground.path / f"{name}{FAILED_SUFFIX}"
+        left = (self._ground.path / f"{for_all}{FAILED_SUFFIX}").exists() and not own.exists()
+        return for_all if left else name
+
+
+def _export_job(job: Job, missing: Sequence[Cell]) -> Job:
+    first = job.cells[0]
+    longest = max(job.timeout_s, EXPORT_TIMEOUT_S)
+    return job.model_copy(
+        update={
+            "id": f"prepare-{job.model.name}-{content_of(first)}-{numbers_of(first)}",
+            "cells": tuple(missing),
+            "limits": job.limits.model_copy(update={"cell_timeout_s": longest}),
+            "purpose": "prepare",
+            "trace": False,
+            "round": 1,
+        }
+    )

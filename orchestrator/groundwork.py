@@ -1,0 +1,98 @@
+"""What jobs read and did not make: other jobs make it, on the backend cpu, once for all runs."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from orchestrator.attempt import Surroundings, attempt, cause_of
+from orchestrator.errors import EngineUnavailable, ImageError
+from orchestrator.launchers.base import Task
+from orchestrator.observer import QuietObserver
+from orchestrator.weights import weights_folder
+from orchestrator.whole_files import storing, write_whole
+from runner.cell import Backend, Job, Provenance
+from runner.errors import Unavailable
+
+BACKEND: Backend = "cpu"
+"""Where it is made, whichever backend reads it."""
+FAILED_SUFFIX = ".failed"
+
+Prepare = Callable[[Backend], Provenance]
+"""Makes sure that jobs of a backend can be launched; raises what `Launcher.prepare` does."""
+
+
+class Groundwork:
+    """A folder beside the runs that such jobs fill."""
+
+    def __init__(self, path: Path, surroundings: Surroundings, prepare: Prepare) -> None:
+        self.path = path
+        """The folder, there as soon as `open` was called."""
+        self._surroundings = surroundings
+        self._prepare = prepare
+
+    def open(self) -> Path:
+        """The folder, made if need be.
+
+        Raises:
+            StoreError: it cannot be made.
+        """
+        with storing(self.path):
+            self.path.mkdir(exist_ok=True)
+        return self.path
+
+    def note(self, text: str) -> None:
+        """Tell the user one line."""
+        self._surroundings.observer.note(text)
+
+    def launch(self, job: Job) -> str:
+        """Launch the job, whose output folder this is; returns why it ended.
+
+        That is the reason if it left nothing, also where such jobs cannot be launched at all.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+            StoreError: the results folder cannot be written.
+        """
+        try:
+            provenance = self._prepare(BACKEND)
+            return self._execute(job.model_copy(update={"provenance": provenance}))
+        except (Unavailable, ImageError) as error:
+            remedy = f"; {error.hint}" if error.hint else ""
+            return f"the backend {BACKEND} makes it, and cannot be launched: {error}{remedy}"
+
+    def forget_failure(self, name: str) -> None:
+        """Drop the reason that an earlier try left, since another one begins."""
+        path = self._failure(name)
+        with storing(path):
+            path.unlink(missing_ok=True)
+
+    def keep_failure(self, name: str, reason: str) -> str:
+        """Leave the reason where runners look for it, unless the job did; returns what is there."""
+        path = self._failure(name)
+        if path.exists():
+            return path.read_text("utf-8").strip()
+        with storing(path):
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, reason)
+        return reason
+
+    def _failure(self, name: str) -> Path:
+        return self.path / f"{name}{FAILED_SUFFIX}"
+
+    def _execute(self, job: Job) -> str:
+        folder = self._surroundings.folder
+        task = Task(
+            run_id=job.run_id,
+            job_id=job.id,
+            backend=BACKEND,
+            limits=job.limits,
+            job_file=folder.write_job(job),
+            out=self.path,
+            weights=weights_folder(job.model),
+        )
+        unseen = Surroundings(
+            self._surroundings.launcher, folder, QuietObserver(), self._surroundings.clock
+        )
+        made = attempt(job, task, unseen)
+        if made.exit is None:
+            raise EngineUnavailable("the container engine went away in mid-run")
+        return cause_of(made).reason

@@ -1,0 +1,161 @@
+"""Driver, library, device and permission of each backend: what is there, what is missing."""
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.devices import LauncherName
+from orchestrator.host import Host
+from runner.cell import Backend
+
+What = Literal["engine", "image", "library", "driver", "device", "permission"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a backend needs."""
+
+    what: What
+    ok: bool
+    """Whether it is there."""
+    found: str
+    """What is there, or what is missing."""
+    remedy: str | None = None
+    """How to get what is missing."""
+
+
+Probe = Callable[[Host, LauncherName], Iterator[Check]]
+"""Looks at a machine for what one backend needs beside engine, image and packages."""
+
+_NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+_OPENVINO = """
+import openvino
+core = openvino.Core()
+print("; ".join(f"{d}: {core.get_property(d, 'FULL_DEVICE_NAME')}" for d in core.available_devices))
+"""
+_TOOLKIT = (
+    "install the NVIDIA Container Toolkit, then `sudo nvidia-ctk runtime configure "
+    "--runtime=docker` and restart the engine"
+)
+
+
+def _cuda(host: Host, launcher: LauncherName) -> Iterator[Check]:
+    nodes, told = host.nodes("/dev/nvidia[0-9]*"), host.ask(_NVIDIA_SMI)
+    if told:
+        yield Check("driver", ok=True, found="; ".join(told.splitlines()))
+    else:
+        yield Check(
+            "driver",
+            ok=False,
+            found="nvidia-smi finds no driver" if nodes else "there is no NVIDIA driver",
+            remedy="install NVIDIA's driver; `nvidia-smi` must list the GPU",
+        )
+    if not nodes:
+        yield Check("device", ok=False, found="no /dev/nvidia0", remedy="is a GPU plugged in?")
+    if launcher == "docker":
+        yield _nvidia_runtime(host)
+    else:
+        yield from _permission(host, nodes)
+        yield from _torch_build(host, ("cu", ""), "CUDA")
+
+
+def _nvidia_runtime(host: Host) -> Check:
+    """GPUs reach containers by a runtime of NVIDIA's, or by CDI, which lists its devices."""
+    told = host.engine()
+    runtimes, devices = str(told.get("Runtimes", "")), str(told.get("DiscoveredDevices", ""))
+    if "nvidia" in runtimes or "nvidia.com/gpu" in devices:
+        return Check("engine", ok=True, found="the engine can hand GPUs to containers")
+    return Check(
+        "engine", ok=False, found="the engine cannot hand GPUs to containers", remedy=_TOOLKIT
+    )
+
+
+def _rocm(host: Host, launcher: LauncherName) -> Iterator[Check]:
+    kfd, renderers = host.nodes("/dev/kfd"), host.nodes("/dev/dri/renderD*")
+    if kfd:
+        yield Check("driver", ok=True, found="/dev/kfd is there")
+    else:
+        remedy = "install the amdgpu driver with ROCm's kernel part"
+        yield Check("driver", ok=False, found="there is no /dev/kfd", remedy=remedy)
+    if not renderers:
+        remedy = "is an AMD GPU plugged in?"
+        yield Check("device", ok=False, found="there is no /dev/dri/renderD*", remedy=remedy)
+    if launcher == "process":
+        yield from _permission(host, [*kfd, *renderers])
+        yield from _torch_build(host, ("rocm",), "ROCm")
+
+
+def _mps(host: Host, launcher: LauncherName) -> Iterator[Check]:
+    del launcher
+    if host.system != "darwin":
+        return  # the process launcher says so
+    if host.machine == "arm64":
+        yield Check("device", ok=True, found="Apple silicon")
+    else:
+        found = f"Metal computes for torch on Apple silicon alone, and this is {host.machine}"
+        yield Check("device", ok=False, found=found, remedy="run it on a Mac with Apple silicon")
+
+
+def _openvino(host: Host, launcher: LauncherName) -> Iterator[Check]:
+    nodes = [*host.nodes("/dev/dri/renderD*"), *host.nodes("/dev/accel/accel*")]
+    if launcher == "process":
+        told = host.ask((sys.executable, "-c", _OPENVINO))
+        if told:
+            yield Check("device", ok=True, found=told)
+        elif host.version("openvino"):
+            remedy = 'see `python -c "import openvino; print(openvino.Core().available_devices)"`'
+            yield Check("device", ok=False, found="OpenVINO lists no devices", remedy=remedy)
+        yield from _permission(host, nodes)
+    else:
+        more = f", and what OpenVINO knows of {', '.join(nodes)}" if nodes else ""
+        yield Check("device", ok=True, found=f"the CPU{more}")
+
+
+def _qnn(host: Host, launcher: LauncherName) -> Iterator[Check]:
+    del launcher
+    if host.machine in {"x86_64", "AMD64"}:
+        found = "the HTP simulator, which tells what is correct and never what is fast"
+        yield Check("device", ok=True, found=found)
+    else:
+        nodes = [*host.nodes("/dev/adsprpc*"), *host.nodes("/dev/fastrpc*")]
+        remedy = "a Snapdragon with Qualcomm's FastRPC driver has /dev/fastrpc-cdsp"
+        found = ", ".join(nodes) or "there is no /dev/fastrpc*"
+        yield Check("device", bool(nodes), found, None if nodes else remedy)
+
+
+def _permission(host: Host, nodes: list[str]) -> Iterator[Check]:
+    for node in nodes:
+        if not host.may_use(node):
+            group = host.group_of(node)
+            yield Check(
+                "permission",
+                ok=False,
+                found=f"this user may not use {node}",
+                remedy=f"`sudo usermod --append --groups {group} $USER`, then log in again",
+            )
+
+
+def _torch_build(host: Host, builds: Collection[str], name: str) -> Iterator[Check]:
+    """Whether the torch that is installed is a build for this device, by its local version.
+
+    On Linux PyPI's has none, and is the one for CUDA.
+    """
+    version = host.version("torch")
+    if version is None:
+        return  # the process launcher says so
+    if version.partition("+")[2].rstrip("0123456789.") in builds:
+        yield Check("library", ok=True, found=f"torch {version}")
+    else:
+        found = f"torch {version} is no build for {name}"
+        yield Check("library", ok=False, found=found, remedy=f"install torch's {name} build")
+
+
+PROBES: Mapping[Backend, Probe] = {
+    "cuda": _cuda,
+    "rocm": _rocm,
+    "mps": _mps,
+    "openvino": _openvino,
+    "qnn": _qnn,
+}
+"""Backends without one need nothing that a machine could lack."""

@@ -1,0 +1,100 @@
+"""Models of the catalogue as tables or as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from orchestrator.model_sheet import OPTIONS, ModelSheet
+from orchestrator.render.tables import print_line, print_table
+from orchestrator.units import format_size
+from runner.models import ModelSpec, TensorSpec
+
+TIMES = " × "
+
+
+def print_models(models: Sequence[ModelSpec], sets: Mapping[str, str], *, as_json: bool) -> None:
+    """The models, each with the sets that it is in."""
+    if as_json:
+        data = [model.model_dump(mode="json") | {"sets": sets[model.name]} for model in models]
+        print_line(json.dumps(data, indent=2))
+        return
+    rows = [
+        (model.name, model.family, model.task, model.parameters, sets[model.name], model.hub_id)
+        for model in models
+    ]
+    print_table(("model", "family", "task", "parameters", "sets", "published as"), rows)
+
+
+def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
+    """What is known of one model, at the sizes asked for."""
+    if as_json:
+        print_line(json.dumps(_data(sheet), indent=2))
+        return
+    facts = sheet.model.model_dump(mode="json", exclude={"config", "inputs"})
+    told = {key: value for key, value in facts.items() if value not in (None, {}, False)}
+    print_table(("fact", "value"), [(key, _told(value)) for key, value in told.items()])
+    print_line()
+    config = sheet.model.config.items()
+    print_table(("config", "value"), [(key, _told(value)) for key, value in config])
+    print_line()
+    at = ", ".join(f"{name} {size}" for name, size in _sizes(sheet).items())
+    inputs = [(t.spec.name, t.spec.kind, _names(t.spec), _product(t.shape)) for t in sheet.tensors]
+    print_table(("input", "kind", "shape", f"at {at}"), inputs)
+    print_line()
+    print_table(("one forward pass", "at these sizes"), _needs(sheet))
+    print_line()
+    takers = [
+        (t.backend, t.runtime, ", ".join(t.precisions) or None, "; ".join(t.reasons))
+        for t in sheet.takers
+    ]
+    print_table(("backend", "runtime", f"{sheet.cell.mode} in", "what else, and why not"), takers)
+    for note in sheet.notes:
+        print_line(f"note: {note}")
+
+
+def _data(sheet: ModelSheet) -> dict[str, object]:
+    return {
+        **sheet.model.model_dump(mode="json"),
+        "sizes": _sizes(sheet),
+        "shapes": {tensor.spec.name: tensor.shape for tensor in sheet.tensors},
+        "work": sheet.work and sheet.work.model_dump(),
+        "memory_bytes": {name: round(size) for name, size in sheet.memory_bytes.items()},
+        "backends": [asdict(taker) for taker in sheet.takers],
+        "notes": sheet.notes,
+    }
+
+
+def _needs(sheet: ModelSheet) -> list[tuple[str, str]]:
+    """Arithmetic in numbers that a person reads, then memory for each precision."""
+    rows = []
+    if sheet.work is not None:
+        rows = [
+            ("multiply-accumulates", f"{sheet.work.macs:,}"),
+            ("activations in fp32", format_size(sheet.work.activation_bytes)),
+            ("parameters in fp32", format_size(sheet.work.parameter_bytes)),
+        ]
+    memory = sheet.memory_bytes.items()
+    return [*rows, *((f"memory in {name}, at least", format_size(round(n))) for name, n in memory)]
+
+
+def _sizes(sheet: ModelSheet) -> dict[str, int]:
+    """What the cell says, and what the model fixes."""
+    named = {axis: getattr(sheet.cell, axis) for axis in OPTIONS}
+    sizes: dict[str, int] = {axis: size for axis, size in named.items() if type(size) is int}
+    sizes.update(sheet.model.model_dump(include={"fixed"})["fixed"])
+    return sizes
+
+
+def _names(spec: TensorSpec) -> str:
+    return TIMES.join(
+        f"({_product(dimension)})" if isinstance(dimension, tuple) else str(dimension)
+        for dimension in spec.shape
+    )
+
+
+def _product(factors: Sequence[object]) -> str:
+    return TIMES.join(map(str, factors))
+
+
+def _told(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

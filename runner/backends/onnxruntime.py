@@ -1,0 +1,139 @@
+"""ONNX Runtime: executes prepared graphs on the CPU, on NVIDIA's GPUs and on Qualcomm's HTP."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from runner.backends.base import Array, DeviceMemory, Generator, Query, Stage, Trainer
+from runner.backends.graph_columns import graph_columns
+from runner.backends.graph_outputs import all_finite, float_outputs
+from runner.backends.onnxruntime_cuda import cuda_device
+from runner.backends.onnxruntime_device import OnnxDevice, cpu_device, precision_of
+from runner.backends.onnxruntime_empty import empty_query
+from runner.backends.onnxruntime_generation import generator
+from runner.backends.onnxruntime_loaded import LoadedGraphs
+from runner.backends.onnxruntime_options import recorded_options
+from runner.backends.onnxruntime_proof import prove
+from runner.backends.onnxruntime_qnn import qnn_device, require_possible
+from runner.backends.onnxruntime_query import OnnxQuery, Values, on_host
+from runner.backends.onnxruntime_sessions import is_out_of_memory
+from runner.backends.onnxruntime_trace import trace
+from runner.cell import Cell, Job
+from runner.errors import Unsupported
+from runner.inputs import Inputs, tokens_to_generate
+from runner.measure.clock import Clock, monotonic
+from runner.measure.environment import versions
+from runner.record import Proof
+
+__all__ = ["OnnxSession", "is_out_of_memory", "open_session"]
+
+LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
+
+
+class OnnxSession:
+    """The prepared graphs of a job on one device.
+
+    Of loading, `instantiate` is finding the device and the graph's description, `weights` making
+    the sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
+    """
+
+    timed_region = (
+        "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs are written "
+        "there into memory kept from the first query on, and the device is synchronised; sessions "
+        "are made before"
+    )
+
+    def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
+        """Load the graph of the first cell.
+
+        Raises:
+            Unsupported, Unavailable: it cannot be had, or not executed.
+        """
+        self.threads = threads
+        self.interop_threads = 1
+        self._model = job.model
+        start = monotonic()
+        precision = precision_of(job.cells[0])
+        self._device = _device_of(job)
+        described = graph_columns(job, graphs)
+        instantiated = monotonic()
+        self._graphs = LoadedGraphs(job, self._device, threads, graphs)
+        self.stages_ns: Mapping[Stage, int] = {
+            "instantiate": instantiated - start,
+            "weights": monotonic() - instantiated,
+        }
+        session = next(iter(self._graphs.latest.sessions.values()))
+        self.parameters = self._graphs.latest.graph.parameters
+        self.columns: Mapping[str, object] = {
+            **described,
+            **self._graphs.compile_columns,
+            "device_uuid": self._device.uuid,
+            "inference_precision": precision,
+            "execution_options": recorded_options(session, self._device),
+        }
+
+    @property
+    def device_name(self) -> str:
+        """The processor, the GPU, the HTP, or the HTP's simulator."""
+        return self._device.name
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """Versions of ONNX Runtime, whichever of its packages is there, and numpy."""
+        return versions(LIBRARIES)
+
+    def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
+        """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
+        return OnnxQuery(self._graphs.of(cell, inputs), self._model, inputs)
+
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
+        """The decode loop over the graph's parts."""
+        new_tokens = tokens_to_generate(cell)
+        return generator(self._graphs.of(cell, inputs), self._model, inputs, new_tokens, clock)
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
+        """Graphs for inference have no gradients."""
+        del cell, inputs, clock
+        raise Unsupported("ONNX Runtime executes inference graphs only")
+
+    def empty(self) -> Query:
+        """A query over a graph of one node that hands its input on, on the CPU."""
+        return empty_query()
+
+    def all_finite(self, outputs: object) -> bool:
+        """Whether every output is finite."""
+        return all_finite(on_host(cast("Values", outputs)))
+
+    def arrays(self, outputs: object) -> dict[str, Array]:
+        """The floating-point outputs as fp32, by dotted path."""
+        return float_outputs(on_host(cast("Values", outputs)))
+
+    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+        """Look up on which providers the graph's nodes lie."""
+        return prove(query, self._device)
+
+    def trace(self, action: Query, stem: Path) -> None:
+        """Profile one call with ONNX Runtime's profiler."""
+        trace(action, self._graphs.latest, stem)
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """None: the CPU and the simulator use the host's, and a GPU's arena keeps no count."""
+        del reset
+        return None
+
+    def close(self) -> None:
+        """Drop the sessions."""
+        self._graphs.close()
+
+
+def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:
+    """Load the job's graph where its backend says, with that many threads per operator."""
+    return OnnxSession(job, threads, graphs)
+
+
+def _device_of(job: Job) -> OnnxDevice:
+    backend = job.cells[0].backend
+    if backend == "qnn":
+        require_possible(job)
+        return qnn_device()
+    return cuda_device() if backend == "cuda" else cpu_device()

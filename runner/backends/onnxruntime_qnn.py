@@ -1,0 +1,179 @@
+"""Qualcomm's HTP by the plugin onnxruntime-qnn: on x86-64 its simulator, which has no speed."""
+
+import ctypes
+import platform
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from onnxruntime.capi.onnxruntime_pybind11_state import NoSuchFile
+
+from runner.backends.onnxruntime_device import OnnxDevice, cpu_device
+from runner.backends.onnxruntime_graph import OnnxGraph, context_file
+from runner.backends.onnxruntime_options import Sizes, session_options
+from runner.backends.onnxruntime_sessions import open_session
+from runner.cell import Job
+from runner.errors import Unavailable, Unsupported
+from runner.graph import DYNAMIC, Graph
+from runner.inputs import Inputs
+from runner.measure.clock import monotonic, seconds
+
+QNN = "QNNExecutionProvider"
+HTP, SYSTEM = "QnnHtp", "QnnSystem"
+"""Names of the libraries that a session loads."""
+SIMULATOR = "HTP simulator"
+SIMULATED_SOC = "60"
+"""Snapdragon X Elite, in QNN's numbering of its chips. Without a chip the simulator computes in
+fp32, and most graphs cannot be compiled."""
+X86 = ("x86_64", "AMD64")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A graph that was compiled for the HTP."""
+
+    opened: OnnxGraph
+    compile_s: float
+    """Seconds until the sessions were there, an attempt to do without the CPU's part included."""
+    cached_s: float | None
+    """Seconds that sessions over the compiled files took; None where they cannot be made."""
+
+
+def require_possible(job: Job, machine: str = platform.machine()) -> None:
+    """Refuse what compiled graphs cannot do, and to time a simulator.
+
+    Raises:
+        Unsupported: the job generates.
+        Unavailable: it would time a simulator.
+    """
+    if job.cells[0].mode == "generation":
+        raise Unsupported(
+            "generation is not possible with onnxruntime on qnn: the HTP compiles a graph for "
+            "fixed sizes, and a cache grows with each token"
+        )
+    if machine in X86 and job.purpose != "verify":
+        raise Unavailable(
+            f"the {SIMULATOR}'s time says nothing about a device: `orchestrator verify`",
+            hint=f"on {machine} there is the simulator alone; verify shows what it computes",
+        )
+
+
+def qnn_device(library: Any = onnxruntime, machine: str = platform.machine()) -> OnnxDevice:
+    """The HTP of this machine.
+
+    Raises:
+        Unavailable: the plugin or a library that it needs is missing, or it finds no device.
+    """
+    plugin = _plugin()
+    backend = plugin.get_qnn_htp_path()
+    for name in (HTP, SYSTEM):
+        _try_loading(backend.replace(HTP, name))
+    if not _devices(library):
+        library.register_execution_provider_library(QNN, plugin.get_library_path())
+    devices = _devices(library)
+    if not devices:
+        raise Unavailable(f"the plugin {QNN} finds no device here")
+    options = {"backend_path": backend}
+    if machine in X86:
+        options["soc_model"] = SIMULATED_SOC
+    return OnnxDevice(
+        "qnn",
+        SIMULATOR if machine in X86 else _name(devices[0]),
+        QNN,
+        options,
+        plugins=devices,
+        is_simulated=machine in X86,
+        compiles=True,
+    )
+
+
+def compile_graph(
+    graph: Graph, folder: Path, device: OnnxDevice, threads: int, inputs: Inputs
+) -> Compiled:
+    """Compile every part for the sizes of these inputs, and see how long a reload takes.
+
+    Raises:
+        Unsupported: the HTP cannot take the graph.
+    """
+    sizes = sizes_of(graph, folder, inputs)
+    with tempfile.TemporaryDirectory() as context:
+        start = monotonic()
+        opened = OnnxGraph(graph, folder, device, threads, sizes=sizes, context=Path(context))
+        compiled = monotonic()
+        cached_s = _reload(opened, threads)
+    return Compiled(opened, seconds(compiled - start), cached_s)
+
+
+def sizes_of(graph: Graph, folder: Path, inputs: Inputs) -> Sizes:
+    """The values of the graph's symbolic dimensions, as these inputs have them."""
+    if graph.shape != DYNAMIC:
+        return {}
+    shapes = {name: array.shape for name, array in inputs.items()}
+    sizes: dict[str, int] = {}
+    for part in graph.parts.values():
+        sizes |= _sizes(folder / part.file, shapes)
+    return sizes
+
+
+def _sizes(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+    """The same of one part, whose names only a session tells."""
+    options = session_options(1)
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    arguments = open_session(model, cpu_device(), lambda _: options).get_inputs()
+    return {
+        name: size
+        for argument in arguments
+        for name, size in zip(argument.shape, shapes.get(argument.name, ()), strict=False)
+        if isinstance(name, str)
+    }
+
+
+def _reload(opened: OnnxGraph, threads: int) -> float | None:
+    """Seconds; None where the HTP wrote nothing or does not take it back."""
+    start = monotonic()
+    try:
+        for session in opened.sessions.values():
+            open_session(
+                context_file(session),
+                opened.device,
+                lambda fallback: session_options(threads, fallback=fallback),
+            )
+    except (Unsupported, NoSuchFile):
+        return None
+    return seconds(monotonic() - start)
+
+
+def _plugin() -> Any:
+    try:
+        return import_module("onnxruntime_qnn")
+    except ImportError as error:
+        raise Unavailable("the package onnxruntime-qnn is not installed here") from error
+
+
+def _try_loading(library: str) -> None:
+    """ONNX Runtime says on stderr alone what keeps the library from being loaded.
+
+    Raises:
+        Unavailable: something does.
+    """
+    try:
+        ctypes.CDLL(library)
+    except OSError as error:
+        raise Unavailable(
+            f"the HTP's library cannot be loaded: {error}",
+            hint="install what it misses, e.g. the system package libatomic1",
+        ) from error
+
+
+def _devices(library: Any) -> tuple[Any, ...]:
+    return tuple(device for device in library.get_ep_devices() if device.ep_name == QNN)
+
+
+def _name(device: Any) -> str:
+    """What the plugin tells of a real device."""
+    hardware = device.device
+    return f"{hardware.vendor} {hardware.type.name}"

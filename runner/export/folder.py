@@ -1,0 +1,69 @@
+"""Graphs appear in their folder whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner.errors import Unsupported
+from runner.export.onnx_file import sha256_of
+from runner.graph import FAILED_SUFFIX, GRAPH_FILE, Attempt, Graph, read_graph
+from runner.whole_files import save_text
+
+
+def place(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
+    """Let `make` write the files of a graph under another name, then give them their own.
+
+    Whatever `make` raises goes through, and leaves nothing behind. A process that is killed leaves
+    an unfinished folder, which nobody reads and the next export removes.
+    """
+    with _unfinished(folder, shape) as files:
+        graph = make(files)
+        for path in files.iterdir():
+            _sync(path)
+        save_text(files / GRAPH_FILE, graph.model_dump_json(indent=2))
+        shutil.rmtree(folder / shape, ignore_errors=True)
+        files.rename(folder / shape)
+    (folder / f"{shape}{FAILED_SUFFIX}").unlink(missing_ok=True)
+
+
+@contextmanager
+def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
+    """A folder that is gone at the end unless it got another name.
+
+    Temporary files lie there too: the exporter's libraries write whole models into them, for which
+    a container's /tmp is too small.
+    """
+    path, usual = folder / f".{shape}.unfinished", tempfile.tempdir
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    tempfile.tempdir = str(path)
+    try:
+        yield path
+    finally:
+        tempfile.tempdir = usual
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Have the file on the disk before anybody can read it under its own name."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def refuse(folder: Path, shape: str, attempts: Iterable[Attempt]) -> None:
+    """Say why there is no graph: one line for each way that was tried."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"{attempt.remedy}: {attempt.failure}\n" for attempt in attempts]
+    save_text(folder / f"{shape}{FAILED_SUFFIX}", "".join(lines))
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether the folder holds a graph, every byte of it as it was written."""
+    try:
+        graph = read_graph(folder)
+    except Unsupported:
+        return False
+    return all(part.sha256 == sha256_of(part.files(folder)) for part in graph.parts.values())

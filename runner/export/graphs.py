@@ -1,0 +1,85 @@
+"""Makes graphs for all shapes of a job: one that takes every shape, or else one for each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from runner.cell import Cell, Job
+from runner.export.content import Export
+from runner.export.failure import in_one_line
+from runner.export.folder import is_intact, place, refuse
+from runner.export.one_way import Wanted, make
+from runner.export.remedies import DYNAMIC_SHAPES, Remedy, static_remedies
+from runner.export.samples import samples
+from runner.export.shapes import elsewhere, shapes_of
+from runner.graph import DYNAMIC, Attempt, numbers_of
+from runner.measure.clock import Clock
+from runner.progress import Progress
+
+Tried = tuple[Attempt, ...]
+
+
+def export_graphs(job: Job, export: Export, folder: Path, progress: Progress, clock: Clock) -> None:
+    """Leave in the folder a graph, or the reason why there is none, for every shape of the job.
+
+    Graphs that are there and intact stay. QNN takes no shape that varies, so the files quantised
+    for it are made for each.
+
+    Raises:
+        RecordNotSaved: the folder takes no more files.
+    """
+    exporter = _Exporter(job, export, folder, progress, clock)
+    shapes = shapes_of(job)
+    tried: Tried = ()
+    if numbers_of(job.cells[0]) != "int8_qdq":
+        cell = next(iter(shapes.values()))
+        others = (elsewhere(job.model, cell), cell.model_copy(update={"batch_size": 1}))
+        made, tried = exporter.make(DYNAMIC, (cell, *others), (DYNAMIC_SHAPES,), tried)
+        if made:
+            return
+    for shape, cell in shapes.items():
+        made, attempts = exporter.make(shape, (cell,), static_remedies(job.model), tried)
+        if not made:
+            refuse(folder, shape, attempts)
+
+
+@dataclass(frozen=True)
+class _Exporter:
+    """Makes the graphs of one job."""
+
+    job: Job
+    export: Export
+    folder: Path
+    progress: Progress
+    clock: Clock
+
+    def make(
+        self, shape: str, cells: tuple[Cell, ...], remedies: Iterable[Remedy], tried: Tried
+    ) -> tuple[bool, Tried]:
+        """Try the remedies until one passes the check at these cells.
+
+        The first cell is what the model is traced with. Returns whether the graph is there now,
+        and the ways that failed.
+        """
+        if is_intact(self.folder / shape):
+            return True, tried
+        self.progress.phase("load")
+        try:
+            wanted = Wanted(self.job, shape, cells[0], tuple(samples(self.job, cells)))
+        except Exception as error:  # whatever a model raises is the reason that others read
+            return False, (*tried, _failed("torch in fp32", error))
+        for remedy in remedies:
+            self.progress.phase("load")
+            files = partial(make, wanted, self.export, remedy, tried, self.clock)
+            try:
+                place(self.folder, shape, files)
+            except Exception as error:  # likewise for whatever an exporter raises
+                tried = (*tried, _failed(remedy.name, error))
+            else:
+                return True, tried
+        return False, tried
+
+
+def _failed(remedy: str, error: Exception) -> Attempt:
+    return Attempt(remedy=remedy, failure=in_one_line(error))

@@ -1,0 +1,81 @@
+"""Makes fp32 ONNX files ones that compute in whole numbers; each way tells what it did."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnxruntime
+from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize, quantize_dynamic
+from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
+
+from runner.errors import Unsupported
+from runner.inputs import Inputs
+
+Files = Sequence[tuple[Path, Path]]
+"""Sources and where what is made of them goes."""
+
+PRODUCTS = ("MatMul", "Gemm")
+"""What is quantised dynamically: ONNX Runtime's CPU has no convolution with int8 weights."""
+
+
+def dynamically(files: Files) -> str:
+    """Weights become int8 now, activations uint8 whenever the file is run."""
+    for source, target in files:
+        _forget_weight_shapes(source)
+        quantize_dynamic(
+            source,
+            target,
+            op_types_to_quantize=list(PRODUCTS),
+            per_channel=True,
+            weight_type=QuantType.QInt8,
+            use_external_data_format=True,
+        )
+    return f"dynamic, {' and '.join(PRODUCTS)}: int8 weights per channel, uint8 activations"
+
+
+def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
+    """Weights become uint8 and activations uint16, with the ranges that these queries lead to.
+
+    Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN wants them.
+
+    Raises:
+        Unsupported: there are several files, and queries are for the first of them alone.
+    """
+    if len(files) > 1:
+        raise Unsupported("ranges are found by calibration for forward passes alone")
+    (source, target), *_ = files
+    config = get_qnn_qdq_config(
+        source,
+        _Calibration(source, queries),
+        activation_type=QuantType.QUInt16,
+        weight_type=QuantType.QUInt8,
+    )
+    config.use_external_data_format = True
+    quantize(source, target, config)
+    return (
+        "QDQ: uint8 weights, uint16 activations, "
+        f"ranges between the extremes of {len(queries)} random queries"
+    )
+
+
+def _forget_weight_shapes(path: Path) -> None:
+    """ONNX Runtime transposes the weights of Gemm, and then stumbles over what is said of them."""
+    model = onnx.load_model(path, load_external_data=False)
+    weights = {weight.name for weight in model.graph.initializer}
+    others = [value for value in model.graph.value_info if value.name not in weights]
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(others)
+    onnx.save_model(model, path)
+
+
+class _Calibration(CalibrationDataReader):  # type: ignore[misc]
+    """Hands out queries one by one, without the arguments that the file does not take."""
+
+    def __init__(self, source: Path, queries: Iterable[Inputs]) -> None:
+        session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
+        names = [taken.name for taken in session.get_inputs()]
+        self._feeds = iter([{name: inputs[name] for name in names} for inputs in queries])
+
+    def get_next(self) -> Any:
+        return next(self._feeds, None)

@@ -1,0 +1,99 @@
+"""Draws one tensor of each kind."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from runner.errors import Unsupported
+from runner.models import ModelSpec, TensorSpec
+from runner.models.images import image_frame, image_token
+from runner.models.sizes import number_of, shape_of
+from runner.models.tensor import TensorKind
+
+Array = npt.NDArray[np.generic]
+
+TEXT_BEFORE_IMAGE = 4
+"""Tokens that a prompt begins with before its image, fewer if it has no more."""
+IGNORED_LABEL = -100
+"""The label that losses leave out."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What tensors are drawn for: a model at given sizes, from one stream of random numbers."""
+
+    model: ModelSpec
+    sizes: Mapping[str, int]
+    generator: np.random.Generator
+
+    def shape(self, spec: TensorSpec) -> tuple[int, ...]:
+        """The tensor's shape in numbers."""
+        return shape_of(self.model, spec, self.sizes)
+
+    def whole_numbers(self, spec: TensorSpec) -> npt.NDArray[np.int64]:
+        """Int64 from [low, high)."""
+        if spec.high is None:
+            raise Unsupported(f"input {spec.name} of model {self.model.name} has no `high`")
+        return self.generator.integers(spec.low, spec.high, size=self.shape(spec), dtype=np.int64)
+
+    def row(self, spec: TensorSpec) -> list[int]:
+        """The numbers of `rows`."""
+        return [number_of(self.model, spec, value, self.sizes) for value in spec.values]
+
+    def image_places(self) -> slice:
+        """Where in a prompt the tokens of the image are."""
+        before, _ = image_frame(self.model.config)
+        start = min(TEXT_BEFORE_IMAGE, self.sizes["sequence_length"]) + len(before)
+        return slice(start, start + self.sizes["image_tokens"])
+
+
+def _token_ids(draw: Draw, spec: TensorSpec) -> Array:
+    ids = draw.whole_numbers(spec)
+    if spec.last is not None:
+        ids[..., -1] = spec.last
+    return ids
+
+
+def _prompt_ids(draw: Draw, spec: TensorSpec) -> Array:
+    ids, image = draw.whole_numbers(spec), draw.image_places()
+    before, after = image_frame(draw.model.config)
+    ids[:, image] = image_token(draw.model.config)
+    ids[:, image.start - len(before) : image.start] = before
+    ids[:, image.stop : image.stop + len(after)] = after
+    return ids
+
+
+def _prompt_labels(draw: Draw, spec: TensorSpec) -> Array:
+    labels = draw.whole_numbers(spec)
+    labels[:, draw.image_places()] = IGNORED_LABEL
+    return labels
+
+
+def _image_mask(draw: Draw, spec: TensorSpec) -> Array:
+    mask = np.zeros(draw.shape(spec), dtype=np.int32)
+    mask[:, draw.image_places()] = 1
+    return mask
+
+
+def _boxes(draw: Draw, spec: TensorSpec) -> Array:
+    """Centres and sides from a middle range, so that no box leaves the image."""
+    rows = np.empty([*draw.shape(spec), 5], dtype=np.float32)
+    rows[..., 0] = draw.whole_numbers(spec)
+    rows[..., 1:] = draw.generator.uniform(0.25, 0.5, size=rows[..., 1:].shape)
+    return rows
+
+
+DRAWN: Mapping[TensorKind, Callable[[Draw, TensorSpec], Array]] = {
+    "token_ids": _token_ids,
+    "prompt_ids": _prompt_ids,
+    "prompt_labels": _prompt_labels,
+    "image_mask": _image_mask,
+    "rows": lambda draw, spec: np.full(draw.shape(spec), draw.row(spec), dtype=np.int64),
+    "boxes": _boxes,
+    "ones": lambda draw, spec: np.ones(draw.shape(spec), dtype=np.int64),
+    "false": lambda draw, spec: np.zeros(draw.shape(spec), dtype=np.bool_),
+    "normal": lambda draw, spec: draw.generator.standard_normal(draw.shape(spec), dtype=np.float32),
+}
+"""How each kind of tensor comes about."""

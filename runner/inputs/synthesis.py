@@ -1,0 +1,53 @@
+"""Synthesises a query's tensors from the model's input spec and a seed."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from runner.cell import Cell
+from runner.errors import Unsupported
+from runner.inputs.draw import DRAWN, Draw
+from runner.models import ModelSpec, TensorSpec, sizes_of
+
+Inputs = Mapping[str, npt.NDArray[np.generic]]
+
+LABELS = "labels"
+"""The name under which a batch for training holds what outputs are compared with."""
+
+
+def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
+    """The tensors of one query by argument name; the same seed gives the same tensors.
+
+    Raises:
+        Unsupported: the cell lacks a size, or has one that the model doesn't take.
+    """
+    return _tensors(model, cell, model.inputs, np.random.default_rng(seed))
+
+
+def synthesise_labels(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
+    """The labels of one batch, drawn apart from its inputs; the same seed gives the same ones.
+
+    None at all where the samples are compared with one another.
+
+    Raises:
+        Unsupported: the model has no labels, or the batch nothing to compare.
+    """
+    if model.contrastive:
+        if cell.batch_size < 2:
+            raise Unsupported(
+                f"training {model.name} compares the samples of a batch with one another, "
+                "and a batch of 1 has nothing to compare"
+            )
+        return {}
+    if model.labels is None:
+        raise Unsupported(f"training needs labels, and {model.name} has none")
+    tensors = _tensors(model, cell, (model.labels,), np.random.default_rng((seed, 1)))
+    return {LABELS: tensors[model.labels.name]}
+
+
+def _tensors(
+    model: ModelSpec, cell: Cell, specs: tuple[TensorSpec, ...], generator: np.random.Generator
+) -> dict[str, npt.NDArray[np.generic]]:
+    draw = Draw(model, sizes_of(model, cell), generator)
+    return {spec.name: DRAWN[spec.kind](draw, spec) for spec in specs}

@@ -1,0 +1,113 @@
+"""docs/adding-a-backend.md, followed step by step in a copy of the checkout."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.pages import README, Block, Page
+
+PAGE = Page(ROOT / "docs/adding-a-backend.md")
+COPIED = ("runner", "orchestrator", "tests", "images", "pyproject.toml")
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy in which every step was taken."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            unread = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / name, ignore=unread)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    for block in PAGE.blocks():
+        follow(block, folder)
+    return folder
+
+
+def follow(block: Block, folder: Path) -> None:
+    """Do what a block says: change a file, write one, or type the lines that make files."""
+    language, _, name = block.language.partition(" ")
+    if language == "diff":
+        change(folder / name, block.text)
+    elif name:
+        assert not (folder / name).exists(), f"{name} is there already"
+        (folder / name).write_text(block.text)
+    elif block.text.startswith("mkdir"):
+        subprocess.run(["sh", "-e", "-c", block.text], cwd=folder, check=True)
+
+
+def change(path: Path, difference: str) -> None:
+    """Replace the lines before by those after; the place must be plain."""
+    lines = difference.splitlines()
+    before = "\n".join(line[1:] for line in lines if line[0] in " -")
+    after = "\n".join(line[1:] for line in lines if line[0] in " +")
+    text = path.read_text()
+    assert text.count(before) == 1, f"{path.name}: {before!r} stands there {text.count(before)}×"
+    path.write_text(text.replace(before, after))
+
+
+def do(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run a module of the copy."""
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_readme_leads_here() -> None:
+    assert "docs/adding-a-backend.md" in README.links
+
+
+def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
+    contract = "tests/contracts/test_runtimes.py"
+    done = do(checkout, "pytest", "-q", "-p", "no:cacheprovider", contract, "-k", "toy")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
+
+
+def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) -> None:
+    options = ["--models", "bert-micro", "--backends", "toy", "--launcher", "process"]
+    where = ["--results", str(tmp_path / "results"), "--modes", "inference", "--json"]
+    done = do(checkout, "orchestrator", "verify", *options, *where)
+    assert done.returncode == 0, done.stderr
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert (cell["backend"], cell["runtime"], cell["mark"]) == ("toy", "toy", "ok")
+
+
+def test_the_doctor_knows_it(checkout: Path) -> None:
+    findings = json.loads(do(checkout, "orchestrator", "doctor", "--json").stdout)
+    toys = {each["launcher"]: each for each in findings if each["backend"] == "toy"}
+    assert set(toys) == {"docker", "process"}
+    assert toys["process"]["runs"]
+    assert toys["process"]["support_class"] == 3
+
+
+def test_its_image_folder_is_found(checkout: Path) -> None:
+    script = (
+        "from pathlib import Path\n"
+        "from orchestrator.images.source import find_source\n"
+        "source = find_source(Path.cwd(), 'toy')\n"
+        "assert source and source.dockerfile == 'images/toy/Dockerfile'\n"
+        "assert 'images/toy/requirements.txt' in source.context().read().decode('latin-1')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

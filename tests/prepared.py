@@ -1,0 +1,27 @@
+"""Prepared graphs of tiny models, exported by the runner's own code when a test first needs one."""
+
+from pathlib import Path
+
+from runner.cell import Job
+from runner.graph import content_of, graph_key, numbers_of
+from runner.measure.clock import monotonic
+from runner.prepare import exporter_versions, prepare
+from tests.fakes import KeptProgress
+
+
+class PreparedGraphs:
+    """A folder of graphs that fills itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        """What sessions get as `graphs`."""
+
+    def named(self, job: Job) -> Job:
+        """The job with its graph, which lies in the folder from now on."""
+        cell = job.cells[0]
+        content, numbers = content_of(cell), numbers_of(cell)
+        key = graph_key(job.model, content, numbers, job.seed, exporter_versions())
+        named = job.model_copy(update={"graph": key})
+        if not (self.folder / key).exists():
+            prepare(named, self.folder, KeptProgress(), monotonic)
+        return named

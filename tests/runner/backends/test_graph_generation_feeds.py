@@ -1,0 +1,99 @@
+"""What goes into the part of a graph that fills a cache."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from runner.backends.graph_generation_feeds import (
+    forward_feeds,
+    next_position,
+    position_ids,
+    prompt_inputs,
+    start_tokens,
+)
+from runner.backends.torch_model import instantiate
+from runner.errors import Unsupported
+from runner.inputs import Inputs, synthesise
+from runner.models import find
+from tests.tiny_models import tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
+
+PROMPT: Inputs = {
+    "input_ids": np.array([[7, 8, 9], [1, 2, 3]]),
+    "attention_mask": np.ones((2, 3), dtype=np.int64),
+}
+TAKES = ("input_ids", "position_ids", "logits_to_keep")
+
+
+def test_a_forward_pass_wants_logits_at_every_place() -> None:
+    feeds = forward_feeds(tiny_decoder(), TAKES, PROMPT)
+    assert tuple(feeds) == TAKES
+    assert feeds["logits_to_keep"].tolist() == [0, 1, 2]
+
+
+def test_an_encoder_decoders_forward_pass_takes_its_inputs_as_they_are() -> None:
+    inputs = {**PROMPT, "decoder_input_ids": np.full((2, 4), 9)}
+    feeds = forward_feeds(tiny_encoder_decoder(), inputs, inputs)
+    assert all(feeds[name] is inputs[name] for name in inputs)
+
+
+def test_what_is_fed_lies_in_one_piece() -> None:
+    turned = {"input_ids": np.arange(6).reshape(3, 2).T}
+    feeds = forward_feeds(tiny_decoder(), TAKES, turned)
+    assert all(array.flags.c_contiguous for array in feeds.values())
+
+
+def test_padded_prompts_are_refused() -> None:
+    padded = {**PROMPT, "attention_mask": np.array([[0, 1, 1], [1, 1, 1]])}
+    with pytest.raises(Unsupported, match="after prompts without padding alone"):
+        prompt_inputs(tiny_decoder(), padded)
+
+
+def test_what_nobody_gives_is_named() -> None:
+    with pytest.raises(Unsupported, match="the graph takes pixel_values, input_features, which"):
+        forward_feeds(tiny_decoder(), ("pixel_values", "input_features"), PROMPT)
+
+
+def test_the_start_token_is_the_configurations() -> None:
+    whisper = find("whisper-micro")
+    inputs = {"input_features": np.zeros((3, 16, 100), dtype=np.float32)}
+    assert start_tokens(whisper, inputs).tolist() == [[998]] * 3
+
+
+def test_a_configuration_without_a_start_token_is_refused() -> None:
+    model = tiny("AutoModelForSeq2SeqLM", {"model_type": "t5"}, encoder_decoder=True)
+    with pytest.raises(Unsupported, match="the config of tiny has no decoder_start_token_id"):
+        prompt_inputs(model, PROMPT)
+
+
+def test_text_is_counted() -> None:
+    places = position_ids(tiny_decoder(), PROMPT)
+    assert places.tolist() == [[0, 1, 2], [0, 1, 2]]
+    assert next_position(places).tolist() == [[3], [3]]
+
+
+def test_an_image_spans_a_box_of_places() -> None:
+    model = find("qwen2-vl-micro")
+    kinds = np.array([[0, 0, 1, 1, 1, 1, 1, 1, 0]])
+    inputs = {
+        "input_ids": np.zeros_like(kinds),
+        "mm_token_type_ids": kinds,
+        "image_grid_thw": np.array([[1, 4, 6]]),
+    }
+    time, height, width = position_ids(model, inputs)[:, 0].tolist()
+    assert time == [0, 1, 2, 2, 2, 2, 2, 2, 5]
+    assert height == [0, 1, 2, 2, 2, 3, 3, 3, 5]
+    assert width == [0, 1, 2, 3, 4, 2, 3, 4, 5]
+    assert next_position(position_ids(model, inputs)).tolist() == [[[6]]] * 3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["qwen2-vl-micro", "qwen3-vl-micro"])
+def test_the_places_of_images_are_those_of_transformers(name: str) -> None:
+    spec = find(name)
+    inputs = synthesise(spec, torch_cell(spec, 3, sequence_length=11), seed=0)
+    network: Any = instantiate(spec, torch.float32)
+    names = ("input_ids", "mm_token_type_ids", "image_grid_thw")
+    places, _ = network.model.get_rope_index(*(torch.from_numpy(inputs[name]) for name in names))
+    assert position_ids(spec, inputs).tolist() == places.tolist()

@@ -1,0 +1,105 @@
+"""What counts as proof that an execution provider did the work."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from runner.backends.onnxruntime_cuda import CUDA
+from runner.backends.onnxruntime_device import CPU, OnnxDevice, cpu_device
+from runner.backends.onnxruntime_graph import OnnxGraph
+from runner.backends.onnxruntime_options import session_options
+from runner.backends.onnxruntime_proof import Facts, prove, verdict
+from runner.backends.onnxruntime_query import OnnxQuery
+from tests.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
+
+GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
+X = np.ones((2, WIDTH), dtype=np.float32)
+ALL_THERE = Facts(providers_there=True, values_there=True, strict=True, failed=False)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> OnnxQuery:
+    graph = save_graph(tmp_path, {"forward": layer()})
+    opened = OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
+    return OnnxQuery(opened, perceptron(), {"x": X})
+
+
+def test_the_facts_behind_a_proof(query: OnnxQuery) -> None:
+    proof, evidence = prove(query, cpu_device())
+    times = {name: float(evidence.pop(name)) for name in ("wall_s", "cpu_time_s")}
+    assert proof == "proven"
+    assert min(times.values()) >= 0
+    assert evidence == {
+        "claimed": "cpu",
+        "provider": CPU,
+        "providers": CPU,
+        "cpu_fallback": "allowed",
+        "nodes": f"{CPU} 2",
+        "inputs": "cpu",
+        "outputs": "cpu",
+    }
+
+
+def test_a_cpu_session_behind_the_claim_of_a_gpu_is_contradicted(query: OnnxQuery) -> None:
+    proof, evidence = prove(query, GPU)
+    assert proof == "contradicted"
+    assert (evidence["claimed"], evidence["providers"]) == ("cuda", CPU)
+    assert evidence["nodes_on_cpu"] == "MatMul 1, Relu 1"
+
+
+def test_values_that_lie_elsewhere_are_contradicted(query: OnnxQuery) -> None:
+    proof, evidence = prove(query, replace(cpu_device(), memory="cuda"))
+    assert proof == "contradicted"
+    assert (evidence["inputs"], evidence["outputs"]) == ("cpu", "cpu")
+
+
+def test_sessions_exchanged_behind_the_runners_back_are_looked_at(query: OnnxQuery) -> None:
+    """The list of providers names one that this build lacks: the session is the CPU's."""
+    model = layer().SerializeToString()
+    session = onnxruntime.InferenceSession(model, session_options(1), providers=[CPU])
+    query.opened.sessions = {"forward": session}
+    proof, _ = prove(query, replace(GPU, memory="cpu"))
+    assert proof == "contradicted"
+
+
+def test_a_query_that_fails_proves_nothing_and_says_so(query: OnnxQuery) -> None:
+    broken = OnnxQuery(query.opened, perceptron(), {"x": X[:, :3]})
+    proof, evidence = prove(broken, cpu_device())
+    assert proof == "partial"
+    assert "invalid dimensions" in evidence["error"]
+    assert evidence["outputs"] == "none"
+
+
+def test_a_simulator_leaves_no_times(query: OnnxQuery) -> None:
+    _, evidence = prove(query, replace(cpu_device(), is_simulated=True))
+    assert not {"wall_s", "cpu_time_s"} & evidence.keys()
+
+
+def test_a_call_that_is_no_query_of_ours_proves_nothing() -> None:
+    assert prove(lambda: None, cpu_device()) == ("none", {"claimed": "cpu"})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changes", "proof"),
+    [
+        ({CUDA: 9}, {}, "proven"),
+        ({CUDA: 9}, {"strict": False}, "proven"),
+        ({CUDA: 9, CPU: 1}, {"strict": False}, "partial"),
+        ({CUDA: 9, CPU: 1}, {}, "contradicted"),
+        ({CPU: 9}, {"strict": False}, "contradicted"),
+        ({CUDA: 9, "TensorrtExecutionProvider": 1}, {"strict": False}, "contradicted"),
+        ({CUDA: 9}, {"providers_there": False}, "contradicted"),
+        ({CUDA: 9}, {"values_there": False}, "contradicted"),
+        ({CUDA: 9}, {"failed": True}, "partial"),
+        ({}, {}, "partial"),
+    ],
+)
+def test_every_node_must_lie_where_it_is_claimed(
+    nodes: dict[str, int], changes: dict[str, bool], proof: str
+) -> None:
+    found = {name: Counter(MatMul=count) for name, count in nodes.items()}
+    assert verdict(CUDA, found, replace(ALL_THERE, **changes)) == proof

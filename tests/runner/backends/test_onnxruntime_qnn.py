@@ -1,0 +1,146 @@
+"""Qualcomm's HTP: here its simulator, which computes as the device does and has no speed."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from runner.agreement import relative
+from runner.backends.onnxruntime import OnnxSession
+from runner.backends.onnxruntime import open_session as open_job
+from runner.backends.onnxruntime_device import CPU
+from runner.backends.onnxruntime_options import session_options
+from runner.backends.onnxruntime_qnn import (
+    QNN,
+    SIMULATOR,
+    qnn_device,
+    require_possible,
+    sizes_of,
+)
+from runner.backends.onnxruntime_sessions import open_session
+from runner.cell import Job, Purpose
+from runner.errors import Unavailable, Unsupported
+from runner.inputs import synthesise
+from tests.onnx_graphs import (
+    FLOAT,
+    KEY,
+    WIDTH,
+    layer,
+    onnx_cell,
+    onnx_job,
+    perceptron,
+    save_graph,
+)
+
+CELLS = [onnx_cell(rows, backend="qnn", precision="fp16") for rows in (2, 3)]
+JOB = onnx_job(*CELLS, purpose="verify")
+
+
+def with_determinant() -> onnx.ModelProto:
+    """The layer, and a node that the HTP has no kernel for."""
+    model = layer(rows=WIDTH, result="hidden")
+    model.graph.node.append(helper.make_node("Det", ["hidden"], ["logits"]))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("logits", FLOAT, ()))
+    return model
+
+
+def opened(graphs: Path, job: Job = JOB) -> OnnxSession:
+    return open_job(job, 1, graphs)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[OnnxSession]:
+    save_graph(tmp_path, {"forward": layer()})
+    with closing(opened(tmp_path)) as session:
+        yield session
+
+
+def x(rows: int) -> dict[str, Any]:
+    return dict(synthesise(perceptron(), onnx_cell(rows), 0))
+
+
+@pytest.mark.parametrize("purpose", ["measure", "time"])
+def test_a_simulator_is_not_timed(purpose: Purpose, tmp_path: Path) -> None:
+    job = JOB.model_copy(update={"purpose": purpose})
+    with pytest.raises(
+        Unavailable, match="time says nothing about a device: `orchestrator verify`"
+    ):
+        opened(tmp_path, job)
+
+
+def test_a_growing_cache_is_nothing_for_a_compiled_graph(tmp_path: Path) -> None:
+    cell = onnx_cell(backend="qnn", precision="fp16", mode="generation", new_tokens=2)
+    with pytest.raises(Unsupported, match="a cache grows with each token"):
+        opened(tmp_path, onnx_job(cell, purpose="verify"))
+
+
+def test_a_device_is_timed() -> None:
+    require_possible(JOB.model_copy(update={"purpose": "measure"}), machine="aarch64")
+
+
+def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSession) -> None:
+    query = session.bind(CELLS[0], x(2))
+    found = session.arrays(query())["logits"]
+    proof, evidence = session.prove(query)
+    assert (proof, session.device_name) == ("proven", SIMULATOR)
+    assert (evidence["claimed"], evidence["cpu_fallback"]) == ("qnn", "disabled")
+    assert evidence["nodes"] == f"{QNN} 2"
+    assert "wall_s" not in evidence
+    reference = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
+    difference = relative(found, reference.run(None, x(2))[0])
+    assert 1e-5 < difference < 1e-2
+
+
+def test_the_htp_compiles_a_graph_for_each_shape(session: OnnxSession) -> None:
+    first, second = (session.bind(cell, x(cell.batch_size)) for cell in CELLS)
+    assert first.opened is not second.opened
+    assert session.arrays(second())["logits"].shape == (3, WIDTH)
+    columns = session.columns
+    assert float(str(columns["compile_time_s"])) > 0
+    assert float(str(columns["cached_compile_time_s"])) > 0
+    assert columns["inference_precision"] == "float16"
+
+
+def test_nodes_that_the_htp_leaves_to_the_cpu_are_told(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": with_determinant()}, "b8")
+    job = onnx_job(onnx_cell(WIDTH, backend="qnn", precision="fp16"), purpose="verify")
+    with closing(opened(tmp_path, job)) as session:
+        proof, evidence = session.prove(session.bind(job.cells[0], x(WIDTH)))
+    assert proof == "partial"
+    assert evidence["cpu_fallback"] == "allowed"
+    assert evidence["nodes_on_cpu"] == "Det 1"
+
+
+def test_the_list_of_providers_gives_the_cpu_and_that_is_contradicted(
+    session: OnnxSession,
+) -> None:
+    query = session.bind(CELLS[0], x(2))
+    model = layer().SerializeToString()
+    silent = onnxruntime.InferenceSession(model, session_options(1), providers=[QNN])
+    assert silent.get_providers() == [CPU]
+    query.opened.sessions = {"forward": silent}
+    proof, evidence = session.prove(query)
+    assert proof == "contradicted"
+    assert evidence["providers"] == CPU
+
+
+def test_a_library_that_cannot_be_loaded_leaves_no_session_on_the_cpu() -> None:
+    """The session has the provider, which failed, and computes everything on the CPU."""
+    broken = replace(qnn_device(), options={"backend_path": "/missing/libQnnHtp.so"})
+    model = layer(rows=2).SerializeToString()
+    with pytest.raises(Unsupported, match="takes no node of the graph"):
+        open_session(model, broken, lambda fallback: session_options(1, fallback=fallback))
+
+
+def test_symbolic_sizes_are_read_off_the_inputs(tmp_path: Path) -> None:
+    graph = save_graph(tmp_path, {"forward": layer()})
+    folder = tmp_path / KEY / "dynamic"
+    assert sizes_of(graph, folder, x(5)) == {"n": 5}
+    fixed = graph.model_copy(update={"shape": "b5"})
+    assert sizes_of(fixed, folder, x(5)) == {}

@@ -1,0 +1,111 @@
+"""Queries over values that lie where they were bound."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from runner.backends.onnxruntime_device import cpu_device
+from runner.backends.onnxruntime_empty import empty_query
+from runner.backends.onnxruntime_graph import OnnxGraph
+from runner.backends.onnxruntime_query import OnnxQuery, on_host, placed
+from runner.errors import Unsupported
+from runner.graph import Graph
+from tests.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
+
+X = np.random.default_rng(1).standard_normal((3, WIDTH)).astype(np.float32)
+
+
+def opened(graphs: Path, graph: Graph) -> OnnxGraph:
+    return OnnxGraph(graph, graphs / KEY / graph.shape, cpu_device(), threads=1)
+
+
+def query_over(graph: OnnxGraph, **inputs: Any) -> OnnxQuery:
+    return OnnxQuery(graph, perceptron(), inputs)
+
+
+@pytest.fixture
+def single(tmp_path: Path) -> OnnxGraph:
+    return opened(tmp_path, save_graph(tmp_path, {"forward": layer()}))
+
+
+def test_outputs_go_to_the_same_memory_from_the_first_query_on(single: OnnxGraph) -> None:
+    query = query_over(single, x=X)
+    first = query()["logits"]
+    where = first.data_ptr()
+    again = query()["logits"]
+    assert again.data_ptr() == where
+    session = single.sessions["forward"]
+    assert (again.numpy() == session.run(None, {"x": X})[0]).all()
+
+
+def test_inputs_that_no_part_takes_are_left_out(single: OnnxGraph) -> None:
+    query = query_over(single, x=X, mask=np.ones(3, dtype=np.int64))
+    assert query.inputs.keys() == {"x"}
+    assert on_host(query())["logits"].shape == (3, WIDTH)
+
+
+def test_floating_inputs_come_in_the_type_that_the_graph_declares() -> None:
+    value = placed(X, "tensor(float16)", cpu_device())
+    assert value.data_type() == "tensor(float16)"
+    assert placed(X, "tensor(float)", cpu_device()).data_type() == "tensor(float)"
+    assert placed(np.ones(2, dtype=np.int64), "any", cpu_device()).data_type() == "tensor(int64)"
+    with pytest.raises(Unsupported, match=r"declares tensor\(int64\) where the input is float32"):
+        placed(X, "tensor(int64)", cpu_device())
+
+
+def test_slices_are_bound_as_they_read_not_as_they_lie(single: OnnxGraph) -> None:
+    wide = np.concatenate([X, X], axis=1)[:, ::2]
+    straight = query_over(single, x=wide.copy())()["logits"].numpy()
+    assert (query_over(single, x=wide)()["logits"].numpy() == straight).all()
+
+
+def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
+    parts = {"vision": layer("x", "features"), "language": layer("features", "logits")}
+    graph = opened(tmp_path, save_graph(tmp_path, parts))
+    query = query_over(graph, x=X)
+    first, second = query(), query()
+    assert first.keys() == {"logits"}
+    assert len(query.sessions) == 2
+    features = graph.sessions["vision"].run(None, {"x": X})[0]
+    logits = graph.sessions["language"].run(None, {"features": features})[0]
+    assert (second["logits"].numpy() == logits).all()
+
+
+def test_other_sessions_are_bound_anew_and_the_old_ones_again(
+    single: OnnxGraph, tmp_path: Path
+) -> None:
+    query = query_over(single, x=X)
+    usual = query()["logits"].data_ptr()
+    with single.profiled(tmp_path) as sessions:
+        assert query()["logits"].data_ptr() != usual
+        assert query.sessions == list(sessions.values())
+    assert query.sessions == list(single.sessions.values())
+    assert on_host(query())["logits"].any()
+
+
+def test_a_query_that_failed_is_bound_anew(single: OnnxGraph) -> None:
+    query = query_over(single, x=X[:, :3])
+    for _ in range(2):
+        with pytest.raises(Exception, match="invalid dimensions"):
+            query()
+
+
+def test_an_output_that_is_an_input_has_its_own_memory(tmp_path: Path) -> None:
+    """ONNX Runtime could hand the input on; then a later query would write into it."""
+    value = [helper.make_tensor_value_info(name, FLOAT, ("n", WIDTH)) for name in ("x", "y")]
+    node = helper.make_node("Identity", ["x"], ["y"])
+    model: onnx.ModelProto = model_of(helper.make_graph([node], "same", value[:1], value[1:]))
+    query = query_over(opened(tmp_path, save_graph(tmp_path, {"forward": model})), x=X)
+    query()
+    assert (query()["y"].numpy() == X).all()
+    assert query.inputs["x"].data_ptr() != query()["y"].data_ptr()
+
+
+def test_the_empty_query_hands_its_input_on() -> None:
+    query: Any = empty_query()
+    assert query()["y"].numpy() == 1
+    assert query()["y"].numpy() == 1

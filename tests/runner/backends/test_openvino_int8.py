@@ -1,0 +1,101 @@
+"""int8 by NNCF, as a job loads."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+
+from runner.agreement import relative
+from runner.backends.openvino import open_session
+from runner.backends.openvino_int8 import SAMPLES, calibration, int8_products, quantize
+from runner.errors import Unsupported
+from runner.graph import Part
+from runner.inputs import synthesise
+from tests.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
+from tests.openvino_models import doubling, openvino_cell, openvino_job
+
+pytestmark = pytest.mark.torch
+
+CORE = ov.Core()
+CELL = openvino_cell(2, precision="int8")
+JOB = openvino_job(CELL)
+
+
+def compiled(model: ov.Model) -> ov.CompiledModel:
+    return CORE.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+def test_an_int8_session_says_how_it_came_about_and_that_it_is_in_int8(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    inputs = synthesise(perceptron(), CELL, 0)
+    with closing(open_session(openvino_job(openvino_cell(2)), 1, tmp_path)) as session:
+        exact = session.arrays(session.bind(CELL, inputs)())["logits"]
+    with closing(open_session(JOB, 1, tmp_path)) as session:
+        columns = session.columns
+        outputs = session.arrays(session.bind(CELL, inputs)())["logits"]
+    assert 0 < relative(outputs, exact) < 0.3
+    assert columns["inference_precision"] == "f32, int8 in 1 products"
+    assert str(columns["quantization"]).startswith("NNCF ")
+    assert f"{SAMPLES} seeded samples" in str(columns["quantization"])
+
+
+def test_quantising_is_no_part_of_compiling(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    with closing(open_session(JOB, 1, tmp_path)) as session:
+        options = session.columns["execution_options"]
+        assert isinstance(options, dict)
+        assert isinstance(session.columns["compile_time_s"], float)
+        assert float(options["nncf_quantize_s"]) > 0
+
+
+def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) -> None:
+    parts: tuple[Part, Part] = ("vision", "language")
+    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
+    folder = tmp_path / KEY / "dynamic"
+    models = {name: CORE.read_model(folder / graph.parts[name].file) for name in parts}
+    seen = calibration(JOB, CELL, graph, models, compiled)
+    assert [len(seen[name]) for name in parts] == [SAMPLES, SAMPLES]
+    for taken, given in zip(seen["vision"], seen["language"], strict=True):
+        assert taken["x"].shape == (1, WIDTH)
+        expected = compiled(models["vision"])({"x": taken["x"]})["hidden"]
+        np.testing.assert_allclose(given["hidden"], expected, rtol=1e-5)
+
+
+def test_samples_are_drawn_apart_from_each_other_and_from_what_is_measured(tmp_path: Path) -> None:
+    graph = save_graph(tmp_path, {"forward": layer(rows=2)}, "b2")
+    model = CORE.read_model(tmp_path / KEY / "b2" / "forward.onnx")
+    seen = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
+    drawn = [sample["x"] for sample in seen] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
+    assert {array.shape for array in drawn} == {(2, WIDTH)}
+    assert len({array.tobytes() for array in drawn}) == SAMPLES + 1
+
+
+def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None:
+    parts: dict[Part, Any] = {"prefill": layer(), "decode": layer()}
+    graph = save_graph(tmp_path, parts, content="generation")
+    folder = tmp_path / KEY / "dynamic"
+    models = {name: CORE.read_model(folder / part.file) for name, part in graph.parts.items()}
+    quantized = quantize(JOB, CELL, graph, models, compiled)
+    assert quantized.models.keys() == models.keys()
+    assert "weights alone" in quantized.method
+    x = synthesise(perceptron(), CELL, 0)["x"]
+    exact, ours = (
+        compiled(each["decode"])({"x": x})["logits"] for each in (models, quantized.models)
+    )
+    assert relative(ours, exact) < 0.1
+
+
+def test_a_graph_that_nncf_cannot_take_is_unsupported_in_its_words(tmp_path: Path) -> None:
+    def refuse(model: ov.Model) -> ov.CompiledModel:
+        raise RuntimeError("Exception from src/a.cpp:1:\nno kernel for this")
+
+    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
+    with pytest.raises(Unsupported, match="cannot quantise the graph with NNCF: no kernel"):
+        quantize(JOB, CELL, graph, {"vision": doubling(), "language": doubling()}, refuse)
+
+
+def test_a_model_without_int8_has_no_products_in_it() -> None:
+    assert int8_products(compiled(doubling())) == 0

@@ -1,0 +1,93 @@
+"""Exports that are told how to fare, around files of a few nodes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+
+from runner.cell import Cell, Job
+from runner.export.content import Export
+from runner.export.graphs import export_graphs
+from runner.export.onnx_check import WrongExport
+from runner.export.remedies import Remedy
+from runner.export.samples import Sample
+from runner.export.torch_onnx import Subject
+from runner.graph import Numbers
+from runner.models import ModelSpec
+from tests.fakes import FakeClock, KeptProgress
+from tests.onnx_graphs import layer
+from tests.tiny_models import VISION, tiny, torch_cell
+
+FILE = "forward.onnx"
+DIFFERENCE = 1e-6
+
+
+def tiny_vision() -> ModelSpec:
+    """One layer of ViT."""
+    pixels = {"name": "pixel_values", "kind": "normal", "shape": ("batch_size", 3, 16, 16)}
+    return tiny(
+        "AutoModelForImageClassification",
+        {**VISION, "model_type": "vit", "num_labels": 7},
+        inputs=(pixels,),
+        forward={},
+        labels=None,
+        modality="image",
+    )
+
+
+def graph_cell(batch_size: int = 2, **changes: object) -> Cell:
+    """A cell of that model on ONNX Runtime."""
+    values = {"runtime": "onnxruntime", "sequence_length": None, **changes}
+    return torch_cell(tiny_vision(), batch_size, **values)
+
+
+@dataclass
+class Scripted:
+    """Writes a layer whatever it is asked for; remembers that, and fails by remedy or numbers."""
+
+    unwritten: Sequence[str] = ()
+    """Remedies whose exporter raises."""
+    wrong: Sequence[str] = ()
+    """Remedies whose file differs from torch by more than any numbers are allowed."""
+    allowed: Sequence[Numbers] = ("fp32", "fp16", "int8_dynamic", "int8_qdq")
+    """Numbers within whose tolerance the file is."""
+    asked: list[tuple[str, Subject]] = field(default_factory=list)
+    """The remedies that were tried, and what for."""
+    checked: list[Numbers] = field(default_factory=list)
+    """The numbers by whose tolerance files were checked."""
+    batches: list[list[int]] = field(default_factory=list)
+    """The batch sizes of the samples of each check."""
+
+    @property
+    def remedies(self) -> list[str]:
+        """The names of the remedies that were tried."""
+        return [name for name, _ in self.asked]
+
+    def write(self, subject: Subject, remedy: Remedy, folder: Path) -> None:
+        """Leave a file."""
+        self.asked.append((remedy.name, subject))
+        if remedy.name in self.unwritten:
+            raise RuntimeError(f"cannot do {remedy.name}\nat great length")
+        onnx.save_model(layer(), folder / FILE)
+
+    def difference(
+        self, model: ModelSpec, folder: Path, samples: Sequence[Sample], numbers: Numbers
+    ) -> float:
+        """What was told."""
+        self.checked.append(numbers)
+        self.batches.append([len(sample.inputs["pixel_values"]) for sample in samples])
+        assert (folder / FILE).exists()
+        if self.remedies[-1] in self.wrong or numbers not in self.allowed:
+            raise WrongExport("on fresh inputs, it is wrong")
+        return DIFFERENCE
+
+    def run(self, job: Job, folder: Path) -> None:
+        """Export the job's graphs into the folder."""
+        export = Export({"forward": FILE}, self.write, self.difference)
+        export_graphs(job, export, folder, KeptProgress(), FakeClock())
+
+
+def names(folder: Path) -> Iterator[str]:
+    """What lies in the folder."""
+    return (path.name for path in sorted(folder.iterdir()))

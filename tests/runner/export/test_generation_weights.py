@@ -1,0 +1,87 @@
+"""Weights that several files have in common."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx_ir
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+from runner.export.generation_weights import save_sharing
+from tests.onnx_graphs import WIDTH, layer, model_of
+
+Weights = npt.NDArray[np.float32]
+SQUARE = 4 * WIDTH * WIDTH
+
+
+def of_weights(weights: Weights, name: str = "w") -> onnx_ir.Model:
+    """The layer with these weights under that name."""
+    model = onnx_ir.from_proto(layer(rows=1))
+    value = model.graph.initializers.pop("w")
+    value.name = name
+    value.const_value = onnx_ir.tensor(weights, name=name)
+    model.graph.initializers[name] = value
+    return model
+
+
+def answer(path: Path) -> Weights:
+    """What the layer makes of ones."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (result,) = session.run(None, {"x": np.ones((1, WIDTH), dtype=np.float32)})
+    found: Weights = result
+    return found
+
+
+def shift() -> onnx.ModelProto:
+    """Adds one."""
+    kind, shape = TensorProto.FLOAT, (1, WIDTH)
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "b"], ["logits"])],
+        "shift",
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info("logits", kind, shape)],
+        [helper.make_tensor("b", kind, shape, [1.0] * WIDTH)],
+    )
+    return model_of(graph)
+
+
+@pytest.fixture
+def weights() -> Weights:
+    shape = (WIDTH, WIDTH)
+    return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
+
+
+def test_equal_tensors_are_written_once_whatever_their_names(
+    tmp_path: Path, weights: Weights
+) -> None:
+    models = {
+        tmp_path / "one.onnx": of_weights(weights),
+        tmp_path / "other.onnx": of_weights(weights.copy(), "renamed"),
+    }
+    save_sharing(models, tmp_path / "one.onnx.data")
+    assert (tmp_path / "one.onnx.data").stat().st_size == SQUARE
+    expected = np.maximum(weights.sum(axis=0), 0)
+    for path in models:
+        np.testing.assert_allclose(answer(path)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_different_tensors_of_one_name_stay_apart(tmp_path: Path, weights: Weights) -> None:
+    models = {
+        tmp_path / "one.onnx": of_weights(weights),
+        tmp_path / "other.onnx": of_weights(-weights),
+    }
+    save_sharing(models, tmp_path / "one.onnx.data")
+    assert (tmp_path / "one.onnx.data").stat().st_size == 2 * SQUARE
+    sums = weights.sum(axis=0)
+    for path, expected in zip(models, (sums, -sums), strict=True):
+        np.testing.assert_allclose(answer(path)[0], np.maximum(expected, 0), rtol=1e-5, atol=1e-6)
+
+
+def test_small_tensors_stay_in_their_file(tmp_path: Path) -> None:
+    one = tmp_path / "one.onnx"
+    save_sharing({one: onnx_ir.from_proto(shift())}, tmp_path / "one.onnx.data")
+    assert (tmp_path / "one.onnx.data").stat().st_size == 0
+    assert answer(one).tolist() == [[2.0] * WIDTH]

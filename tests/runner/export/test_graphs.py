@@ -1,0 +1,133 @@
+"""One graph for all shapes, or else one for each, or else the reason."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.cell import Cell, Job
+from runner.graph import Graph, read_graph
+from tests.jobs import a_job
+from tests.runner.export.exports import Scripted, graph_cell, names, tiny_vision
+from tests.tiny_models import torch_cell
+
+pytestmark = pytest.mark.torch
+
+STATIC, EAGER = "static shape", "static shape, eager attention"
+SCRIPT = "static shape, eager attention, TorchScript exporter"
+DYNAMIC = "dynamic shapes"
+
+
+def job(*cells: Cell) -> Job:
+    return a_job(cells or (graph_cell(3),), tiny_vision())
+
+
+def ways(graph: Graph) -> list[tuple[str, str | None]]:
+    return [(attempt.remedy, attempt.failure) for attempt in graph.attempts]
+
+
+def test_a_graph_of_dynamic_shape_serves_every_cell(tmp_path: Path) -> None:
+    scripted = Scripted()
+    scripted.run(job(graph_cell(3), graph_cell(5)), tmp_path)
+    assert list(names(tmp_path)) == ["dynamic"]
+    graph = read_graph(tmp_path / "dynamic")
+    assert (graph.remedy, graph.shape, graph.numbers) == (DYNAMIC, "dynamic", "fp32")
+    assert (scripted.checked, scripted.batches) == (["fp32"], [[2, 3, 1]])
+
+
+def test_it_is_traced_at_one_size_and_told_what_varies(tmp_path: Path) -> None:
+    scripted = Scripted()
+    scripted.run(job(), tmp_path)
+    ((_, subject),) = scripted.asked
+    shapes = subject.inputs["pixel_values"].shape, subject.others["pixel_values"].shape
+    assert shapes == ((2, 3, 16, 16), (3, 3, 16, 16))
+    assert subject.outputs == ("logits",)
+
+
+def test_where_it_fails_each_shape_gets_its_own(tmp_path: Path) -> None:
+    Scripted(unwritten=[DYNAMIC]).run(job(graph_cell(3), graph_cell(5)), tmp_path)
+    assert list(names(tmp_path)) == ["b2", "b3", "b5"]
+    failure = f"RuntimeError: cannot do {DYNAMIC}"
+    graph = read_graph(tmp_path / "b5")
+    assert ways(graph) == [(DYNAMIC, failure), (STATIC, None)]
+
+
+def test_remedies_are_tried_in_order_until_one_is_right(tmp_path: Path) -> None:
+    scripted = Scripted(unwritten=[DYNAMIC], wrong=[STATIC, EAGER])
+    scripted.run(job(graph_cell(2)), tmp_path)
+    assert scripted.remedies == [DYNAMIC, STATIC, EAGER, SCRIPT]
+    assert read_graph(tmp_path / "b2").remedy == SCRIPT
+
+
+def test_what_is_wrong_on_fresh_inputs_never_appears(tmp_path: Path) -> None:
+    Scripted(unwritten=[DYNAMIC], wrong=[STATIC, EAGER, SCRIPT]).run(job(graph_cell(2)), tmp_path)
+    assert list(names(tmp_path)) == ["b2.failed"]
+    assert (tmp_path / "b2.failed").read_text().splitlines() == [
+        f"{DYNAMIC}: RuntimeError: cannot do {DYNAMIC}",
+        f"{STATIC}: WrongExport: on fresh inputs, it is wrong",
+        f"{EAGER}: WrongExport: on fresh inputs, it is wrong",
+        f"{SCRIPT}: WrongExport: on fresh inputs, it is wrong",
+    ]
+
+
+def test_a_graph_takes_the_place_of_an_earlier_reason(tmp_path: Path) -> None:
+    (tmp_path / "dynamic.failed").write_text("no luck")
+    Scripted().run(job(), tmp_path)
+    assert list(names(tmp_path)) == ["dynamic"]
+
+
+def test_what_is_there_stays(tmp_path: Path) -> None:
+    Scripted().run(job(), tmp_path)
+    again = Scripted()
+    again.run(job(), tmp_path)
+    assert again.remedies == []
+
+
+def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+    Scripted().run(job(), tmp_path)
+    path = tmp_path / "dynamic" / "forward.onnx"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + b"?")
+    again = Scripted()
+    again.run(job(), tmp_path)
+    assert (again.remedies, path.read_bytes()) == ([DYNAMIC], whole)
+
+
+def test_what_torch_cannot_run_has_no_graph(tmp_path: Path) -> None:
+    odd = tiny_vision().model_copy(update={"config": {"model_type": "no such"}})
+    scripted = Scripted()
+    scripted.run(a_job([torch_cell(odd, sequence_length=None)], odd), tmp_path)
+    assert scripted.remedies == []
+    lines = (tmp_path / "b2.failed").read_text().splitlines()
+    assert all(line.startswith("torch in fp32: Unsupported: ") for line in lines)
+
+
+def test_int8_is_made_of_a_file_that_was_right_in_fp32(tmp_path: Path) -> None:
+    scripted = Scripted()
+    scripted.run(job(graph_cell(precision="int8")), tmp_path)
+    graph = read_graph(tmp_path / "dynamic")
+    assert scripted.checked == ["fp32", "int8_dynamic"]
+    assert graph.method is not None
+    assert "int8 weights per channel" in graph.method
+
+
+def test_a_wrong_file_is_not_excused_by_what_int8_is_allowed(tmp_path: Path) -> None:
+    Scripted(allowed=["int8_dynamic"]).run(job(graph_cell(precision="int8")), tmp_path)
+    assert list(names(tmp_path)) == ["b2.failed"]
+
+
+def test_qnn_gets_shapes_that_do_not_vary(tmp_path: Path) -> None:
+    scripted = Scripted(unwritten=[STATIC, EAGER, SCRIPT])
+    scripted.run(job(graph_cell(backend="qnn", precision="int8")), tmp_path)
+    assert scripted.remedies == [STATIC, EAGER, SCRIPT]
+
+
+def test_an_interrupted_export_leaves_nothing(tmp_path: Path) -> None:
+    class Interrupted(Scripted):
+        def write(self, *arguments: Any) -> None:
+            super().write(*arguments)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Interrupted().run(job(), tmp_path)
+    assert list(names(tmp_path)) == []

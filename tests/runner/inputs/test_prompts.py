@@ -1,0 +1,111 @@
+"""Inputs of models that see and hear: what stands where, and that all of it is valid."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from runner.cell import Cell
+from runner.inputs import Inputs, synthesise, synthesise_labels
+from runner.models import ModelSpec, catalogue, find, shape_of, sizes_of
+from runner.models.images import image_frame, image_token
+from tests.jobs import fake_cell
+
+MICRO = [model for model in catalogue().values() if model.name.endswith("-micro")]
+PROMPTED = [model for model in MICRO if model.image_prompt]
+
+
+def cell_of(model: ModelSpec, batch_size: int = 2) -> Cell:
+    length = 12 if model.takes_sequence else None
+    return fake_cell(batch_size, model=model.name, sequence_length=length)
+
+
+def is_image(model: ModelSpec, inputs: Inputs) -> npt.NDArray[np.bool_]:
+    return np.asarray(inputs["input_ids"] == image_token(model.config))
+
+
+@pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
+def test_every_tensor_has_the_shape_that_its_description_says(model: ModelSpec) -> None:
+    cell = cell_of(model, 3)
+    inputs, sizes = synthesise(model, cell, seed=0), sizes_of(model, cell)
+    assert list(inputs) == [tensor.name for tensor in model.inputs]
+    for tensor in model.inputs:
+        assert inputs[tensor.name].shape == shape_of(model, tensor, sizes)
+
+
+@pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
+def test_the_seed_decides_all_inputs_and_labels(model: ModelSpec) -> None:
+    def batch(seed: int) -> Inputs:
+        cell = cell_of(model)
+        return {**synthesise(model, cell, seed), **synthesise_labels(model, cell, seed)}
+
+    first, again, other = batch(1), batch(1), batch(2)
+    assert first.keys() == again.keys()
+    assert all((first[name] == again[name]).all() for name in first)
+    assert any((first[name] != other[name]).any() for name in first)
+
+
+@pytest.mark.parametrize("model", PROMPTED, ids=lambda model: model.name)
+def test_a_prompt_holds_its_image_behind_a_few_words(model: ModelSpec) -> None:
+    inputs = synthesise(model, cell_of(model), seed=0)
+    ids, image = inputs["input_ids"], is_image(model, inputs)
+    before, after = image_frame(model.config)
+    start = 4 + len(before)
+    stop = start + sizes_of(model, cell_of(model))["image_tokens"]
+    assert image[:, start:stop].all()
+    assert image.sum() == 2 * (stop - start)
+    assert (ids[:, 4:start] == before).all()
+    assert (ids[:, stop : stop + len(after)] == after).all()
+
+
+@pytest.mark.parametrize("model", PROMPTED, ids=lambda model: model.name)
+def test_losses_leave_the_image_out(model: ModelSpec) -> None:
+    image = is_image(model, synthesise(model, cell_of(model), seed=0))
+    labels = synthesise_labels(model, cell_of(model), seed=0)["labels"]
+    assert ((labels == -100) == image).all()
+
+
+@pytest.mark.parametrize("name", ["qwen2-vl-micro", "qwen3-vl-micro"])
+def test_qwen_is_told_where_the_image_is_and_its_grid(name: str) -> None:
+    model = find(name)
+    inputs = synthesise(model, cell_of(model), seed=0)
+    assert inputs["mm_token_type_ids"].dtype == np.int32
+    assert ((inputs["mm_token_type_ids"] == 1) == is_image(model, inputs)).all()
+    assert inputs["image_grid_thw"].tolist() == [[1, 4, 4]] * 2
+
+
+def test_llava_is_told_the_images_size() -> None:
+    model = find("llava-next-micro")
+    inputs = synthesise(model, fake_cell(2, image_size=40), seed=0)
+    assert inputs["image_sizes"].tolist() == [[40, 40]] * 2
+
+
+@pytest.mark.parametrize("name", ["llava-next-micro", "qwen2-vl-micro"])
+def test_a_prompt_of_one_word_has_its_image_too(name: str) -> None:
+    model = find(name)
+    cell = fake_cell(1, sequence_length=1)
+    inputs = synthesise(model, cell, seed=0)
+    assert is_image(model, inputs).sum() == sizes_of(model, cell)["image_tokens"]
+
+
+@pytest.mark.parametrize("name", ["clip-micro", "xclip-micro"])
+def test_texts_of_contrastive_models_end_with_the_token_they_are_read_at(name: str) -> None:
+    ids = synthesise(find(name), cell_of(find(name)), seed=0)["input_ids"]
+    assert (ids[:, -1] == 999).all()
+    assert (ids[:, :-1] < 998).all()
+
+
+def test_clap_is_told_that_no_sound_is_longer() -> None:
+    longer = synthesise(find("clap-micro"), cell_of(find("clap-micro")), seed=0)["is_longer"]
+    assert longer.dtype == np.bool_
+    assert not longer.any()
+
+
+def test_boxes_lie_within_their_image() -> None:
+    model = find("detr-resnet-50")
+    labels = synthesise_labels(model, fake_cell(4), seed=0)["labels"]
+    assert labels.shape == (4, 3, 5)
+    classes, centres, sides = labels[..., 0], labels[..., 1:3], labels[..., 3:]
+    assert (classes == classes.astype(int)).all()
+    assert 0 <= classes.min() <= classes.max() < 91
+    assert (centres - sides / 2 >= 0).all()
+    assert (centres + sides / 2 <= 1).all()
