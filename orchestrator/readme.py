@@ -8,7 +8,8 @@ from orchestrator.built import BUILT
 from orchestrator.checkout import ROOT
 from orchestrator.devices import DEVICES
 from orchestrator.support import generates
-from orchestrator.verification import Verified, load, table_of
+from orchestrator.verification import Verified, load
+from orchestrator.verification_table import table_of
 from runner.cell import Backend, Runtime
 from runner.models import catalogue, model_sets
 

@@ -1,7 +1,6 @@
 """What a verification found: every cell's verdict on function, device and correctness."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -82,35 +81,6 @@ class Verified(Frozen):
     """Every cell, in the plan's order."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """The verdicts on one model in one mode."""
-
-    model: str
-    mode: Mode
-    cells: dict[str, VerifiedCell]
-    """By column."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Models × paths, with the reasons below."""
-
-    columns: tuple[str, ...]
-    """Paths, with the precision where it is not fp32 alone."""
-    rows: tuple[Row, ...]
-    reasons: tuple[str, ...]
-    """Each once; a cell's footnote is the place of its reason, from 1."""
-
-    def text(self, row: Row, column: str) -> str:
-        """A cell's mark with its footnote: `ok`, `wrong [2]`; empty where there is no cell."""
-        cell = row.cells.get(column)
-        if cell is None:
-            return ""
-        note = f" [{self.reasons.index(cell.reason) + 1}]" if cell.reason else ""
-        return f"{cell.mark}{note}"
-
-
 def verified(folder: RunFolder, command: str) -> Verified:
     """What the run, which verified its cells, found."""
     records = folder.sound_records()
@@ -160,28 +130,6 @@ def _mark(record: Record) -> tuple[Mark, str | None]:
     if record.proof == "proven":
         return "ok", None
     return "partial" if record.proof == "partial" else "unproven", evidence
-
-
-def table_of(cells: Sequence[VerifiedCell]) -> Table:
-    """Models × paths. What a model can do nowhere, for one reason, is left out."""
-    precisions: dict[str, set[Precision]] = {}
-    for cell in cells:
-        precisions.setdefault(cell.path, set()).add(cell.precision)
-    rows: dict[tuple[str, Mode], dict[str, VerifiedCell]] = {}
-    columns: dict[str, None] = {}
-    for cell in cells:
-        plain = precisions[cell.path] == {"fp32"}
-        column = cell.path if plain else f"{cell.path} {cell.precision}"
-        columns[column] = None
-        rows.setdefault((cell.model, cell.mode), {})[column] = cell
-    kept = [Row(*key, found) for key, found in rows.items() if not _nowhere(found.values())]
-    reasons = (cell.reason for row in kept for cell in row.cells.values() if cell.reason)
-    return Table(tuple(columns), tuple(kept), tuple(dict.fromkeys(reasons)))
-
-
-def _nowhere(cells: Iterable[VerifiedCell]) -> bool:
-    verdicts = {(cell.mark, cell.reason) for cell in cells}
-    return len(verdicts) == 1 and next(iter(verdicts))[0] == "unsupported"
 
 
 def save(found: Verified, path: Path) -> None:

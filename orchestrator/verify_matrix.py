@@ -12,7 +12,8 @@ from runner.cell import Backend, Mode, Precision, Runtime
 MODES: tuple[Mode, ...] = ("inference", "generation")
 PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16")
 """The first of them that a backend has is verified if nobody names one."""
-_SHAPE = {"batch_size": [1], "sequence_length": [16], "new_tokens": [4]}
+_SHAPE = {"batch_size": [1], "sequence_length": [16]}
+_NEW_TOKENS = 4
 _OPTIONS: Mapping[Place, str] = {
     ("axes", "model"): "--models",
     ("axes", "backend"): "--backends",
@@ -49,6 +50,8 @@ def verify_matrix(
             hint="`orchestrator doctor` shows the backends of this machine",
         )
     axes: dict[str, Any] = {"model": list(models), "backend": taken, "mode": list(modes), **_SHAPE}
+    if "generation" in modes:
+        axes["new_tokens"] = [_NEW_TOKENS]
     own: dict[Backend, dict[str, Any]] = {each: {"runtime": paths[each]} for each in taken}
     if precisions:
         axes["precision"] = list(precisions)

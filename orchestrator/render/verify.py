@@ -3,7 +3,8 @@
 from collections import Counter
 
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.verification import MARKS, Verified, table_of
+from orchestrator.verification import MARKS, Verified
+from orchestrator.verification_table import table_of
 
 
 def print_verified(found: Verified, *, as_json: bool) -> None:

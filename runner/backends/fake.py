@@ -74,11 +74,11 @@ class FakeSession:
     threads = None
     interop_threads = None
     libraries: Mapping[str, str] = {}
-    columns: Mapping[str, object] = {}
     timed_region = "a sleep"
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self.columns: Mapping[str, object] = {}
         start = monotonic()
         script.fail("load")
         instantiated = monotonic()
@@ -90,6 +90,7 @@ class FakeSession:
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
         """A query that sleeps, or does what the faults say for this cell."""
+        self.columns = {"execution_options": {"shape": cell.shape}}
 
         def query() -> object:
             self._script.fail(cell.id)

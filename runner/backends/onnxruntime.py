@@ -14,7 +14,6 @@ from runner.backends.onnxruntime_generation import generator
 from runner.backends.onnxruntime_loaded import LoadedGraphs
 from runner.backends.onnxruntime_options import recorded_options
 from runner.backends.onnxruntime_proof import prove
-from runner.backends.onnxruntime_qnn import qnn_device, require_possible
 from runner.backends.onnxruntime_query import OnnxQuery, Values, on_host
 from runner.backends.onnxruntime_sessions import is_out_of_memory
 from runner.backends.onnxruntime_trace import trace
@@ -62,14 +61,13 @@ class OnnxSession:
             "instantiate": instantiated - start,
             "weights": monotonic() - instantiated,
         }
-        session = next(iter(self._graphs.latest.sessions.values()))
         self.parameters = self._graphs.latest.graph.parameters
         self.columns: Mapping[str, object] = {
             **described,
             **self._graphs.compile_columns,
             "device_uuid": self._device.uuid,
             "inference_precision": precision,
-            "execution_options": recorded_options(session, self._device),
+            "execution_options": self._options(),
         }
 
     @property
@@ -125,6 +123,13 @@ class OnnxSession:
         """Drop the sessions."""
         self._graphs.close()
 
+    def _options(self) -> dict[str, str]:
+        """Those of the first part's session; all parts have the same."""
+        first = next(iter(self._graphs.latest.sessions.values()))
+        rewrites = self._graphs.rewrites
+        told = {"graph_rewrites": "; ".join(rewrites)} if rewrites else {}
+        return {**recorded_options(first, self._device), **told}
+
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:
     """Load the job's graph where its backend says, with that many threads per operator."""
@@ -134,6 +139,8 @@ def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSess
 def _device_of(job: Job) -> OnnxDevice:
     backend = job.cells[0].backend
     if backend == "qnn":
+        from runner.backends.onnxruntime_qnn import qnn_device, require_possible
+
         require_possible(job)
         return qnn_device()
     return cuda_device() if backend == "cuda" else cpu_device()

@@ -45,6 +45,8 @@ class OnnxGraph:
         self.graph = graph
         self.device = device
         self._folder = folder
+        self.kept: object = None
+        """What keeps the folder, if it is a temporary one."""
         self._threads = threads
         self._sizes = sizes
         self.sessions: Sessions = self._open(context=context)

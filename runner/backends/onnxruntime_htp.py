@@ -1,10 +1,10 @@
 """Writes a graph anew for the HTP: of fixed sizes, without what its compiler gets wrong.
 
-Seen with onnxruntime-qnn 2.7.0, QNN 2.51, on the simulator; each rewrite keeps what is computed.
+Seen with onnxruntime-qnn 2.7.0, QNN 2.51, on the simulator; no rewrite changes what is computed.
 """
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,42 +12,50 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
+from runner.backends.onnx_file import add_values, read_model, shape_of, values_of
 from runner.backends.onnxruntime_device import cpu_device
 from runner.backends.onnxruntime_options import Sizes, session_options
 from runner.backends.onnxruntime_sessions import open_session
-from runner.errors import Unavailable
 
-SQUARES = "Pow(x, 2) as Mul(x, x): plugin and compiler fail on the RMS norm that they make of it"
-ADDENDS = (
-    "constants that are added before a LayerNormalization repeated for each sample: "
-    "the compiler normalises all samples but the first wrongly"
-)
 WEIGHTS_FILE = "session.optimized_model_external_initializers_file_name"
 
-Constants = Mapping[str, npt.NDArray[Any]]
+
+@dataclass(frozen=True)
+class FixedGraph:
+    """A graph all of whose sizes are known."""
+
+    graph: Any
+    """What is rewritten."""
+    folder: Path
+    """Where its weights lie."""
+    constants: Mapping[str, Any]
+    """The initialisers, by name; their numbers are read as they are asked for."""
+    shapes: Mapping[str, tuple[int, ...] | None]
+    """The shapes of values, as far as the exporter has told them."""
+
+    def constant(self, name: str) -> npt.NDArray[Any] | None:
+        """The numbers of that initialiser; None if there is none, or of another kind."""
+        tensor = self.constants.get(name)
+        return None if tensor is None else values_of(tensor, self.folder)
+
+    def nodes(self, kind: str) -> list[Any]:
+        """The nodes of that operator."""
+        return [node for node in self.graph.node if node.op_type == kind]
 
 
 def write_for_htp(model: Path, written: Path, sizes: Sizes) -> list[str]:
-    """Write the graph of that file for these sizes; what was rewritten, in words.
-
-    Raises:
-        Unavailable: the package onnx is not installed.
-    """
-    onnx = _onnx()
+    """Write the graph of that file for these sizes; what was rewritten, in words."""
     _fix(model, written, sizes)
-    proto = onnx.shape_inference.infer_shapes(onnx.load(written))
-    constants = {each.name: onnx.numpy_helper.to_array(each) for each in proto.graph.initializer}
-    rewrites = [
-        words
-        for words, count in (
-            (SQUARES, _squares(proto.graph, constants)),
-            (ADDENDS, _addends(onnx, proto.graph, constants)),
-        )
-        if count
-    ]
-    for path in written.parent.glob(f"{written.name}*"):
-        path.unlink()
-    onnx.save_model(proto, written, save_as_external_data=True, location=f"{written.name}.data")
+    proto = read_model(written)
+    graph = proto.graph
+    fixed = FixedGraph(
+        graph,
+        written.parent,
+        {each.name: each for each in graph.initializer},
+        {value.name: shape_of(value) for value in (*graph.input, *graph.value_info)},
+    )
+    rewrites = [words for words, rewrite in REWRITES.items() if rewrite(fixed)]
+    written.write_bytes(proto.SerializeToString())
     return rewrites
 
 
@@ -59,12 +67,12 @@ def _fix(model: Path, written: Path, sizes: Sizes) -> None:
     open_session(model, cpu_device(), lambda _: options)
 
 
-def _squares(graph: Any, constants: Constants) -> int:
-    """How many squares were made products."""
+def _squares(fixed: FixedGraph) -> int:
+    """Make products of squares; how many."""
     squares = [
         node
-        for node in graph.node
-        if node.op_type == "Pow" and np.array_equal(constants.get(node.input[1], 0), 2.0)
+        for node in fixed.nodes("Pow")
+        if (power := fixed.constant(node.input[1])) is not None and np.array_equal(power, 2.0)
     ]
     for node in squares:
         node.op_type = "Mul"
@@ -72,39 +80,46 @@ def _squares(graph: Any, constants: Constants) -> int:
     return len(squares)
 
 
-def _addends(onnx: Any, graph: Any, constants: Constants) -> int:
-    """How many constants were repeated."""
-    normalised = {node.input[0] for node in graph.node if node.op_type == "LayerNormalization"}
-    shapes = {value.name: _shape(value) for value in graph.value_info}
+def _addends(fixed: FixedGraph) -> int:
+    """Repeat constants that are added before a normalisation; how many."""
+    normalised = {node.input[0] for node in fixed.nodes("LayerNormalization")}
     found = 0
-    for node in graph.node:
-        result = node.output[0]
-        if node.op_type != "Add" or result not in normalised or result not in shapes:
+    for node in fixed.nodes("Add"):
+        (result,) = node.output
+        shape = fixed.shapes.get(result)
+        if shape is None or result not in normalised:
             continue
-        for place, name in _narrow(node, constants, shapes[result]):
-            full = np.ascontiguousarray(np.broadcast_to(constants[name], shapes[result]))
-            graph.initializer.append(onnx.numpy_helper.from_array(full, f"{result}.addend"))
-            node.input[place] = f"{result}.addend"
+        for place, name in enumerate(node.input):
+            constant = fixed.constant(name)
+            if constant is not None and constant.ndim > 1 and constant.shape != shape:
+                full = np.ascontiguousarray(np.broadcast_to(constant, shape))
+                node.input[place] = add_values(fixed.graph, f"{result}.addend", full)
+                found += 1
+    return found
+
+
+def _masks(fixed: FixedGraph) -> int:
+    """Make reshapes of GatherNDs that take every element in its place; how many."""
+    found = 0
+    for node in fixed.nodes("GatherND"):
+        source, indices = fixed.shapes.get(node.input[0]), fixed.constant(node.input[1])
+        batched = any(attribute.i for attribute in node.attribute)
+        if source is None or indices is None or indices.shape[-1] != len(source) or batched:
+            continue
+        places = np.ravel_multi_index(tuple(np.moveaxis(indices, -1, 0)), source)
+        if np.array_equal(places.ravel(), np.arange(np.prod(source))):
+            shape = np.array(places.shape, dtype=np.int64)
+            node.op_type = "Reshape"
+            del node.attribute[:]
+            node.input[1] = add_values(fixed.graph, f"{node.output[0]}.shape", shape)
             found += 1
     return found
 
 
-def _narrow(node: Any, constants: Constants, shape: tuple[int, ...]) -> Iterator[tuple[int, str]]:
-    """The node's constants that have one matrix for all samples."""
-    for place, name in enumerate(node.input):
-        constant = constants.get(name)
-        if constant is not None and constant.ndim > 1 and constant.shape != shape:
-            yield place, name
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    return tuple(size.dim_value for size in value.type.tensor_type.shape.dim)
-
-
-def _onnx() -> Any:
-    try:
-        for module in ("numpy_helper", "shape_inference"):
-            import_module(f"onnx.{module}")
-        return import_module("onnx")
-    except ImportError as error:
-        raise Unavailable("the package onnx is not installed here") from error
+REWRITES: Mapping[str, Callable[[FixedGraph], int]] = {
+    "Pow(x, 2) as Mul(x, x): else plugin and compiler fail on a fused RMS norm": _squares,
+    "addends before LayerNormalization repeated for each sample: "
+    "else the compiler normalises only the first sample rightly": _addends,
+    "GatherND of every element as Reshape: the plugin has none on truth values": _masks,
+}
+"""What is rewritten and why; each function says how often it did so."""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from runner.backends.onnxruntime_device import OnnxDevice
 from runner.backends.onnxruntime_graph import OnnxGraph
-from runner.backends.onnxruntime_qnn import compile_graph
 from runner.cell import Cell, Job
 from runner.graph import Graph, find_graph, fixed_shape
 from runner.inputs import Inputs, synthesise
@@ -29,6 +28,8 @@ class LoadedGraphs:
         self._graphs = graphs
         self.compile_columns: dict[str, object] = {}
         """How long compiling the first graph took, on devices that do so."""
+        self.rewrites: tuple[str, ...] = ()
+        """How the latest graph was rewritten for the device's compiler."""
         self._loaded: dict[str, OnnxGraph] = {}
         self.of(job.cells[0], synthesise(job.model, job.cells[0], job.seed))
 
@@ -56,9 +57,13 @@ class LoadedGraphs:
     def _load(self, graph: Graph, folder: Path, inputs: Inputs) -> OnnxGraph:
         if not self._device.compiles:
             return OnnxGraph(graph, folder, self._device, self._threads)
+        # What only QNN needs is no part of what importing costs elsewhere.
+        from runner.backends.onnxruntime_qnn import compile_graph
+
         compiled = compile_graph(graph, folder, self._device, self._threads, inputs)
         self.compile_columns = self.compile_columns or {
             "compile_time_s": compiled.compile_s,
             "cached_compile_time_s": compiled.cached_s,
         }
+        self.rewrites = compiled.rewrites
         return compiled.opened

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import NoSuchFile
 
 from runner.backends.onnxruntime_device import OnnxDevice, cpu_device
 from runner.backends.onnxruntime_graph import OnnxGraph, context_file
+from runner.backends.onnxruntime_htp import write_for_htp
 from runner.backends.onnxruntime_options import Sizes, session_options
 from runner.backends.onnxruntime_sessions import open_session
 from runner.cell import Job
@@ -41,6 +43,8 @@ class Compiled:
     """Seconds until the sessions were there, an attempt to do without the CPU's part included."""
     cached_s: float | None
     """Seconds that sessions over the compiled files took; None where they cannot be made."""
+    rewrites: tuple[str, ...]
+    """How the graph was rewritten for the compiler."""
 
 
 def require_possible(job: Job, machine: str = platform.machine()) -> None:
@@ -100,12 +104,18 @@ def compile_graph(
         Unsupported: the HTP cannot take the graph.
     """
     sizes = sizes_of(graph, folder, inputs)
-    with tempfile.TemporaryDirectory() as context:
-        start = monotonic()
-        opened = OnnxGraph(graph, folder, device, threads, sizes=sizes, context=Path(context))
+    # The sessions read the files again when they are profiled.
+    files = tempfile.TemporaryDirectory()
+    rewrites = _rewritten(graph, folder, Path(files.name), sizes)
+    if rewrites:
+        folder, sizes = Path(files.name), {}
+    with tempfile.TemporaryDirectory() as name:
+        start, context = monotonic(), Path(name)
+        opened = OnnxGraph(graph, folder, device, threads, sizes=sizes, context=context)
+        opened.kept = files
         compiled = monotonic()
         cached_s = _reload(opened, threads)
-    return Compiled(opened, seconds(compiled - start), cached_s)
+    return Compiled(opened, seconds(compiled - start), cached_s, rewrites)
 
 
 def sizes_of(graph: Graph, folder: Path, inputs: Inputs) -> Sizes:
@@ -117,6 +127,18 @@ def sizes_of(graph: Graph, folder: Path, inputs: Inputs) -> Sizes:
     for part in graph.parts.values():
         sizes |= _sizes(folder / part.file, shapes)
     return sizes
+
+
+def _rewritten(graph: Graph, folder: Path, out: Path, sizes: Sizes) -> tuple[str, ...]:
+    """Write the parts anew; quantized ones stay as they are, with what their nodes stand between.
+
+    What was rewritten, in words; nothing is, if no part needs it.
+    """
+    if graph.numbers != "fp32":
+        return ()
+    files = [part.file for part in graph.parts.values()]
+    words = [write_for_htp(folder / file, out / file, sizes) for file in files]
+    return tuple(dict.fromkeys(chain.from_iterable(words)))
 
 
 def _sizes(model: Path, shapes: Mapping[str, tuple[int, ...]]) -> Sizes:

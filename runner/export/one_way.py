@@ -9,6 +9,7 @@ import torch
 from runner.backends.torch_model import count_parameters
 from runner.cell import Cell, Job
 from runner.export.content import Export
+from runner.export.masks import bound_masks
 from runner.export.onnx_file import describe
 from runner.export.quantize import by_calibration, dynamically
 from runner.export.remedies import Remedy
@@ -80,6 +81,9 @@ def _write(wanted: Wanted, export: Export, remedy: Remedy, folder: Path) -> str 
     with TemporaryDirectory() as name:
         plain = Path(name)
         export.write(subject, remedy, plain)
+        if numbers == "int8_qdq":
+            for file in export.files.values():
+                bound_masks(plain / file)
         # A wrong graph may differ by less than int8 is allowed.
         export.difference(job.model, plain, wanted.samples, "fp32")
         files = [(plain / file, folder / file) for file in export.files.values()]

@@ -10,6 +10,7 @@ from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize,
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
 from runner.errors import Unsupported
+from runner.export.masks import MASKED
 from runner.inputs import Inputs
 
 Files = Sequence[tuple[Path, Path]]
@@ -55,7 +56,7 @@ def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
     quantize(source, target, config)
     return (
         "QDQ: uint8 weights, uint16 activations, "
-        f"ranges between the extremes of {len(queries)} random queries"
+        f"ranges between the extremes of {len(queries)} random queries, masks of {MASKED:g}"
     )
 
 

@@ -1,5 +1,6 @@
 """One cold start, as its parent sees it."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -111,13 +112,19 @@ class Starting:
 def starting(request: Request, command: Sequence[str] = COMMAND) -> Iterator[Starting]:
     """Launch a fresh interpreter: no fork of ours, nothing imported, bytecode as it lies.
 
-    It ends with the context, or with this process.
+    It ends with the context, or with this process; so do its temporary files, as it cannot remove
+    them when it is killed.
     """
     line = request.model_dump_json().encode() + b"\n"
-    with tempfile.TemporaryFile() as stderr:
+    with tempfile.TemporaryFile() as stderr, tempfile.TemporaryDirectory() as scratch:
+        environment = {**os.environ, "TMPDIR": scratch}
         launched_at = monotonic()
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=environment,
         )
         try:
             _send(process, line)

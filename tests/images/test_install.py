@@ -80,6 +80,31 @@ def test_macos_has_no_cuda_to_avoid(requirements: Path) -> None:
     assert pip.calls == [["--requirement", str(requirements)]]
 
 
+@pytest.mark.parametrize("installed", [None, "2.13.0+cpu", "2.12.0"])
+def test_a_file_for_cuda_takes_what_pypi_has_and_no_local_build(
+    tmp_path: Path, installed: str | None
+) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text(f"# torch build: pypi\n{PINNED}\n")
+    pip = FakePip(configured=["torch===2.13.0"])
+    install(path, pip=pip, torch_index_url=INDEX, installed=installed, system="linux")
+    assert pip.asked_torch == ["torch===2.13.0"]
+    assert not any(INDEX in call for call in pip.calls)
+    with pytest.raises(InstallError, match="nor on PyPI"):
+        install(path, pip=FakePip(), torch_index_url=INDEX, system="linux")
+
+
+def test_a_file_for_rocm_takes_torch_and_its_triton_from_the_builds_index(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.write_text(f"# torch build: rocm7.2\n{PINNED}\ntriton-rocm==3.7.1\n")
+    pip = FakePip(index=["torch==2.13.0+rocm7.2"])
+    install(path, pip=pip, system="linux")
+    url = "https://download.pytorch.org/whl/rocm7.2"
+    packages = ["--no-deps", "triton-rocm==3.7.1", "torch==2.13.0+rocm7.2"]
+    assert pip.calls[1] == ["--index-url", url, *packages]
+    assert pip.calls[-1] == ["--requirement", str(path)]
+
+
 def test_requirements_without_torch_are_just_installed(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     path.write_text("# torch==1.0\ntorchvision==1.0\n")

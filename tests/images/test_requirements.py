@@ -46,6 +46,8 @@ RUNTIMES = {
     "cpu": {"torch", "transformers", "onnxruntime"},
     "openvino": {"openvino", "nncf"},
     "qnn": {"onnxruntime", "onnxruntime-qnn"},
+    "cuda": {"torch", "transformers", "triton", "onnxruntime-gpu", "nvidia-ml-py"},
+    "rocm": {"torch", "transformers", "triton-rocm"},
 }
 
 
@@ -74,3 +76,16 @@ def test_dockerfiles_copy_the_runner_alone_and_after_the_dependencies(path: Path
     image = f"images/{path.parent.name}/requirements.txt"
     assert copied == [f"images/install.py {image}", "runner"]
     assert "FROM ${BASE_IMAGE}" in text
+
+
+@pytest.mark.parametrize(("image", "build"), [("cuda", "pypi"), ("rocm", "rocm7.2")])
+def test_the_file_names_the_build_of_torch_that_it_is_for(image: str, build: str) -> None:
+    text = (ROOT / "images" / image / "requirements.txt").read_text()
+    assert f"\n# torch build: {build}\n" in text
+
+
+def test_accelerators_share_the_versions_that_the_cpu_has() -> None:
+    cpu = pins(ROOT / "images/cpu/requirements.txt")
+    for image in ("cuda", "rocm"):
+        for name, requirement in pins(ROOT / "images" / image / "requirements.txt").items():
+            assert name not in cpu or requirement.specifier == cpu[name].specifier

@@ -15,6 +15,7 @@ AXES: dict[str, list[Any]] = {
     "precision": ["fp32", "bf16", "fp16"],
     "batch_size": [1, 2, 4, 8],
     "sequence_length": [64, 128],
+    "mode": ["training"],
 }
 PLAN = make_plan(matrix_of(AXES, measure={"profile": "quick"}))
 ROUNDS = 3

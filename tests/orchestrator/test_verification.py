@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import MatrixError, StoreError
-from orchestrator.verification import MARKS, VerifiedCell, load, save, table_of, verdict, verified
+from orchestrator.verification import MARKS, VerifiedCell, load, save, verdict, verified
 from runner.record import Record
 from tests.jobs import a_job, fake_cell
 from tests.runs import a_plan, a_run_folder
@@ -86,54 +86,6 @@ def test_a_path_is_backend_and_runtime_unless_there_is_one_that_is_meant() -> No
     assert a_cell(runtime="onnxruntime").path == "cpu onnxruntime"
     assert a_cell(backend="openvino", runtime="openvino").path == "openvino"
     assert a_cell(backend="qnn", runtime="onnxruntime").path == "qnn"
-
-
-def test_models_are_rows_paths_are_columns_reasons_stand_below_once() -> None:
-    guard = "no prepared graph: a guard"
-    cells = [
-        a_cell(),
-        a_cell("unsupported", guard, runtime="onnxruntime"),
-        a_cell(model="t5-micro"),
-        a_cell("unsupported", guard, model="t5-micro", runtime="onnxruntime"),
-        a_cell("wrong", "differs", model="t5-micro", mode="generation"),
-    ]
-    table = table_of(cells)
-    assert table.columns == ("cpu torch", "cpu onnxruntime")
-    assert [(row.model, row.mode) for row in table.rows] == [
-        ("bert-micro", "inference"),
-        ("t5-micro", "inference"),
-        ("t5-micro", "generation"),
-    ]
-    assert table.reasons == (guard, "differs")
-    assert [table.text(row, "cpu torch") for row in table.rows] == ["ok", "ok", "wrong [2]"]
-    assert [table.text(row, "cpu onnxruntime") for row in table.rows] == [
-        "unsupported [1]",
-        "unsupported [1]",
-        "",
-    ]
-
-
-def test_columns_tell_precisions_other_than_fp32_alone() -> None:
-    other = {"backend": "qnn", "runtime": "onnxruntime", "precision": "fp16"}
-    openvino = {"backend": "openvino", "runtime": "openvino"}
-    table = table_of([a_cell(), a_cell(precision="int8"), a_cell(**other), a_cell(**openvino)])
-    assert table.columns == ("cpu torch fp32", "cpu torch int8", "qnn fp16", "openvino")
-
-
-def test_what_a_model_can_do_nowhere_takes_no_row() -> None:
-    no = "generation is not possible with bert-micro: its task is fill-mask"
-    cells = [
-        a_cell(),
-        a_cell("unsupported", no, mode="generation"),
-        a_cell("unsupported", no, mode="generation", runtime="onnxruntime"),
-    ]
-    table = table_of(cells)
-    assert [row.mode for row in table.rows] == ["inference"]
-    assert table.reasons == ()
-
-
-def test_what_fails_everywhere_keeps_its_row() -> None:
-    assert len(table_of([a_cell("failed", "x")]).rows) == 1
 
 
 def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:

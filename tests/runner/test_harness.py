@@ -40,6 +40,12 @@ def test_shapes_share_one_loaded_model(tmp_path: Path) -> None:
     assert len({record.load_time_s for record in records.values()}) == 1
 
 
+def test_what_a_session_tells_of_a_shape_is_its_cells(tmp_path: Path) -> None:
+    records, _ = run(a_job([fake_cell(1), fake_cell(2)]), tmp_path)
+    for cell, record in records.items():
+        assert record.execution_options == {"shape": cell.shape}
+
+
 def test_progress_tells_each_phase_and_verdict_in_order(tmp_path: Path) -> None:
     cell = fake_cell()
     _, progress = run(a_job([cell]), tmp_path)

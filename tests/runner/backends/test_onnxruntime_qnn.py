@@ -107,6 +107,35 @@ def test_the_htp_compiles_a_graph_for_each_shape(session: OnnxSession) -> None:
     assert columns["inference_precision"] == "float16"
 
 
+def squared() -> onnx.ModelProto:
+    """The layer's square, which is rewritten."""
+    model = layer(result="hidden")
+    model.graph.node.append(helper.make_node("Pow", ["hidden", "two"], ["logits"]))
+    model.graph.initializer.append(helper.make_tensor("two", FLOAT, (), [2.0]))
+    model.graph.output[0].name = "logits"
+    return model
+
+
+def test_what_was_rewritten_for_the_compiler_is_recorded(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": squared()})
+    with closing(opened(tmp_path)) as session:
+        options: Any = session.columns["execution_options"]
+        assert "Pow(x, 2) as Mul(x, x)" in options["graph_rewrites"]
+        assert session.columns["graph_remedy"] == "dynamic shapes"
+        query = session.bind(CELLS[0], x(2))
+        query()
+        session.trace(query, tmp_path / "cell")  # makes sessions of the rewritten files once more
+    assert QNN in (tmp_path / "cell.operators.txt").read_text("utf-8")
+
+
+def test_quantized_graphs_are_not_rewritten(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": squared()}, numbers="int8_qdq")
+    job = onnx_job(onnx_cell(2, backend="qnn", precision="int8"), purpose="verify")
+    with closing(opened(tmp_path, job)) as session:
+        options: Any = session.columns["execution_options"]
+        assert "graph_rewrites" not in options
+
+
 def test_nodes_that_the_htp_leaves_to_the_cpu_are_told(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": with_determinant()}, "b8")
     job = onnx_job(onnx_cell(WIDTH, backend="qnn", precision="fp16"), purpose="verify")

@@ -83,7 +83,8 @@ def test_int8_for_the_cpu_is_dynamic(tmp_path: Path) -> None:
 def test_int8_for_qnn_has_ranges_and_one_shape(tmp_path: Path) -> None:
     graph = exported(tiny_vision(), tmp_path, "b2", backend="qnn", precision="int8")
     assert graph.method == (
-        "QDQ: uint8 weights, uint16 activations, ranges between the extremes of 8 random queries"
+        "QDQ: uint8 weights, uint16 activations, "
+        "ranges between the extremes of 8 random queries, masks of -100"
     )
     assert ROUNDING < graph.difference_relative < 0.1
 

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,38 +26,35 @@ def theirs(model: ModelSpec) -> Any:
     return importlib.import_module(f"transformers.models.{kind}.modeling_{kind}")
 
 
-def packed_tokens(model: ModelSpec, image: tuple[int, int]) -> int:
-    """The features that transformers keeps of a picture, by its own way of packing them."""
-    module, config = theirs(model), model.config
-    vision = config["vision_config"]
-    side = vision["image_size"] // vision["patch_size"]
-    crops = module.image_size_to_num_patches(
-        image, config["image_grid_pinpoints"], vision["image_size"]
-    )
-    pack = next(
-        value.pack_image_features
-        for name, value in vars(module).items()
-        if name.endswith("Model") and hasattr(value, "pack_image_features")
-    )
-    features = torch.zeros(crops, side * side, 2)
-    owner = Fake(config)
-    extra: Mapping[str, Any] = (
-        {"vision_feature_select_strategy": "default"}
-        if config["model_type"] == "llava_next"
-        else {"vision_aspect_ratio": config["vision_aspect_ratio"]}
-    )
-    _, lengths = pack(
-        owner, [features], torch.tensor([image]), image_newline=torch.zeros(2), **extra
-    )
-    return int(lengths[0])
-
-
-class Fake:
-    """What packing asks of the model: its configuration."""
+class Configured:
+    """What packing asks of a model: its configuration."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        vision = type("Vision", (), config["vision_config"])
-        self.config = type("Config", (), {**config, "vision_config": vision})
+        vision = SimpleNamespace(**config["vision_config"])
+        self.config = SimpleNamespace(**{**config, "vision_config": vision})
+
+
+def crops_of(model: ModelSpec, image: tuple[int, int]) -> int:
+    side = model.config["vision_config"]["image_size"]
+    pinpoints = model.config["image_grid_pinpoints"]
+    return int(theirs(model).image_size_to_num_patches(image, pinpoints, side))
+
+
+def packed_tokens(model: ModelSpec, image: tuple[int, int]) -> int:
+    """How many features transformers keeps of an image, by its own way of packing them."""
+    vision = model.config["vision_config"]
+    features = torch.zeros(
+        crops_of(model, image), (vision["image_size"] // vision["patch_size"]) ** 2, 2
+    )
+    if model.config["model_type"] == "llava_next":
+        pack = theirs(model).LlavaNextModel.pack_image_features
+        extra = {"vision_feature_select_strategy": "default"}
+    else:
+        pack = theirs(model).LlavaOnevisionModel.pack_image_features
+        extra = {"vision_aspect_ratio": model.config["vision_aspect_ratio"]}
+    owner, size, newline = Configured(model.config), torch.tensor([image]), torch.zeros(2)
+    _, lengths = pack(owner, [features], size, image_newline=newline, **extra)
+    return int(lengths[0])
 
 
 @pytest.mark.parametrize("image", AREAS, ids=str)
@@ -64,9 +62,7 @@ class Fake:
 def test_crops_and_tokens_are_those_that_llava_makes(name: str, image: tuple[int, int]) -> None:
     model = find(name)
     sizes = image_sizes("anyres", model.config, image)
-    pinpoints, side = model.config["image_grid_pinpoints"], model.config["vision_config"]
-    crops = theirs(model).image_size_to_num_patches(image, pinpoints, side["image_size"])
-    assert sizes["image_crops"] == crops
+    assert sizes["image_crops"] == crops_of(model, image)
     assert sizes["image_tokens"] == packed_tokens(model, image)
 
 

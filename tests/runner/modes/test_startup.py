@@ -196,3 +196,15 @@ def test_leaving_ends_a_start_that_hangs(tmp_path: Path) -> None:
         pid = int(note.read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_what_a_start_leaves_in_its_temporary_folder_goes_with_it() -> None:
+    tells = "import tempfile; raise SystemExit(tempfile.mkdtemp())"
+    with (
+        pytest.raises(BenchError) as caught,
+        starting(a_request(), [sys.executable, "-c", tells]) as start,
+    ):
+        start.wait()
+    folder = Path(str(caught.value).rpartition(" ")[2])
+    assert folder.is_absolute()
+    assert not folder.parent.exists()

@@ -1,0 +1,52 @@
+"""Verdicts as a table: models are rows, paths are columns, each reason stands below once."""
+
+from orchestrator.verification_table import table_of
+from tests.orchestrator.test_verification import a_cell
+
+
+def test_models_are_rows_paths_are_columns_reasons_stand_below_once() -> None:
+    guard = "no prepared graph: a guard"
+    cells = [
+        a_cell(),
+        a_cell("unsupported", guard, runtime="onnxruntime"),
+        a_cell(model="t5-micro"),
+        a_cell("unsupported", guard, model="t5-micro", runtime="onnxruntime"),
+        a_cell("wrong", "differs", model="t5-micro", mode="generation"),
+    ]
+    table = table_of(cells)
+    assert table.columns == ("cpu torch", "cpu onnxruntime")
+    assert [(row.model, row.mode) for row in table.rows] == [
+        ("bert-micro", "inference"),
+        ("t5-micro", "inference"),
+        ("t5-micro", "generation"),
+    ]
+    assert table.reasons == (guard, "differs")
+    assert [table.text(row, "cpu torch") for row in table.rows] == ["ok", "ok", "wrong [2]"]
+    assert [table.text(row, "cpu onnxruntime") for row in table.rows] == [
+        "unsupported [1]",
+        "unsupported [1]",
+        "",
+    ]
+
+
+def test_columns_tell_precisions_other_than_fp32_alone() -> None:
+    other = {"backend": "qnn", "runtime": "onnxruntime", "precision": "fp16"}
+    openvino = {"backend": "openvino", "runtime": "openvino"}
+    table = table_of([a_cell(), a_cell(precision="int8"), a_cell(**other), a_cell(**openvino)])
+    assert table.columns == ("cpu torch fp32", "cpu torch int8", "qnn fp16", "openvino")
+
+
+def test_what_a_model_can_do_nowhere_takes_no_row() -> None:
+    no = "generation is not possible with bert-micro: its task is fill-mask"
+    cells = [
+        a_cell(),
+        a_cell("unsupported", no, mode="generation"),
+        a_cell("unsupported", no, mode="generation", runtime="onnxruntime"),
+    ]
+    table = table_of(cells)
+    assert [row.mode for row in table.rows] == ["inference"]
+    assert table.reasons == ()
+
+
+def test_what_fails_everywhere_keeps_its_row() -> None:
+    assert len(table_of([a_cell("failed", "x")]).rows) == 1
