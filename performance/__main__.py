@@ -13,6 +13,7 @@ MEASUREMENTS = (
     "harness_overhead",
     "timed_share",
     "launchers_agree",
+    "runtimes",
     "interval_coverage",
     "aa_study",
 )

@@ -18,7 +18,7 @@ from runner.models import ModelSpec
 from tests.fakes import FakeClock
 from tests.jobs import a_job, fake_cell, fake_model
 from tests.prepared import PreparedGraphs
-from tests.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_cell
+from tests.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
 
 BACKENDS: Mapping[Runtime, Backend] = {"fake": "fake", "openvino": "openvino"}
 """Where a runtime is held to the contract; the CPU for those that are not named."""
@@ -46,7 +46,7 @@ def jobs_of(runtime: Runtime) -> Iterator[tuple[str, Job]]:
         yield "fake", a_job(fakes, fake_model(latency_s=0))
         return
     if runtime == "torch_compile":  # which takes seconds for every shape of the smallest model
-        yield runtime, two_shapes(MODELS["decoder"], runtime)
+        yield runtime, two_shapes(tiny("AutoModelForCausalLM", {**DECODER, "n_layer": 1}), runtime)
         return
     for name, model in MODELS.items():
         yield f"{runtime}-{name}", two_shapes(model, runtime)

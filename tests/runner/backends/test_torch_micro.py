@@ -6,14 +6,13 @@ from contextlib import closing, contextmanager
 import numpy as np
 import pytest
 import torch
-from transformers.utils.import_utils import is_vision_available
 
 from runner.agreement import compare
 from runner.backends.torch import TorchSession, open_session
 from runner.backends.torch_model import fill_parameters, instantiate
 from runner.backends.torch_training import TorchTrainer
 from runner.cell import Cell, Precision
-from runner.errors import Unavailable, Unsupported
+from runner.errors import Unsupported
 from runner.fixed_input import fixed_cell, outputs_of
 from runner.inputs import synthesise, synthesise_labels
 from runner.models import ModelSpec, find, model_sets
@@ -28,7 +27,6 @@ GENERATING = {
     *("qwen3-micro", "llava-onevision-micro", "llava-next-micro", "qwen2-vl-micro"),
     "qwen3-vl-micro",
 }
-DETECTOR = find("detr-micro")
 every_micro = pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
 
 
@@ -100,22 +98,12 @@ def test_nothing_is_left_of_what_lay_in_memory(model: ModelSpec) -> None:
     assert unset == []
 
 
-@pytest.mark.parametrize("model", [m for m in MICRO if m != DETECTOR], ids=lambda model: model.name)
+@every_micro
 def test_training_gives_a_finite_loss_and_learns(model: ModelSpec) -> None:
     with training(model) as trainer:
         losses = [trainer.step().loss for _ in range(2)]
         assert all(np.isfinite(loss) for loss in losses)
         assert trainer.has_learnt()
-
-
-def test_a_detector_learns_where_the_packages_of_its_loss_are() -> None:
-    if is_vision_available():
-        with training(DETECTOR) as trainer:
-            assert np.isfinite(trainer.step().loss)
-            assert trainer.has_learnt()
-    else:
-        with pytest.raises(Unavailable, match="the package pillow"), training(DETECTOR):
-            pass
 
 
 def test_a_contrastive_model_needs_two_samples_to_learn_from() -> None:
