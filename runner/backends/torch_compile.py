@@ -1,5 +1,6 @@
 """PyTorch, compiled by torch.compile, anew for each shape."""
 
+import subprocess
 import sysconfig
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -70,6 +71,11 @@ class CompiledSession(TorchSession):
             "compile_time_s": compiled.time_s or None,
             "execution_options": {**self._place.options, **options},
         }
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """The same, and the compiler that builds the kernels of a CPU."""
+        return {**super().libraries, **compiler_version()}
 
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         """The same; a cell that is new finds all caches cold."""
@@ -144,6 +150,14 @@ def require_compiler(
             f"torch_compile needs Python's headers, and {headers} holds no Python.h",
             hint="install the package that brings them, such as python3-dev",
         )
+
+
+def compiler_version() -> dict[str, str]:
+    """The C++ compiler's name and version, where it tells one."""
+    compiler = get_cpp_compiler()
+    told = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, check=False)
+    version = told.stdout.decode(errors="replace").strip()
+    return {Path(compiler).name: version} if version else {}
 
 
 def _work(cell: Cell, mode: Mode) -> str:

@@ -31,7 +31,7 @@ class Execution(Frozen):
     execution_options: dict[str, str] | None = None
     """Options that decide how the runtime executes, by its own names."""
     device_uuid: str | None = None
-    """Which of several accelerators it was, by its driver's name for it; null where none is told."""
+    """Which of several accelerators it was, by its UUID; null where none is told."""
     device_clock_hz: float | None = None
     """The accelerator's clock after the steady phase."""
     device_temperature_c: float | None = None

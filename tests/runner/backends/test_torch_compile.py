@@ -12,7 +12,12 @@ import torch
 from torch._inductor.exc import InvalidCxxCompiler
 
 from runner.backends import torch as eager
-from runner.backends.torch_compile import CompiledSession, open_session, require_compiler
+from runner.backends.torch_compile import (
+    CompiledSession,
+    compiler_version,
+    open_session,
+    require_compiler,
+)
 from runner.backends.torch_ledger import Compilation, Ledger, compiled_so_far
 from runner.errors import Unavailable, Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
@@ -133,6 +138,12 @@ def test_without_a_compiler_it_is_unavailable(tmp_path: Path) -> None:
         require_compiler(lambda: "g++", tmp_path)
     (tmp_path / "Python.h").touch()
     require_compiler(lambda: "g++", tmp_path)
+
+
+def test_the_compiler_is_a_library_that_takes_part(session: CompiledSession) -> None:
+    ((name, version),) = compiler_version().items()
+    assert session.libraries[name] == version
+    assert version[0].isdecimal()
 
 
 class Books:

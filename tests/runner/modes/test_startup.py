@@ -152,8 +152,8 @@ def test_outputs_must_be_finite() -> None:
 
 
 def test_what_the_runner_cannot_do_is_unsupported() -> None:
-    job = a_job([a_cell(runtime="onnxruntime")])
-    with pytest.raises(Unsupported, match="knows no runtime onnxruntime"):
+    job = a_job([a_cell(runtime="onnxruntime_web")])
+    with pytest.raises(Unsupported, match="knows no runtime onnxruntime_web"):
         start_once(Request(job=job, threads=1, query=True))
 
 
