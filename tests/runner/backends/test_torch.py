@@ -11,7 +11,7 @@ from runner.backends.torch import is_out_of_memory, open_session
 from runner.errors import Unsupported
 from runner.harness import Harness
 from runner.inputs import synthesise
-from runner.models import ModelSpec, catalogue, find
+from runner.models import find
 from runner.record import read_record
 from tests.fakes import FakeClock, KeptProgress
 from tests.tiny_models import DECODER, tiny, tiny_decoder, torch_job
@@ -20,10 +20,9 @@ pytestmark = pytest.mark.torch
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-@pytest.mark.parametrize("model", catalogue().values(), ids=lambda model: model.name)
-def test_every_model_gives_finite_outputs_of_the_right_type(
-    model: ModelSpec, precision: str
-) -> None:
+@pytest.mark.parametrize("name", ["bert-tiny", "gpt2", "t5-small", "vit-base"])
+def test_published_sizes_give_finite_outputs_of_the_right_type(name: str, precision: str) -> None:
+    model = find(name)
     length = 8 if model.takes_sequence else None
     job = torch_job(model, batch_size=1, precision=precision, sequence_length=length)
     with closing(open_session(job, threads=2)) as session:
