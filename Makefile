@@ -15,7 +15,7 @@ help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: $(BIN)/.base ## Install, prepare and run the default matrix; MATRIX=file names another
-	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu
+	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu openvino
 	@$(BIN)/orchestrator run $(MATRIX)
 
 install: $(BIN)/.base ## Install the orchestrator alone: enough where containers run

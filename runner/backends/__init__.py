@@ -31,5 +31,5 @@ def load_runtime(runtime: Runtime) -> RuntimeModule:
     except ModuleNotFoundError as error:
         raise Unavailable(
             f"the runtime {runtime} needs the package {error.name}, which is not installed here",
-            hint="install the backend's extra: pip install -e '.[cpu]'",
+            hint="install the backend's stack, e.g. `make cpu` or `make openvino`",
         ) from error

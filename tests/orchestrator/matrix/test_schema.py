@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
+from orchestrator.built import RUNTIMES
 from orchestrator.expand import expand
 from orchestrator.matrix import AXES, load_matrix, matrix_json_schema
 from orchestrator.matrix.model_files import read_models
@@ -16,7 +17,7 @@ from orchestrator.matrix.settings import measure_of
 from orchestrator.matrix.shape import MatrixFile, MeasureTable
 from orchestrator.memory_need import memory_need_bytes
 from orchestrator.plan import make_plan
-from runner.cell import PROFILES
+from runner.cell import PROFILES, Backend, Runtime
 from runner.models import find
 from tests.orchestrator.matrices import matrix_of
 from tests.weights import a_weights_folder
@@ -57,7 +58,10 @@ def test_the_default_matrix_names_the_schema_and_keeps_to_it() -> None:
 
 def test_the_default_matrix_runs_whole() -> None:
     plan = make_plan(load_matrix(ROOT / "matrix.yaml"))
-    assert len(plan.with_decision("run")) == len(plan.entries) >= 16
+    paths = {(entry.cell.backend, entry.cell.runtime) for entry in plan.with_decision("run")}
+    on_cpu: set[tuple[Backend, Runtime]] = {("cpu", runtime) for runtime in RUNTIMES["cpu"]}
+    assert paths == {*on_cpu, ("openvino", "openvino")}
+    assert len(plan.with_decision("run")) == len(plan.entries)
     assert plan.notes == ()
 
 
