@@ -9,7 +9,7 @@ STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
 ENGINE_ANSWERS := import sys; from orchestrator.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu openvino qnn test check performance schemas clean
+.PHONY: help run install cpu cuda openvino qnn test check performance schemas clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -21,6 +21,8 @@ run: $(BIN)/.base ## Install, prepare and run the default matrix; MATRIX=file na
 install: $(BIN)/.base ## Install the orchestrator alone: enough where containers run
 
 cpu: $(BIN)/.cpu ## Install the cpu backend's stack, for runs without containers
+
+cuda: $(BIN)/.cuda ## The same for the cuda backend, in place of the CPU's torch
 
 openvino: $(BIN)/.openvino ## The same for the openvino backend
 
@@ -52,7 +54,7 @@ $(BIN)/.base: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable .
 	@touch $@
 
-$(STACKS): $(BIN)/.%: images/%/requirements.txt images/install.py $(BIN)/.base
+$(STACKS) $(BIN)/.cuda: $(BIN)/.%: images/%/requirements.txt images/install.py $(BIN)/.base
 	$(BIN)/python images/install.py $<
 	@touch $@
 

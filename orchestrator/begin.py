@@ -69,7 +69,7 @@ def begin(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
             hint="leave `fake` out of axes.backend",
         )
     if not plan.with_decision("run"):
-        raise _nothing_to_do(plan)
+        raise nothing_to_do(plan)
     require_space(results)
     _require_database(terms.database or results / DATABASE_NAME, scratch=terms.scratch)
     return RunFolder.create(results, run_file(plan, origin, terms))
@@ -140,7 +140,8 @@ def past_durations(database: Path) -> dict[str, float]:
         return {}
 
 
-def _nothing_to_do(plan: Plan) -> NothingToDo:
+def nothing_to_do(plan: Plan) -> NothingToDo:
+    """Why no cell of the plan runs: each skipped entry's reason once, the first few of them."""
     reasons: Sequence[str] = list(dict.fromkeys(e.reason for e in plan.entries if e.reason))
     if not plan.entries:
         return NothingToDo(

@@ -13,6 +13,17 @@ LauncherName = Literal["docker", "process"]
 NodeGroups = Callable[[str], frozenset[int] | None]
 """The groups that own a device node, or None where there is no such node."""
 
+HTP_NODES = (
+    "/dev/fastrpc-cdsp",
+    "/dev/fastrpc-cdsp-secure",
+    "/dev/fastrpc-cdsp1",
+    "/dev/fastrpc-cdsp1-secure",
+    "/dev/adsprpc-smd",
+    "/dev/adsprpc-smd-secure",
+)
+"""What leads to Qualcomm's HTP, which is the compute DSP's: Linux has a FastRPC node for each DSP,
+one more for signed code; Qualcomm's kernels for Android have one for all DSPs."""
+
 
 @dataclass(frozen=True)
 class BackendDevice:
@@ -77,7 +88,13 @@ DEVICES: Mapping[Backend, BackendDevice] = {
         locks=frozenset({"qualcomm"}),
         runner_labels=("self-hosted", "linux", "qnn"),
         support_class=3,
-        optional_nodes=("/dev/accel", "/dev/dri"),
+        optional_nodes=(
+            *HTP_NODES,
+            "/dev/fastrpc-adsp",
+            "/dev/fastrpc-adsp-secure",
+            "/dev/accel",
+            "/dev/dri",
+        ),
     ),
     "webnn": BackendDevice(
         image="browser",

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import runner
+from orchestrator.built import RUNTIMES
 from orchestrator.devices import DEVICES, LauncherName, SupportClass
 from orchestrator.engine import connect
+from orchestrator.graphs import GRAPH_RUNTIMES
 from orchestrator.host import Host, ThisHost
 from orchestrator.images import ImageSettings, ImageStatus, Shelf
-from orchestrator.launchers.stacks import require_stack
+from orchestrator.launchers.stacks import STACKS, Stack, require_stack
 from orchestrator.probes import PROBES, Check
 from runner.cell import Backend
 from runner.errors import BenchError
@@ -42,11 +44,15 @@ Shelves = Callable[[], Sequence[ImageStatus]]
 """The images that the engine holds; raises EngineUnavailable."""
 
 
-def examine(host: Host | None = None, shelves: Shelves | None = None) -> list[Finding]:
+def examine(
+    host: Host | None = None,
+    shelves: Shelves | None = None,
+    stacks: Mapping[Backend, Stack] = STACKS,
+) -> list[Finding]:
     """Look at every backend by each launcher that could reach its device."""
     machine, images = host or ThisHost(), _images(shelves or _ours)
     return [
-        _finding(backend, launcher, machine, images)
+        _finding(backend, launcher, machine, images, stacks)
         for backend in DEVICES
         if backend != "fake"
         for launcher in DEVICES[backend].launchers
@@ -78,19 +84,22 @@ def _finding(
     launcher: LauncherName,
     host: Host,
     images: Sequence[ImageStatus] | BenchError,
+    stacks: Mapping[Backend, Stack],
 ) -> Finding:
     support = DEVICES[backend].support_class
     if support is None:
         reason = f"accelmatrix {runner.__version__} has no runner for this backend"
         return Finding(backend, launcher, False, support, reason, None)
-    software = _docker(backend, images) if launcher == "docker" else _process(backend, host)
-    checks = (software, *_probe(backend, launcher, host))
-    told = [check for check in checks if not check.ok] or checks
+    docker = launcher == "docker"
+    software = (_docker(backend, images),) if docker else _process(backend, host, stacks)
+    checks = (*software, *_probe(backend, launcher, host))
+    missing = [check for check in checks if check.needed and not check.ok]
+    told = missing or checks
     remedies = dict.fromkeys(check.remedy for check in told if check.remedy)
     return Finding(
         backend=backend,
         launcher=launcher,
-        runs=all(check.ok for check in checks),
+        runs=not missing,
         support_class=support,
         reason="; ".join(check.found for check in told),
         remedy="; ".join(remedies) or None,
@@ -108,12 +117,24 @@ def _docker(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Che
     return Check("image", ok=True, found=found)
 
 
-def _process(backend: Backend, host: Host) -> Check:
+def _process(backend: Backend, host: Host, stacks: Mapping[Backend, Stack]) -> Iterator[Check]:
     try:
-        require_stack(backend, system=host.system)
+        require_stack(backend, stacks, host.system)
     except BenchError as error:
-        return Check("library", ok=False, found=str(error), remedy=error.hint)
-    return Check("library", ok=True, found="its runtime is installed beside the orchestrator")
+        yield Check("library", ok=False, found=str(error), remedy=error.hint)
+    else:
+        yield Check("library", ok=True, found="its runtime is installed beside the orchestrator")
+    if GRAPH_RUNTIMES.issuperset(RUNTIMES[backend]):
+        yield from _exporter(host, stacks)
+
+
+def _exporter(host: Host, stacks: Mapping[Backend, Stack]) -> Iterator[Check]:
+    """What is missing where no runtime of a backend can do without prepared graphs."""
+    try:
+        require_stack("cpu", stacks, host.system)
+    except BenchError as error:
+        found = f"its graphs are exported with the stack of backend cpu: {error}"
+        yield Check("library", ok=False, found=found, remedy=error.hint)
 
 
 def _probe(backend: Backend, launcher: LauncherName, host: Host) -> Iterator[Check]:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from orchestrator.attempt import Surroundings
 from orchestrator.exporter import exporter_versions
-from orchestrator.groundwork import FAILED_SUFFIX, Groundwork, Prepare
+from orchestrator.groundwork import Groundwork, Prepare
 from orchestrator.plan import Plan
 from runner.cell import Cell, Job, Runtime
-from runner.errors import Unsupported
+from runner.errors import Unavailable, Unsupported
 from runner.graph import (
     DYNAMIC,
+    UNFINISHED_SUFFIX,
     Content,
     Numbers,
     content_of,
@@ -56,7 +57,8 @@ class Graphs:
     def __init__(self, results: Path, surroundings: Surroundings, prepare: Prepare) -> None:
         self._ground = Groundwork(results / FOLDER_NAME, surroundings, prepare)
         self._launcher = surroundings.launcher.name
-        self._tried: set[tuple[str, str]] = set()
+        self._tried: set[str] = set()
+        self._cut_short: dict[str, str] = {}
         self._versions: Mapping[str, str] | None = None
 
     def ensure(self, job: Job) -> tuple[Job, Path | None]:
@@ -64,10 +66,11 @@ class Graphs:
 
         The folder is None if the job executes none. A graph of dynamic shape serves every cell;
         where sizes had to be fixed, those that are missing are exported. What cannot be exported
-        is tried once in a run. The reason then lies in its place, where sessions read it, until a
-        later run tries again.
+        is tried once in a run. The exporter's reason then lies in its place, where sessions read
+        it, until a later run tries again.
 
         Raises:
+            Unavailable: the export was cut short, which says nothing about the model.
             EngineUnavailable: the engine went away.
             StoreError: the results folder cannot be written.
         """
@@ -77,6 +80,9 @@ class Graphs:
         missing = self._missing(job)
         if missing:
             self._export(job, missing)
+        for cell in job.cells:
+            if reason := self._cut_short.get(_name(job, cell)):
+                raise Unavailable(f"its graph could not be exported: {reason}")
         return job, folder
 
     def _named(self, job: Job) -> Job:
@@ -88,11 +94,11 @@ class Graphs:
 
     def _missing(self, job: Job) -> list[Cell]:
         """One cell for each shape that is neither there nor tried."""
-        shapes = {fixed_shape(cell): cell for cell in job.cells}
+        shapes = {_name(job, cell): cell for cell in job.cells}
         return [
             cell
-            for shape, cell in shapes.items()
-            if (job.graph or "", shape) not in self._tried and not self._has(job, cell)
+            for name, cell in shapes.items()
+            if name not in self._tried and not self._has(job, cell)
         ]
 
     def _has(self, job: Job, cell: Cell) -> bool:
@@ -107,25 +113,31 @@ class Graphs:
         first = job.cells[0]
         what = f"{job.model.name} ({content_of(first)}, {numbers_of(first)})"
         self._ground.note(f"exporting the graph of {what}")
-        names = {f"{job.graph}/{fixed_shape(cell)}": cell for cell in missing}
+        names = {_name(job, cell): cell for cell in missing}
         for name in (f"{job.graph}/{DYNAMIC}", *names):
             self._ground.forget_failure(name)
         ended = self._ground.launch(_export_job(job, missing))
-        self._tried |= {(job.graph or "", fixed_shape(cell)) for cell in missing}
-        reasons = [
-            self._ground.keep_failure(self._told(job, name), ended)
-            for name, cell in names.items()
-            if not self._has(job, cell)
-        ]
-        for reason in dict.fromkeys(reasons):
-            told = "; ".join(reason.splitlines())
-            self._ground.note(f"no graph of {what}, so its cells are unsupported: {told}")
+        self._tried |= names.keys()
+        self._ground.drop(f"{job.graph}/.*{UNFINISHED_SUFFIX}")
+        told = {
+            name: self._told(job, name) for name, cell in names.items() if not self._has(job, cell)
+        }
+        cut_short = {name: ended for name, reason in told.items() if reason is None}
+        if cut_short:
+            self._cut_short |= cut_short
+            self._ground.note(f"no graph of {what}, so its cells are unavailable: {ended}")
+        for reason in dict.fromkeys(filter(None, told.values())):
+            lines = "; ".join(reason.splitlines())
+            self._ground.note(f"no graph of {what}, so its cells are unsupported: {lines}")
 
-    def _told(self, job: Job, name: str) -> str:
-        """Where the reason belongs: at the shape, unless the job left one for all shapes."""
-        for_all, own = f"{job.graph}/{DYNAMIC}", self._ground.path / f"{name}{FAILED_SUFFIX}"
-        left = (self._ground.path / f"{for_all}{FAILED_SUFFIX}").exists() and not own.exists()
-        return for_all if left else name
+    def _told(self, job: Job, name: str) -> str | None:
+        """Why the exporter gave up on this shape, or on all; None if it never got that far."""
+        return self._ground.failure(name) or self._ground.failure(f"{job.graph}/{DYNAMIC}")
+
+
+def _name(job: Job, cell: Cell) -> str:
+    """Where the graph of the cell's own shape lies, among all graphs."""
+    return f"{job.graph}/{fixed_shape(cell)}"
 
 
 def _export_job(job: Job, missing: Sequence[Cell]) -> Job:

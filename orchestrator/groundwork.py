@@ -1,5 +1,6 @@
 """What jobs read and did not make: other jobs make it, on the backend cpu, once for all runs."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,15 +66,24 @@ class Groundwork:
         with storing(path):
             path.unlink(missing_ok=True)
 
+    def failure(self, name: str) -> str | None:
+        """The reason that a job left; None if it left none."""
+        path = self._failure(name)
+        return path.read_text("utf-8").strip() if path.exists() else None
+
     def keep_failure(self, name: str, reason: str) -> str:
         """Leave the reason where runners look for it, unless the job did; returns what is there."""
+        if left := self.failure(name):
+            return left
         path = self._failure(name)
-        if path.exists():
-            return path.read_text("utf-8").strip()
         with storing(path):
-            path.parent.mkdir(exist_ok=True)
             write_whole(path, reason)
         return reason
+
+    def drop(self, pattern: str) -> None:
+        """Remove what killed jobs left unfinished."""
+        for path in self.path.glob(pattern):
+            shutil.rmtree(path, ignore_errors=True)
 
     def _failure(self, name: str) -> Path:
         return self.path / f"{name}{FAILED_SUFFIX}"

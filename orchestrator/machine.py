@@ -1,12 +1,18 @@
 """What a plan must know of the machine it is made for; planning itself looks at none."""
 
-from collections.abc import Mapping
+import platform
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import psutil
 
 from orchestrator.launchers.base import default_memory_bytes
-from runner.cell import Backend
+from orchestrator.launchers.stacks import STACKS, why_not_system
+from runner.cell import Backend, Purpose
+
+X86 = frozenset({"x86_64", "AMD64"})
+"""Instruction sets, as Linux and Windows name them, on which qnn is a simulator."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,27 @@ class Machine:
     """Backends that it lacks, with the reason."""
 
 
-def this_machine() -> Machine:
-    """The machine that this process runs on."""
-    return Machine(memory_bytes=default_memory_bytes(psutil.virtual_memory().total))
+def this_machine(
+    purpose: Purpose = "measure",
+    system: str = sys.platform,
+    instruction_set: str = platform.machine(),
+) -> Machine:
+    """The machine that this process runs on, as far as it is known without probing devices."""
+    return Machine(
+        memory_bytes=default_memory_bytes(psutil.virtual_memory().total),
+        unavailable=dict(_unavailable(purpose, system, instruction_set)),
+    )
+
+
+def _unavailable(
+    purpose: Purpose, system: str, instruction_set: str
+) -> Iterator[tuple[Backend, str]]:
+    for backend in STACKS:
+        if reason := why_not_system(backend, system=system):
+            yield backend, reason
+    if purpose in {"measure", "time"} and instruction_set in X86:
+        yield "qnn", _SIMULATED
+
+
+_SIMULATED = "the HTP simulator's time says nothing about a device: `orchestrator verify`"
+"""What the runner says, too, of a job that it is given."""

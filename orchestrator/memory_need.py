@@ -63,10 +63,9 @@ def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
 
 
 def _bytes_loaded(cell: Cell) -> int:
-    """Bytes of a parameter: torch makes whole numbers from fp32, other runtimes read them."""
-    if cell.precision == "int8" and cell.runtime in _TORCH:
-        return _BYTES["fp32"]
-    return _BYTES[cell.precision]
+    """Bytes of a parameter: whole numbers are made from fp32, and so are prepared graphs."""
+    exported = cell.runtime not in _TORCH
+    return _BYTES["fp32" if exported or cell.precision == "int8" else cell.precision]
 
 
 def _cache(cell: Cell, model: ModelSpec) -> float:

@@ -8,7 +8,9 @@ from orchestrator.built import RUNTIMES
 from orchestrator.expand import Expansion, expand
 from orchestrator.matrix import Place, Source, resolve
 from orchestrator.memory_need import memory_need_bytes
+from orchestrator.shape_limits import why_not_shape
 from runner.cell import Backend, Cell, Precision, Runtime
+from runner.errors import Unsupported
 from runner.models import ModelSpec, TensorSpec, Work, find, shape_of, sizes_of, work
 
 Verdict = tuple[Cell, str | None]
@@ -70,10 +72,12 @@ def model_sheet(name: str, mode: str = "inference", **sizes: int | None) -> Mode
 
     Raises:
         UnknownModel, MatrixError: no such model, or a size that is none.
-        Unsupported: the model doesn't take an image or a sound of this size.
+        Unsupported: the model doesn't take these sizes.
     """
     model, expansion = find(name), _everywhere(name, mode, sizes)
     cell = expansion.cells[0][0]
+    if reason := why_not_shape(cell, model):
+        raise Unsupported(reason)
     at = sizes_of(model, cell)
     return ModelSheet(
         model=model,

@@ -1,15 +1,16 @@
 """Exports every graph that a plan needs, and tells what became of each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from orchestrator.attempt import Surroundings
-from orchestrator.begin import Origin, Terms, require_space, run_file
+from orchestrator.begin import Origin, Terms, nothing_to_do, require_space, run_file
 from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, NothingToDo
-from orchestrator.graphs import Graphs, kinds_of
+from orchestrator.graphs import Graphs, Kind, kinds_of
 from orchestrator.groundwork import BACKEND
 from orchestrator.launchers.base import Launcher
 from orchestrator.locks import hold_devices
@@ -18,8 +19,8 @@ from orchestrator.plan import Plan
 from orchestrator.readiness import Readiness
 from orchestrator.run_folder import RunFolder
 from orchestrator.schedule import planned_jobs
-from runner.cell import Job
-from runner.errors import Unsupported
+from runner.cell import Cell, Job
+from runner.errors import BenchError, Unavailable, Unsupported
 from runner.graph import Content, Numbers, content_of, find_graph, fixed_shape, numbers_of
 
 FOLDER_NAME = "preparations"
@@ -51,17 +52,21 @@ def begin_preparation(plan: Plan, origin: Origin, results: Path, terms: Terms) -
     """Make a folder for the jobs that export what the plan's cells execute.
 
     Raises:
-        NothingToDo: none of its cells executes a prepared graph.
+        NothingToDo: none of its cells executes a prepared graph, or none of those can run.
         StoreError: the results folder cannot be written or is nearly full.
     """
-    entries = [entry for entry in plan.with_decision("run") if kinds_of([entry.cell])]
+    entries = tuple(entry for entry in plan.entries if kinds_of([entry.cell]))
     if not entries:
         raise NothingToDo(
             "no cell of the plan executes a prepared graph",
             hint="the runtimes onnxruntime and openvino do; torch builds models itself",
         )
-    left = plan.model_copy(update={"entries": tuple(entries)})
+    of_graphs = plan.model_copy(update={"entries": entries})
+    to_run = tuple(of_graphs.with_decision("run"))
+    if not to_run:
+        raise nothing_to_do(of_graphs)
     require_space(results)
+    left = plan.model_copy(update={"entries": to_run})
     run = run_file(left, origin, replace(terms, purpose="prepare"))
     return RunFolder.create(results / FOLDER_NAME, run)
 
@@ -85,30 +90,43 @@ def prepare(
             launcher.clean(devices)
         surroundings = Surroundings(launcher, folder, observer)
         graphs = Graphs(results, surroundings, Readiness(launcher).prepare)
-        found: dict[tuple[str | None, str], Prepared] = {}
-        for planned in planned_jobs(folder.run.plan):
-            job, path = graphs.ensure(folder.job(planned.cells, folder.nowhere))
-            for made in _prepared(job, path):
-                found.setdefault((job.graph, made.shape), made)
+        planned = planned_jobs(folder.run.plan)
+        jobs = [folder.job(each.cells, folder.nowhere) for each in planned]
+        found: dict[tuple[str, ...], Prepared] = {}
+        for made in chain.from_iterable(_prepared(job, graphs) for job in jobs):
+            found.setdefault((made.model, made.content, made.numbers, made.shape), made)
     return list(found.values())
 
 
-def _prepared(job: Job, graphs: Path | None) -> Iterator[Prepared]:
-    for cell in job.cells:
-        kind = (cell.model, content_of(cell), numbers_of(cell))
-        try:
-            graph, _ = find_graph(job, cell, graphs)
-        except Unsupported as error:
-            yield Prepared(*kind, fixed_shape(cell), failure=str(error))
-        else:
-            yield Prepared(
-                *kind,
-                graph.shape,
-                remedy=graph.remedy,
-                difference_relative=graph.difference_relative,
-                size_bytes=sum(part.size_bytes for part in graph.parts.values()),
-                export_s=graph.export_s,
-            )
+def _prepared(job: Job, graphs: Graphs) -> list[Prepared]:
+    try:
+        job, path = graphs.ensure(job)
+    except Unavailable as error:
+        return [_missing(cell, error) for cell in job.cells]
+    return [_found(job, cell, path) for cell in job.cells]
+
+
+def _found(job: Job, cell: Cell, graphs: Path | None) -> Prepared:
+    try:
+        graph, _ = find_graph(job, cell, graphs)
+    except Unsupported as error:
+        return _missing(cell, error)
+    return Prepared(
+        *_kind(cell),
+        graph.shape,
+        remedy=graph.remedy,
+        difference_relative=graph.difference_relative,
+        size_bytes=sum(part.size_bytes for part in graph.parts.values()),
+        export_s=graph.export_s,
+    )
+
+
+def _missing(cell: Cell, error: BenchError) -> Prepared:
+    return Prepared(*_kind(cell), fixed_shape(cell), failure=str(error))
+
+
+def _kind(cell: Cell) -> Kind:
+    return cell.model, content_of(cell), numbers_of(cell)
 
 
 def failures(prepared: Sequence[Prepared]) -> int:

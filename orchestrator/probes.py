@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.devices import LauncherName
+from orchestrator.devices import HTP_NODES, LauncherName
 from orchestrator.host import Host
+from orchestrator.machine import X86
 from runner.cell import Backend
 
 What = Literal["engine", "image", "library", "driver", "device", "permission"]
@@ -23,6 +24,8 @@ class Check:
     """What is there, or what is missing."""
     remedy: str | None = None
     """How to get what is missing."""
+    needed: bool = True
+    """Whether nothing runs without it; what is not needed is a remark."""
 
 
 Probe = Callable[[Host, LauncherName], Iterator[Check]]
@@ -106,25 +109,27 @@ def _openvino(host: Host, launcher: LauncherName) -> Iterator[Check]:
         elif host.version("openvino"):
             remedy = 'see `python -c "import openvino; print(openvino.Core().available_devices)"`'
             yield Check("device", ok=False, found="OpenVINO lists no devices", remedy=remedy)
-        yield from _permission(host, nodes)
+        yield from _permission(host, nodes, needed=False)  # the CPU needs none of them
     else:
         more = f", and what OpenVINO knows of {', '.join(nodes)}" if nodes else ""
         yield Check("device", ok=True, found=f"the CPU{more}")
 
 
 def _qnn(host: Host, launcher: LauncherName) -> Iterator[Check]:
-    del launcher
-    if host.machine in {"x86_64", "AMD64"}:
+    if host.machine in X86:
         found = "the HTP simulator, which tells what is correct and never what is fast"
         yield Check("device", ok=True, found=found)
     else:
-        nodes = [*host.nodes("/dev/adsprpc*"), *host.nodes("/dev/fastrpc*")]
+        nodes = [node for name in HTP_NODES for node in host.nodes(name)]
         remedy = "a Snapdragon with Qualcomm's FastRPC driver has /dev/fastrpc-cdsp"
-        found = ", ".join(nodes) or "there is no /dev/fastrpc*"
+        found = ", ".join(nodes) or "there is no /dev/fastrpc-cdsp"
         yield Check("device", bool(nodes), found, None if nodes else remedy)
+        if launcher == "process":
+            # One is enough, and those for signed code are often root's alone.
+            yield from _permission(host, nodes, needed=not any(map(host.may_use, nodes)))
 
 
-def _permission(host: Host, nodes: list[str]) -> Iterator[Check]:
+def _permission(host: Host, nodes: list[str], *, needed: bool = True) -> Iterator[Check]:
     for node in nodes:
         if not host.may_use(node):
             group = host.group_of(node)
@@ -133,6 +138,7 @@ def _permission(host: Host, nodes: list[str]) -> Iterator[Check]:
                 ok=False,
                 found=f"this user may not use {node}",
                 remedy=f"`sudo usermod --append --groups {group} $USER`, then log in again",
+                needed=needed,
             )
 
 

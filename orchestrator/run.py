@@ -60,7 +60,7 @@ class Outcome:
     measured: int
     """Cells that ended well."""
     incorrect: int = 0
-    """Cells with wrong outputs or of another device, if verifying was all that was asked."""
+    """Cells not found right on the claimed device, if verifying was all that was asked."""
 
     @property
     def exit_code(self) -> int:
@@ -213,17 +213,26 @@ class RunExecution:
             self._observer.cell_ended(cell, record)
 
     def _counts(self) -> tuple[int, int, int]:
-        """Failures, cells that ended well and, if that was the question, those that are wrong."""
-        records = list(self._folder.sound_records().values())
-        statuses = [record.status for record in records]
-        wrong = sum(record.correct is False or record.proof == "contradicted" for record in records)
+        """Failures, cells that ended well and, if that was the question, those not found right."""
+        found = self._folder.sound_records()
+        records = [(cell, found[cell.id]) for cell in self._folder.cells if cell.id in found]
+        failures = sum(record.status in FAILED and not record.predicted for _, record in records)
+        measured = sum(record.status == "ok" for _, record in records)
         asked = self._folder.run.purpose == "verify"
-        failures = sum(record.status in FAILED and not record.predicted for record in records)
-        return failures, statuses.count("ok"), wrong if asked else 0
+        incorrect = sum(_is_incorrect(cell, record) for cell, record in records)
+        return failures, measured, incorrect if asked else 0
 
     def _has_failed(self, cell: Cell) -> bool:
         record = self._folder.record_of(cell)
         return record is not None and record.status in FAILED
+
+
+def _is_incorrect(cell: Cell, record: Record) -> bool:
+    """Whether a verification must not pass the cell: it is wrong, or nothing shows it is right."""
+    if record.correct is False or record.proof == "contradicted":
+        return True
+    unshown = record.correct is None or record.proof == "none"
+    return record.status == "ok" and unshown and is_verified(cell)
 
 
 def _devices(folder: RunFolder) -> frozenset[str]:

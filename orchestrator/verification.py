@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import date
+from errno import EISDIR
+from os import strerror
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Literal
 
 from pydantic import ValidationError
 
-from orchestrator.errors import MatrixError
+from orchestrator.errors import MatrixError, StoreError
 from orchestrator.run_folder import RunFolder
 from orchestrator.whole_files import storing, write_whole
 from runner.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
@@ -130,6 +133,24 @@ def _mark(record: Record) -> tuple[Mark, str | None]:
     if record.proof == "proven":
         return "ok", None
     return "partial" if record.proof == "partial" else "unproven", evidence
+
+
+def require_place(path: Path) -> None:
+    """Find out before verifying whether the verdicts can be kept in this file.
+
+    Raises:
+        StoreError: it is a folder, or no file can be made beside it.
+    """
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, strerror(EISDIR))
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise StoreError(
+            f"--save {path}: cannot be written: {error.strerror or error}",
+            hint="name a file in a folder that exists and can be written to",
+        ) from error
 
 
 def save(found: Verified, path: Path) -> None:

@@ -1,10 +1,12 @@
 """A verification as a table: models × paths, with the reasons below."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from orchestrator.support import generates
 from orchestrator.verification import VerifiedCell
 from runner.cell import Mode, Precision
+from runner.models import catalogue
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Table:
 
 
 def table_of(cells: Sequence[VerifiedCell]) -> Table:
-    """Models × paths. What a model can do nowhere, for one reason, is left out."""
+    """Models × paths. Generation by a model that cannot write tokens is left out."""
     precisions: dict[str, set[Precision]] = {}
     for cell in cells:
         precisions.setdefault(cell.path, set()).add(cell.precision)
@@ -48,11 +50,14 @@ def table_of(cells: Sequence[VerifiedCell]) -> Table:
         column = cell.path if plain else f"{cell.path} {cell.precision}"
         columns[column] = None
         rows.setdefault((cell.model, cell.mode), {})[column] = cell
-    kept = [Row(*key, found) for key, found in rows.items() if not _nowhere(found.values())]
+    kept = [row for key, found in rows.items() if not _impossible(row := Row(*key, found))]
     reasons = (cell.reason for row in kept for cell in row.cells.values() if cell.reason)
     return Table(tuple(columns), tuple(kept), tuple(dict.fromkeys(reasons)))
 
 
-def _nowhere(cells: Iterable[VerifiedCell]) -> bool:
-    verdicts = {(cell.mark, cell.reason) for cell in cells}
-    return len(verdicts) == 1 and next(iter(verdicts))[0] == "unsupported"
+def _impossible(row: Row) -> bool:
+    """Whether no path could ever do it, whatever stands in the way on those verified."""
+    model = catalogue().get(row.model)
+    if row.mode != "generation" or model is None or generates(model):
+        return False
+    return all(cell.mark == "unsupported" for cell in row.cells.values())

@@ -9,6 +9,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ from runner.models import ModelSpec
 GRAPH_FILE = "graph.json"
 DYNAMIC = "dynamic"
 FAILED_SUFFIX = ".failed"
+UNFINISHED_SUFFIX = ".unfinished"
 WEIGHTS_SUFFIX = ".data"
 """What the name of a part's weights has behind that of the part."""
 EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
@@ -147,10 +149,31 @@ def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
     if graphs is None or job.graph is None:
         raise Unsupported("no prepared graph: the launcher gave none")
     folder = graphs / job.graph
-    for shape in (DYNAMIC, fixed_shape(cell)):
-        if (folder / shape / GRAPH_FILE).exists():
-            return read_graph(folder / shape), folder / shape
+    places = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
+    found = [place for place in places if (place / GRAPH_FILE).exists()]
+    for place in found[:-1]:
+        with suppress(Unsupported):  # a damaged one does not hide the other
+            return read_graph(place), place
+    if found:
+        return read_graph(found[-1]), found[-1]
     raise Unsupported(f"no prepared graph: {_why(folder, cell)}")
+
+
+def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
+    """The first of the job's cells that has a graph; the others get their own verdict.
+
+    Raises:
+        Unsupported: none has, with the first one's reason.
+    """
+    refusals = []
+    for cell in job.cells:
+        try:
+            find_graph(job, cell, graphs)
+        except Unsupported as refusal:
+            refusals.append(refusal)
+        else:
+            return cell
+    raise refusals[0]
 
 
 def read_graph(folder: Path) -> Graph:

@@ -95,7 +95,7 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
         matrix,
         selector=Selector(request.select or ()),
         limit=request.limit,
-        machine=this_machine(),
+        machine=this_machine(purpose),
         history=past_durations(database_in(request.results, request.database)),
     )
     if request.dry_run:

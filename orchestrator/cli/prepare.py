@@ -33,7 +33,7 @@ def prepare(
         load_matrix(matrix, set_ or []),
         selector=Selector(select or ()),
         limit=limit,
-        machine=this_machine(),
+        machine=this_machine("prepare"),
     )
     for text in plan.notes:
         note(text)

@@ -53,10 +53,12 @@ def verify(
     from orchestrator.render.verify import print_verified
     from orchestrator.run import Settings
     from orchestrator.selector import Selector
+    from orchestrator.verification import require_place, verified
     from orchestrator.verification import save as keep
-    from orchestrator.verification import verified
     from orchestrator.verify_matrix import MODES, verify_matrix
 
+    if save is not None:
+        require_place(save)
     name = choose_launcher(launcher, note)
     matrix = verify_matrix(
         split(models or ()) or ["micro"],
@@ -65,7 +67,7 @@ def verify(
         split(precision or ()),
         split(modes or ()) or MODES,
     )
-    plan = make_plan(matrix, selector=Selector(select or ()), machine=this_machine())
+    plan = make_plan(matrix, selector=Selector(select or ()), machine=this_machine("verify"))
     for text in plan.notes:
         note(text)
     origin = Origin(command=command_line())

@@ -20,6 +20,8 @@ NEEDED_BYTES: Mapping[str, int] = {
     "browser": 4 * GIB,
 }
 """What building or pulling an image takes at its height, downloads included."""
+DEFAULT_NEEDED_BYTES = 4 * GIB
+"""The same for an image without a line there: what runtimes without a GPU's libraries take."""
 
 LOCAL_URLS = ("http+docker://localhost", "http+docker://localnpipe")
 FreeBytes = Callable[[Path], int]
@@ -41,7 +43,7 @@ def check_disk(client: DockerClient, name: str, free: FreeBytes = free_bytes) ->
         root = Path(client.info()["DockerRootDir"])
     if client.api.base_url not in LOCAL_URLS or not root.exists():
         return
-    needed, available = NEEDED_BYTES[name], free(root)
+    needed, available = NEEDED_BYTES.get(name, DEFAULT_NEEDED_BYTES), free(root)
     if available < needed:
         raise ImageError(
             f"image {name}: it takes about {format_size(needed)} in {root}, "

@@ -27,15 +27,10 @@ def _of_make(backend: Backend, package: str) -> Stack:
     return Stack(package, f"`make {backend}` installs it, {_ENGINE}")
 
 
-def _of_torch(backend: Backend, build: str) -> Stack:
-    """A build of torch that no index serves by its version alone."""
-    return Stack("torch", f"install torch's {build} build: images/{backend}, {_ENGINE}")
-
-
 STACKS: Mapping[Backend, Stack] = {
     "cpu": _of_make("cpu", "torch"),
-    "cuda": _of_torch("cuda", "CUDA"),
-    "rocm": _of_torch("rocm", "ROCm"),
+    "cuda": _of_make("cuda", "torch"),
+    "rocm": Stack("torch", f"install torch's ROCm build: images/rocm, {_ENGINE}"),
     "mps": Stack("torch", "`make cpu` installs it", systems=("darwin",)),
     "openvino": _of_make("openvino", "openvino"),
     "qnn": _of_make("qnn", "onnxruntime_qnn"),
@@ -54,18 +49,28 @@ def require_stack(
     stack = stacks.get(backend)
     if stack is None:
         return
-    if stack.systems and system not in stack.systems:
-        names = " or ".join(_NAMES.get(name, name) for name in stack.systems)
-        here = _NAMES.get(system, system)
-        raise Unavailable(
-            f"backend {backend} exists on {names} alone, and this is {here}",
-            hint=f"run it on a machine with {names}",
-        )
+    if reason := why_not_system(backend, stacks, system):
+        raise Unavailable(reason, hint=f"run it on a machine with {_systems(stack)}")
     if find_spec(stack.package) is None:
         raise Unavailable(
             f"the process launcher needs {stack.package}, which is not installed here",
             hint=stack.remedy,
         )
+
+
+def why_not_system(
+    backend: Backend, stacks: Mapping[Backend, Stack] = STACKS, system: str = sys.platform
+) -> str | None:
+    """Why the backend can't be on this system, whatever is installed; None if it can."""
+    stack = stacks.get(backend)
+    if stack is None or not stack.systems or system in stack.systems:
+        return None
+    here = _NAMES.get(system, system)
+    return f"backend {backend} exists on {_systems(stack)} alone, and this is {here}"
+
+
+def _systems(stack: Stack) -> str:
+    return " or ".join(_NAMES.get(name, name) for name in stack.systems)
 
 
 _NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}

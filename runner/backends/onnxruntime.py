@@ -32,8 +32,8 @@ LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
 class OnnxSession:
     """The prepared graphs of a job on one device.
 
-    Of loading, `instantiate` is finding the device and the graph's description, `weights` making
-    the sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
+    Of loading, `instantiate` is finding the device, `weights` finding the graph and making the
+    sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
     """
 
     timed_region = (
@@ -43,18 +43,17 @@ class OnnxSession:
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
-        """Load the graph of the first cell.
+        """Load the graph of the first cell that has one.
 
         Raises:
             Unsupported, Unavailable: it cannot be had, or not executed.
         """
         self.threads = threads
         self.interop_threads = 1
-        self._model = job.model
+        self._job = job
         start = monotonic()
-        precision = precision_of(job.cells[0])
+        self._precision = precision_of(job.cells[0])
         self._device = _device_of(job)
-        described = graph_columns(job, graphs)
         instantiated = monotonic()
         self._graphs = LoadedGraphs(job, self._device, threads, graphs)
         self.stages_ns: Mapping[Stage, int] = {
@@ -62,11 +61,15 @@ class OnnxSession:
             "weights": monotonic() - instantiated,
         }
         self.parameters = self._graphs.latest.graph.parameters
-        self.columns: Mapping[str, object] = {
-            **described,
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        """What the cell bound last executes, and how; before, the first that has a graph."""
+        return {
+            **graph_columns(self._job, self._graphs.latest.graph),
             **self._graphs.compile_columns,
             "device_uuid": self._device.uuid,
-            "inference_precision": precision,
+            "inference_precision": self._precision,
             "execution_options": self._options(),
         }
 
@@ -82,12 +85,12 @@ class OnnxSession:
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
         """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
-        return OnnxQuery(self._graphs.of(cell, inputs), self._model, inputs)
+        return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
         """The decode loop over the graph's parts."""
         new_tokens = tokens_to_generate(cell)
-        return generator(self._graphs.of(cell, inputs), self._model, inputs, new_tokens, clock)
+        return generator(self._graphs.of(cell), self._job.model, inputs, new_tokens, clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
         """Graphs for inference have no gradients."""
@@ -124,11 +127,11 @@ class OnnxSession:
         self._graphs.close()
 
     def _options(self) -> dict[str, str]:
-        """Those of the first part's session; all parts have the same."""
-        first = next(iter(self._graphs.latest.sessions.values()))
+        """Those of all parts' sessions."""
+        sessions = list(self._graphs.latest.sessions.values())
         rewrites = self._graphs.rewrites
         told = {"graph_rewrites": "; ".join(rewrites)} if rewrites else {}
-        return {**recorded_options(first, self._device), **told}
+        return {**recorded_options(sessions, self._device), **told}
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:

@@ -1,7 +1,7 @@
 """The options of ONNX Runtime's sessions: all that decides how they execute, set and recorded."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,15 @@ def session_options(
     return options
 
 
-def recorded_options(session: Any, device: OnnxDevice) -> dict[str, str]:
-    """What the session says of its options, by ONNX Runtime's names, and how tensors get there."""
-    options = session.get_session_options()
+def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, str]:
+    """What sessions say of their options, by ONNX Runtime's names, and how tensors get there.
+
+    Only whether nodes may go to the CPU provider differs between the parts of one graph: the
+    graph is barred from it if every part is.
+    """
+    options = sessions[0].get_session_options()
     return {
-        "providers": json.dumps(session.get_provider_options(), sort_keys=True),
+        "providers": json.dumps(sessions[0].get_provider_options(), sort_keys=True),
         "intra_op_num_threads": str(options.intra_op_num_threads),
         "inter_op_num_threads": str(options.inter_op_num_threads),
         "execution_mode": options.execution_mode.name,
@@ -64,7 +68,12 @@ def recorded_options(session: Any, device: OnnxDevice) -> dict[str, str]:
         "enable_cpu_mem_arena": str(options.enable_cpu_mem_arena),
         "enable_mem_pattern": str(options.enable_mem_pattern),
         SPINNING: options.get_session_config_entry(SPINNING),
-        NO_FALLBACK: options.get_session_config_entry(NO_FALLBACK),
+        NO_FALLBACK: str(int(all(refuses_fallback(session) for session in sessions))),
         "thread_affinity": "none: the operating system places the threads",
         "io_binding": f"inputs and outputs in memory of {device.memory}:{device.index}",
     }
+
+
+def refuses_fallback(session: Any) -> bool:
+    """Whether the session was barred from the CPU provider."""
+    return bool(session.get_session_options().get_session_config_entry(NO_FALLBACK) == "1")

@@ -8,7 +8,7 @@ from typing import Any
 
 from runner.backends.base import Query
 from runner.backends.onnxruntime_device import CPU, OnnxDevice
-from runner.backends.onnxruntime_options import NO_FALLBACK
+from runner.backends.onnxruntime_options import refuses_fallback
 from runner.backends.onnxruntime_query import OnnxQuery
 from runner.backends.onnxruntime_sessions import Nodes, nodes_of
 from runner.measure.clock import monotonic, seconds
@@ -30,23 +30,28 @@ class Facts:
 
 
 def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; say on which providers its nodes lie, and where its values."""
+    """Run the query once; say on which providers its nodes lie, and where its values.
+
+    The nodes are those of every part, of one that the query leaves out as well: where generation
+    is measured, most of it is the part that extends the cache.
+    """
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
     outputs, told = _watch(query, timed=not device.is_simulated)
-    sessions = query.sessions
+    sessions = query.opened.sessions.values()
     nodes = nodes_of(sessions)
     inputs_at, outputs_at = _places(query.inputs), _places(outputs)
     facts = Facts(
         providers_there=all(device.provider in each.get_providers() for each in sessions),
         values_there=inputs_at | outputs_at <= {device.memory},
-        strict=all(_refuses_fallback(session) for session in sessions),
+        strict=all(refuses_fallback(session) for session in sessions),
         failed="error" in told,
     )
     evidence = {
         "claimed": device.claimed,
         "provider": device.provider,
         "providers": _joined(name for session in sessions for name in session.get_providers()),
+        "parts": _joined(query.opened.graph.parts),
         "cpu_fallback": "disabled" if facts.strict else "allowed",
         "nodes": _counted(Counter({name: found.total() for name, found in nodes.items()})),
         "inputs": _joined(inputs_at),
@@ -80,10 +85,6 @@ def _watch(query: OnnxQuery, *, timed: bool) -> tuple[Mapping[str, Any], dict[st
         facts["wall_s"] = f"{seconds(monotonic() - start):.6f}"
         facts["cpu_time_s"] = f"{seconds(time.process_time_ns() - cpu_start):.6f}"
     return outputs, facts
-
-
-def _refuses_fallback(session: Any) -> bool:
-    return bool(session.get_session_options().get_session_config_entry(NO_FALLBACK) == "1")
 
 
 def _places(values: Mapping[str, Any]) -> set[str]:

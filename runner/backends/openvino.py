@@ -1,7 +1,6 @@
 """OpenVINO: executes prepared graphs on CPUs, on Intel's GPUs and on Intel's NPUs."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 
 import openvino as ov
@@ -10,10 +9,11 @@ from runner.backends.base import Array, DeviceMemory, Generator, Query, Stage, T
 from runner.backends.graph_columns import graph_columns
 from runner.backends.graph_generation import GraphGenerator
 from runner.backends.graph_outputs import all_finite, float_outputs
-from runner.backends.openvino_columns import threads_of, told
+from runner.backends.openvino_columns import require_int8, threads_of, told
 from runner.backends.openvino_compile import Compiler
 from runner.backends.openvino_device import find_device, nothing
 from runner.backends.openvino_errors import is_out_of_memory
+from runner.backends.openvino_graph import OpenVINOGraph
 from runner.backends.openvino_loaded import LoadedGraphs
 from runner.backends.openvino_proof import prove
 from runner.backends.openvino_query import GraphQuery, on_host, over_nothing
@@ -61,17 +61,16 @@ class OpenVINOSession:
         self._graphs = LoadedGraphs(job, core, self._compiler, graphs)
         read = monotonic()
         cell = self._graphs.first_cell
-        self._first = self._graphs.of(cell)
+        opened = self._graphs.of(cell)
         inputs = synthesise(job.model, cell, job.seed)
         begin = monotonic()
-        parts = self._first.compile(inputs)
+        opened.compile(inputs)
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": read - start,
             "weights": monotonic() - begin,
         }
-        self._models = [part.model for part in parts]
-        self._told = told(parts, self._first.shapes, self._graphs.quantized)
-        self.threads = threads_of(parts[0].compiled)
+        self.parameters = opened.graph.parameters
+        self.threads = threads_of(opened.parts[0].compiled)
         self._steps: tuple[Step, ...] = ()
 
     @property
@@ -80,43 +79,44 @@ class OpenVINOSession:
         return self._device.full_name
 
     @property
-    def parameters(self) -> int:
-        """Parameters of the model that was exported."""
-        return self._first.graph.parameters
-
-    @property
     def libraries(self) -> dict[str, str]:
         """Versions of OpenVINO, NNCF and numpy."""
         return versions(LIBRARIES)
 
-    @cached_property
+    @property
     def columns(self) -> Mapping[str, object]:
-        """What is executed, and how.
+        """What is executed, and how: the cell bound last, or the first one while none is.
 
         In mode `startup` the graph is compiled twice more here, to tell what a warm cache saves:
         that takes too much memory and time for the other modes, which don't ask.
         """
-        cached_ns = None
-        if self._job.cells[0].mode == "startup":
-            sizes = [part.size_bytes for part in self._first.graph.parts.values()]
-            cached_ns = self._compiler.cached_ns(self._models, sum(sizes))
+        opened = self._graphs.latest
+        if opened is None or not opened.parts:
+            return self._described
+        asked = self._job.cells[0].mode == "startup"
+        cached_ns = opened.cached_ns() if asked else None
         return {
             **self._described,
-            **self._told,
-            "compile_time_s": seconds(self.stages_ns["weights"]),
+            **told(opened.parts, opened.shapes, opened.quantized),
             "cached_compile_time_s": None if cached_ns is None else seconds(cached_ns),
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> GraphQuery:
-        """Let requests read the inputs where they lie; another shape is compiled here."""
-        query = self._graphs.of(cell).query(inputs)
+        """Let requests read the inputs where they lie; another shape is compiled here.
+
+        Raises:
+            Unsupported: it cannot be compiled, or an int8 graph is not executed in int8.
+        """
+        opened = self._open(cell)
+        query = opened.query(inputs)
+        require_int8(opened.parts, opened.quantized)
         self._steps = query.steps
         return query
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
         """The decode loop over the graph's parts."""
         new_tokens = tokens_to_generate(cell)
-        opened = self._graphs.of(cell)
+        opened = self._open(cell)
         executors = opened.executors()
         self._steps = tuple(step for part in executors.values() for step in part.steps)
         return GraphGenerator(self._job.model, opened.graph, executors, inputs, new_tokens, clock)
@@ -154,9 +154,13 @@ class OpenVINOSession:
 
     def close(self) -> None:
         """Drop the graphs and all that was compiled."""
-        self._graphs.close()
-        self._models = []
         self._steps = ()
+        self._graphs.close()
+
+    def _open(self, cell: Cell) -> OpenVINOGraph:
+        """The cell's graph, with nothing here that holds on to what was compiled before."""
+        self._steps = ()
+        return self._graphs.of(cell)
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OpenVINOSession:

@@ -9,6 +9,7 @@ from runner.backends.openvino_compile import precision_of
 from runner.backends.openvino_graph import CompiledPart
 from runner.backends.openvino_int8 import Quantized, int8_products
 from runner.errors import Unsupported
+from runner.measure.clock import seconds
 
 OPTIONS = (
     "INFERENCE_PRECISION_HINT",
@@ -30,24 +31,28 @@ MEMBER = re.compile(r"<\w+\.(\w+): -?\d+>")
 def told(
     parts: Sequence[CompiledPart], shapes: str, quantized: Quantized | None
 ) -> dict[str, object]:
-    """The columns about the compiled parts of a graph, for the shapes that are named.
-
-    Raises:
-        Unsupported: an int8 graph is not executed in int8.
-    """
+    """The columns about the compiled parts of a graph, for the shapes that are named."""
     options = {**options_of(parts[0].compiled), "shapes": shapes}
     precision = "+".join(sorted({precision_of(part.compiled) for part in parts}))
     if quantized is not None:
         options["nncf_quantize_s"] = f"{quantized.duration_s:.1f}"
-        products = sum(int8_products(part.compiled) for part in parts)
-        if quantized.activations and not products:
-            raise Unsupported("OpenVINO executes no product of the int8 graph in int8")
-        precision = f"{precision}, int8 in {products} products"
+        precision = f"{precision}, int8 in {_int8_products(parts)} products"
     return {
         "quantization": None if quantized is None else quantized.method,
         "inference_precision": precision,
         "execution_options": options,
+        "compile_time_s": seconds(sum(part.duration_ns for part in parts)),
     }
+
+
+def require_int8(parts: Sequence[CompiledPart], quantized: Quantized | None) -> None:
+    """Insist that a graph with activations in int8 is executed in int8.
+
+    Raises:
+        Unsupported: none of its products is.
+    """
+    if quantized is not None and quantized.activations and not _int8_products(parts):
+        raise Unsupported("OpenVINO executes no product of the int8 graph in int8")
 
 
 def options_of(compiled: ov.CompiledModel) -> dict[str, str]:
@@ -60,6 +65,10 @@ def threads_of(compiled: ov.CompiledModel) -> int | None:
     """Threads that a compiled model says it uses; None if it does not tell."""
     threads = options_of(compiled).get(THREADS)
     return None if threads is None else int(threads)
+
+
+def _int8_products(parts: Sequence[CompiledPart]) -> int:
+    return sum(int8_products(part.compiled) for part in parts)
 
 
 def _text(value: object) -> str:

@@ -1,6 +1,6 @@
 """A prepared graph as OpenVINO has read it, compiled for the shapes that are asked for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,17 +9,21 @@ import openvino as ov
 from runner.backends.graph_generation_feeds import forward_feeds
 from runner.backends.openvino_compile import Compiler
 from runner.backends.openvino_errors import refusals
+from runner.backends.openvino_int8 import Quantized
 from runner.backends.openvino_query import GraphQuery, PartExecutor
 from runner.backends.openvino_step import Place, Step, placed
 from runner.graph import Graph, Part
 from runner.graph_parts import run_parts
 from runner.inputs import Inputs
+from runner.measure.clock import monotonic
 from runner.models import ModelSpec
 
 Models = Mapping[Part, ov.Model]
 Shapes = tuple[tuple[str, str], ...]
 """Names of inputs with their shapes; none where a part stays as dynamic as it was read."""
 PREFILL: Part = "prefill"
+TURNS = 2
+"""Requests of a part that reads what it gave the time before."""
 
 
 class CompiledPart(NamedTuple):
@@ -29,6 +33,10 @@ class CompiledPart(NamedTuple):
     """What was compiled."""
     compiled: ov.CompiledModel
     """The outcome."""
+    shapes: Shapes
+    """What it was compiled for."""
+    duration_ns: int
+    """How long setting the shapes and compiling took, nanoseconds."""
 
 
 def read_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
@@ -46,16 +54,27 @@ class OpenVINOGraph:
 
     A forward pass is compiled anew for the shape of each query: static shapes are the faster ones,
     and the only ones that an NPU takes. What generates stays dynamic, as its cache grows with each
-    token. Of what is compiled the last query's is kept, since all of it holds weights of its own.
+    token. Of what is compiled the last query's is kept, since all of it holds weights of its own,
+    and dropped before the next one's is compiled.
     """
 
-    def __init__(self, spec: ModelSpec, graph: Graph, models: Models, compiler: Compiler) -> None:
+    def __init__(
+        self,
+        spec: ModelSpec,
+        graph: Graph,
+        models: Models,
+        compiler: Compiler,
+        quantized: Quantized | None = None,
+    ) -> None:
         self.graph = graph
         """What was read."""
+        self.quantized = quantized
+        """How the models became int8; None in other precisions."""
         self._spec = spec
         self._models = models
         self._compiler = compiler
-        self._kept: dict[tuple[Part, Shapes], CompiledPart] = {}
+        self._kept: dict[Part, CompiledPart] = {}
+        self._cached_ns: dict[tuple[Shapes, ...], int | None] = {}
 
     @property
     def shapes(self) -> str:
@@ -64,15 +83,30 @@ class OpenVINOGraph:
             return "dynamic, as the cache grows with each token"
         return "static, compiled for each shape"
 
-    def compile(self, inputs: Inputs) -> list[CompiledPart]:
+    @property
+    def parts(self) -> tuple[CompiledPart, ...]:
+        """What is compiled now: every part, for what was asked for last."""
+        return tuple(self._kept.values())
+
+    def compile(self, inputs: Inputs) -> None:
         """All that queries over inputs of this shape need, or generation; kept until they come.
 
         Raises:
             Unsupported: OpenVINO cannot compile it.
         """
-        if self.graph.content == "generation":
-            return [self._compiled(name, (), self._kept) for name in self.graph.parts]
-        return [CompiledPart(step.model, step.compiled) for step in self.query(inputs).steps]
+        self.query(inputs)
+
+    def cached_ns(self) -> int | None:
+        """Nanoseconds that compiling the parts as they are now takes from a cache.
+
+        Measured once for each shape; None where it cannot be.
+        """
+        shapes = tuple(part.shapes for part in self.parts)
+        if shapes not in self._cached_ns:
+            size = sum(part.size_bytes for part in self.graph.parts.values())
+            models = [part.model for part in self.parts]
+            self._cached_ns[shapes] = self._compiler.cached_ns(models, size)
+        return self._cached_ns[shapes]
 
     def query(self, inputs: Inputs) -> GraphQuery:
         """The forward pass over these inputs; what fills a cache gives one as well.
@@ -82,8 +116,10 @@ class OpenVINOGraph:
         """
         if self.graph.content == "forward":
             return self._query(self.graph, inputs)
+        idle = [self._dynamic(name).compiled for name in self.graph.parts if name != PREFILL]
         alone = self.graph.model_copy(update={"parts": {PREFILL: self.graph.parts[PREFILL]}})
-        return self._query(alone, forward_feeds(self._spec, alone.parts[PREFILL].inputs, inputs))
+        feeds = forward_feeds(self._spec, alone.parts[PREFILL].inputs, inputs)
+        return self._query(alone, feeds, idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
         """Every part, for inputs that change from call to call.
@@ -93,15 +129,14 @@ class OpenVINOGraph:
         """
         return {name: self._executor(name) for name in self.graph.parts}
 
-    def _query(self, graph: Graph, inputs: Inputs) -> GraphQuery:
-        earlier = self._kept
-        if graph.content == "forward":
-            self._kept = {}
+    def _query(
+        self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
+    ) -> GraphQuery:
         steps: list[Step] = []
 
         def call(name: Part) -> Callable[[Mapping[str, Place]], dict[str, Place]]:
             def bind(places: Mapping[str, Place]) -> dict[str, Place]:
-                step = Step(*self._compiled(name, self._fixed(places), earlier))
+                step = step_of(self._compiled(name, self._fixed(places)))
                 step.read(places)
                 steps.append(step)
                 return step.outputs(graph.parts[name].outputs)
@@ -110,28 +145,45 @@ class OpenVINOGraph:
 
         places = {name: placed(array) for name, array in inputs.items()}
         outputs = run_parts(graph, {name: call(name) for name in graph.parts}, places)
-        return GraphQuery(steps, outputs)
+        return GraphQuery(steps, outputs, idle)
 
     def _executor(self, name: Part) -> PartExecutor:
-        compiled = self._compiled(name, (), self._kept)
-        return PartExecutor((Step(*compiled), Step(*compiled)), self.graph.parts[name].outputs)
+        part = self._dynamic(name)
+        requests = 1 if name == PREFILL else TURNS
+        steps = [step_of(part) for _ in range(requests)]
+        return PartExecutor(steps, self.graph.parts[name].outputs)
 
     def _fixed(self, places: Mapping[str, Place]) -> Shapes:
         if self.graph.content == "generation":
             return ()
         return tuple((name, place.shape.to_string()) for name, place in places.items())
 
-    def _compiled(
-        self, name: Part, shapes: Shapes, earlier: Mapping[tuple[Part, Shapes], CompiledPart]
-    ) -> CompiledPart:
-        key = (name, shapes)
-        self._kept[key] = earlier.get(key) or self._compile(name, shapes)
-        return self._kept[key]
+    def _dynamic(self, name: Part) -> CompiledPart:
+        return self._compiled(name, ())
+
+    def _compiled(self, name: Part, shapes: Shapes) -> CompiledPart:
+        if name not in self._kept or self._kept[name].shapes != shapes:
+            self._drop_from(name)
+            self._kept[name] = self._compile(name, shapes)
+        return self._kept[name]
+
+    def _drop_from(self, first: Part) -> None:
+        """Give up this part and those behind it: their memory is for what is compiled next."""
+        names = list(self.graph.parts)
+        for name in names[names.index(first) :]:
+            self._kept.pop(name, None)
 
     def _compile(self, name: Part, shapes: Shapes) -> CompiledPart:
         model = self._models[name]
+        start = monotonic()
         with refusals(f"compile the graph's part {name}"):
             if shapes:
                 model = model.clone()
                 model.reshape({input_: ov.PartialShape(shape) for input_, shape in shapes})
-            return CompiledPart(model, self._compiler.compile(model))
+            compiled = self._compiler.compile(model)
+        return CompiledPart(model, compiled, shapes, monotonic() - start)
+
+
+def step_of(part: CompiledPart) -> Step:
+    """The part with a request of its own."""
+    return Step(part.model, part.compiled)

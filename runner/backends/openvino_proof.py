@@ -15,11 +15,11 @@ from runner.record import Proof
 
 
 def prove(query: Query, device: Device) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; say which devices its parts execute on, and in what numbers."""
+    """Run the query once; say which devices its graph's parts execute on, and in what numbers."""
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
     outputs, facts = _watch(query)
-    parts = [step.compiled for step in query.steps]
+    parts = query.compiled
     executed = {name for part in parts for name in execution_devices(part)}
     evidence = {
         "claimed": device.name,

@@ -14,10 +14,21 @@ from runner.backends.openvino_step import Place, Step, placed
 class GraphQuery:
     """Parts that execute one behind the other over inputs that stay where they are."""
 
-    def __init__(self, steps: Iterable[Step], outputs: Mapping[str, Place]) -> None:
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        outputs: Mapping[str, Place],
+        idle: Iterable[ov.CompiledModel] = (),
+    ) -> None:
         self.steps = tuple(steps)
         """The parts, in the order of execution."""
         self._outputs = outputs
+        self._idle = tuple(idle)
+
+    @property
+    def compiled(self) -> tuple[ov.CompiledModel, ...]:
+        """Every compiled part of the graph, those too that the query does not execute."""
+        return (*(step.compiled for step in self.steps), *self._idle)
 
     def __call__(self) -> Mapping[str, Place]:
         """Execute; the outputs stay in the requests' memory until the next call."""
@@ -29,13 +40,13 @@ class GraphQuery:
 class PartExecutor:
     """One part, called with other inputs each time.
 
-    Two steps take turns, so that a call may read what the one before it gave.
+    Where there are two steps they take turns, so that a call may read what the one before it gave.
     """
 
-    def __init__(self, steps: tuple[Step, Step], outputs: tuple[str, ...]) -> None:
-        self.steps = steps
-        """The two, which execute the same compiled part."""
-        self._turns = [(step, step.outputs(outputs)) for step in steps]
+    def __init__(self, steps: Iterable[Step], outputs: tuple[str, ...]) -> None:
+        self.steps = tuple(steps)
+        """One or two, which execute the same compiled part."""
+        self._turns = [(step, step.outputs(outputs)) for step in self.steps]
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Place:
         """The array where it lies on the host."""
@@ -43,7 +54,7 @@ class PartExecutor:
         return placed(array)
 
     def __call__(self, feeds: Mapping[str, Any]) -> Mapping[str, Place]:
-        """Execute over these places; the outputs last until the call after the next one."""
+        """Execute over these places; the outputs last until the step has its next turn."""
         self._turns.reverse()
         step, outputs = self._turns[0]
         step.read(feeds)

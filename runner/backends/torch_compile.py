@@ -114,6 +114,7 @@ class CompiledSession(TorchSession):
         self._cell = cell
         if self._ledger.begin(_work(cell, mode)):
             torch.compiler.reset()
+            self._ledger.rebase()
             self._caches.close()
             self._caches.enter_context(fresh_cache())
 
@@ -161,7 +162,7 @@ def compiler_version() -> dict[str, str]:
 
 
 def _work(cell: Cell, mode: Mode) -> str:
-    return f"{cell.id} {mode}"
+    return f"{cell.id} b{cell.batch_size} {mode}"  # an id in scenario offline names no batch
 
 
 __all__ = ["is_out_of_memory", "open_session"]

@@ -66,6 +66,7 @@ class MemoryGauge:
             return None
         peak = int(self._library.cuda.max_memory_allocated(self._device))
         if reset:
+            self._library.cuda.empty_cache()  # blocks of the cells before would count as ours
             self._library.cuda.reset_peak_memory_stats(self._device)
         return peak
 

@@ -52,6 +52,10 @@ class Ledger:
         self._by_work.setdefault(work, Compilation())
         return new
 
+    def rebase(self) -> None:
+        """Torch has cleared some of its books: what they say now was counted already."""
+        self._last = self._read()
+
     def of(self, work: str | None) -> Compilation:
         """What was compiled for it until now."""
         self._settle()

@@ -1,6 +1,7 @@
 """Which of torch's devices a backend is, or exactly why there is none."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,10 +104,12 @@ def _mps(library: Any, environment: Mapping[str, str]) -> Place:
             f"backend mps: torch {library.__version__} finds no Metal device in this macOS",
             hint="it takes an Apple GPU and macOS 14 or newer; virtual machines show none",
         )
-    if environment.get(MPS_FALLBACK) == "1":
+    if environment.get(MPS_FALLBACK, "0") != "0":
         raise Unsupported(
-            f"{MPS_FALLBACK}=1 lets operators run on the CPU unseen", hint=f"unset {MPS_FALLBACK}"
+            f"{MPS_FALLBACK} lets operators run on the CPU unseen", hint=f"unset {MPS_FALLBACK}"
         )
+    # A few operators fall back whatever that variable says, with a warning.
+    warnings.filterwarnings("error", message=".*fall back to run on the CPU")
     name = mps.get_name() if hasattr(mps, "get_name") else read_environment().cpu_model
     return Place(torch.device("mps", 0), name)
 

@@ -18,7 +18,7 @@ from runner.record import Proof
 
 SEEN_BY_TENSORS = ("cpu", "mps")
 """Devices whose kernels torch's profiler does not see. What holds the outputs has computed them:
-operators that MPS lacks are errors, as `torch_place` refuses to let them fall back to the CPU."""
+operators that MPS lacks are errors, as `torch_place` lets none fall back to the CPU."""
 COPIES = ("Memcpy", "Memset")
 HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
 MICROSECONDS = 1_000_000

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from runner.errors import Unsupported
 from runner.export.onnx_file import sha256_of
-from runner.graph import FAILED_SUFFIX, GRAPH_FILE, Attempt, Graph, read_graph
+from runner.graph import (
+    FAILED_SUFFIX,
+    GRAPH_FILE,
+    UNFINISHED_SUFFIX,
+    Attempt,
+    Graph,
+    read_graph,
+)
 from runner.whole_files import save_text
 
 
@@ -36,7 +43,7 @@ def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
     Temporary files lie there too: the exporter's libraries write whole models into them, for which
     a container's /tmp is too small.
     """
-    path, usual = folder / f".{shape}.unfinished", tempfile.tempdir
+    path, usual = folder / f".{shape}{UNFINISHED_SUFFIX}", tempfile.tempdir
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     tempfile.tempdir = str(path)

@@ -1,11 +1,13 @@
 """Makes graphs for all shapes of a job: one that takes every shape, or else one for each."""
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from runner.cell import Cell, Job
+from runner.errors import RecordNotSaved
 from runner.export.content import Export
 from runner.export.failure import in_one_line
 from runner.export.folder import is_intact, place, refuse
@@ -74,11 +76,26 @@ class _Exporter:
             files = partial(make, wanted, self.export, remedy, tried, self.clock)
             try:
                 place(self.folder, shape, files)
+            except RecordNotSaved:
+                raise
             except Exception as error:  # likewise for whatever an exporter raises
+                _refuse_full_disk(self.folder, error)
                 tried = (*tried, _failed(remedy.name, error))
             else:
                 return True, tried
         return False, tried
+
+
+def _refuse_full_disk(folder: Path, error: BaseException | None) -> None:
+    """A disk that is full says nothing about the model, however deep in a library it was met.
+
+    Raises:
+        RecordNotSaved: that is what the error, or what caused it, says.
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise RecordNotSaved(f"{folder}: cannot be written: {error.strerror}") from error
+        error = error.__cause__ or error.__context__
 
 
 def _failed(remedy: str, error: Exception) -> Attempt:

@@ -11,6 +11,7 @@ from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
 from runner.errors import Unsupported
 from runner.export.masks import MASKED
+from runner.export.whole_numbers import integer_products, quantized_weights
 from runner.inputs import Inputs
 
 Files = Sequence[tuple[Path, Path]]
@@ -18,10 +19,16 @@ Files = Sequence[tuple[Path, Path]]
 
 PRODUCTS = ("MatMul", "Gemm")
 """What is quantised dynamically: ONNX Runtime's CPU has no convolution with int8 weights."""
+CALIBRATED = (*PRODUCTS, "Conv", "ConvTranspose")
+"""What has weights that calibration makes whole numbers of."""
 
 
 def dynamically(files: Files) -> str:
-    """Weights become int8 now, activations uint8 whenever the file is run."""
+    """Weights become int8 now, activations uint8 whenever the file is run.
+
+    Raises:
+        Unsupported: of some file's products none became one of whole numbers, or there are none.
+    """
     for source, target in files:
         _forget_weight_shapes(source)
         quantize_dynamic(
@@ -32,7 +39,11 @@ def dynamically(files: Files) -> str:
             weight_type=QuantType.QInt8,
             use_external_data_format=True,
         )
-    return f"dynamic, {' and '.join(PRODUCTS)}: int8 weights per channel, uint8 activations"
+    counts = [integer_products(source, target, PRODUCTS) for source, target in files]
+    return (
+        f"dynamic, {' and '.join(PRODUCTS)}: int8 weights per channel, uint8 activations, "
+        f"in {_told(counts)}"
+    )
 
 
 def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
@@ -41,7 +52,8 @@ def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
     Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN wants them.
 
     Raises:
-        Unsupported: there are several files, and queries are for the first of them alone.
+        Unsupported: there are several files, and queries are for the first of them alone; or no
+            product of the file got such weights.
     """
     if len(files) > 1:
         raise Unsupported("ranges are found by calibration for forward passes alone")
@@ -54,10 +66,23 @@ def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
     )
     config.use_external_data_format = True
     quantize(source, target, config)
+    counts = [quantized_weights(source, target, CALIBRATED)]
     return (
-        "QDQ: uint8 weights, uint16 activations, "
+        f"QDQ: uint8 weights, uint16 activations, in {_told(counts)}, "
         f"ranges between the extremes of {len(queries)} random queries, masks of {MASKED:g}"
     )
+
+
+def _told(counts: Iterable[tuple[int, int]]) -> str:
+    """`12 of 14 products`.
+
+    Raises:
+        Unsupported: there is no product in any file.
+    """
+    found, total = (sum(each) for each in zip(*counts, strict=True))
+    if not total:
+        raise Unsupported("the graph would not become int8: it has no product to quantise")
+    return f"{found} of {total} products"
 
 
 def _forget_weight_shapes(path: Path) -> None:

@@ -8,6 +8,7 @@ from statistics import median
 from runner.backends import load_runtime
 from runner.backends.base import Session
 from runner.cell import Cell, Job
+from runner.errors import Unsupported
 from runner.failures import ran_out_of_memory
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import garbage_collection_off
@@ -147,6 +148,8 @@ class BatchSearch:
         doubled = 2 * self._tries[-1].batch_size
         try:
             self._tries.append(self._try(doubled))
+        except Unsupported as refusal:
+            return End(f"batch {doubled} is not possible: {refusal}")
         except Exception as error:
             if not ran_out_of_memory(error, load_runtime(self._cell.runtime)):
                 raise

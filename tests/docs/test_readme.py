@@ -55,6 +55,12 @@ def test_the_exit_codes_are_those_of_the_errors() -> None:
     assert {int(code) for code in re.findall(r"\b\d+\b", EPILOG)} == codes
 
 
+def test_the_code_of_failures_names_what_verifies() -> None:
+    (meaning,) = (row[1] for row in README.rows("code") if row[0] == "1")
+    assert "`verify`" in meaning
+    assert "`--verify-only`" in meaning
+
+
 def test_the_supported_combinations_are_those_that_are_built() -> None:
     claimed = set()
     for row in README.rows("backend"):

@@ -59,6 +59,12 @@ def test_its_arguments_are_those_that_a_build_gives(path: Path) -> None:
 
 
 @every
+def test_pip_installs_into_a_debian_python_too(path: Path) -> None:
+    environment = " ".join(arguments(path, "ENV"))
+    assert "PIP_BREAK_SYSTEM_PACKAGES=1" in environment or "PATH=/opt/venv/bin" in environment
+
+
+@every
 def test_its_commands_are_shell(path: Path) -> None:
     for command in arguments(path, "RUN"):
         checked = subprocess.run(["sh", "-n", "-c", command], capture_output=True, check=False)

@@ -1,4 +1,5 @@
 import re
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -40,6 +41,23 @@ def test_every_environment_is_pinned_to_its_last_dependency(path: Path) -> None:
                 dependency = pinned[canonicalize_name(requirement.name)]
                 (specifier,) = dependency.specifier
                 assert requirement.specifier.contains(specifier.version, prereleases=True)
+
+
+def test_every_image_but_rocms_has_an_extra_and_a_target_of_make() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["tool"]["setuptools"]["dynamic"]["optional-dependencies"]
+    makefile = (ROOT / "Makefile").read_text()
+    images = {path.parent.name for path in FILES} - {"rocm"}
+    assert set(extras) == {*images, "dev"}
+    for image in images:
+        assert extras[image] == {"file": f"images/{image}/requirements.txt"}
+        assert re.search(rf"^{image}: \$\(BIN\)/\.{image} ## ", makefile, re.MULTILINE)
+
+
+def test_tests_install_nothing_for_cuda() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    (stacks,) = re.findall(r"^STACKS := (.+)$", makefile, re.MULTILINE)
+    assert stacks.split() == ["$(BIN)/.cpu", "$(BIN)/.openvino", "$(BIN)/.qnn"]
 
 
 RUNTIMES = {

@@ -91,6 +91,14 @@ def test_optional_nodes_are_asked_for_where_they_are() -> None:
     assert options["devices"] == ["/dev/accel:/dev/accel:rwm", "/dev/dri:/dev/dri:rwm"]
 
 
+def test_qnn_gets_the_fastrpc_nodes_and_their_groups() -> None:
+    nodes = {"/dev/fastrpc-cdsp": {989}, "/dev/fastrpc-cdsp-secure": set(), "/dev/null": {1}}
+    options = device_options(DEVICES["qnn"], machine_with(nodes))
+    names = [device.split(":")[0] for device in options["devices"]]
+    assert names == ["/dev/fastrpc-cdsp", "/dev/fastrpc-cdsp-secure"]
+    assert options["group_add"] == ["989"]
+
+
 def test_node_groups_of_this_machine() -> None:
     assert host_node_groups("/dev/null") == frozenset()
     assert host_node_groups("/dev") is not None

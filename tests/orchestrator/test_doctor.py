@@ -1,6 +1,8 @@
 """The doctor puts engine, images, packages and devices together: what runs, what is missing."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,8 @@ from orchestrator.devices import DEVICES
 from orchestrator.doctor import Finding, examine
 from orchestrator.errors import EngineUnavailable
 from orchestrator.images import ImageStatus
+from orchestrator.launchers.stacks import Stack
+from runner.cell import Backend
 from tests.orchestrator.test_probes import MadeUp
 
 
@@ -65,6 +69,44 @@ def test_all_that_is_missing_is_told_with_all_that_helps() -> None:
         assert len(missing) >= 2
         assert all(check.found in found.reason for check in missing)
         assert all(str(check.remedy) in str(found.remedy) for check in missing)
+
+
+HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "`make cpu` installs it")
+
+
+def by_process(
+    backend: Backend, cpu: Stack = HERE, *, there: Sequence[str] = (), devices: str | None = "CPU"
+) -> Finding:
+    """What the doctor finds with this exporter, and nodes that this user may not use."""
+    stacks: Mapping[Backend, Stack] = {"cpu": cpu, backend: HERE}
+    says = {Path(sys.executable).name: devices} if devices else {}
+    host = MadeUp(
+        there=tuple(there), forbidden=tuple(there), says=says, versions={"openvino": "2026.4.1"}
+    )
+    return finding(examine(host, no_engine, stacks), backend, "process")
+
+
+@pytest.mark.parametrize("backend", ["openvino", "qnn"])
+def test_prepared_graphs_need_their_exporter(backend: Backend) -> None:
+    assert by_process(backend).runs
+    found = by_process(backend, cpu=LACKING)
+    assert not found.runs
+    assert "its graphs are exported with the stack of backend cpu" in found.reason
+    assert "no_such_package, which is not installed here" in found.reason
+    assert found.remedy == "`make cpu` installs it"
+
+
+def test_a_remark_stops_nothing_and_is_told_with_its_remedy() -> None:
+    found = by_process("openvino", there=["/dev/dri/renderD128"])
+    assert found.runs
+    assert "this user may not use /dev/dri/renderD128" in found.reason
+    assert "usermod" in str(found.remedy)
+
+
+def test_without_a_listed_device_openvino_does_not_run() -> None:
+    found = by_process("openvino", there=["/dev/dri/renderD128"], devices=None)
+    assert not found.runs
+    assert found.reason == "OpenVINO lists no devices"
 
 
 @pytest.mark.parametrize("backend", ["webnn", "webgpu", "wasm"])

@@ -61,6 +61,12 @@ class Trial:
             find_graph(job, cell or job.cells[0], folder)
         return str(raised.value)
 
+    def why_unavailable(self) -> str:
+        """Why the cells cannot be launched now."""
+        with pytest.raises(Unavailable) as raised:
+            self.ensure()
+        return str(raised.value)
+
     def _prepare(self, backend: Backend) -> Provenance:
         self.asked.append(backend)
         if self.refusal:
@@ -206,6 +212,7 @@ def test_cells_of_the_same_shape_are_exported_once(trial: Trial) -> None:
 @pytest.mark.parametrize("name", ["dynamic", "b1-s8"])
 def test_the_exporters_reason_reaches_the_session_and_the_user(trial: Trial, name: str) -> None:
     trial.launcher.graph_script = leaves(name)
+    trial.job = trial.job.model_copy(update={"cells": (a_cell(),)})
     assert trial.why_none() == "no prepared graph: the exporter refused"
     assert trial.observer.notes[1] == (
         "no graph of scripted (forward, fp32), so its cells are unsupported: the exporter refused"
@@ -228,10 +235,23 @@ def test_how_an_export_died_is_told_once_and_tried_once(
     trial: Trial, end: Exit, reason: str
 ) -> None:
     trial.launcher.graph_script = ends(end)
-    for cell in trial.job.cells:
-        assert trial.why_none(cell) == f"no prepared graph: {reason}"
+    for _ in trial.job.cells:
+        assert trial.why_unavailable() == f"its graph could not be exported: {reason}"
     assert len(trial.launcher.exported) == 1
-    assert len(trial.observer.notes) == 2
+    assert trial.observer.notes[1:] == [
+        f"no graph of scripted (forward, fp32), so its cells are unavailable: {reason}"
+    ]
+
+
+def test_what_a_killed_export_left_unfinished_is_removed(trial: Trial, tmp_path: Path) -> None:
+    def dies(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        (out / (job.graph or "") / ".dynamic.unfinished").mkdir(parents=True)
+        lines.put(None)
+        return Exit(137, out_of_memory=True, log="")
+
+    trial.launcher.graph_script = dies
+    trial.why_unavailable()
+    assert list((tmp_path / "graphs").rglob("*.unfinished")) == []
 
 
 def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
@@ -247,7 +267,7 @@ def test_an_old_reason_does_not_cover_a_new_one(trial: Trial, tmp_path: Path) ->
     trial.ensure()
     later = Trial(tmp_path)
     later.launcher.graph_script = ends(Exit(137, out_of_memory=True, log=""))
-    assert "memory limit" in later.why_none()
+    assert "memory limit" in later.why_unavailable()
 
 
 @pytest.mark.parametrize(
@@ -274,9 +294,9 @@ def test_without_a_place_to_export_it_cells_learn_why_and_what_to_do(
     trial: Trial, kind: type[BenchError]
 ) -> None:
     trial.refusal = kind("no torch here", hint="`make cpu` installs it")
-    assert trial.why_none() == (
-        "no prepared graph: the backend cpu makes it, and cannot be launched: no torch here; "
-        "`make cpu` installs it"
+    assert trial.why_unavailable() == (
+        "its graph could not be exported: the backend cpu makes it, and cannot be launched: "
+        "no torch here; `make cpu` installs it"
     )
     assert trial.launcher.exported == []
 

@@ -104,6 +104,8 @@ def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
         ("micro", {}, UnknownModel, "'micro' is not one of"),
         ("gpt2", {"batch_size": 0}, MatrixError, "--batch-size: 0 is less than 1"),
         ("detr-micro", {"image_size": 65}, Unsupported, "multiples of 32, not 65"),
+        ("gpt2", {"sequence_length": 5000}, Unsupported, "at most 1024 tokens, not 5000"),
+        ("qwen2-vl-2b", {"image_size": 450}, Unsupported, "takes image_size of .*, not 450"),
     ],
 )
 def test_what_is_wrong_is_named(

@@ -104,6 +104,17 @@ def test_without_any_there_is_nothing_to_do(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_where_no_graph_could_be_executed_the_reasons_are_told(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, fake_cell(backend="cpu", runtime="torch"))
+    trial.plan = a_plan(
+        [fake_cell(backend="cpu", runtime="torch")],
+        skips={a_cell(1): "no int8", a_cell(8): "too long", fake_cell(2): "not told"},
+    )
+    with pytest.raises(NothingToDo, match=r"^none of the 2 cells can run: no int8; too long$"):
+        trial.begin()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_preparation_is_no_run_that_could_be_resumed(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell())
     trial.prepare()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.devices import LauncherName
+from orchestrator.devices import DEVICES, HTP_NODES, LauncherName
 from orchestrator.errors import EngineUnavailable
 from orchestrator.host import ThisHost
 from orchestrator.probes import PROBES, Check
@@ -149,6 +149,16 @@ def test_an_openvino_that_lists_no_devices_is_told() -> None:
     assert told(missing("openvino", host)) == [("device", "OpenVINO lists no devices")]
 
 
+def test_a_gpu_that_openvino_may_not_use_is_a_remark_since_the_cpu_computes() -> None:
+    render = "/dev/dri/renderD128"
+    says = {Path(sys.executable).name: "CPU: AMD EPYC"}
+    host = MadeUp(there=(render,), forbidden=(render,), says=says)
+    (check,) = missing("openvino", host)
+    assert (check.what, check.found) == ("permission", f"this user may not use {render}")
+    assert not check.needed
+    assert "--groups render" in str(check.remedy)
+
+
 def test_openvino_in_containers_has_the_cpu_and_what_nodes_there_are() -> None:
     (check,) = PROBES["openvino"](MadeUp(there=("/dev/accel/accel0",)), "docker")
     assert check.ok
@@ -164,9 +174,27 @@ def test_qnn_on_x86_is_a_simulator_and_says_so() -> None:
 
 def test_qnn_on_a_snapdragon_needs_its_driver() -> None:
     assert told(missing("qnn", MadeUp(machine="aarch64"))) == [
-        ("device", "there is no /dev/fastrpc*")
+        ("device", "there is no /dev/fastrpc-cdsp")
     ]
     assert missing("qnn", MadeUp(machine="aarch64", there=("/dev/fastrpc-cdsp",))) == []
+
+
+@pytest.mark.parametrize("node", HTP_NODES)
+def test_every_node_that_qnn_is_found_by_reaches_containers(node: str) -> None:
+    (check,) = PROBES["qnn"](MadeUp(machine="aarch64", there=(node,)), "docker")
+    assert (check.ok, check.found) == (True, node)
+    assert node in DEVICES["qnn"].optional_nodes
+
+
+def test_qnn_by_process_needs_one_node_that_this_user_may_use() -> None:
+    plain, secure = HTP_NODES[:2]
+    one = MadeUp(machine="aarch64", there=(plain, secure), forbidden=(secure,))
+    assert [(check.found, check.needed) for check in missing("qnn", one)] == [
+        (f"this user may not use {secure}", False)
+    ]
+    none = MadeUp(machine="aarch64", there=(plain, secure), forbidden=(plain, secure))
+    assert [check.needed for check in missing("qnn", none)] == [True, True]
+    assert missing("qnn", none, "docker") == []
 
 
 def test_this_host_answers_every_question() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.readme import SECTIONS, built_markdown, readme, verified_markdown
-from orchestrator.verification import Verified, VerifiedCell, save
+from orchestrator.verification import Verified, VerifiedCell, load, save
 from tests.docs.pages import README
 
 OLD = """# Title
@@ -90,6 +90,18 @@ def test_a_verification_is_a_table_with_its_reasons(kept: Path) -> None:
         "| `bert-micro` | inference | ok | unsupported \\[1\\] |",
         "",
         "1. a \\[guard\\] \\| no",
+    ]
+
+
+def test_a_model_that_the_one_path_cannot_run_keeps_its_row(tmp_path: Path, kept: Path) -> None:
+    cells = (a_cell("unsupported", "a guard", runtime="onnxruntime"),)
+    save(load(kept).model_copy(update={"cells": cells}), tmp_path / "one.json")
+    assert verified_markdown(tmp_path / "one.json").splitlines()[2:] == [
+        "| verified | mode | cpu onnxruntime |",
+        "|---|---|---|",
+        "| `bert-micro` | inference | unsupported \\[1\\] |",
+        "",
+        "1. a guard",
     ]
 
 

@@ -23,13 +23,26 @@ from orchestrator.supervise import supervise
 from runner.cell import Backend, Cell, Job, Provenance, Purpose
 from runner.errors import BenchError, Unavailable
 from runner.record import Record, read_record, save_record
-from tests.fakes import KeptObserver, ScriptedLauncher, dies_in, measures_all
+from tests.fakes import KeptObserver, Script, ScriptedLauncher, dies_in, measures_all
 from tests.jobs import fake_cell
 from tests.runs import a_plan, a_run_folder
 
 HERE = {"launcher": "process", "orchestrator_version": "0"}
 KILLED = Exit(137, out_of_memory=False, log="")
 GONE = EngineUnavailable("the engine is down", hint="start it")
+RIGHT = {"correct": True, "proof": "proven"}
+
+
+def answering(columns: dict[str, Any]) -> Script:
+    """A launch that records every cell as ok, or as these columns say."""
+
+    def answers(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        for cell in job.cells:
+            save_record(Record.of(job, cell, **{"status": "ok"} | columns), out)
+        lines.put(None)
+        return Exit(0, out_of_memory=False, log="")
+
+    return answers
 
 
 def cells_of(*models: str, batch_sizes: Sequence[int] = (1,)) -> list[Cell]:
@@ -370,7 +383,7 @@ def test_references_are_computed_once_per_model(
     trial = Trial(tmp_path, plan.model_copy(update={"models": models}))
     run = trial.folder.run.model_copy(update={"purpose": purpose})
     trial.folder = RunFolder(trial.folder.path, run)
-    launcher = ScriptedLauncher(measures_all)
+    launcher = ScriptedLauncher(answering(RIGHT))
     assert trial.run(launcher).exit_code == 0
     assert len(launcher.computed) == computed
     assert {job.purpose for job in launcher.launched} == {purpose}
@@ -397,7 +410,7 @@ def test_graphs_are_exported_once_and_reach_whoever_executes_them(
     trial = Trial(tmp_path, a_plan(cells))
     run = trial.folder.run.model_copy(update={"purpose": purpose})
     trial.folder = RunFolder(trial.folder.path, run)
-    launcher = ScriptedLauncher(measures_all)
+    launcher = ScriptedLauncher(answering(RIGHT))
     assert trial.run(launcher).exit_code == 0
     assert len(launcher.exported) == 1
     (name,) = {job.graph for job in launcher.launched if job.cells[0].runtime != "torch"}
@@ -527,22 +540,32 @@ def test_a_run_that_measured_nothing_is_no_success() -> None:
 @pytest.mark.parametrize(
     ("purpose", "columns", "exit_code"),
     [
-        ("verify", {"correct": True, "proof": "proven"}, 0),
+        ("verify", RIGHT, 0),
+        ("verify", {"correct": True, "proof": "partial"}, 0),
         ("verify", {"correct": False, "proof": "proven"}, 1),
         ("verify", {"correct": True, "proof": "contradicted"}, 1),
+        ("verify", {"correct": None, "proof": "proven"}, 1),
+        ("verify", {"correct": True, "proof": "none"}, 1),
+        ("verify", {"status": "unsupported"}, 3),
         ("measure", {"correct": True, "proof": "contradicted"}, 0),
+        ("measure", {"correct": None, "proof": "none"}, 0),
     ],
 )
-def test_verifying_finds_wrong_outputs_and_wrong_devices(
+def test_verifying_passes_only_what_is_right_on_the_claimed_device(
     tmp_path: Path, purpose: Purpose, columns: dict[str, Any], exit_code: int
 ) -> None:
-    def answers(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        for cell in job.cells:
-            save_record(Record.of(job, cell, status="ok", **columns), out)
-        lines.put(None)
-        return Exit(0, out_of_memory=False, log="")
+    cell = fake_cell(backend="cpu", runtime="torch")
+    assert answered(tmp_path, cell, purpose, columns).exit_code == exit_code
 
-    trial = Trial(tmp_path, a_plan([fake_cell(backend="cpu", runtime="torch")]))
+
+def test_the_fake_backend_verifies_nothing_and_passes(tmp_path: Path) -> None:
+    columns = {"correct": None, "proof": "none"}
+    assert answered(tmp_path, fake_cell(), "verify", columns).exit_code == 0
+
+
+def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> Outcome:
+    """How a run of one cell ends whose record holds these columns."""
+    trial = Trial(folder, a_plan([cell]))
     run = trial.folder.run.model_copy(update={"purpose": purpose})
     trial.folder = RunFolder(trial.folder.path, run)
-    assert trial.run(ScriptedLauncher(answers)).exit_code == exit_code
+    return trial.run(ScriptedLauncher(answering(columns)))

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import MatrixError, StoreError
-from orchestrator.verification import MARKS, VerifiedCell, load, save, verdict, verified
+from orchestrator.verification import (
+    MARKS,
+    VerifiedCell,
+    load,
+    require_place,
+    save,
+    verdict,
+    verified,
+)
 from runner.record import Record
 from tests.jobs import a_job, fake_cell
 from tests.runs import a_plan, a_run_folder
@@ -109,6 +117,22 @@ def test_a_file_that_holds_no_verification_is_refused(tmp_path: Path) -> None:
     for name in ("x.json", "none.json"):
         with pytest.raises(MatrixError, match="holds no verification"):
             load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["no/verified.json", "file/verified.json", "", "x" * 300 + "/y"])
+def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"^--save .*: cannot be written: ") as caught:
+        require_place(tmp_path / name)
+    assert caught.value.hint == "name a file in a folder that exists and can be written to"
+
+
+def test_trying_a_place_leaves_it_as_it_was(tmp_path: Path) -> None:
+    require_place(tmp_path / "new.json")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old.json").write_text("old")
+    require_place(tmp_path / "old.json")
+    assert (tmp_path / "old.json").read_text() == "old"
 
 
 def test_a_verification_that_cannot_be_kept_is_told(tmp_path: Path) -> None:

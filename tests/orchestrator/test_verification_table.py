@@ -1,5 +1,7 @@
 """Verdicts as a table: models are rows, paths are columns, each reason stands below once."""
 
+import pytest
+
 from orchestrator.verification_table import table_of
 from tests.orchestrator.test_verification import a_cell
 
@@ -36,7 +38,7 @@ def test_columns_tell_precisions_other_than_fp32_alone() -> None:
     assert table.columns == ("cpu torch fp32", "cpu torch int8", "qnn fp16", "openvino")
 
 
-def test_what_a_model_can_do_nowhere_takes_no_row() -> None:
+def test_generation_by_a_model_that_writes_no_tokens_takes_no_row() -> None:
     no = "generation is not possible with bert-micro: its task is fill-mask"
     cells = [
         a_cell(),
@@ -48,5 +50,36 @@ def test_what_a_model_can_do_nowhere_takes_no_row() -> None:
     assert table.reasons == ()
 
 
-def test_what_fails_everywhere_keeps_its_row() -> None:
-    assert len(table_of([a_cell("failed", "x")]).rows) == 1
+def test_one_path_keeps_the_models_that_it_cannot_run() -> None:
+    openvino = {"backend": "openvino", "runtime": "openvino"}
+    cells = [
+        a_cell("unsupported", "a guard", **openvino),
+        a_cell("unsupported", "a loop", model="gpt2-micro", mode="generation", **openvino),
+    ]
+    table = table_of(cells)
+    assert [(row.model, table.text(row, "openvino")) for row in table.rows] == [
+        ("bert-micro", "unsupported [1]"),
+        ("gpt2-micro", "unsupported [2]"),
+    ]
+    assert table.reasons == ("a guard", "a loop")
+
+
+def test_a_reason_shared_by_all_paths_keeps_the_row() -> None:
+    no = {"mark": "unsupported", "reason": "no prepared graph: a guard"}
+    table = table_of([a_cell(**no), a_cell(**no, runtime="onnxruntime")])
+    assert [row.model for row in table.rows] == ["bert-micro"]
+    assert table.reasons == (no["reason"],)
+
+
+@pytest.mark.parametrize(
+    ("mark", "changes"),
+    [
+        ("failed", {}),
+        ("ok", {"mode": "generation"}),
+        ("unsupported", {"mode": "generation", "model": "not-in-the-catalogue"}),
+        ("unsupported", {"mode": "training"}),
+    ],
+    ids=["failed", "worked", "unknown", "other-mode"],
+)
+def test_what_may_be_possible_keeps_its_row(mark: str, changes: dict[str, str]) -> None:
+    assert len(table_of([a_cell(mark, "x", **changes)]).rows) == 1

@@ -50,4 +50,6 @@ def test_what_is_not_in_the_catalogue_is_refused(place: Workplace) -> None:
 def test_what_a_model_does_not_take_is_refused(place: Workplace) -> None:
     wrong = place.do("models", "show", "detr-micro", "--image-size", "65")
     complains(wrong, 2, "detr-micro takes image_size of multiples of 32, not 65")
+    wrong = place.do("models", "show", "gpt2", "--sequence-length", "5000")
+    complains(wrong, 2, "gpt2 takes at most 1024 tokens, not 5000")
     complains(place.do("models", "show", "gpt2", "--batch-size", "0"), 2, "--batch-size: 0 is less")

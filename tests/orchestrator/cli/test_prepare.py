@@ -11,6 +11,14 @@ def test_a_matrix_that_executes_no_graph_has_nothing_to_prepare(place: Workplace
     assert files(place.folder) == before
 
 
+def test_a_matrix_whose_graphs_nothing_executes_says_why(place: Workplace) -> None:
+    (place.folder / "long.yaml").write_text(
+        "version: 1\naxes: {model: gpt2, runtime: onnxruntime, sequence_length: 5000}\n"
+    )
+    done = place.do("prepare", "long.yaml", "--launcher", "process")
+    complains(done, 3, "none of the 1 cells can run: gpt2 takes at most 1024 tokens, not 5000")
+
+
 def test_a_bad_matrix_is_refused(place: Workplace) -> None:
     done = place.do("prepare", "matrix.yaml", "--set", "axes.precision=fp17")
     complains(done, 2, "'fp17' is not one of fp32")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from orchestrator.devices import DEVICES
-from orchestrator.launchers.stacks import STACKS, Stack, require_stack
+from orchestrator.launchers.stacks import STACKS, Stack, require_stack, why_not_system
 from runner.cell import Backend
 from runner.errors import Unavailable
 from tests.conftest import ROOT
@@ -28,6 +28,13 @@ def test_a_backend_of_another_system_is_unavailable_whatever_is_installed() -> N
         require_stack("mps", system="linux")
     assert str(caught.value) == "backend mps exists on macOS alone, and this is Linux"
     assert caught.value.hint == "run it on a machine with macOS"
+
+
+def test_what_cannot_be_on_a_system_is_known_without_a_look_at_packages() -> None:
+    assert why_not_system("mps", system="darwin") is None
+    assert why_not_system("cpu", system="win32") is None
+    assert why_not_system("fake", system="linux") is None
+    assert "exists on macOS alone" in str(why_not_system("mps", system="linux"))
 
 
 def test_on_its_own_system_it_needs_its_package() -> None:

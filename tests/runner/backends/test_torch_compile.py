@@ -171,6 +171,19 @@ def test_the_ledger_tells_works_apart() -> None:
     assert ledger.of("nobody's") == Compilation()
 
 
+def test_books_that_were_cleared_take_nothing_from_the_next_work() -> None:
+    books = Books()
+    ledger = Ledger(books)
+    ledger.begin("a")
+    books.now = Compilation(7.0, 3, 1)
+    ledger.begin("b")
+    books.now = Compilation(0.0, 3, 1)
+    ledger.rebase()
+    books.now = Compilation(1.5, 4, 1)
+    assert ledger.of("b") == Compilation(1.5, 1, 0)
+    assert ledger.of("a") == Compilation(2.0, 1, 0)
+
+
 def test_torchs_own_books_are_read() -> None:
     before = compiled_so_far()
     torch.compile(lambda x: x + 1, backend="eager", dynamic=False)(torch.ones(3))

@@ -29,6 +29,9 @@ class FakeMemory:
     def reset_peak_memory_stats(self, device: torch.device) -> None:
         self.resets += 1
 
+    def empty_cache(self) -> None:
+        self.free = 100
+
     def driver_allocated_memory(self) -> int:
         return self.driver
 
@@ -43,8 +46,11 @@ def test_memory_of_a_device_is_counted_from_before_the_load() -> None:
 
 def test_a_new_peak_begins_when_asked() -> None:
     library = FakeMemory()
-    MemoryGauge(CUDA, library).read(reset=True)
+    gauge = MemoryGauge(CUDA, library)
+    library.free = 30
+    gauge.read(reset=True)
     assert library.resets == 1
+    assert gauge.read() == DeviceMemory(allocator_peak_bytes=0, used_bytes=0)
 
 
 def test_memory_freed_by_others_is_not_negative_use() -> None:
@@ -65,7 +71,7 @@ def test_unified_memory_is_what_metal_gave_and_has_no_peak() -> None:
 
 
 def test_every_function_of_torch_that_counts_memory_is_there() -> None:
-    for name in ("mem_get_info", "max_memory_allocated", "reset_peak_memory_stats"):
+    for name in ("mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", "empty_cache"):
         assert callable(getattr(torch.cuda, name))
     assert callable(torch.mps.driver_allocated_memory)
 

@@ -174,7 +174,7 @@ def test_mps_has_one_device_with_the_chips_name() -> None:
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
     with pytest.raises(Unsupported, match="run on the CPU unseen"):
-        find_place("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "1"})
+        find_place("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from runner.cell import Cell, Limits, Measure
+from runner.errors import Unsupported
 from runner.modes.offline import measure_offline
 from runner.part import Part
 from tests.jobs import a_job, fake_cell
@@ -91,6 +92,12 @@ def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
         return 0.01
 
     return service
+
+
+def test_a_batch_that_the_runtime_has_not_ends_the_search_with_what_was_found() -> None:
+    part = measured(Scene(fails_beyond(4, Unsupported("no prepared graph"))))
+    assert part.columns["batch_size"] == 4
+    assert part.columns["search"][-1] == "ended: batch 8 is not possible: no prepared graph"
 
 
 def test_memory_that_runs_out_ends_the_search_with_what_was_found() -> None:
