@@ -39,7 +39,8 @@ class Executor(Protocol):
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
         """Execute, and return the outputs by name.
 
-        They last until the part has been called twice more, so that the next call may take them.
+        Those of a part that takes what it gives last until it has been called twice more, so that
+        the next call may take them; those of any other part until it is called again.
         """
         ...
 

@@ -47,7 +47,7 @@ class OnnxQuery:
 
     @property
     def sessions(self) -> list[Any]:
-        """Those that execute now."""
+        """Those that execute now; not that of a part which extends a cache."""
         return [self.opened.sessions[part] for part in self._graph.parts]
 
     def __call__(self) -> Values:

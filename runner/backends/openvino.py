@@ -53,7 +53,6 @@ class OpenVINOSession:
             Unsupported, Unavailable: it cannot be had, or not executed.
         """
         self._job = job
-        self._described = graph_columns(job, graphs)
         start = monotonic()
         core = ov.Core()
         self._device = find_device(core, chosen_device("openvino"))
@@ -85,18 +84,19 @@ class OpenVINOSession:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """What is executed, and how: the cell bound last, or the first one while none is.
+        """What the cell bound last executes, and how; before, the first that has a graph.
 
+        Nothing while no part is compiled: where that failed, and once the session is closed.
         In mode `startup` the graph is compiled twice more here, to tell what a warm cache saves:
         that takes too much memory and time for the other modes, which don't ask.
         """
         opened = self._graphs.latest
         if opened is None or not opened.parts:
-            return self._described
+            return {}
         asked = self._job.cells[0].mode == "startup"
         cached_ns = opened.cached_ns() if asked else None
         return {
-            **self._described,
+            **graph_columns(self._job, opened.graph),
             **told(opened.parts, opened.shapes, opened.quantized),
             "cached_compile_time_s": None if cached_ns is None else seconds(cached_ns),
         }

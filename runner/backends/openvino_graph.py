@@ -116,7 +116,8 @@ class OpenVINOGraph:
         """
         if self.graph.content == "forward":
             return self._query(self.graph, inputs)
-        idle = [self._dynamic(name).compiled for name in self.graph.parts if name != PREFILL]
+        compiled = {name: self._dynamic(name).compiled for name in self.graph.parts}
+        idle = [each for name, each in compiled.items() if name != PREFILL]
         alone = self.graph.model_copy(update={"parts": {PREFILL: self.graph.parts[PREFILL]}})
         feeds = forward_feeds(self._spec, alone.parts[PREFILL].inputs, inputs)
         return self._query(alone, feeds, idle)

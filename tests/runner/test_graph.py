@@ -13,6 +13,7 @@ from runner.graph import (
     GraphPart,
     content_of,
     find_graph,
+    first_cell_with_graph,
     fixed_shape,
     graph_key,
     numbers_of,
@@ -160,3 +161,20 @@ def test_the_hash_of_a_graph_is_that_of_its_parts(tmp_path: Path) -> None:
     graph = a_graph(tmp_path)
     part = graph.parts["forward"].model_copy(update={"sha256": "1"})
     assert graph.sha256 != graph.model_copy(update={"parts": {"forward": part}}).sha256
+
+
+def test_a_cell_without_a_graph_leaves_the_turn_to_the_next(tmp_path: Path) -> None:
+    a_graph(tmp_path, fixed_shape(CELL))
+    job = JOB.model_copy(update={"cells": (fake_cell(7, sequence_length=16), CELL)})
+    assert first_cell_with_graph(job, tmp_path) == CELL
+
+
+def test_where_no_cell_has_a_graph_the_first_ones_reason_counts(tmp_path: Path) -> None:
+    (tmp_path / "key").mkdir()
+    cells = tuple(fake_cell(batch, sequence_length=16) for batch in (7, 8))
+    for cell in cells:
+        failure = tmp_path / "key" / f"{fixed_shape(cell)}.failed"
+        failure.write_text(f"no memory for {cell.batch_size}")
+    job = JOB.model_copy(update={"cells": cells})
+    with pytest.raises(Unsupported, match="no memory for 7"):
+        first_cell_with_graph(job, tmp_path)

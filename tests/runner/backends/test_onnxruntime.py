@@ -54,10 +54,30 @@ def test_a_graph_of_fixed_shape_is_loaded_when_its_shape_is_bound(tmp_path: Path
     for rows in (1, 3):
         save_graph(tmp_path, {"forward": layer(rows=rows)}, f"b{rows}")
     with closing(open_session(TWO, 1, tmp_path)) as session:
-        first, second = (session.bind(cell, x(cell.batch_size)) for cell in TWO.cells)
-        assert first.opened is not second.opened
-        assert [len(session.arrays(query())["logits"]) for query in (first, second)] == [1, 3]
-        assert session.columns["graph"] == f"{KEY}/b1+b3"
+        assert session.columns["graph"] == f"{KEY}/b1"
+        for rows, cell in zip((1, 3), TWO.cells, strict=True):
+            query = session.bind(cell, x(rows))
+            assert len(session.arrays(query())["logits"]) == rows
+            assert session.columns["graph"] == f"{KEY}/b{rows}"
+
+
+def test_a_first_cell_without_a_graph_leaves_the_others_theirs(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=3)}, "b3")
+    with closing(open_session(TWO, 1, tmp_path)) as session:
+        with pytest.raises(Unsupported, match="no prepared graph"):
+            session.bind(TWO.cells[0], x(1))
+        query = session.bind(TWO.cells[1], x(3))
+        assert len(session.arrays(query())["logits"]) == 3
+
+
+def test_loading_makes_no_inputs_where_nothing_is_compiled(graphs: Path) -> None:
+    unknown = perceptron().inputs[0].model_copy(update={"shape": ("sequence_length",)})
+    model = perceptron().model_copy(update={"inputs": (unknown,)})
+    with pytest.raises(Exception):  # noqa: B017
+        synthesise(model, onnx_cell(1), 0)
+    job = onnx_job(onnx_cell(1), model=model)
+    with closing(open_session(job, 1, graphs)) as session:
+        assert session.stages_ns["weights"] > 0
 
 
 def test_a_shape_without_a_graph_is_unsupported_when_it_is_bound(tmp_path: Path) -> None:

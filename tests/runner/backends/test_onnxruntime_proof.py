@@ -37,6 +37,7 @@ def test_the_facts_behind_a_proof(query: OnnxQuery) -> None:
         "claimed": "cpu",
         "provider": CPU,
         "providers": CPU,
+        "parts": "forward",
         "cpu_fallback": "allowed",
         "nodes": f"{CPU} 2",
         "inputs": "cpu",
@@ -81,6 +82,19 @@ def test_a_simulator_leaves_no_times(query: OnnxQuery) -> None:
 
 def test_a_call_that_is_no_query_of_ours_proves_nothing() -> None:
     assert prove(lambda: None, cpu_device()) == ("none", {"claimed": "cpu"})
+
+
+def test_the_part_that_extends_a_cache_counts_though_the_query_leaves_it_out(
+    tmp_path: Path,
+) -> None:
+    graph = save_graph(tmp_path, {"prefill": layer(), "decode": layer()}, content="generation")
+    opened = OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
+    model = perceptron().model_copy(update={"encoder_decoder": True})
+    query = OnnxQuery(opened, model, {"x": X})
+    assert len(query.sessions) == 1
+    proof, evidence = prove(query, cpu_device())
+    assert proof == "proven"
+    assert (evidence["parts"], evidence["nodes"]) == ("decode+prefill", f"{CPU} 4")
 
 
 @pytest.mark.parametrize(

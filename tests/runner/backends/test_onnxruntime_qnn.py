@@ -15,7 +15,9 @@ from runner.agreement import relative
 from runner.backends.onnxruntime import OnnxSession
 from runner.backends.onnxruntime import open_session as open_job
 from runner.backends.onnxruntime_device import CPU
-from runner.backends.onnxruntime_options import session_options
+from runner.backends.onnxruntime_graph import OnnxGraph
+from runner.backends.onnxruntime_options import NO_FALLBACK, recorded_options, session_options
+from runner.backends.onnxruntime_proof import prove
 from runner.backends.onnxruntime_qnn import (
     QNN,
     SIMULATOR,
@@ -23,9 +25,11 @@ from runner.backends.onnxruntime_qnn import (
     require_possible,
     sizes_of,
 )
+from runner.backends.onnxruntime_query import OnnxQuery
 from runner.backends.onnxruntime_sessions import open_session
 from runner.cell import Job, Purpose
 from runner.errors import Unavailable, Unsupported
+from runner.graph import Part
 from runner.inputs import synthesise
 from tests.onnx_graphs import (
     FLOAT,
@@ -144,6 +148,26 @@ def test_nodes_that_the_htp_leaves_to_the_cpu_are_told(tmp_path: Path) -> None:
     assert proof == "partial"
     assert evidence["cpu_fallback"] == "allowed"
     assert evidence["nodes_on_cpu"] == "Det 1"
+
+
+def test_a_decoding_part_that_was_divided_leaves_generation_unproven(tmp_path: Path) -> None:
+    """Its prefill lies on the HTP whole, and no CPU provider was allowed there."""
+    parts: dict[Part, onnx.ModelProto] = {
+        "prefill": layer(rows=WIDTH),
+        "decode": with_determinant(),
+    }
+    graph = save_graph(tmp_path, parts, "b8", content="generation")
+    device = qnn_device()
+    loaded = OnnxGraph(graph, tmp_path / KEY / "b8", device, threads=1)
+    model = perceptron().model_copy(update={"encoder_decoder": True})
+    proof, evidence = prove(OnnxQuery(loaded, model, x(WIDTH)), device)
+    assert proof == "partial"
+    assert evidence["cpu_fallback"] == "allowed"
+    assert evidence["nodes_on_cpu"] == "Det 1"
+    for order in (1, -1):
+        sessions = list(loaded.sessions.values())[::order]
+        assert recorded_options(sessions, device)[NO_FALLBACK] == "0"
+    assert recorded_options([loaded.sessions["prefill"]], device)[NO_FALLBACK] == "1"
 
 
 def test_the_list_of_providers_gives_the_cpu_and_that_is_contradicted(

@@ -31,7 +31,7 @@ def lenient(fallback: bool) -> onnxruntime.SessionOptions:
 def test_every_option_that_decides_how_a_session_executes_is_recorded() -> None:
     device = cpu_device()
     session = open_session(LAYER, device, lambda fallback: session_options(2, fallback=fallback))
-    recorded = recorded_options(session, device)
+    recorded = recorded_options([session], device)
     assert recorded == {
         "providers": '{"CPUExecutionProvider": {}}',
         "intra_op_num_threads": "2",

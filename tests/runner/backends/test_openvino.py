@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -98,6 +99,22 @@ def test_a_shape_is_compiled_as_it_is_bound_and_kept_until_the_next(
     assert len(session.arrays(first())["logits"]) == 1
 
 
+def test_a_session_holds_nothing_of_an_earlier_shape(session: OpenVINOSession) -> None:
+    earlier = weakref.ref(session.bind(ONE, x(1)).steps[0].compiled)
+    assert earlier() is not None
+    session.bind(THREE, x(3))
+    assert earlier() is None
+
+
+def test_a_closed_session_holds_nothing(graphs: Path) -> None:
+    session = open_session(TWO, 1, graphs)
+    first = weakref.ref(session.bind(ONE, x(1)).steps[0].compiled)
+    session.close()
+    assert first() is None
+    assert session.parameters == WIDTH * WIDTH
+    assert session.columns == {}
+
+
 def test_a_graph_of_fixed_shape_is_read_when_its_shape_is_bound(tmp_path: Path) -> None:
     for rows in (1, 3):
         save_graph(tmp_path, {"forward": layer(rows=rows)}, f"b{rows}")
@@ -105,7 +122,7 @@ def test_a_graph_of_fixed_shape_is_read_when_its_shape_is_bound(tmp_path: Path) 
         for cell in TWO.cells:
             query = session.bind(cell, x(cell.batch_size))
             assert len(session.arrays(query())["logits"]) == cell.batch_size
-        assert session.columns["graph"] == f"{KEY}/b1+b3"
+            assert session.columns["graph"] == f"{KEY}/b{cell.batch_size}"
 
 
 def test_a_cell_without_a_graph_takes_nothing_from_the_others(tmp_path: Path) -> None:
@@ -168,7 +185,8 @@ def test_in_mode_startup_it_is_told_what_a_warm_cache_saves(graphs: Path) -> Non
     job = openvino_job(openvino_cell(mode="startup"))
     with closing(open_session(job, 1, graphs)) as session:
         assert isinstance(session.columns["cached_compile_time_s"], float)
-        assert session.columns is session.columns
+        session.bind(job.cells[0], x(1))
+        assert session.columns == session.columns
 
 
 def test_other_modes_do_not_ask_for_it(session: OpenVINOSession) -> None:

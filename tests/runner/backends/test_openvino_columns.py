@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import openvino as ov
 import pytest
 
-from runner.backends.openvino_columns import options_of, threads_of, told
+from runner.backends.openvino_columns import options_of, require_int8, threads_of, told
 from runner.backends.openvino_graph import CompiledPart
 from runner.backends.openvino_int8 import Quantized
 from runner.errors import Unsupported
@@ -28,7 +28,8 @@ class FakeCompiled:
 
 def part(precision: str = "f32") -> CompiledPart:
     options = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": 1}
-    return CompiledPart(doubling(), CORE.compile_model(doubling(), "CPU", options))
+    compiled = CORE.compile_model(doubling(), "CPU", options)
+    return CompiledPart(doubling(), compiled, (), duration_ns=250_000_000)
 
 
 @pytest.mark.parametrize(
@@ -66,14 +67,20 @@ def test_parts_of_different_precisions_are_all_told() -> None:
     assert told([part("bf16"), part()], "static", None)["inference_precision"] == "bf16+f32"
 
 
+def test_compiling_took_as_long_as_all_parts_did() -> None:
+    assert told([part(), part()], "static", None)["compile_time_s"] == 0.5
+
+
 def test_an_int8_graph_without_int8_products_is_refused() -> None:
     quantized = Quantized({}, "by hand", activations=True, duration_s=1.25)
     with pytest.raises(Unsupported, match="no product of the int8 graph in int8"):
-        told([part()], "static", quantized)
+        require_int8([part()], quantized)
 
 
 def test_int8_weights_alone_need_no_int8_products() -> None:
-    columns = told([part()], "static", Quantized({}, "by hand", False, 1.25))
+    quantized = Quantized({}, "by hand", activations=False, duration_s=1.25)
+    require_int8([part()], quantized)
+    columns = told([part()], "static", quantized)
     assert columns["inference_precision"] == "f32, int8 in 0 products"
     assert columns["quantization"] == "by hand"
     options = columns["execution_options"]

@@ -5,16 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import openvino as ov
 import pytest
+from onnx import helper
 
 from runner.agreement import relative
-from runner.backends.openvino import open_session
+from runner.backends.openvino import OpenVINOSession, open_session
 from runner.backends.openvino_int8 import SAMPLES, calibration, int8_products, quantize
+from runner.cell import Cell
 from runner.errors import Unsupported
 from runner.graph import Part
 from runner.inputs import synthesise
-from tests.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
+from tests.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
 from tests.openvino_models import doubling, openvino_cell, openvino_job
 
 pytestmark = pytest.mark.torch
@@ -22,10 +25,27 @@ pytestmark = pytest.mark.torch
 CORE = ov.Core()
 CELL = openvino_cell(2, precision="int8")
 JOB = openvino_job(CELL)
+ONE, THREE = (openvino_cell(rows, precision="int8") for rows in (1, 3))
 
 
 def compiled(model: ov.Model) -> ov.CompiledModel:
     return CORE.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+def relu(rows: int) -> onnx.ModelProto:
+    """A graph without any product."""
+    return model_of(
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["logits"], name="relu")],
+            "relu",
+            [helper.make_tensor_value_info("x", FLOAT, (rows, WIDTH))],
+            [helper.make_tensor_value_info("logits", FLOAT, (rows, WIDTH))],
+        )
+    )
+
+
+def precision_told(session: OpenVINOSession) -> object:
+    return session.columns["inference_precision"]
 
 
 def test_an_int8_session_says_how_it_came_about_and_that_it_is_in_int8(tmp_path: Path) -> None:
@@ -49,6 +69,38 @@ def test_quantising_is_no_part_of_compiling(tmp_path: Path) -> None:
         assert isinstance(options, dict)
         assert isinstance(session.columns["compile_time_s"], float)
         assert float(options["nncf_quantize_s"]) > 0
+
+
+def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
+    parts: dict[Part, Any] = {
+        "vision": layer("x", "hidden", rows=3),
+        "language": layer("hidden", rows=3),
+    }
+    save_graph(tmp_path, parts, "b3")
+    with closing(open_session(openvino_job(ONE, THREE), 1, tmp_path)) as session:
+        told = [precision_told(session)]
+        for cell in (ONE, THREE, ONE):
+            session.bind(cell, synthesise(perceptron(), cell, 0))
+            told.append(precision_told(session))
+    assert told == [f"f32, int8 in {products} products" for products in (1, 1, 2, 1)]
+
+
+@pytest.mark.parametrize("without", [ONE, THREE])
+def test_a_cell_without_a_product_in_int8_is_unsupported(tmp_path: Path, without: Cell) -> None:
+    for cell in (ONE, THREE):
+        rows = cell.batch_size
+        save_graph(
+            tmp_path, {"forward": relu(rows) if cell == without else layer(rows=rows)}, f"b{rows}"
+        )
+    with closing(open_session(openvino_job(ONE, THREE), 1, tmp_path)) as session:
+        for cell in (ONE, THREE):
+            inputs = synthesise(perceptron(), cell, 0)
+            if cell == without:
+                with pytest.raises(Unsupported, match="no product of the int8 graph in int8"):
+                    session.bind(cell, inputs)
+            else:
+                assert session.all_finite(session.bind(cell, inputs)())
 
 
 def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) -> None:

@@ -100,6 +100,13 @@ def test_one_part_elsewhere_is_enough(query: GraphQuery) -> None:
     assert evidence["execution_devices"] == "GPU"
 
 
+def test_a_part_that_the_query_does_not_execute_counts(query: GraphQuery) -> None:
+    idle = GraphQuery(query.steps, query(), [FakeCompiled("GPU")])  # type: ignore[list-item]
+    proof, evidence = prove(idle, CPU)
+    assert proof == "contradicted"
+    assert evidence["execution_devices"] == "CPU+GPU"
+
+
 def test_a_device_alone_proves_little_without_outputs() -> None:
     assert verdict("CPU", ["CPU"], outputs=0, failed=False) == "partial"
     assert verdict("CPU", ["CPU"], outputs=1, failed=True) == "partial"

@@ -1,6 +1,7 @@
 """What executes a graph's parts, and where their inputs and outputs lie."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import openvino as ov
@@ -19,6 +20,7 @@ from tests.openvino_models import doubling, remembering
 
 CORE = ov.Core()
 COMPILER = Compiler(CORE, find_device(CORE, "CPU"), "fp32", threads=1)
+GENERATION: dict[Part, Any] = {"prefill": layer(), "decode": layer()}
 
 
 def step_of(model: ov.Model) -> Step:
@@ -32,7 +34,8 @@ def executor_of(model: ov.Model, *outputs: str) -> PartExecutor:
 
 def opened(graph: Graph, graphs: Path) -> OpenVINOGraph:
     models = read_models(CORE, graph, graphs / KEY / graph.shape)
-    return OpenVINOGraph(perceptron(), graph, models, COMPILER)
+    spec = perceptron().model_copy(update={"encoder_decoder": graph.content == "generation"})
+    return OpenVINOGraph(spec, graph, models, COMPILER)
 
 
 def test_inputs_are_read_where_they_lie() -> None:
@@ -95,6 +98,25 @@ def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
     assert [str(step.compiled.input(0).partial_shape) for step in query.steps] == [
         f"[2,{WIDTH}]"
     ] * 2
+
+
+def test_a_query_over_what_generates_knows_the_part_that_it_does_not_execute(
+    tmp_path: Path,
+) -> None:
+    graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
+    query = graph.query({"x": np.ones((2, WIDTH), dtype=np.float32)})
+    assert len(query.steps) == 1
+    assert set(query.compiled) == {part.compiled for part in graph.parts}
+    assert len(query.compiled) == 2
+
+
+def test_only_the_part_that_reads_its_own_outputs_has_two_requests(tmp_path: Path) -> None:
+    graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
+    executors = graph.executors()
+    assert {name: len(each.steps) for name, each in executors.items()} == {
+        "prefill": 1,
+        "decode": 2,
+    }
 
 
 def test_what_a_part_leaves_open_is_looked_up_anew_each_time() -> None:
