@@ -129,8 +129,9 @@ class Harness:
     def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
         """Prove the device and verify the outputs, untimed and after all that is timed."""
         self._enter(cell, "observe")
-        query = loaded.session.bind(cell, synthesise(self._job.model, cell, self._job.seed))
-        proof, evidence = loaded.session.prove(query)
+        inputs = synthesise(self._job.model, cell, self._job.seed)
+        # The query is held by nobody, so that it is gone before another shape is bound.
+        proof, evidence = loaded.session.prove(loaded.session.bind(cell, inputs))
         columns = loaded.session.columns  # before another shape is bound
         return {"proof": proof, "evidence": evidence, **columns, **self._verify(loaded, cell)}
 

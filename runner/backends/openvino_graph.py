@@ -94,7 +94,10 @@ class OpenVINOGraph:
         Raises:
             Unsupported: OpenVINO cannot compile it.
         """
-        self.query(inputs)
+        if self.graph.content == "generation":
+            self._dynamic()
+        else:
+            self.query(inputs)
 
     def cached_ns(self) -> int | None:
         """Nanoseconds that compiling the parts as they are now takes from a cache.
@@ -116,8 +119,7 @@ class OpenVINOGraph:
         """
         if self.graph.content == "forward":
             return self._query(self.graph, inputs)
-        compiled = {name: self._dynamic(name).compiled for name in self.graph.parts}
-        idle = [each for name, each in compiled.items() if name != PREFILL]
+        idle = [part.compiled for name, part in self._dynamic().items() if name != PREFILL]
         alone = self.graph.model_copy(update={"parts": {PREFILL: self.graph.parts[PREFILL]}})
         feeds = forward_feeds(self._spec, alone.parts[PREFILL].inputs, inputs)
         return self._query(alone, feeds, idle)
@@ -128,7 +130,7 @@ class OpenVINOGraph:
         Raises:
             Unsupported: OpenVINO cannot compile it.
         """
-        return {name: self._executor(name) for name in self.graph.parts}
+        return {name: self._executor(name, part) for name, part in self._dynamic().items()}
 
     def _query(
         self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
@@ -148,8 +150,7 @@ class OpenVINOGraph:
         outputs = run_parts(graph, {name: call(name) for name in graph.parts}, places)
         return GraphQuery(steps, outputs, idle)
 
-    def _executor(self, name: Part) -> PartExecutor:
-        part = self._dynamic(name)
+    def _executor(self, name: Part, part: CompiledPart) -> PartExecutor:
         requests = 1 if name == PREFILL else TURNS
         steps = [step_of(part) for _ in range(requests)]
         return PartExecutor(steps, self.graph.parts[name].outputs)
@@ -159,8 +160,8 @@ class OpenVINOGraph:
             return ()
         return tuple((name, place.shape.to_string()) for name, place in places.items())
 
-    def _dynamic(self, name: Part) -> CompiledPart:
-        return self._compiled(name, ())
+    def _dynamic(self) -> dict[Part, CompiledPart]:
+        return {name: self._compiled(name, ()) for name in self.graph.parts}
 
     def _compiled(self, name: Part, shapes: Shapes) -> CompiledPart:
         if name not in self._kept or self._kept[name].shapes != shapes:
