@@ -102,13 +102,14 @@ def ends(end: Exit) -> Script:
     return script
 
 
-def leaves(name: str) -> Script:
+def leaves(*names: str) -> Script:
     """A launch that says why there is no graph."""
 
     def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
         folder = out / (job.graph or "")
         folder.mkdir(exist_ok=True)
-        (folder / f"{name}.failed").write_text("the exporter refused\n")
+        for name in names:
+            (folder / f"{name}.failed").write_text("the exporter refused\n")
         lines.put(None)
         return WELL
 
@@ -209,10 +210,11 @@ def test_cells_of_the_same_shape_are_exported_once(trial: Trial) -> None:
     assert [len(job.cells) for job in trial.launcher.exported] == [1]
 
 
-@pytest.mark.parametrize("name", ["dynamic", "b1-s8"])
-def test_the_exporters_reason_reaches_the_session_and_the_user(trial: Trial, name: str) -> None:
-    trial.launcher.graph_script = leaves(name)
-    trial.job = trial.job.model_copy(update={"cells": (a_cell(),)})
+@pytest.mark.parametrize("names", [["dynamic"], ["b1-s8", "b8-s8"]], ids=["all", "each"])
+def test_the_exporters_reason_reaches_the_session_and_the_user(
+    trial: Trial, names: list[str]
+) -> None:
+    trial.launcher.graph_script = leaves(*names)
     assert trial.why_none() == "no prepared graph: the exporter refused"
     assert trial.observer.notes[1] == (
         "no graph of scripted (forward, fp32), so its cells are unsupported: the exporter refused"
