@@ -131,13 +131,7 @@ def numbers_of(cell: Cell) -> Numbers:
 
 def fixed_shape(cell: Cell) -> str:
     """The sizes of what goes into the graph; how many tokens come out makes no difference."""
-    sizes = (
-        ("b", cell.batch_size),
-        ("s", cell.sequence_length),
-        ("i", cell.image_size),
-        ("a", cell.audio_seconds),
-    )
-    return "-".join(f"{letter}{size}" for letter, size in sizes if size is not None)
+    return cell.model_copy(update={"scenario": "single_stream", "new_tokens": None}).shape
 
 
 def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:

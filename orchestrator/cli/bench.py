@@ -1,11 +1,25 @@
 """`bench`: measures without a file."""
 
+from collections.abc import Mapping
+
 import typer
 
 from orchestrator.cli import bench_options, options
 from orchestrator.cli.measuring import Request, command_line, measure
 from orchestrator.cli.options import LauncherChoice
 from orchestrator.defaults import RESULTS
+
+_FIELDS: Mapping[str, str] = {
+    "model": "models",
+    "family": "families",
+    "all_": "every_model",
+    "backend": "backends",
+    "runtime": "runtimes",
+    "precision": "precisions",
+    "mode": "modes",
+    "scenario": "scenarios",
+}
+"""What `BenchOptions` calls an option, where that is another name."""
 
 
 def bench(
@@ -49,25 +63,12 @@ def bench(
     from orchestrator.bench_matrix import BenchOptions, bench_matrix
 
     request = Request.of(context)
+    fields = {_FIELDS.get(name, name): value for name, value in context.params.items()}
     asked = BenchOptions(
-        models=model or (),
-        families=family or (),
-        every_model=all_,
-        backends=backend or (),
-        runtimes=runtime or (),
-        precisions=precision or (),
-        batch_sizes=batch_sizes or (),
-        sequence_lengths=sequence_lengths or (),
-        image_sizes=image_sizes or (),
-        audio_seconds=audio_seconds or (),
-        new_tokens=new_tokens or (),
-        modes=mode or (),
-        scenarios=scenario or (),
-        target_qps=target_qps or (),
-        slo_ms=slo_ms or (),
-        profile=profile,
-        iterations=iterations,
-        cell_timeout=cell_timeout,
-        memory=memory,
+        **{
+            name: value
+            for name, value in fields.items()
+            if name in BenchOptions.__dataclass_fields__ and value is not None
+        }
     )
     return measure(bench_matrix(asked), Origin(command=command_line()), request)

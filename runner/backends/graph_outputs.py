@@ -10,7 +10,7 @@ from runner.backends.base import Array
 from runner.errors import Unsupported
 
 CACHES = ("past_key_values", "cache_params")
-"""Outputs that a later call would take as inputs, as `torch_outputs` knows them."""
+"""Outputs that a later call would take as inputs."""
 
 Outputs = Mapping[str, npt.NDArray[Any]]
 """Outputs by the dotted paths that the model's own have."""

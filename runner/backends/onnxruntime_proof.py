@@ -1,8 +1,7 @@
 """Evidence that the claimed execution provider did the work."""
 
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from runner.backends.onnxruntime_device import CPU, OnnxDevice
 from runner.backends.onnxruntime_options import refuses_fallback
 from runner.backends.onnxruntime_query import OnnxQuery
 from runner.backends.onnxruntime_sessions import Nodes, nodes_of
-from runner.measure.clock import monotonic, seconds
+from runner.backends.watched import joined, watch
 from runner.record import Proof
 
 
@@ -37,7 +36,8 @@ def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
     """
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
-    outputs, told = _watch(query, timed=not device.is_simulated)
+    seen = watch(query)
+    outputs: Mapping[str, Any] = seen.outputs or {}
     sessions = query.opened.sessions.values()
     nodes = nodes_of(sessions)
     inputs_at, outputs_at = _places(query.inputs), _places(outputs)
@@ -45,18 +45,19 @@ def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
         providers_there=all(device.provider in each.get_providers() for each in sessions),
         values_there=inputs_at | outputs_at <= {device.memory},
         strict=all(refuses_fallback(session) for session in sessions),
-        failed="error" in told,
+        failed=seen.error is not None,
     )
     evidence = {
         "claimed": device.claimed,
         "provider": device.provider,
-        "providers": _joined(name for session in sessions for name in session.get_providers()),
-        "parts": _joined(query.opened.graph.parts),
+        "providers": joined(name for session in sessions for name in session.get_providers()),
+        "parts": joined(query.opened.graph.parts),
         "cpu_fallback": "disabled" if facts.strict else "allowed",
         "nodes": _counted(Counter({name: found.total() for name, found in nodes.items()})),
-        "inputs": _joined(inputs_at),
-        "outputs": _joined(outputs_at),
-        **told,
+        "inputs": joined(inputs_at),
+        "outputs": joined(outputs_at),
+        **({} if device.is_simulated else seen.times),
+        **seen.failure,
     }
     if device.is_accelerator and CPU in nodes:
         evidence["nodes_on_cpu"] = _counted(nodes[CPU])
@@ -72,28 +73,9 @@ def verdict(claimed: str, nodes: Nodes, facts: Facts) -> Proof:
     return "partial" if strangers or facts.failed or not nodes else "proven"
 
 
-def _watch(query: OnnxQuery, *, timed: bool) -> tuple[Mapping[str, Any], dict[str, str]]:
-    """The outputs, and how the call went; whatever it raises is evidence."""
-    outputs: Mapping[str, Any] = {}
-    facts = {}
-    cpu_start, start = time.process_time_ns(), monotonic()
-    try:
-        outputs = query()
-    except Exception as raised:
-        facts["error"] = f"{type(raised).__name__}: {raised}"
-    if timed:
-        facts["wall_s"] = f"{seconds(monotonic() - start):.6f}"
-        facts["cpu_time_s"] = f"{seconds(time.process_time_ns() - cpu_start):.6f}"
-    return outputs, facts
-
-
 def _places(values: Mapping[str, Any]) -> set[str]:
     return {value.device_name() for value in values.values()}
 
 
 def _counted(words: Counter[str]) -> str:
     return ", ".join(f"{word} {count}" for word, count in sorted(words.items())) or "none"
-
-
-def _joined(words: Iterable[str]) -> str:
-    return "+".join(sorted(set(words))) or "none"

@@ -1,6 +1,5 @@
 """Evidence that the claimed device did the work."""
 
-import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from runner.backends.openvino_compile import precision_of
 from runner.backends.openvino_device import Device, plain
 from runner.backends.openvino_operators import kinds_and_types
 from runner.backends.openvino_query import GraphQuery, on_host
-from runner.measure.clock import monotonic, seconds
+from runner.backends.watched import joined, watch
 from runner.record import Proof
 
 
@@ -18,22 +17,24 @@ def prove(query: Query, device: Device) -> tuple[Proof, dict[str, str]]:
     """Run the query once; say which devices its graph's parts execute on, and in what numbers."""
     if not isinstance(query, GraphQuery):
         return "none", {"claimed": device.name}
-    outputs, facts = _watch(query)
+    seen = watch(lambda: on_host(query()))
+    outputs = len(seen.outputs or ())
     parts = query.compiled
     executed = {name for part in parts for name in execution_devices(part)}
     evidence = {
         "claimed": device.name,
-        "execution_devices": "+".join(sorted(executed)) or "none",
+        "execution_devices": joined(executed),
         "device_full_name": device.full_name,
         "available_devices": ", ".join(device.available),
-        "inference_precision": "+".join(sorted({precision_of(part) for part in parts})),
+        "inference_precision": joined(precision_of(part) for part in parts),
         "operators": _operators(parts),
         "outputs": str(outputs),
-        **facts,
+        **seen.times,
+        **seen.failure,
     }
     if device.asked is not None:
         evidence["asked"] = device.asked
-    return verdict(device.name, executed, outputs, "error" in facts), evidence
+    return verdict(device.name, executed, outputs, seen.error is not None), evidence
 
 
 def verdict(claimed: str, executed: Iterable[str], outputs: int, failed: bool) -> Proof:
@@ -56,19 +57,6 @@ def verdict(claimed: str, executed: Iterable[str], outputs: int, failed: bool) -
 def execution_devices(compiled: Any) -> list[str]:
     """The devices on which a compiled model executes, as it says itself."""
     return [str(name) for name in compiled.get_property("EXECUTION_DEVICES")]
-
-
-def _watch(query: GraphQuery) -> tuple[int, dict[str, str]]:
-    """How many outputs came, and how the call went; whatever it raises is evidence."""
-    outputs, facts = 0, {}
-    cpu_start, start = time.process_time_ns(), monotonic()
-    try:
-        outputs = len(on_host(query()))
-    except Exception as raised:
-        facts["error"] = f"{type(raised).__name__}: {raised}"
-    facts["wall_s"] = f"{seconds(monotonic() - start):.6f}"
-    facts["cpu_time_s"] = f"{seconds(time.process_time_ns() - cpu_start):.6f}"
-    return outputs, facts
 
 
 def _operators(parts: Iterable[Any]) -> str:

@@ -5,9 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import torch
 
 from runner.backends.base import Array
-
-CACHES = ("past_key_values", "cache_params")
-"""Outputs that a later call would take as inputs."""
+from runner.backends.graph_outputs import CACHES
 
 
 def named_tensors(outputs: object, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:

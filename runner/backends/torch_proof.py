@@ -1,8 +1,7 @@
 """Evidence that the claimed device did the work."""
 
-import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch.autograd.profiler_util import FunctionEvent
@@ -13,7 +12,7 @@ from runner.backends.torch_device import activities
 from runner.backends.torch_int8 import quantised_types
 from runner.backends.torch_outputs import all_tensors, device_names
 from runner.backends.torch_query import TorchQuery
-from runner.measure.clock import monotonic, seconds
+from runner.backends.watched import Watched, joined, watch
 from runner.record import Proof
 
 SEEN_BY_TENSORS = ("cpu", "mps")
@@ -25,13 +24,9 @@ MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Pass:
+class Pass(Watched[object]):
     """What was seen of one query."""
 
-    outputs: object
-    error: str | None
-    wall_s: float
-    cpu_time_s: float
     kernel_time_s: float | None
     """Time in which the device executed kernels; None where the profiler sees none."""
 
@@ -50,17 +45,15 @@ def prove(
     }
     evidence = {
         "claimed": str(device),
-        **{name: _joined(types) for name, types in places.items()},
-        "parameter_types": _joined(
+        **{name: joined(types) for name, types in places.items()},
+        "parameter_types": joined(
             {str(p.dtype) for p in model.parameters()} | quantised_types(model)
         ),
-        "wall_s": f"{seen.wall_s:.6f}",
-        "cpu_time_s": f"{seen.cpu_time_s:.6f}",
+        **seen.times,
+        **seen.failure,
     }
     if seen.kernel_time_s is not None:
         evidence["kernel_time_s"] = f"{seen.kernel_time_s:.6f}"
-    if seen.error is not None:
-        evidence["error"] = seen.error
     return _verdict(str(device), places, seen), evidence
 
 
@@ -95,15 +88,8 @@ def _verdict(claimed: str, places: Mapping[str, set[str]], seen: Pass) -> Proof:
 
 
 def _watch(query: Query) -> Pass:
-    """Run the query once; whatever it raises is evidence."""
-    outputs, error = None, None
-    cpu_start, start = time.process_time_ns(), monotonic()
-    try:
-        outputs = query()
-    except Exception as raised:
-        error = f"{type(raised).__name__}: {raised}"
-    wall, cpu = monotonic() - start, time.process_time_ns() - cpu_start
-    return Pass(outputs, error, seconds(wall), seconds(cpu), kernel_time_s=None)
+    """Run the query once."""
+    return Pass(**vars(watch(query)), kernel_time_s=None)
 
 
 def _profile(query: Query, device: torch.device) -> Pass:
@@ -111,8 +97,4 @@ def _profile(query: Query, device: torch.device) -> Pass:
     with profile(activities=activities(device)) as profiler:
         seen = _watch(query)
     kernels = kernel_time_s(profiler.events() or ())
-    return Pass(seen.outputs, seen.error, seen.wall_s, seen.cpu_time_s, kernels)
-
-
-def _joined(words: set[str]) -> str:
-    return "+".join(sorted(words)) or "none"
+    return replace(seen, kernel_time_s=kernels)
