@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 
 import runner
 from orchestrator.checkout import ROOT
 from runner.graph import EXPORTERS
+from runner.graph import exporter_versions as installed_versions
 
 PINS = ROOT / "images" / "cpu" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
@@ -20,22 +20,11 @@ def exporter_versions(launcher: str, pins: Path = PINS) -> Mapping[str, str]:
     checkout they are known by the image's version. Processes have what is installed here.
     """
     if launcher == "process":
-        return _installed()
+        return installed_versions()
     try:
         return _pinned(pins.read_text("utf-8"))
     except OSError:
         return {"image": runner.__version__}
-
-
-def _installed() -> dict[str, str]:
-    """Without a local part such as torch's `+cpu`: it makes no other graph."""
-    found = {}
-    for name in EXPORTERS:
-        try:
-            found[name] = metadata.version(name).partition("+")[0]
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _pinned(text: str) -> dict[str, str]:

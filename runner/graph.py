@@ -10,6 +10,7 @@
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -113,6 +114,18 @@ def graph_key(
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     made_by = "-".join(f"{name}{version}" for name, version in sorted(versions.items()))
     return f"{model.name}-{content}-{numbers}-{made_by}-{digest}"
+
+
+def exporter_versions() -> dict[str, str]:
+    """Versions of the exporter's libraries that are installed here.
+
+    Without a local part such as torch's `+cpu`: it makes no other graph.
+    """
+    found = {}
+    for name in EXPORTERS:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name).partition("+")[0]
+    return found
 
 
 def content_of(cell: Cell) -> Content:

@@ -10,15 +10,14 @@ from runner.errors import BenchError, JobError, RecordNotSaved
 from runner.failures import reason_of
 from runner.graph import (
     DYNAMIC,
-    EXPORTERS,
     FAILED_SUFFIX,
     Content,
     content_of,
+    exporter_versions,
     graph_key,
     numbers_of,
 )
 from runner.measure.clock import Clock
-from runner.measure.environment import versions
 from runner.progress import Progress
 from runner.whole_files import save_text
 
@@ -51,11 +50,6 @@ def prepare(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
         raise
     except Exception as error:  # whatever it is, sessions give it as their reason
         save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", reason_of(error))
-
-
-def exporter_versions() -> dict[str, str]:
-    """Versions of the exporter's libraries, without a local part such as torch's `+cpu`."""
-    return {name: version.partition("+")[0] for name, version in versions(EXPORTERS).items()}
 
 
 def _export(job: Job, folder: Path, progress: Progress, clock: Clock) -> None:

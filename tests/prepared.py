@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from runner.cell import Job
-from runner.graph import content_of, graph_key, numbers_of
+from runner.graph import content_of, exporter_versions, graph_key, numbers_of
 from runner.measure.clock import monotonic
-from runner.prepare import exporter_versions, prepare
+from runner.prepare import prepare
 from tests.fakes import KeptProgress
 
 

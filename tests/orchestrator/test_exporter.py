@@ -8,7 +8,7 @@ import pytest
 import runner
 from orchestrator.exporter import exporter_versions
 from runner.graph import EXPORTERS
-from runner.prepare import exporter_versions as told_by_the_runner
+from runner.graph import exporter_versions as told_by_the_runner
 
 PINS = """
 # a comment

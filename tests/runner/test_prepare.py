@@ -7,9 +7,9 @@ import pytest
 from runner import __version__
 from runner.cell import Job
 from runner.errors import JobError, Unsupported
-from runner.graph import EXPORTERS, find_graph, graph_key
+from runner.graph import EXPORTERS, exporter_versions, find_graph, graph_key
 from runner.measure.clock import monotonic
-from runner.prepare import exporter_versions, prepare
+from runner.prepare import prepare
 from tests.fakes import KeptProgress
 from tests.jobs import a_job
 from tests.runner.export.exports import graph_cell, names, tiny_vision
