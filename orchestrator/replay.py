@@ -1,10 +1,9 @@
 """One result measured again: the same cell in the same image, as a run of its own."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
-
-from pydantic import ValidationError
 
 from orchestrator.begin import Origin, Terms, begin
 from orchestrator.devices import LauncherName
@@ -137,8 +136,9 @@ def begin_replay(
 
 def _job_of(measured: Measurement) -> Job:
     try:
-        return Job.model_validate_json(measured.job or "")
-    except ValidationError as error:
+        job, model = json.loads(measured.job or ""), json.loads(measured.model_spec or "")
+        return Job.model_validate({**job, "model": model})
+    except (ValueError, TypeError) as error:
         summary = str(error).splitlines()[0]
         raise MatrixError(
             f"{measured.result_id}: holds no job that can be run again: {summary}",

@@ -47,6 +47,7 @@ _MEASURED: dict[str, Any] = {
     "git_commit": "c" * 40,
     "runner_version": "0.1.0",
     "job": None,
+    "model_spec": None,
 }
 _UNMEASURED = (
     *("correct", "grade", "grade_reasons", "throughput", "memory_mb"),

@@ -89,7 +89,7 @@ def _data(replay: Replay) -> dict[str, Any]:
 
 
 def _plain(measured: Measurement) -> dict[str, Any]:
-    return {name: value for name, value in asdict(measured).items() if name != "job"}
+    return {name: value for name, value in asdict(measured).items() if name not in {"job", "model_spec"}}
 
 
 def _ratio(then: float | None, now: float | None) -> float | None:

@@ -7,22 +7,27 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.columns import names
+from orchestrator.store.dimensions import statements
+from orchestrator.store.origin import SYNTHETIC
 from orchestrator.store.report import MergeReport
 from orchestrator.store.run import Run
-from orchestrator.store.staging import stage
-from orchestrator.store.tables import DURATIONS, HARDWARE, JOBS, RAW, RESULTS, RUNS
+from orchestrator.store.staging import stage, unstage
+from orchestrator.store.tables import DURATIONS, ENVIRONMENTS, JOBS, RAW, RESULTS, RUNS
 
-_FAKE = "backend = 'fake'"
-_CHOOSE = """
+_REAL = f"(backend IS DISTINCT FROM 'fake' AND source <> '{SYNTHETIC}')"
+_CHOOSE = f"""
     CREATE OR REPLACE TEMP TABLE chosen AS
-    SELECT newest.row, newest.result_id, known.result_id IS NOT NULL AS replaces
+    SELECT newest.*, known.result_id IS NOT NULL AS replaces
     FROM (
-        SELECT rowid AS row, result_id, recorded_at FROM incoming
+        SELECT filename, file_row_number, result_id, recorded_at FROM incoming
+        WHERE {{welcome}}
         QUALIFY row_number() OVER (
-            PARTITION BY result_id ORDER BY recorded_at DESC, filename, rowid) = 1
+            PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
     ) newest
-    LEFT JOIN benchmark_results known USING (result_id)
+    LEFT JOIN (
+        SELECT result_id, recorded_at FROM {RESULTS.name}
+        WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
+    ) known USING (result_id)
     WHERE known.result_id IS NULL OR newest.recorded_at > known.recorded_at
 """
 _COUNT = """
@@ -30,19 +35,7 @@ _COUNT = """
         count(*) FILTER (NOT replaces), count(*) FILTER (replaces)
     FROM chosen
 """
-_TAKEN = "FROM incoming WHERE rowid IN (SELECT row FROM chosen)"
 _HAS_DURATIONS = " OR ".join(f"{name} IS NOT NULL" for name in DURATIONS)
-_FACTS = HARDWARE.columns[1:]
-_HARDWARE = f"""
-    INSERT INTO hardware_info
-    SELECT {names(HARDWARE.columns[:-1])}, recorded_at FROM incoming
-    WHERE hardware_id IS NOT NULL
-    QUALIFY row_number() OVER (
-        PARTITION BY hardware_id ORDER BY recorded_at DESC, result_id) = 1
-    ON CONFLICT (hardware_id) DO UPDATE
-    SET {", ".join(f"{fact.name} = excluded.{fact.name}" for fact in _FACTS)}
-    WHERE excluded.seen_at > hardware_info.seen_at
-"""
 _INFERRED = {
     "run_id": "run_id",
     "started_at": "min(recorded_at)",
@@ -55,10 +48,11 @@ _INFERRED = {
     "described": "false",
 }
 _INFER = f"""
-    INSERT OR REPLACE INTO benchmark_runs ({", ".join(_INFERRED)})
-    SELECT {", ".join(_INFERRED.values())} FROM benchmark_results
-    WHERE run_id IN (SELECT run_id FROM incoming)
-        AND run_id NOT IN (SELECT run_id FROM benchmark_runs WHERE described)
+    INSERT OR REPLACE INTO {RUNS.name} ({", ".join(_INFERRED)})
+    SELECT {", ".join(_INFERRED.values())}
+    FROM {RESULTS.name} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+    WHERE run_id IN (SELECT DISTINCT run_id FROM taken)
+        AND run_id NOT IN (SELECT run_id FROM {RUNS.name} WHERE described)
     GROUP BY run_id
 """
 
@@ -72,22 +66,32 @@ def merge(
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
     """
     damaged = stage(connection, files)
-    refused = () if scratch else _refuse_fake(connection)
-    connection.execute(_CHOOSE)
+    refused = () if scratch else _refused(connection)
+    connection.execute(_CHOOSE.format(welcome="true" if scratch else _REAL))
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
+    _take(connection, everything=rows == inserted)
     with _transaction(connection):
         _write(connection, run, replacing=replaced > 0)
-    connection.execute("DROP TABLE incoming; DROP TABLE chosen")
-    return MergeReport(inserted, replaced, rows - inserted - replaced, tuple(damaged), refused)
+    connection.execute("DROP VIEW taken; DROP TABLE chosen")
+    unstage(connection)
+    unchanged = rows - inserted - replaced - len(refused)
+    return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused)
+
+
+def _take(connection: DuckDBPyConnection, *, everything: bool) -> None:
+    which = "" if everything else " SEMI JOIN chosen USING (filename, file_row_number)"
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW taken AS SELECT * FROM incoming{which}")
 
 
 def _write(connection: DuckDBPyConnection, run: Run | None, *, replacing: bool) -> None:
     if replacing:
         _remove_replaced(connection)
-    connection.execute(f"INSERT INTO {RESULTS.name} SELECT {RESULTS.names} {_TAKEN}")
-    connection.execute(f"INSERT INTO {RAW.name} SELECT {RAW.names} {_TAKEN} AND ({_HAS_DURATIONS})")
-    connection.execute(f"INSERT INTO {JOBS.name} SELECT {JOBS.names} {_TAKEN} AND job IS NOT NULL")
-    connection.execute(_HARDWARE)
+    for table, condition in ((RESULTS, "true"), (RAW, _HAS_DURATIONS), (JOBS, "job IS NOT NULL")):
+        connection.execute(
+            f"INSERT INTO {table.name} SELECT {table.names} FROM taken WHERE {condition}"
+        )
+    for statement in statements():
+        connection.execute(statement)
     if run is not None:
         _describe(connection, run)
     connection.execute(_INFER)
@@ -105,11 +109,10 @@ def _transaction(connection: DuckDBPyConnection) -> Iterator[None]:
         raise
 
 
-def _refuse_fake(connection: DuckDBPyConnection) -> tuple[str, ...]:
+def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:
     found = connection.execute(
-        f"SELECT DISTINCT result_id FROM incoming WHERE {_FAKE} ORDER BY result_id"
+        f"SELECT result_id FROM incoming WHERE NOT {_REAL} ORDER BY result_id"
     ).fetchall()
-    connection.execute(f"DELETE FROM incoming WHERE {_FAKE}")
     return tuple(result_id for (result_id,) in found)
 
 

@@ -8,10 +8,14 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.errors import StoreError
-from orchestrator.store.rows import rows
-from runner.record import SCHEMA_VERSION, Record, arrow_schema
+from orchestrator.store.origin import OURS
+from orchestrator.store.rows import Row, rows
+from orchestrator.store.tables import REQUIRED
+from runner.record import Record, arrow_schema
 
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
+_NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
+"""What every record of ours has, whichever version of the runner wrote it."""
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
@@ -59,28 +63,23 @@ def shape_fault(path: Path) -> str | None:
 
 
 def _shape_fault(schema: pa.Schema) -> str | None:
-    written = (schema.metadata or {}).get(b"accelmatrix.schema_version", b"").decode()
-    if written not in {"", str(SCHEMA_VERSION)}:
-        return f"written with record schema {written}; this AccelMatrix reads {SCHEMA_VERSION}"
     found = {field.name: field.type for field in schema}
-    if found == _EXPECTED:
-        return None
     if "cell_id" not in found:
         return "a Parquet file, but not of AccelMatrix: it has no column cell_id"
     for name, type_ in _EXPECTED.items():
         if found.get(name, type_) != type_:
             return f"column {name} holds {found[name]}, not {type_}"
-    lacking = sorted(_EXPECTED.keys() - found.keys())
-    foreign = sorted(found.keys() - _EXPECTED.keys())
-    return f"lacks the columns {lacking}" if lacking else f"has the foreign columns {foreign}"
+    needed = REQUIRED if "source" in found else _NEEDED
+    lacking = sorted(set(needed) - found.keys())
+    return f"lacks the columns {lacking}" if lacking else None
 
 
-def _row_fault(row: dict[str, object]) -> str | None:
-    if row["schema_version"] != SCHEMA_VERSION:
-        version = row["schema_version"]
-        return f"written with record schema {version}; this AccelMatrix reads {SCHEMA_VERSION}"
+def _row_fault(row: Row) -> str | None:
+    if row.get("source", OURS) != OURS:
+        lacking = [name for name in REQUIRED if row.get(name) is None]
+        return f"{lacking[0]}: is null" if lacking else None
     try:
-        Record.model_validate(row)
+        Record.model_validate({name: row[name] for name in row.keys() & _EXPECTED.keys()})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -67,7 +67,9 @@ class Measurement(ResultRow):
     git_commit: str | None
     runner_version: str | None
     job: str | None
-    """The job with this cell alone, as JSON."""
+    """The job with this cell alone and without its model, as JSON."""
+    model_spec: str | None
+    """The model, as JSON."""
 
 
 def results(connection: DuckDBPyConnection, run_id: str) -> list[ResultRow]:
@@ -82,6 +84,7 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
     shown = ", ".join(field.name for field in fields(Measurement))
     sql = f"""
         SELECT {shown} FROM benchmark_performance_all LEFT JOIN replay_jobs USING (result_id)
+        LEFT JOIN (SELECT model_id, model_spec FROM models) USING (model_id)
         WHERE result_id = ?
     """
     found = fetch(connection, sql, result_id)

@@ -28,7 +28,7 @@ class Run(Frozen):
     """Cells that the plan decided to run; each of them ends with one verdict."""
     git_commit: str | None = None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
-    orchestrator_version: str
+    orchestrator_version: str | None = None
     """Version of the orchestrator."""
     hostname: str | None = None
     """The host on which the orchestrator ran."""

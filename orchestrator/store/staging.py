@@ -1,94 +1,125 @@
-"""The first half of a merge: read record files in bulk, and set aside what is damaged."""
+"""The first half of a merge: look at record files in bulk, and set aside what is damaged."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.columns import Column, names, text
+from orchestrator.store.columns import Column, text
+from orchestrator.store.origin import OURS
 from orchestrator.store.record_files import fault, shape_fault
 from orchestrator.store.report import Damaged
-from orchestrator.store.tables import RECORD
-from runner.record import SCHEMA_VERSION
+from orchestrator.store.shapes import NO_ROWS, Shape, literals
+from orchestrator.store.tables import RECORD, REQUIRED
 
-_STAGED = ", ".join(f"{column.name} {column.type}" for column in RECORD)
-_CREATE = f"""
-    CREATE OR REPLACE TEMP TABLE incoming (result_id VARCHAR, filename VARCHAR, {_STAGED})
-"""
-_READ = f"""
-    INSERT INTO incoming
-    SELECT run_id || '/' || cell_id, filename, {names(RECORD)}
-    FROM read_parquet($files, filename=true, hive_partitioning=false)
-"""
+SMALL_FILE_ROWS = 1000
+"""Files with fewer rows on average are read once into memory; opening them costs more."""
 _SHAPES = """
     SELECT list(file_name) FROM (
         SELECT file_name,
-            sum(hash({'name': name, 'type': type, 'repetition': repetition_type,
-                'children': num_children, 'logical': logical_type})) AS shape
-        FROM parquet_schema($files) GROUP BY file_name)
+            sum(hash({{'name': name, 'type': type, 'repetition': repetition_type,
+                'children': num_children, 'logical': logical_type}})) AS shape
+        FROM parquet_schema([{files}]) GROUP BY file_name)
     GROUP BY shape
 """
+_ROWS = "SELECT sum(num_rows) FROM parquet_file_metadata([{files}])"
 
 
 def stage(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged]:
-    """Fill the temporary table `incoming` with the rows of all sound files; returns the others.
+    """Make the temporary relation `incoming` of the rows of all sound files; returns the others.
 
     Raises:
         duckdb.Error: reading failed, and not because of a file.
     """
     try:
-        damaged = _wrong_shapes(connection, files)
-        _read(connection, _without(files, damaged))
+        damaged = _stage_sound(connection, files)
     except duckdb.Error:
-        damaged = _damaged(files)
+        damaged = [Damaged(file, reason) for file in files if (reason := fault(file)) is not None]
         if not damaged:
             raise
-        _read(connection, _without(files, damaged))
-    return damaged + _set_aside_unsound(connection)
-
-
-def _read(connection: DuckDBPyConnection, files: Sequence[Path]) -> None:
-    connection.execute(_CREATE)
-    if files:
-        connection.execute(_READ, {"files": [_literal(file) for file in files]})
-
-
-def _wrong_shapes(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged]:
-    """Files whose columns are not a record's: one file of each shape is looked at closely."""
-    if not files:
-        return []
-    shapes = connection.execute(_SHAPES, {"files": [_literal(file) for file in files]}).fetchall()
-    damaged: list[Damaged] = []
-    for (alike,) in shapes:
-        reason = shape_fault(Path(alike[0]))
-        if reason is not None:
-            damaged += [Damaged(Path(name), reason) for name in sorted(alike)]
+        damaged += _stage_sound(connection, _without(files, damaged))
     return damaged
 
 
-def _set_aside_unsound(connection: DuckDBPyConnection) -> list[Damaged]:
+def unstage(connection: DuckDBPyConnection) -> None:
+    """Let go of `incoming`."""
+    for kind in ("VIEW", "TABLE"):
+        found = connection.execute(
+            f"SELECT 1 FROM duckdb_{kind.lower()}s() WHERE temporary AND {kind.lower()}_name ="
+            " 'incoming'"
+        ).fetchall()
+        if found:
+            connection.execute(f"DROP {kind} temp.incoming")
+
+
+def _stage_sound(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged]:
+    shapes, damaged = _shapes(connection, files)
+    _relate(connection, shapes)
+    unsound = _unsound_files(connection)
+    if unsound:
+        left = [Shape(tuple(_without(shape.files, unsound)), shape.columns) for shape in shapes]
+        _relate(connection, [shape for shape in left if shape.files])
+    return damaged + unsound
+
+
+def _shapes(
+    connection: DuckDBPyConnection, files: Sequence[Path]
+) -> tuple[list[Shape], list[Damaged]]:
+    """The files by their columns; one file of each shape is looked at closely."""
+    shapes: list[Shape] = []
+    damaged: list[Damaged] = []
+    if not files:
+        return shapes, damaged
+    alike = connection.execute(_SHAPES.format(files=literals(files))).fetchall()
+    for (names,) in alike:
+        paths = tuple(Path(name) for name in sorted(names))
+        reason = shape_fault(paths[0])
+        if reason is None:
+            shapes.append(Shape(paths, frozenset(pq.read_schema(paths[0]).names)))
+        else:
+            damaged += [Damaged(path, reason) for path in paths]
+    return shapes, damaged
+
+
+def _relate(connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> None:
+    unstage(connection)
+    query = " UNION ALL ".join(shape.query for shape in shapes) or NO_ROWS
+    kind = "TABLE" if _small(connection, shapes) else "VIEW"
+    connection.execute(f"CREATE TEMP {kind} incoming AS {query}")
+
+
+def _small(connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> bool:
+    files = [file for shape in shapes for file in shape.files]
+    if not files:
+        return True
+    ((rows,),) = connection.execute(_ROWS.format(files=literals(files))).fetchall()
+    return bool(rows < SMALL_FILE_ROWS * len(files))
+
+
+def _unsound_files(connection: DuckDBPyConnection) -> list[Damaged]:
     unsound = " OR ".join(filter(None, map(_unsound, RECORD)))
     found = connection.execute(
         f"SELECT DISTINCT filename FROM incoming WHERE {unsound} ORDER BY filename"
     ).fetchall()
-    damaged = [Damaged(Path(name), fault(Path(name)) or "not a record") for (name,) in found]
-    for file in damaged:
-        connection.execute("DELETE FROM incoming WHERE filename = ?", [str(file.path)])
-    return damaged
+    return [Damaged(Path(name), fault(Path(name)) or "not a record") for (name,) in found]
 
 
 def _unsound(column: Column) -> str:
-    """The condition under which a row's value is none that a record may have; empty if all are."""
+    """The condition under which a row's value is none that a record may have; empty if all are.
+
+    What others measured may lack what we insist on, and has words of its own.
+    """
     conditions = []
-    if column.name == "schema_version":
-        conditions.append(f"{column.name} <> {SCHEMA_VERSION}")
     if not column.nullable:
-        conditions.append(f"{column.name} IS NULL")
+        ours = "" if column.name in REQUIRED else f" AND source = '{OURS}'"
+        conditions.append(f"{column.name} IS NULL{ours}")
     if column.allowed:
         allowed = ", ".join(text(value) for value in column.allowed)
-        conditions.append(f"{column.name} NOT IN ({allowed})")
+        everyone = column.name in REQUIRED
+        ours = "" if everyone else f" AND source = '{OURS}'"
+        conditions.append(f"{column.name} NOT IN ({allowed}){ours}")
     if column.name.endswith("durations_ns"):
         is_map = column.type.startswith("MAP")
         durations = f"flatten(map_values({column.name}))" if is_map else column.name
@@ -96,16 +127,6 @@ def _unsound(column: Column) -> str:
     return " OR ".join(conditions)
 
 
-def _damaged(files: Sequence[Path]) -> list[Damaged]:
-    reasons = ((file, fault(file)) for file in files)
-    return [Damaged(file, reason) for file, reason in reasons if reason is not None]
-
-
 def _without(files: Sequence[Path], damaged: Sequence[Damaged]) -> list[Path]:
     left_out = {file.path for file in damaged}
     return [file for file in files if file not in left_out]
-
-
-def _literal(path: Path) -> str:
-    """The path as a pattern that matches it alone."""
-    return re.sub(r"[\[*?]", r"[\g<0>]", str(path))

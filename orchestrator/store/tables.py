@@ -1,17 +1,21 @@
 """The tables: what a record's and a run's fields become."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.store.columns import Column, columns_of, names, text
+from orchestrator.store.origin import Origin
 from orchestrator.store.run import Run
-from runner.record import Record
+from runner.record import ENVIRONMENT_FACTS, Record
 
-STORE_VERSION = 3
-"""Raised with every change of tables or columns:
+STORE_VERSION = 5
+"""Raised with every change of tables or columns; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
 - 2 (2026-11-21): record schema 2; raw durations of parts, replay_jobs, views by mode.
 - 3 (2026-11-21): record schema 3.
+- 4 (2026-11-21): record schema 4.
+- 5 (2026-11-21): record schema 5; models, environments, artefacts, origins, columns of newer
+  runners.
 """
 
 HARDWARE_FACTS = (
@@ -27,7 +31,8 @@ HARDWARE_FACTS = (
 
 DURATIONS = ("warmup_durations_ns", "durations_ns", "part_durations_ns")
 JOB = "job"
-ELSEWHERE = {*HARDWARE_FACTS, *DURATIONS, JOB}
+MODEL_SPEC = "model_spec"
+ELSEWHERE = {*HARDWARE_FACTS, *ENVIRONMENT_FACTS, *DURATIONS, JOB, MODEL_SPEC}
 """Columns of a record that `benchmark_results` leaves to other tables."""
 
 
@@ -39,14 +44,16 @@ class Table:
     doc: str
     """What one row is; becomes the table's comment."""
     columns: tuple[Column, ...]
-    """The first one is the primary key."""
+    keyed: bool = True
+    """Whether the first column is a primary key. Large tables have none: an index of a million
+    strings costs more than a merge that looks before it writes."""
 
     @property
     def ddl(self) -> str:
         """The statements that create and describe the table."""
         body = ", ".join(column.definition for column in self.columns)
-        key = self.columns[0].name
-        create = f"CREATE TABLE {self.name} ({body}, PRIMARY KEY ({key}))"
+        key = f", PRIMARY KEY ({self.columns[0].name})" if self.keyed else ""
+        create = f"CREATE TABLE {self.name} ({body}{key})"
         return "; ".join([create, *comments("TABLE", self.name, self.doc, self.columns)])
 
     @property
@@ -64,6 +71,10 @@ def comments(kind: str, name: str, doc: str, columns: tuple[Column, ...]) -> lis
 
 
 RECORD = columns_of(Record)
+ORIGIN = columns_of(Origin)
+OTHER = Column(
+    "other", "VARCHAR", "Columns of a newer runner that this schema lacks, as a JSON object."
+)
 _RESULT_ID = Column("result_id", "VARCHAR", "`<run_id>/<cell_id>`: the verdict's id.", False)
 _DESCRIBED = Column(
     "described",
@@ -74,15 +85,21 @@ _DESCRIBED = Column(
 _SEEN_AT = Column(
     "seen_at", "TIMESTAMPTZ", "When the newest record that describes it was written.", False
 )
+REQUIRED = ("run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
+"""What every result has; the rest of what our own records must have, imported ones may lack."""
 
 
 def _of_record(*wanted: str) -> tuple[Column, ...]:
     return tuple(column for column in RECORD if column.name in wanted)
 
 
+def _relaxed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    return tuple(replace(each, nullable=each.name not in REQUIRED) for each in columns)
+
+
 RUNS = Table(
     "benchmark_runs",
-    "One invocation of `orchestrator run`.",
+    "One invocation of `orchestrator run`, or one imported file.",
     (*columns_of(Run), _DESCRIBED),
 )
 RESULTS = Table(
@@ -90,23 +107,53 @@ RESULTS = Table(
     "The verdict on one cell of one run: the newest record of it.",
     (
         _RESULT_ID,
-        *(column for column in RECORD if column.name not in ELSEWHERE),
+        *_relaxed(tuple(column for column in RECORD if column.name not in ELSEWHERE)),
+        *ORIGIN,
+        OTHER,
     ),
+    keyed=False,
 )
 HARDWARE = Table(
     "hardware_info",
     "A machine with its device; `benchmark_results.hardware_id` points here.",
     (*_of_record("hardware_id"), *_of_record(*HARDWARE_FACTS), _SEEN_AT),
 )
+ENVIRONMENTS = Table(
+    "environments",
+    "The software between machine and model; `benchmark_results.environment_id` points here.",
+    (*_of_record("environment_id"), *_relaxed(_of_record(*ENVIRONMENT_FACTS)), _SEEN_AT),
+)
+MODELS = Table(
+    "models",
+    "A model with its configuration; `benchmark_results.model_id` points here.",
+    (
+        *_of_record("model_id"),
+        *_relaxed(_of_record("model", "family", "task", "modality", MODEL_SPEC)),
+        _SEEN_AT,
+    ),
+)
+ARTEFACTS = Table(
+    "artefacts",
+    "A file that results depend on: a prepared graph, an image, or pretrained weights.",
+    (
+        Column("digest", "VARCHAR", "`sha256:…` or a hub's commit.", False),
+        Column("kind", "VARCHAR", "What it is.", False, ("graph", "image", "weights")),
+        Column("name", "VARCHAR", "Its name: a graph's folder, an image's tag, a model's name."),
+        Column("facts", "VARCHAR", "What is known of it, as a JSON object."),
+        _SEEN_AT,
+    ),
+)
 RAW = Table(
     "raw_benchmark_data",
     "The raw durations behind one result; `result_id` points to `benchmark_results`.",
     (_RESULT_ID, *_of_record(*DURATIONS)),
+    keyed=False,
 )
 JOBS = Table(
     "replay_jobs",
     "What `orchestrator replay` runs again; `result_id` points to `benchmark_results`.",
     (_RESULT_ID, *_of_record(JOB)),
+    keyed=False,
 )
 VERSION = Table(
     "schema_version",
@@ -118,4 +165,4 @@ VERSION = Table(
         Column("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
     ),
 )
-TABLES = (RUNS, RESULTS, HARDWARE, RAW, JOBS, VERSION)
+TABLES = (RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS, VERSION)

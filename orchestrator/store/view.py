@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.store.columns import Column
-from orchestrator.store.tables import HARDWARE, RESULTS, comments
+from orchestrator.store.tables import ENVIRONMENTS, HARDWARE, RESULTS, comments
 
 MEGABYTE = 1_000_000
 
@@ -37,12 +37,22 @@ class Shown:
     doc: str
 
 
-_KNOWN = {column.name: column for column in (*HARDWARE.columns, *RESULTS.columns)}
+_SOURCES = {"h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
+_KNOWN = {column.name: column for table in _SOURCES.values() for column in table.columns}
+_ALIAS = {column.name: alias for alias, table in _SOURCES.items() for column in table.columns}
+JOINED = (
+    f"{RESULTS.name} r LEFT JOIN {HARDWARE.name} h USING (hardware_id)"
+    f" LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)"
+)
+"""Results with their machine and software, under the names that `same` uses."""
 
 
 def same(*wanted: str) -> list[Shown]:
-    """Columns of the table `r` as they are."""
-    return [Shown(name, f"r.{name}", _KNOWN[name].type, _KNOWN[name].doc) for name in wanted]
+    """Columns of `JOINED` as they are."""
+    return [
+        Shown(name, f"{_ALIAS[name]}.{name}", _KNOWN[name].type, _KNOWN[name].doc)
+        for name in wanted
+    ]
 
 
 def milliseconds(*wanted: str) -> list[Shown]:

@@ -5,10 +5,20 @@ not timed, results of an unproven device, outputs that do not agree with the ref
 """
 
 from orchestrator.store.mode_views import MODE_VIEWS
-from orchestrator.store.view import Shown, View, columns, megabytes, milliseconds, same, select
+from orchestrator.store.origin import OURS
+from orchestrator.store.view import (
+    JOINED,
+    Shown,
+    View,
+    columns,
+    megabytes,
+    milliseconds,
+    same,
+    select,
+)
 
 _PERFORMANCE = [
-    *same("result_id", "run_id", "cell_id", "model", "family", "task"),
+    *same("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
     Shown(
         "hardware",
         "coalesce(h.device_name, h.cpu_model)",
@@ -36,6 +46,7 @@ _PERFORMANCE = [
     Shown("measured_at", "r.recorded_at", "TIMESTAMPTZ", "When the record was written, UTC."),
     *same("status", "reason", "predicted", "phase", "proof", "correct", "correct_reason"),
     *same("grade", "grade_reasons", "noise_score"),
+    *same("source", "source_format", "source_file", "simulated", "marks"),
 ]
 _COLUMNS = columns(_PERFORMANCE)
 _NEWEST = """
@@ -47,16 +58,15 @@ PERFORMANCE_ALL = View(
     "benchmark_performance_all",
     "Each verdict with its marks (status, proof, correct, grade), also what must not be quoted.",
     _COLUMNS,
-    f"SELECT {select(_PERFORMANCE)}"
-    " FROM benchmark_results r LEFT JOIN hardware_info h USING (hardware_id)",
+    f"SELECT {select(_PERFORMANCE)} FROM {JOINED}",
 )
 PERFORMANCE = View(
     "benchmark_performance",
     "Timings of cells that ended well on a device proven to have done the work, wrong outputs"
     " left out; where they were not verified, `correct` is null.",
     _COLUMNS,
-    "SELECT * FROM benchmark_performance_all WHERE status = 'ok' AND proof = 'proven'"
-    " AND latency_median_ms IS NOT NULL AND correct IS DISTINCT FROM false",
+    f"SELECT * FROM benchmark_performance_all WHERE source = '{OURS}' AND status = 'ok'"
+    " AND proof = 'proven' AND latency_median_ms IS NOT NULL AND correct IS DISTINCT FROM false",
 )
 LATEST = View(
     "latest_results",
@@ -71,18 +81,61 @@ LATEST_ALL = View(
     f"SELECT * FROM benchmark_performance_all {_NEWEST}",
 )
 
+IMPORTED = View(
+    "imported_results",
+    "Timings that others measured, as their files tell them: never proven by us, and without what"
+    " their files mark as simulated.",
+    _COLUMNS,
+    f"SELECT * FROM benchmark_performance_all WHERE source <> '{OURS}' AND NOT simulated"
+    " AND status = 'ok' AND coalesce(throughput, latency_median_ms, latency_mean_ms) IS NOT NULL",
+)
+_HISTORIC = (
+    *("result_id", "run_id", "cell_id", "model", "hardware", "hostname", "backend", "runtime"),
+    *("precision", "batch_size", "mode", "scenario", "latency_median_ms", "latency_median_low_ms"),
+    *("latency_median_high_ms", "throughput", "memory_mb", "image_digest", "git_commit"),
+    *("runner_version", "grade", "measured_at"),
+)
+_PREVIOUS = "lag(p.latency_median_ms) OVER earlier"
+_HISTORY = [
+    *(
+        Shown(each.name, f"p.{each.name}", each.type, each.doc)
+        for each in _PERFORMANCE
+        if each.name in _HISTORIC
+    ),
+    Shown(
+        "previous_median_ms",
+        _PREVIOUS,
+        "DOUBLE",
+        "The median of the same cell on the same host before, milliseconds; null for the first.",
+    ),
+    Shown("ratio", f"p.latency_median_ms / {_PREVIOUS}", "DOUBLE", "The median by that one."),
+]
+HISTORY = View(
+    "history",
+    "How each cell's proven result changed from one measurement to the next on the same host.",
+    columns(_HISTORY),
+    f"SELECT {select(_HISTORY)} FROM benchmark_performance p"
+    " WINDOW earlier AS (PARTITION BY cell_id, hostname ORDER BY measured_at, run_id)",
+)
+
 _FAILURE = same(
     *("result_id", "run_id", "cell_id", "model", "family", "backend", "runtime", "precision"),
     *("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens"),
     *("mode", "scenario", "predicted"),
     *("status", "phase", "reason", "log"),
-    *("hostname", "launcher", "image", "recorded_at"),
+    *("hostname", "launcher", "image", "recorded_at", "source", "simulated"),
+)
+FAILURES_ALL = View(
+    "failures_all",
+    "Verdicts other than `ok`, also those that others' files tell.",
+    columns(_FAILURE),
+    f"SELECT {select(_FAILURE)} FROM {JOINED} WHERE status <> 'ok'",
 )
 FAILURES = View(
     "failures",
     "Verdicts other than `ok`: what could not be measured, and why.",
     columns(_FAILURE),
-    f"SELECT {select(_FAILURE)} FROM benchmark_results r WHERE status <> 'ok'",
+    f"SELECT * FROM failures_all WHERE source = '{OURS}'",
 )
 
 _KEY = same("model", "family", "backend", "runtime", "precision", "mode", "hostname")
@@ -122,12 +175,19 @@ _COMPATIBILITY = [
     ),
     Shown("measured_at", "max(r.measured_at)", "TIMESTAMPTZ", "When the newest was written, UTC."),
 ]
+_BY_KEY = ", ".join(shown.expression for shown in _KEY)
 COMPATIBILITY = View(
     "compatibility",
     "Which model goes on which backend, runtime and precision: the newest verdicts on each host.",
     columns(_COMPATIBILITY),
-    f"SELECT {select(_COMPATIBILITY)} FROM latest_results_all r"
-    f" GROUP BY {', '.join(shown.expression for shown in _KEY)}",
+    f"SELECT {select(_COMPATIBILITY)} FROM latest_results_all r WHERE source = '{OURS}'"
+    f" GROUP BY {_BY_KEY}",
+)
+COMPATIBILITY_ALL = View(
+    "compatibility_all",
+    "The same, with what others' files tell and no device of ours has shown.",
+    columns(_COMPATIBILITY),
+    f"SELECT {select(_COMPATIBILITY)} FROM latest_results_all r GROUP BY {_BY_KEY}",
 )
 
 VIEWS = (
@@ -136,6 +196,10 @@ VIEWS = (
     LATEST_ALL,
     LATEST,
     *MODE_VIEWS,
+    HISTORY,
+    IMPORTED,
+    FAILURES_ALL,
     FAILURES,
     COMPATIBILITY,
+    COMPATIBILITY_ALL,
 )

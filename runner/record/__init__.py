@@ -1,10 +1,11 @@
 """What comes out: one record per cell, one Parquet row per record."""
 
 from runner.record.files import arrow_schema, read_record, save_record, to_table
-from runner.record.record import SCHEMA_VERSION, Record
+from runner.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Record, digest
 from runner.record.vocabulary import Grade, Phase, Proof, Status
 
 __all__ = [
+    "ENVIRONMENT_FACTS",
     "SCHEMA_VERSION",
     "Grade",
     "Phase",
@@ -12,6 +13,7 @@ __all__ = [
     "Record",
     "Status",
     "arrow_schema",
+    "digest",
     "read_record",
     "save_record",
     "to_table",

@@ -56,5 +56,10 @@ class Identity(Frozen):
     """The measurement profile asked for."""
     purpose: Purpose = "measure"
     """Whether the cell was timed, verified or both."""
+    model_id: str | None = None
+    """Hash of `model_spec`: the same name with another configuration has another one."""
+    model_spec: str | None = None
+    """All that is needed to build the model, as JSON."""
     job: str | None = None
-    """The job with this cell alone, as JSON: what `orchestrator replay` runs again."""
+    """The job with this cell alone and without its model, as JSON: with `model_spec` it is what
+    `orchestrator replay` runs again."""

@@ -1,5 +1,7 @@
 """What comes out: measurement, cell, environment and outcome of one cell."""
 
+import hashlib
+import json
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -12,12 +14,27 @@ from runner.record.surroundings import Raw, Surroundings
 from runner.record.timing import Timing
 from runner.record.trust import Trust
 
-SCHEMA_VERSION = 3
+ENVIRONMENT_FACTS = (
+    "operating_system",
+    "kernel",
+    "python_version",
+    "libraries",
+    "image",
+    "image_digest",
+    "image_labels",
+    "runner_version",
+    "orchestrator_version",
+)
+"""The facts behind `environment_id`."""
+
+SCHEMA_VERSION = 5
 """Raised with every change of the columns:
 
 - 1 (2026-11-21): the first schema.
 - 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
 - 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
+- 4 (2026-11-21): the shape at which outputs were compared.
+- 5 (2026-11-21): model and environment have ids; the job comes without its model.
 """
 
 
@@ -57,6 +74,21 @@ class Record(
             "seed": job.seed,
             "profile": job.measure.profile,
             "purpose": job.purpose,
-            "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(),
+            "model_id": digest(spec := job.model.model_dump_json()),
+            "model_spec": spec,
+            "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(
+                exclude={"model"}
+            ),
         }
-        return cls.model_validate(known | outcome)
+        record = cls.model_validate(known | outcome)
+        return record.model_copy(update={"environment_id": _environment_id(record)})
+
+
+def digest(text: str) -> str:
+    """A short hash that stands for this text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _environment_id(record: Record) -> str:
+    facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))
+    return digest(json.dumps(facts, sort_keys=True))

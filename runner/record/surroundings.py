@@ -30,6 +30,8 @@ class Surroundings(Frozen):
     """Instruction set, e.g. `x86_64`."""
     operating_system: str | None = None
     """Operating system the runner saw."""
+    environment_id: str | None = None
+    """Hash of the software's facts: what lies between the machine and the model."""
     kernel: str | None = None
     """Kernel release."""
     hostname: str | None = None

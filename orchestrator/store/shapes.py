@@ -1,0 +1,72 @@
+"""The columns of record files: which of ours they have, which they lack, which we do not know."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.store.columns import Column, text
+from orchestrator.store.origin import Origin
+from orchestrator.store.tables import ORIGIN, OTHER, RECORD
+from runner.record import Record
+
+DEFAULTS: Mapping[str, str] = {
+    name: text(info.default) if isinstance(info.default, str) else str(info.default).lower()
+    for value in (Record, Origin)
+    for name, info in value.model_fields.items()
+    if isinstance(info.default, str | bool)
+}
+"""What stands for columns that a file lacks, since no older runner knew them."""
+KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
+
+NO_ROWS = (
+    "SELECT NULL::VARCHAR AS result_id, NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number, "
+    + ", ".join(f"NULL::{each.type} AS {each.name}" for each in (*KNOWN.values(), OTHER))
+    + " WHERE false"
+)
+"""The columns of `Shape.query` without a row."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Files with the same columns."""
+
+    files: tuple[Path, ...]
+    columns: frozenset[str]
+
+    @property
+    def query(self) -> str:
+        """All their rows, under the columns that a merge works with."""
+        known = ", ".join(map(self._value, KNOWN.values()))
+        return (
+            f"SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number, {known},"
+            f" {self._other} FROM read_parquet([{literals(self.files)}], filename = true,"
+            " file_row_number = true, hive_partitioning = false)"
+        )
+
+    def _value(self, column: Column) -> str:
+        name = column.name
+        if name not in self.columns:
+            return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
+        return name
+
+    @property
+    def _other(self) -> str:
+        unknown = sorted(self.columns - KNOWN.keys())
+        fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
+        value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
+        return f"{value} AS {OTHER.name}"
+
+
+def literals(files: Sequence[Path]) -> str:
+    """The files as SQL literals, each as a pattern that matches it alone."""
+    return ", ".join(text(pattern(file)) for file in files)
+
+
+def pattern(path: Path) -> str:
+    """The path as a pattern that matches it alone."""
+    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(path))
+
+
+def identifier(name: str) -> str:
+    """A name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
