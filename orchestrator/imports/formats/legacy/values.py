@@ -1,0 +1,59 @@
+"""Times, yes or no, and text as the files hold them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from orchestrator.imports.details import flatten
+from orchestrator.matrix.problems import shown
+
+_TEXT_LIMIT = 1000
+_EPOCH_SECONDS = (1e8, 1e11)
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def truth_from(value: object) -> bool | None:
+    """Yes or no, also as text or as 1 and 0; None for null.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if value is None:
+        return None
+    word = str(value).strip().lower()
+    if isinstance(value, bool | int | str) and word in _WORDS:
+        return _WORDS[word]
+    raise ValueError(f"{shown(value)} is neither true nor false")
+
+
+def moment_from(value: object) -> tuple[datetime, bool] | None:
+    """A point in time and whether its zone was told; None if it is no time."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = _EPOCH_SECONDS
+        return (datetime.fromtimestamp(value, UTC), True) if low < value < high else None
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    return (moment, True) if moment.tzinfo else (moment.replace(tzinfo=UTC), False)
+
+
+def details_of(value: Any, name: str = "") -> dict[str, str]:
+    """What a value holds, as text by dotted names; what is long is shortened, and says so."""
+    return {key: _shortened(text) for key, text in flatten(value, name).items()}
+
+
+def clean(value: Any) -> Any:
+    """The same value with text that can be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    return tuple(clean(item) for item in value) if isinstance(value, tuple) else value
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    return f"{text[:_TEXT_LIMIT]} … ({len(text)} characters)"

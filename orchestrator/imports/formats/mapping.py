@@ -1,0 +1,177 @@
+"""Any CSV or JSON with rows, read as a mapping file says."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from orchestrator.imports.details import as_text, flatten
+from orchestrator.imports.document import Document
+from orchestrator.imports.entry import Entry
+from orchestrator.imports.formats.mapping_file import (
+    SPECIAL,
+    TEXTS,
+    MappingFile,
+    Origin,
+    read_mapping,
+)
+from orchestrator.imports.formats.mapping_rows import ABSENT, MappedRow, rows_in, steps_of
+from orchestrator.imports.gathering import Gathering
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.quantities import says_nothing
+from orchestrator.imports.reading import NotReadable, Reading
+from orchestrator.imports.table import columns_of
+from orchestrator.matrix.problems import did_you_mean, one_of, shown
+from runner.record import Status
+
+TRUE = frozenset({"true", "yes", "1"})
+FALSE = frozenset({"false", "no", "0"})
+
+
+class Mapped:
+    """The format that a mapping file describes."""
+
+    name = "mapping"
+
+    def __init__(self, mapping: MappingFile) -> None:
+        self.source = mapping.source
+        self._mapping = mapping
+        origins = (*mapping.columns.values(), *mapping.libraries.values())
+        self._paths = tuple(dict.fromkeys(origin.from_ for origin in origins if origin.from_))
+
+    @classmethod
+    def load(cls, path: Path) -> "Mapped":
+        """The format that this mapping file describes.
+
+        Raises:
+            MatrixError: the mapping file is wrong.
+        """
+        return cls(read_mapping(path))
+
+    def recognises(self, document: Document) -> bool:
+        """Whether the file has rows, and all that the mapping takes from them."""
+        try:
+            return self._mismatch(document) is None
+        except NotReadable:
+            return False
+
+    def read(self, document: Document) -> Reading:
+        """One measurement for each row.
+
+        Raises:
+            NotReadable: the file lacks what the mapping names, or no row could be read.
+        """
+        if mismatch := self._mismatch(document):
+            raise NotReadable(mismatch)
+        around = self._around(document)
+        gathering = Gathering()
+        for row in rows_in(document, self._mapping):
+            if row.fault:
+                gathering.fault(row.fault)
+            else:
+                gathering.take(self._entry(row, around))
+        return gathering.reading("a table without a measured value")
+
+    def _mismatch(self, document: Document) -> str | None:
+        """Why the file is not what the mapping describes."""
+        if isinstance(document.json, dict | list):
+            rows = list(rows_in(document, self._mapping))
+            if rows and all(row.fault for row in rows):
+                return rows[0].fault
+            names = [name for row in rows for name in row.values]
+            missing = [path for path in self._paths if all(row.at(path) is ABSENT for row in rows)]
+        else:
+            names = columns_of(document, self._mapping.delimiter)
+            missing = [path for path in self._paths if path not in names]
+        if not missing:
+            return None
+        near = did_you_mean(missing[0], dict.fromkeys(names))
+        return f"the mapping names {missing[0]!r}, which is not in the file{near}"
+
+    def _around(self, document: Document) -> Any:
+        """What a JSON file says beside its rows."""
+        root = document.json
+        steps = steps_of(root, self._mapping)
+        if not isinstance(root, dict) or not steps:
+            return {}
+        return {name: value for name, value in root.items() if name != steps[0] and steps[0] != "*"}
+
+    def _entry(self, row: MappedRow, around: Any) -> Entry:
+        entry = Entry(row.place)
+        entry.mark(*marks_in(around), *marks_in(row.values, row.place.rstrip("/")))
+        entry.set(status="ok")
+        for column, origin in self._mapping.columns.items():
+            value = _value(entry, row, origin)
+            if not says_nothing(value):
+                _take(entry, column, origin, value)
+        versions = {
+            name: _value(entry, row, origin) for name, origin in self._mapping.libraries.items()
+        }
+        entry.set(
+            libraries={name: as_text(v) for name, v in versions.items() if not says_nothing(v)}
+        )
+        for name, text in flatten(around).items():
+            entry.detail(f"/{name}", text)
+        entry.detail("", row.values)
+        return entry
+
+
+def _value(entry: Entry, row: MappedRow, origin: Origin) -> Any:
+    value = origin.const
+    if origin.key is not None:
+        value = row.keys[origin.key - 1]
+    elif origin.from_ is not None:
+        found = row.at(origin.from_)
+        value = None if found is ABSENT else found
+    if origin.values is None or says_nothing(value):
+        return value
+    meant = origin.values.get(as_text(value).strip())
+    if meant is None:
+        entry.fault(origin.name, one_of(value, tuple(origin.values), " in the mapping's values"))
+    return meant
+
+
+def _take(entry: Entry, column: str, origin: Origin, value: Any) -> None:
+    if column in SPECIAL:
+        _SPECIAL[column](entry, origin, value)
+    elif column in TEXTS:
+        entry.text(column, origin.name, value)
+    else:
+        entry.number(column, origin.name, value, origin.unit)
+
+
+def _status(entry: Entry, origin: Origin, value: Any) -> None:
+    if value in get_args(Status):
+        entry.set(status=value)
+    else:
+        entry.fault(origin.name, one_of(value, get_args(Status), ": name `values` in the mapping"))
+
+
+def _simulated(entry: Entry, origin: Origin, value: Any) -> None:
+    told = as_text(value).strip().lower()
+    if told in TRUE:
+        entry.mark(f"{entry.place}/{origin.name}: {as_text(value)}")
+    elif told not in FALSE:
+        entry.fault(origin.name, f"{shown(value)} is neither true nor false")
+
+
+def _measured_at(entry: Entry, origin: Origin, value: Any) -> None:
+    try:
+        time = datetime.fromisoformat(str(value).strip())
+    except ValueError:
+        entry.fault(origin.name, f"{shown(value)} is not a time such as 2025-03-01T12:00:00Z")
+        return
+    if time.tzinfo is None:
+        entry.detail("measured_at", "has no zone and is taken as UTC")
+    entry.set(measured_at=time if time.tzinfo else time.replace(tzinfo=UTC))
+
+
+def _durations(entry: Entry, origin: Origin, value: Any) -> None:
+    entry.durations(origin.name, value, origin.unit or "ns")
+
+
+_SPECIAL = {
+    "status": _status,
+    "simulated": _simulated,
+    "measured_at": _measured_at,
+    "durations_ns": _durations,
+}

@@ -1,0 +1,147 @@
+"""optimum-benchmark's reports: `benchmark_report.json`, and `benchmark.json` with its config.
+
+A report has a target for each thing that was tracked: `load_model`, `first_forward`, `forward`;
+`prefill`, `decode`, `per_token`, `generate`; `call`; `train`. What belongs to one measurement
+becomes one entry. The report names neither model nor device: the config does, which lies beside it
+as `benchmark_config.json`. A failure that was published is a report of a `traceback` alone.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.imports.document import Document
+from orchestrator.imports.entry import Entry
+from orchestrator.imports.failure import reason_of, status_of
+from orchestrator.imports.formats.optimum_benchmark_config import describe, scenario_of
+from orchestrator.imports.formats.optimum_benchmark_targets import (
+    is_report,
+    measure,
+    measurements,
+)
+from orchestrator.imports.gathering import Gathering
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.reading import NotReadable, Reading
+
+Tree = dict[str, Any]
+ERRORS = ("traceback", "error")
+
+
+class OptimumBenchmark:
+    """The format of Hugging Face's optimum-benchmark."""
+
+    name = "optimum-benchmark"
+    source = "optimum-benchmark"
+
+    def recognises(self, document: Document) -> bool:
+        """Whether it is a report, a config or both in one."""
+        data = document.json
+        if not isinstance(data, dict):
+            return False
+        if is_report(data) or _is_config(data):
+            return True
+        if _is_failure(data):
+            return _beside(document, "config") is not None
+        report, config = data.get("report"), data.get("config")
+        return _is_config(config) and isinstance(report, dict)
+
+    def read(self, document: Document) -> Reading:
+        """One measurement for each subject of the report.
+
+        Raises:
+            NotReadable: nothing says which model it was, or no measurement could be read.
+        """
+        data = document.json
+        if _is_config(data):
+            return Reading(nothing="the config of a run of optimum-benchmark")
+        if not _is_config(data.get("config")):
+            return _read_report(document, data)
+        return _read_parts(_Parts(data["report"], "/report", data["config"], "/config"))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    report: Tree
+    report_place: str
+    config: Tree
+    config_place: str
+    config_sha256: str | None = None
+    """Hash of the config's own file; null if it stands in the same one."""
+
+
+def _read_report(document: Document, report: Tree) -> Reading:
+    whole = _beside(document, "whole")
+    if whole is not None and json.dumps(whole.json.get("report")) == json.dumps(report):
+        return Reading(nothing=f"the report that {whole.path.name} beside it holds as well")
+    config = _beside(document, "config")
+    if config is None:
+        raise NotReadable(
+            "names no model: that stands in its benchmark_config.json, which is not beside it"
+        )
+    return _read_parts(_Parts(report, "", config.json, config.path.name, config.sha256))
+
+
+def _read_parts(parts: _Parts) -> Reading:
+    gathering = Gathering()
+    if error := _error_of(parts.report):
+        entry = _entry(parts, parts.report_place or "/")
+        entry.set(status=status_of(error), reason=reason_of(error))
+        gathering.take(entry)
+    of_data_set = scenario_of(parts.config) == "energy_star"
+    for measured in measurements(parts.report):
+        entry = _entry(parts, f"{parts.report_place}/{measured.name}")
+        entry.set(status="ok")
+        measure(entry, measured, of_data_set)
+        gathering.take(entry)
+    return gathering.reading("a report of optimum-benchmark in which nothing was tracked")
+
+
+def _entry(parts: _Parts, place: str) -> Entry:
+    entry = Entry(place)
+    entry.mark(*marks_in(parts.config, parts.config_place))
+    entry.mark(*marks_in(parts.report, parts.report_place))
+    describe(entry, parts.config)
+    entry.detail("config_sha256", parts.config_sha256)
+    return entry
+
+
+def _beside(document: Document, part: str) -> Document | None:
+    """The config, or the report with its config, that was written together with a report."""
+    name = document.path.name
+    other = name.replace("_report", "_config") if part == "config" else name.replace("_report", "")
+    path = document.path.with_name(other)
+    if other == name or not path.is_file():
+        return None
+    found = _read(path)
+    if found is None or not isinstance(found.json, dict):
+        return None
+    config = found.json if part == "config" else found.json.get("config")
+    return found if _is_config(config) else None
+
+
+def _read(path: Path) -> Document | None:
+    try:
+        return Document.read(path)
+    except OSError:
+        return None
+
+
+def _is_config(data: Any) -> bool:
+    if not isinstance(data, dict) or not isinstance(backend := data.get("backend"), dict):
+        return False
+    target = str(backend.get("_target_", ""))
+    parts = (data.get("scenario", data.get("benchmark")), data.get("launcher"))
+    return target.startswith("optimum_benchmark.") or (
+        "model" in backend and all(isinstance(part, dict) for part in parts)
+    )
+
+
+def _is_failure(data: Tree) -> bool:
+    return _error_of(data) is not None and data.keys() <= set(ERRORS)
+
+
+def _error_of(report: Tree) -> str | None:
+    """The error of a run that has no measurement."""
+    told = next((report[key] for key in ERRORS if report.get(key)), None)
+    return told if told is None or isinstance(told, str) else json.dumps(told)

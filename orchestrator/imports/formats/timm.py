@@ -1,0 +1,142 @@
+"""timm's results: what `benchmark.py` of pytorch-image-models writes as CSV or JSON.
+
+A row holds one model, under columns that start with `infer_`, `train_` or both. `step_time` is
+milliseconds for one batch, the mean of all steps; `param_count` is millions, rounded by the source.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from orchestrator.imports.document import Document
+from orchestrator.imports.entry import Entry
+from orchestrator.imports.failure import reason_of, status_of
+from orchestrator.imports.formats.timm_name import TimmName, parse_name
+from orchestrator.imports.gathering import Gathering
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.quantities import says_nothing
+from orchestrator.imports.reading import Reading
+from orchestrator.imports.table import Row, rows_of
+
+Part = Literal["infer", "train"]
+PARTS: dict[Part, str] = {"infer": "inference", "train": "training"}
+TIMINGS = ("samples_per_sec", "step_time")
+SIZES = ("gmacs", "macts", "batch_size", "img_size")
+COLUMNS = {
+    "throughput": "samples_per_sec",
+    "latency_mean_s": "step_time",
+    "batch_size": "batch_size",
+    "image_size": "img_size",
+}
+
+
+class Timm:
+    """The format of pytorch-image-models' benchmark script."""
+
+    name = "timm"
+    source = "pytorch-image-models"
+
+    def recognises(self, document: Document) -> bool:
+        """Whether it is a table of models with this script's columns."""
+        names = _names(document)
+        return "model" in names and any(
+            f"{part}_{column}" in names for part in PARTS for column in (*TIMINGS, *SIZES)
+        )
+
+    def read(self, document: Document) -> Reading:
+        """One measurement for each row and part.
+
+        Raises:
+            NotReadable: no row could be read, or the table is not whole.
+        """
+        parts = [part for part in PARTS if _is_timed(part, _names(document))]
+        if not parts and "error" not in _names(document):
+            return Reading(nothing="sizes of models, without a timing")
+        name = parse_name(document.path.name)
+        gathering = Gathering()
+        for row in _rows(document):
+            if row.fault:
+                gathering.fault(row.fault)
+                continue
+            for entry in _entries(row, parts, name):
+                gathering.take(entry)
+        return gathering.reading("a table of models without rows")
+
+
+def _names(document: Document) -> frozenset[str]:
+    rows = _json_rows(document)
+    return frozenset(document.header if rows is None else (name for row in rows for name in row))
+
+
+def _json_rows(document: Document) -> list[dict[str, Any]] | None:
+    rows = [document.json] if isinstance(document.json, dict) else document.json
+    whole = isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)
+    return rows if whole else None
+
+
+def _rows(document: Document) -> Iterator[Row]:
+    rows = _json_rows(document)
+    if rows is None:
+        yield from rows_of(document)
+    for position, cells in enumerate(rows or ()):
+        yield Row(f"/{position}" if isinstance(document.json, list) else "/", cells)
+
+
+def _is_timed(part: Part, names: frozenset[str]) -> bool:
+    return any(f"{part}_{timing}" in names for timing in TIMINGS)
+
+
+def _entries(row: Row, parts: list[Part], name: TimmName | None) -> Iterator[Entry]:
+    filled = [part for part in parts if _is_filled(part, row)]
+    error = row.cells.get("error")
+    failed = not says_nothing(error)
+    several = len(filled) + failed > 1
+    for part in filled:
+        others = tuple(f"{other}_" for other in filled if other != part)
+        entry = _entry(row, f"{row.place}, {part}" if several else row.place, name, others)
+        entry.set(status="ok", mode=PARTS[part])
+        _measure(entry, row, part)
+        yield entry
+    if failed or not filled:
+        entry = _entry(row, f"{row.place}, error" if several else row.place, name, ())
+        entry.set(status="ok")
+        if failed:
+            entry.set(status=status_of(str(error)), reason=reason_of(str(error)))
+        yield entry
+
+
+def _is_filled(part: Part, row: Row) -> bool:
+    return any(not says_nothing(row.cells.get(f"{part}_{timing}")) for timing in TIMINGS)
+
+
+def _entry(row: Row, place: str, name: TimmName | None, others: tuple[str, ...]) -> Entry:
+    entry = Entry(place)
+    entry.mark(*marks_in(row.cells, row.place.rstrip("/")))
+    entry.set(family="vision", modality="image")
+    entry.text("model", "model", row.cells.get("model"))
+    entry.number("parameters", "param_count", row.cells.get("param_count"), "million")
+    if name is not None:
+        _surroundings(entry, name)
+    for column, value in row.cells.items():
+        if not column.startswith(others):
+            entry.detail(column, value)
+    return entry
+
+
+def _measure(entry: Entry, row: Row, part: Part) -> None:
+    for column, ending in COLUMNS.items():
+        unit = "ms" if ending == "step_time" else None
+        name = f"{part}_{ending}"
+        entry.number(column, name, row.cells.get(name), unit)
+
+
+def _surroundings(entry: Entry, name: TimmName) -> None:
+    libraries = {"torch": name.torch} | ({"cuda": name.cuda} if name.cuda else {})
+    entry.set(
+        precision=name.precision,
+        runtime="torch_compile" if name.dynamo else "torch",
+        backend="cuda" if name.cuda else "cpu",
+        device_name=name.device,
+        cpu_model=None if name.cuda else name.device,
+        libraries=libraries,
+    )
+    entry.detail("file_name.layout", name.layout)

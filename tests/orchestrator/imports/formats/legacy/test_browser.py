@@ -1,0 +1,33 @@
+"""One model in a browser."""
+
+from orchestrator.imports.formats.legacy.browser import BROWSER
+from tests.orchestrator.imports.documents import json_document, only, read
+from tests.orchestrator.imports.formats.legacy import samples
+
+
+def test_a_simulated_result_is_marked() -> None:
+    found = only(read(BROWSER, json_document(samples.BROWSER)))
+    assert (found.model, found.backend) == ("facebook/deit-tiny-patch16-224", "webgpu")
+    assert (found.latency_mean_s, found.load_time_s, found.throughput) == (0.08, 0.48, 100)
+    assert found.simulated
+    assert found.marks == ("/platform_support/simulated: true", "/is_simulation: true")
+    assert found.details["metrics.memory_mb"] == "250"
+    assert found.memory_peak_bytes is None
+
+
+def test_without_a_mark_it_is_not() -> None:
+    value = {**samples.BROWSER, "is_simulation": False, "platform_support": {"simulated": False}}
+    assert not only(read(BROWSER, json_document(value))).simulated
+
+
+def test_a_page_that_nobody_ran() -> None:
+    value = {**samples.BROWSER, "status": "automated", "metrics": None}
+    found = only(read(BROWSER, json_document(value)))
+    assert found.status == "lost"
+    assert found.reason == "status is automated: no result was recorded"
+
+
+def test_a_platform_that_is_not_there() -> None:
+    value = {"model_key": "vit", "platform": "webnn", "status": "skipped", "reason": "no browser"}
+    found = only(read(BROWSER, json_document(value)))
+    assert (found.status, found.reason) == ("unavailable", "no browser")

@@ -1,0 +1,77 @@
+"""Scripts that check models, one by one or in a collection."""
+
+import copy
+
+from orchestrator.imports.formats.legacy.checks import CHECK, CHECKS, REPORT
+from tests.orchestrator.imports.documents import json_document, only, read
+from tests.orchestrator.imports.formats.legacy import samples
+
+
+def test_a_script_that_tells_of_no_platform_stands_for_itself() -> None:
+    found = only(read(CHECK, json_document(samples.CHECK)))
+    assert (found.place, found.model, found.backend) == ("/", "hf_llama", None)
+    assert found.status == "failed"
+    assert found.reason == "SyntaxError: unterminated string literal (detected at line 1538)"
+    assert found.details["elapsed_time"] == "0.19"
+
+
+def test_a_script_that_ended_well() -> None:
+    value = {**samples.CHECK, "return_code": 0, "stdout": "(MOCK) Created mock tokenizer"}
+    found = only(read(CHECK, json_document(value)))
+    assert (found.status, found.simulated) == ("ok", True)
+
+
+def test_platforms_of_a_script_that_failed_are_failed() -> None:
+    run = {"test_file": "test_hf_t5.py", "return_code": 1, "stderr": "killed"}
+    value = {**run, "json_result": {"cpu_init": "Success (REAL)", "apple": "not available"}}
+    cpu, apple = read(CHECK, json_document(value)).found
+    assert (cpu.status, cpu.reason) == ("failed", "killed")
+    assert (apple.status, apple.reason) == ("unavailable", "apple: not available")
+
+
+def test_an_error_in_the_scripts_json() -> None:
+    value = {
+        "test_file": "test_hf_whisper.py",
+        "return_code": 0,
+        "json_result": {
+            "test_error": "no local variable",
+            "traceback": "Traceback ...\nNameError: x",
+        },
+    }
+    found = only(read(CHECK, json_document(value)))
+    assert (found.status, found.reason) == ("failed", "no local variable: NameError: x")
+
+
+def test_a_report_names_its_model() -> None:
+    value = copy.deepcopy(samples.REPORT)
+    del value["results"]["metadata"]
+    found, *_ = read(REPORT, json_document(value)).found
+    assert found.model == "hf_wav2vec2"
+    assert found.details["run.metadata.execution_time"] == "2.43"
+
+
+def test_a_collection_of_runs() -> None:
+    found = read(CHECKS, json_document(samples.CHECKS)).found
+    assert [item.model for item in found] == ["/tmp/wav2vec2_test_model"] * 5 + ["hf_llama"]
+    assert found[0].place == "/skill_tests/test_hf_wav2vec2.py/json_result/cpu_init"
+    assert found[-1].place == "/skill_tests/test_hf_llama.py"
+
+
+def test_a_collection_of_reports() -> None:
+    cpu, cuda, bert = read(CHECKS, json_document(samples.COLLECTION)).found
+    assert (cpu.model, cpu.backend, cpu.status) == ("hf_t5", "cpu", "failed")
+    assert cpu.reason == "cpu_tests: Error: cannot access local variable 'sys'"
+    assert (cuda.backend, cuda.status, cuda.simulated) == ("cuda", "ok", True)
+    assert (bert.model, bert.backend, bert.status) == ("hf_bert", None, "ok")
+
+
+def test_a_run_with_an_unknown_word_is_told_and_leaves_the_others() -> None:
+    runs = {**samples.CHECKS["skill_tests"], "odd.py": {"status": "glorious"}}
+    reading = read(CHECKS, json_document({**samples.CHECKS, "skill_tests": runs}))
+    assert len(reading.found) == 6
+    assert reading.faults == ("/skill_tests/odd.py/status: 'glorious' is no status that is known",)
+
+
+def test_no_checks() -> None:
+    reading = read(CHECKS, json_document({**samples.CHECKS, "skill_tests": {}}))
+    assert reading.nothing == "a run that found no check to do"

@@ -1,0 +1,256 @@
+"""Summaries of MLPerf's loadgen, cut from published results."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.imports.document import Document
+from orchestrator.imports.formats.mlperf import MLPerf
+from orchestrator.imports.found import Found
+from orchestrator.imports.reading import NotReadable
+from tests.orchestrator.imports.documents import json_document, only, read, text_document
+
+RULE = "================================================"
+HEADING = f"{RULE}\nMLPerf Results Summary\n{RULE}\n"
+LATENCIES = f"""\
+{RULE}
+Additional Stats
+{RULE}
+Min latency (ns)                : 107574744790
+Max latency (ns)                : 5778682867542
+Mean latency (ns)               : 2954453799716
+50.00 percentile latency (ns)   : 2965965347259
+90.00 percentile latency (ns)   : 5224408938958
+95.00 percentile latency (ns)   : 5510491274623
+97.00 percentile latency (ns)   : 5628167067300
+99.00 percentile latency (ns)   : 5734881585613
+99.90 percentile latency (ns)   : 5769285663572
+
+"""
+PARAMETERS = f"""\
+{RULE}
+Test Parameters Used
+{RULE}
+samples_per_query : 107400
+target_qps : 17
+target_latency (ns): 0
+min_duration (ms): 600000
+"""
+CLEAN = "\nNo warnings encountered during test.\n\nNo errors encountered during test.\n"
+
+OFFLINE = (
+    HEADING
+    + """\
+SUT name : PySUT
+Scenario : Offline
+Mode     : PerformanceOnly
+Samples per second: 18.5856
+Result is : VALID
+  Min duration satisfied : Yes
+  Min queries satisfied : Yes
+  Early stopping satisfied: Yes
+
+"""
+    + LATENCIES
+    + PARAMETERS
+    + CLEAN
+)
+SERVER = (
+    HEADING
+    + f"""\
+SUT name : PySUT
+Scenario : Server
+Mode     : PerformanceOnly
+Completed samples per second    : 81.68
+Completed tokens per second: 24593.77
+Result is : VALID
+  Performance constraints satisfied : Yes
+TTFT Early Stopping Result:
+ * Run successful.
+
+{RULE}
+Additional Stats
+{RULE}
+Scheduled samples per second : 83.90
+Mean latency (ns)               : 43579602295
+
+Completed tokens per second                 : 24593.77
+Mean First Token latency (ns)               : 918456323
+
+Mean Time to Output Token (ns)                : 144594078
+
+{RULE}
+Test Parameters Used
+{RULE}
+samples_per_query : 1
+WARNING: sample_concatenate_permutation was set to true.
+Generated samples per query might be different as the one in the setting.
+"""
+    + CLEAN
+)
+SINGLE_STREAM = (
+    HEADING
+    + f"""\
+SUT name : TFLite
+Scenario : Single Stream
+Mode     : Performance
+90th percentile latency (ns) : 141426994
+Result is : INVALID
+  Min duration satisfied : NO
+  Min queries satisfied : NO
+Recommendations:
+ * Decrease the expected latency so the loadgen pre-generates more queries.
+ * The test exited early, before enough queries were issued.
+   See the detailed log for why this may have occurred.
+Early Stopping Result:
+ * Only processed 5 queries.
+
+{RULE}
+Additional Stats
+{RULE}
+QPS w/ loadgen overhead         : 7.72
+QPS w/o loadgen overhead        : 7.73
+
+Mean latency (ns)               : 129386553
+
+{RULE}
+Test Parameters Used
+{RULE}
+samples_per_query : 1
+"""
+    + CLEAN
+)
+
+
+def found_in(text: str, path: str = "mlperf_log_summary.txt") -> Found:
+    return only(read(MLPerf(), Document(Path(path), text.encode())))
+
+
+def test_offline_tells_samples_per_second_and_latencies() -> None:
+    found = found_in(OFFLINE)
+    assert (found.place, found.status, found.reason) == ("line 2", "ok", None)
+    assert (found.scenario, found.mode) == ("offline", "inference")
+    assert found.throughput == 18.5856
+    assert (found.latency_mean_s, found.latency_p50_s) == (2954.453799716, 2965.965347259)
+    assert (found.latency_min_s, found.latency_p999_s) == (107.57474479, 5769.285663572)
+    assert (found.latency_median_s, found.batch_size) == (None, None)
+    assert found.details["97.00 percentile latency (ns)"] == "5628167067300"
+    assert found.details["samples_per_query"] == "107400"
+    assert found.details["SUT name"] == "PySUT"
+
+
+def test_server_with_tokens_is_generation() -> None:
+    found = found_in(SERVER)
+    assert (found.scenario, found.mode) == ("server", "generation")
+    assert (found.throughput, found.token_throughput) == (81.68, 24593.77)
+    assert found.time_to_first_token_mean_s == 0.918456323
+    assert found.time_per_output_token_mean_s == 0.144594078
+    assert found.details["Scheduled samples per second"] == "83.90"
+    assert "sample_concatenate_permutation" in found.details["notes"]
+    assert found.batch_size is None
+
+
+def test_the_newer_name_of_a_token_s_time_is_known() -> None:
+    text = SERVER.replace("Time to Output", "Time per Output")
+    assert found_in(text).time_per_output_token_mean_s == 0.144594078
+
+
+def test_an_invalid_result_is_a_failure_with_what_was_not_met() -> None:
+    found = found_in(SINGLE_STREAM)
+    assert (found.scenario, found.status) == ("single_stream", "failed")
+    assert found.reason == (
+        "loadgen: the result is INVALID\n"
+        "Min duration satisfied: NO\n"
+        "Min queries satisfied: NO\n"
+        "Decrease the expected latency so the loadgen pre-generates more queries.\n"
+        "The test exited early, before enough queries were issued."
+    )
+    assert (found.throughput, found.latency_mean_s, found.batch_size) == (7.72, 0.129386553, 1)
+    assert found.details["Result is"] == "INVALID"
+    assert "Only processed 5 queries." in found.details["notes"]
+
+
+def test_errors_make_a_valid_result_a_failure() -> None:
+    text = OFFLINE.replace(
+        "No errors encountered during test.", "2 ERRORS encountered. See detailed log."
+    )
+    found = found_in(text)
+    assert found.status == "failed"
+    assert found.reason is not None
+    assert found.reason.endswith("2 ERRORS encountered. See detailed log.")
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("results/8xMI300X/llama2-70b-99/Server/performance/run_1/summary.txt", "llama2-70b-99"),
+        ("results/8xMI300X/llama2-70b/Interactive/performance/run_2/summary.txt", "llama2-70b"),
+        ("results/8xMI300X/sdxl/Server/TEST01/performance/run_1/summary.txt", "sdxl"),
+        ("results/8xMI300X/sdxl/Offline/performance/run_1/summary.txt", "unknown"),
+        ("home/server/mine/summary.txt", "unknown"),
+        ("Server/summary.txt", "unknown"),
+    ],
+)
+def test_only_a_submission_s_path_names_the_model(path: str, model: str) -> None:
+    found = found_in(SERVER, path)
+    assert found.model == model
+    assert found.details.get("path.system") == (None if model == "unknown" else "8xMI300X")
+
+
+def test_several_summaries_are_several_measurements() -> None:
+    first, second = read(MLPerf(), text_document(OFFLINE + SERVER, "log.txt")).found
+    assert (first.scenario, second.scenario) == ("offline", "server")
+    assert first.place != second.place
+
+
+def test_a_log_without_results_is_no_measurement() -> None:
+    reading = read(MLPerf(), text_document(CLEAN))
+    assert reading.nothing == "a log of loadgen without results, as accuracy runs leave"
+    failed = CLEAN.replace(
+        "No errors encountered during test.", "1 ERROR encountered. See detailed log."
+    )
+    told = read(MLPerf(), text_document(failed)).nothing
+    assert told is not None
+    assert told.endswith("though 1 ERROR encountered. See detailed log.")
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "told"),
+    [
+        ("Result is : VALID\n", "", "line 2: Result is: is missing, as if the file ended"),
+        ("is : VALID", "is : FINE", "line 2: Result is: 'FINE' is neither VALID nor INVALID"),
+        ("Scenario : Offline", "Scenario : Burst", "line 2: Scenario: 'Burst' is not one of"),
+        ("2954453799716", "soon", r"line 2: Mean latency \(ns\): 'soon' is not a number"),
+        ("2954453799716", "-5", r"line 2: Mean latency \(ns\): '-5' is negative"),
+    ],
+)
+def test_what_contradicts_the_format_is_told_with_its_place(
+    line: str, other: str, told: str
+) -> None:
+    with pytest.raises(NotReadable, match=told):
+        MLPerf().read(text_document(OFFLINE.replace(line, other)))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "the MLPerf Results Summary\n", "model,ms\na,1\n"])
+def test_other_files_are_not_recognised(text: str) -> None:
+    assert not MLPerf().recognises(text_document(text))
+
+
+def test_json_is_not_recognised() -> None:
+    assert not MLPerf().recognises(json_document({"Scenario": "Offline"}))
+
+
+@given(st.data())
+def test_a_summary_that_lost_or_gained_lines_is_read_or_refused(data: st.DataObject) -> None:
+    lines = data.draw(st.sampled_from([OFFLINE, SERVER, SINGLE_STREAM])).splitlines()
+    kept = [line for line in lines[2:] if data.draw(st.booleans())]
+    extra = data.draw(st.lists(st.text(max_size=30), max_size=3))
+    text = "\n".join([*lines[:2], *kept, *extra])
+    try:
+        reading = MLPerf().read(text_document(text))
+        told = [*(found.place for found in reading.found), *reading.empty]
+    except NotReadable as error:
+        told = [str(error)[:6]]
+    assert told == ["line 2"]

@@ -1,0 +1,26 @@
+"""A document answers what it parses to, whatever it holds."""
+
+from tests.orchestrator.imports.documents import json_document, text_document
+
+
+def test_json_is_parsed_and_says_what_keeps_it_from_it() -> None:
+    assert json_document({"a": [1, None]}).json == {"a": [1, None]}
+    cut = text_document('{"a": [1,\n')
+    assert cut.json is None
+    assert cut.json_fault == "not JSON: Expecting value (line 2, column 1)"
+
+
+def test_numbers_and_depths_that_python_refuses_are_told() -> None:
+    giant = text_document("9" * 5000)
+    assert giant.json is None
+    assert giant.json_fault is not None
+    assert giant.json_fault.startswith("not JSON that can be read: Exceeds the limit")
+    deep = text_document("[" * 100_000)
+    assert deep.json is None
+    assert deep.json_fault == "not JSON that can be read: it is nested too deeply"
+
+
+def test_the_header_is_the_first_line_s_fields() -> None:
+    assert text_document('\ufeffmodel,"a,b", c \r\n1,2,3\r\n').header == ("model", "a,b", "c")
+    assert text_document("").header == ()
+    assert text_document("x" * 200_000).header == ()

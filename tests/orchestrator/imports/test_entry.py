@@ -1,0 +1,104 @@
+"""An entry gathers values under the file's names, and everything wrong with them."""
+
+import pytest
+
+from orchestrator.imports.entry import Broken, Entry
+
+
+def entry() -> Entry:
+    entry = Entry("line 2")
+    entry.set(status="ok", model="resnet50")
+    return entry
+
+
+def test_columns_take_their_values_and_details_keep_the_rest() -> None:
+    made = entry()
+    made.number("latency_mean_s", "row.ms", "12.5", "ms")
+    made.number("batch_size", "row.bs", None)
+    made.text("precision", "row.dtype", " fp16 ")
+    made.durations("row.times", [1, "2.5"], "ms")
+    made.detail("row", {"ms": "12.5", "bs": None, "dtype": "fp16", "times": [1], "note": "warm"})
+    found = made.found()
+    assert found is not None
+    assert (found.latency_mean_s, found.batch_size, found.precision) == (0.0125, None, "fp16")
+    assert found.durations_ns == (1_000_000, 2_500_000)
+    assert found.details == {"row.note": "warm"}
+    assert (found.simulated, found.marks) == (False, ())
+
+
+def test_marks_make_it_simulated() -> None:
+    made = entry()
+    made.number("throughput", "fps", 5)
+    made.mark("/a: true")
+    made.mark("/a: true", "/b: MOCK")
+    found = made.found()
+    assert found is not None
+    assert (found.simulated, found.marks) == (True, ("/a: true", "/b: MOCK"))
+
+
+def test_an_entry_that_measured_nothing_is_none_unless_it_failed() -> None:
+    made = entry()
+    made.number("parameters", "params", 25, "million")
+    assert made.found() is None
+    made.set(status="failed", reason="it crashed")
+    found = made.found()
+    assert found is not None
+    assert found.reason == "it crashed"
+
+
+def test_a_measurement_may_stand_in_the_details_alone() -> None:
+    made = entry()
+    made.detail("watts", 5)
+    made.measures()
+    found = made.found()
+    assert found is not None
+    assert found.details == {"watts": "5"}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("latency_mean_s", "fast", "line 2: it: 'fast' is not a number"),
+        ("latency_mean_s", -3, "line 2: it: -3 is negative"),
+        ("batch_size", 0, "line 2: it: 0 is not above 0"),
+        ("batch_size", 1.5, "line 2: it: 1.5 is not a whole number"),
+    ],
+)
+def test_wrong_values_are_told_by_the_file_s_names(column: str, value: object, told: str) -> None:
+    made = entry()
+    made.number("throughput", "fps", 5)
+    made.number(column, "it", value)
+    with pytest.raises(Broken) as broken:
+        made.found()
+    assert broken.value.faults == (told,)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (5, "5 is not a list of durations"),
+        ([1, "x"], "'x' is not a number"),
+        ([1, None], "one of the durations is missing"),
+    ],
+)
+def test_durations_are_whole_or_refused(values: object, told: str) -> None:
+    made = entry()
+    made.durations("times", values, "ms")
+    with pytest.raises(Broken, match=told):
+        made.found()
+
+
+def test_an_entry_without_a_model_is_refused() -> None:
+    made = Entry("line 2")
+    made.set(status="ok")
+    made.text("model", "net", "")
+    made.number("throughput", "fps", 5)
+    with pytest.raises(Broken, match="line 2: net: is required"):
+        made.found()
+
+
+def test_a_table_is_not_text() -> None:
+    made = entry()
+    made.text("task", "job", {"a": 1})
+    with pytest.raises(Broken, match=r"line 2: job: \{'a': 1\} is not text"):
+        made.found()

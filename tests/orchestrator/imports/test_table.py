@@ -1,0 +1,39 @@
+"""A CSV becomes rows that know their lines."""
+
+import pytest
+
+from orchestrator.imports.reading import NotReadable
+from orchestrator.imports.table import Row, columns_of, rows_of
+from tests.orchestrator.imports.documents import text_document
+
+
+def test_rows_know_their_lines() -> None:
+    document = text_document('\ufeffmodel, ms\r\n"a,b",1\r\n\r\n,\r\nc,2\r\n')
+    assert columns_of(document) == ["model", "ms"]
+    assert list(rows_of(document)) == [
+        Row("line 2", {"model": "a,b", "ms": "1"}),
+        Row("line 5", {"model": "c", "ms": "2"}),
+    ]
+
+
+def test_another_delimiter_is_taken() -> None:
+    rows = list(rows_of(text_document("model;ms\na;1,5\n"), ";"))
+    assert rows == [Row("line 2", {"model": "a", "ms": "1,5"})]
+
+
+def test_a_row_of_another_length_is_a_fault() -> None:
+    (whole, cut) = rows_of(text_document("model,ms\na,1\nb\n"))
+    assert whole.fault is None
+    assert cut.fault == "line 3: 1 fields stand under 2 columns"
+
+
+def test_a_column_twice_is_refused() -> None:
+    with pytest.raises(NotReadable, match="line 1: the column 'ms' stands twice"):
+        list(rows_of(text_document("ms,model,ms\n1,a,2\n")))
+
+
+def test_what_is_no_csv_is_refused_with_its_line() -> None:
+    document = text_document("model\na\n" + "x" * 200_000)
+    with pytest.raises(NotReadable, match="line 3: not CSV: field larger than field limit"):
+        list(rows_of(document))
+    assert columns_of(text_document("x" * 200_000)) == []
