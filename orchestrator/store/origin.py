@@ -1,5 +1,7 @@
 """Where a record came from: columns that records of our own runners leave at their defaults."""
 
+from pydantic import AwareDatetime
+
 from runner.cell import Frozen
 
 OURS = "accelmatrix"
@@ -19,6 +21,8 @@ class Origin(Frozen):
     """Hash of the imported file; null likewise."""
     source_place: str | None = None
     """Where in the file it stood: a JSON pointer, or a line; null likewise."""
+    source_measured_at: AwareDatetime | None = None
+    """When the file says that it was measured; null likewise, or where it does not say."""
     simulated: bool = False
     """Whether the source itself says that no device made the numbers."""
     marks: list[str] | None = None

@@ -43,7 +43,12 @@ _PERFORMANCE = [
     *same("energy_per_sample_joules", "energy_per_token_joules"),
     *same("parameters", "weights", "weights_revision"),
     *same("launcher", "image", "image_digest", "git_commit", "runner_version"),
-    Shown("measured_at", "r.recorded_at", "TIMESTAMPTZ", "When the record was written, UTC."),
+    Shown(
+        "measured_at",
+        f"CASE WHEN r.source = '{OURS}' THEN r.recorded_at ELSE r.source_measured_at END",
+        "TIMESTAMPTZ",
+        "When the record was written, UTC; of imported ones when their file says, else null.",
+    ),
     *same("status", "reason", "predicted", "phase", "proof", "correct", "correct_reason"),
     *same("grade", "grade_reasons", "noise_score"),
     *same("source", "source_format", "source_file", "simulated", "marks"),

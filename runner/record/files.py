@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from runner.errors import RecordError
 from runner.record.record import SCHEMA_VERSION, Record
@@ -42,11 +42,11 @@ def read_record(path: Path) -> Record:
         raise RecordError(f"{path}: not a whole record file: {summary}") from error
 
 
-def arrow_schema() -> pa.Schema:
-    """The Arrow schema of a record file, derived from `Record`'s fields and their docstrings."""
+def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:
+    """The Arrow schema of record files, derived from a value's fields and their docstrings."""
     fields = [
         pa.field(name, _arrow_type(info.annotation), metadata={"doc": info.description or ""})
-        for name, info in Record.model_fields.items()
+        for name, info in value.model_fields.items()
     ]
     return pa.schema(fields, metadata={"accelmatrix.schema_version": str(SCHEMA_VERSION)})
 
