@@ -50,14 +50,15 @@ def bring(verdicts: Sequence[Verdict], results: Path, database: Path, command: s
     Raises:
         StoreError: the results folder or the database cannot be written.
     """
-    now, total = datetime.now(UTC), MergeReport()
+    now, files, runs = datetime.now(UTC), [], []
+    for verdict in _distinct(verdicts):
+        path = results / FOLDER / f"{foreign_record.run_id(verdict)}.parquet"
+        if not path.exists():
+            foreign_record.save(foreign_record.rows(verdict, now), path)
+        files.append(path)
+        runs.append(_run(verdict, now, command))
     with Store.open(database) as store:
-        for verdict in _distinct(verdicts):
-            path = results / FOLDER / f"{foreign_record.run_id(verdict)}.parquet"
-            if not path.exists():
-                foreign_record.save(foreign_record.rows(verdict, now), path)
-            total += store.merge([path], run=_run(verdict, now, command))
-    return total
+        return store.merge(files, *runs)
 
 
 def _distinct(verdicts: Sequence[Verdict]) -> Iterator[Verdict]:

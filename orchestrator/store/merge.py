@@ -58,7 +58,7 @@ _INFER = f"""
 
 
 def merge(
-    connection: DuckDBPyConnection, files: Sequence[Path], run: Run | None, *, scratch: bool
+    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
 ) -> MergeReport:
     """Bring these files' records into the database, all at once.
 
@@ -71,7 +71,7 @@ def merge(
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
     _take(connection, everything=rows == inserted)
     with _transaction(connection):
-        _write(connection, run, replacing=replaced > 0)
+        _write(connection, runs, replacing=replaced > 0)
     connection.execute("DROP VIEW taken; DROP TABLE chosen")
     unstage(connection)
     unchanged = rows - inserted - replaced - len(refused)
@@ -83,7 +83,7 @@ def _take(connection: DuckDBPyConnection, *, everything: bool) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP VIEW taken AS SELECT * FROM incoming{which}")
 
 
-def _write(connection: DuckDBPyConnection, run: Run | None, *, replacing: bool) -> None:
+def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bool) -> None:
     if replacing:
         _remove_replaced(connection)
     for table, condition in ((RESULTS, "true"), (RAW, _HAS_DURATIONS), (JOBS, "job IS NOT NULL")):
@@ -92,7 +92,7 @@ def _write(connection: DuckDBPyConnection, run: Run | None, *, replacing: bool) 
         )
     for statement in statements():
         connection.execute(statement)
-    if run is not None:
+    for run in runs:
         _describe(connection, run)
     connection.execute(_INFER)
 

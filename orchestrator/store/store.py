@@ -91,7 +91,7 @@ class Store:
         """Close the file and let others at it."""
         self._closing.close()
 
-    def merge(self, paths: Iterable[Path], run: Run | None = None) -> MergeReport:
+    def merge(self, paths: Iterable[Path], *runs: Run) -> MergeReport:
         """Bring record files, and all those in folders, into the database: all or nothing.
 
         The newest record of a cell wins. Damaged files and rows of the fake backend are left out
@@ -106,7 +106,7 @@ class Store:
             f"{self.path}: the merge failed, and nothing was lost",
             "see that the disk is not full, then merge the same files again",
         ):
-            return merge(self._connection, files, run, scratch=self.scratch)
+            return merge(self._connection, files, runs, scratch=self.scratch)
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:
         """The status of each cell of this run that has a verdict, by cell id."""
