@@ -6,12 +6,13 @@ from orchestrator.store.columns import Column, columns_of, names, text
 from orchestrator.store.run import Run
 from runner.record import Record
 
-STORE_VERSION = 3
+STORE_VERSION = 4
 """Raised with every change of tables or columns:
 
 - 1 (2026-11-21): the first tables.
 - 2 (2026-11-21): record schema 2; raw durations of parts, replay_jobs, views by mode.
 - 3 (2026-11-21): record schema 3.
+- 4 (2026-11-21): record schema 4.
 """
 
 HARDWARE_FACTS = (

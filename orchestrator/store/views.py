@@ -34,7 +34,8 @@ _PERFORMANCE = [
     *same("parameters", "weights", "weights_revision"),
     *same("launcher", "image", "image_digest", "git_commit", "runner_version"),
     Shown("measured_at", "r.recorded_at", "TIMESTAMPTZ", "When the record was written, UTC."),
-    *same("status", "reason", "predicted", "phase", "proof", "correct", "correct_reason"),
+    *same("status", "reason", "predicted", "phase", "proof"),
+    *same("correct", "correct_reason", "verified_shape"),
     *same("grade", "grade_reasons", "noise_score"),
 ]
 _COLUMNS = columns(_PERFORMANCE)

@@ -12,12 +12,13 @@ from runner.record.surroundings import Raw, Surroundings
 from runner.record.timing import Timing
 from runner.record.trust import Trust
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised with every change of the columns:
 
 - 1 (2026-11-21): the first schema.
 - 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
 - 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
+- 4 (2026-11-21): the shape at which outputs were compared.
 """
 
 
