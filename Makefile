@@ -5,6 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 MATRIX ?= matrix.yaml
 TESTS ?= tests
+WORKERS ?= 2
 STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
 ENGINE_ANSWERS := import sys; from orchestrator.engine import engine_answers; sys.exit(not engine_answers())
 
@@ -28,8 +29,11 @@ openvino: $(BIN)/.openvino ## The same for the openvino backend
 
 qnn: $(BIN)/.qnn ## The same for the qnn backend
 
+# Each worker collects the tests for itself, and a set has the same order in two of them only if
+# they hash alike.
+test: export PYTHONHASHSEED = $(shell date +%s)
 test: $(BIN)/.dev $(STACKS) ## Run the whole test suite; TESTS=path runs a part
-	$(BIN)/pytest $(TESTS)
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, generated files
 	$(BIN)/ruff check .

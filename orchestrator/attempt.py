@@ -130,7 +130,8 @@ def _take(line: str, made: Attempt, surroundings: Surroundings) -> bool:
         _tell(kind, cell, made.job, surroundings)
         return True
     if kind == "phase" and phase in PHASES:
-        begins = made.cell != cell
+        # Exports, which belong to no cell, load anew for each way that they try.
+        begins = cell is None or made.cell != cell
         made.phase, made.cell = phase, cell
         surroundings.observer.phase_began(made.phase, cell)
         return begins

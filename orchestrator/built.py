@@ -37,7 +37,7 @@ BUILT: _Built = MappingProxyType(
     | _on("cpu", "torch_compile", _COMPILED, *_FLOATS)
     | _on("cpu", "torch_compile", ("training",), "fp32", "bf16")
     | _on("cpu", "onnxruntime", _EAGER, "fp32", "int8")
-    | _on("cuda", "torch", _EAGER, *_FLOATS)
+    | _on("cuda", "torch", _EAGER, *_FLOATS, "int8")
     | _on("cuda", "torch", ("training",), "fp32", "bf16")
     | _on("cuda", "torch_compile", _COMPILED, *_FLOATS)
     | _on("cuda", "torch_compile", ("training",), "fp32", "bf16")
@@ -54,7 +54,7 @@ BUILT: _Built = MappingProxyType(
 )
 """The precisions that this release can run. The fake backend, for tests, runs everything."""
 
-_CPU_ALONE = "torch quantises linear layers for the CPU alone, GPUs take the package torchao"
+_NOT_WHOLE = "this runner multiplies whole numbers in torch on CPUs and with CUDA alone"
 _PACKED = (
     "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
 )
@@ -72,11 +72,9 @@ LACKS: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
         "bf16": "the HTP computes in fp16 whatever floating-point graph it is given",
     },
     ("cpu", "torch_compile"): {"int8": _PACKED},
-    ("cuda", "torch_compile"): {"int8": _PACKED},
-    ("rocm", "torch_compile"): {"int8": _PACKED},
-    ("cuda", "torch"): {"int8": _CPU_ALONE},
-    ("rocm", "torch"): {"int8": _CPU_ALONE},
-    ("mps", "torch"): {"int8": _CPU_ALONE},
+    ("rocm", "torch_compile"): {"int8": _NOT_WHOLE},
+    ("rocm", "torch"): {"int8": _NOT_WHOLE},
+    ("mps", "torch"): {"int8": _NOT_WHOLE},
 }
 """Precisions that a runtime cannot compute in on a backend, each with the reason."""
 

@@ -1,11 +1,11 @@
 """Prepared graphs: exported once per model, content and number format, kept for all runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.attempt import Surroundings
-from orchestrator.exporter import exporter_versions
 from orchestrator.groundwork import Groundwork, Prepare
+from orchestrator.makers import versions_of
 from orchestrator.plan import Plan
 from runner.cell import Cell, Job, Runtime
 from runner.errors import Unavailable, Unsupported
@@ -15,40 +15,59 @@ from runner.graph import (
     Content,
     Numbers,
     content_of,
-    find_graph,
     fixed_shape,
-    graph_key,
+    graph_in,
     numbers_of,
 )
+from runner.keys import GRAPHS, Versions, graph_key
+from runner.models import ModelSpec
 
 FOLDER_NAME = "graphs"
 GRAPH_RUNTIMES: frozenset[Runtime] = frozenset({"onnxruntime", "openvino", "onnxruntime_web"})
 """Runtimes that execute prepared graphs; the others build the model themselves."""
 EXPORT_TIMEOUT_S = 1800.0
-"""Least time an export may take, seconds, however short the cells' own limit is."""
+"""Least time that one way of exporting one shape may take, seconds, however short the cells' own
+limit is."""
 
 Kind = tuple[str, Content, Numbers]
 """What tells the graphs of one run apart: model, content, number format."""
 
 
-def kinds_of(cells: Iterable[Cell]) -> dict[Kind, Cell]:
-    """The kinds of graphs that these cells execute, each with the first of its cells."""
-    found: dict[Kind, Cell] = {}
-    for cell in cells:
-        if cell.runtime in GRAPH_RUNTIMES:
-            found.setdefault((cell.model, content_of(cell), numbers_of(cell)), cell)
-    return found
+def executes_graph(cell: Cell) -> bool:
+    """Whether the cell executes a prepared graph."""
+    return cell.runtime in GRAPH_RUNTIMES
 
 
-def exports_left(plan: Plan, results: Path) -> list[Kind]:
-    """The kinds that the plan's run would export first."""
-    kinds = kinds_of(entry.cell for entry in plan.with_decision("run"))
-    return [kind for kind in kinds if not at_hand(kind, results / FOLDER_NAME)]
+def kind_of(cell: Cell) -> Kind:
+    """The kind of graph that the cell executes."""
+    return cell.model, content_of(cell), numbers_of(cell)
 
 
-def at_hand(kind: Kind, graphs: Path) -> bool:
-    """Whether some graph of that kind lies there, whichever seed and versions made it."""
-    return any(graphs.glob(f"{'-'.join(kind)}-*/*/graph.json"))
+def exports_left(plan: Plan, results: Path, launcher: str, seed: int) -> list[Kind]:
+    """The kinds that the plan's run would export first, by this launcher and with this seed."""
+    cells = filter(executes_graph, (entry.cell for entry in plan.with_decision("run")))
+    wanted = {(kind_of(cell), fixed_shape(cell)): cell for cell in cells}
+    versions, graphs = versions_of(GRAPHS, launcher), results / FOLDER_NAME
+    missing = [
+        kind
+        for (kind, _), cell in wanted.items()
+        if not is_there(graphs / graph_name(plan.models[cell.model], cell, seed, versions), cell)
+    ]
+    return list(dict.fromkeys(missing))
+
+
+def graph_name(model: ModelSpec, cell: Cell, seed: int, versions: Versions) -> str:
+    """The folder, among all graphs, of the one that the cell executes."""
+    return graph_key(model, content_of(cell), numbers_of(cell), seed, versions)
+
+
+def is_there(folder: Path, cell: Cell) -> bool:
+    """Whether the folder holds a graph for the cell, and a whole one."""
+    try:
+        graph_in(folder, cell)
+    except Unsupported:
+        return False
+    return True
 
 
 class Graphs:
@@ -59,7 +78,7 @@ class Graphs:
         self._launcher = surroundings.launcher.name
         self._tried: set[str] = set()
         self._cut_short: dict[str, str] = {}
-        self._versions: Mapping[str, str] | None = None
+        self._versions: Versions | None = None
 
     def ensure(self, job: Job) -> tuple[Job, Path | None]:
         """The job with its graph named, and the folder of all graphs.
@@ -74,7 +93,7 @@ class Graphs:
             EngineUnavailable: the engine went away.
             StoreError: the results folder cannot be written.
         """
-        if job.cells[0].runtime not in GRAPH_RUNTIMES:
+        if not executes_graph(job.cells[0]):
             return job, None
         job, folder = self._named(job), self._ground.open()
         missing = self._missing(job)
@@ -87,10 +106,9 @@ class Graphs:
 
     def _named(self, job: Job) -> Job:
         if self._versions is None:
-            self._versions = exporter_versions(self._launcher)
-        first = job.cells[0]
-        key = graph_key(job.model, content_of(first), numbers_of(first), job.seed, self._versions)
-        return job.model_copy(update={"graph": key})
+            self._versions = versions_of(GRAPHS, self._launcher)
+        name = graph_name(job.model, job.cells[0], job.seed, self._versions)
+        return job.model_copy(update={"graph": name})
 
     def _missing(self, job: Job) -> list[Cell]:
         """One cell for each shape that is neither there nor tried."""
@@ -102,12 +120,8 @@ class Graphs:
         ]
 
     def _has(self, job: Job, cell: Cell) -> bool:
-        """Whether it is there and whole: what is damaged is exported anew."""
-        try:
-            find_graph(job, cell, self._ground.path)
-        except Unsupported:
-            return False
-        return True
+        """What is damaged is exported anew."""
+        return is_there(self._ground.path / str(job.graph), cell)
 
     def _export(self, job: Job, missing: Sequence[Cell]) -> None:
         first = job.cells[0]

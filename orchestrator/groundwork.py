@@ -1,12 +1,15 @@
 """What jobs read and did not make: other jobs make it, on the backend cpu, once for all runs."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.attempt import Surroundings, attempt, cause_of
+from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.launchers.base import Task
+from orchestrator.locks import hold_devices
 from orchestrator.observer import QuietObserver
 from orchestrator.weights import weights_folder
 from orchestrator.whole_files import storing, write_whole
@@ -19,6 +22,21 @@ FAILED_SUFFIX = ".failed"
 
 Prepare = Callable[[Backend], Provenance]
 """Makes sure that jobs of a backend can be launched; raises what `Launcher.prepare` does."""
+
+
+@contextmanager
+def hold_groundwork(holder: str, note: Callable[[str], None]) -> Iterator[None]:
+    """Hold the device on which it is made, so that nobody makes or reads any meanwhile.
+
+    Raises:
+        StoreError: the folder of the locks cannot be used.
+    """
+
+    def waiting(device: str, other: str) -> None:
+        note(f"waiting for device {device}, held by {other}")
+
+    with hold_devices(DEVICES[BACKEND].locks, holder, waiting):
+        yield
 
 
 class Groundwork:

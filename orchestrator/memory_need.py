@@ -38,7 +38,7 @@ _SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
 
 
 def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None) -> str | None:
-    """Why the cell cannot fit into the memory it may use; None if it may, or nobody knows.
+    """What the cell lacks of the memory it may use; None if it may fit, or nobody knows.
 
     Args:
         cell: what would run.
@@ -52,7 +52,7 @@ def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | 
     need = memory_need_bytes(cell, model)
     if need <= allowed:
         return None
-    return f"predicted: needs at least {_told(need)} of memory, and {_told(allowed)} may be used"
+    return f"needs at least {_told(need)} of memory, and {_told(allowed)} may be used"
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:

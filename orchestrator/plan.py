@@ -168,7 +168,8 @@ def _decide(
 
 def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:
     model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
-    return shortage(cell, model, limits, machine.memory_bytes)
+    lack = shortage(cell, model, limits, machine.memory_bytes)
+    return lack and f"predicted: {lack}"
 
 
 def _cut(

@@ -10,18 +10,18 @@ from orchestrator.attempt import Surroundings
 from orchestrator.begin import Origin, Terms, nothing_to_do, require_space, run_file
 from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, NothingToDo
-from orchestrator.graphs import Graphs, Kind, kinds_of
-from orchestrator.groundwork import BACKEND
+from orchestrator.graphs import Graphs, executes_graph, kind_of
+from orchestrator.groundwork import BACKEND, hold_groundwork
 from orchestrator.launchers.base import Launcher
-from orchestrator.locks import hold_devices
 from orchestrator.observer import Observer
 from orchestrator.plan import Plan
 from orchestrator.readiness import Readiness
+from orchestrator.run_file import RunFile
 from orchestrator.run_folder import RunFolder
 from orchestrator.schedule import planned_jobs
 from runner.cell import Cell, Job
 from runner.errors import BenchError, Unavailable, Unsupported
-from runner.graph import Content, Numbers, content_of, find_graph, fixed_shape, numbers_of
+from runner.graph import Content, Numbers, find_graph, fixed_shape
 
 FOLDER_NAME = "preparations"
 """Beside the runs: they have verdicts, preparations have none."""
@@ -48,14 +48,14 @@ class Prepared:
     """Why there is none."""
 
 
-def begin_preparation(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFolder:
-    """Make a folder for the jobs that export what the plan's cells execute.
+def plan_preparation(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFile:
+    """What is to be done to export what the plan's cells execute.
 
     Raises:
         NothingToDo: none of its cells executes a prepared graph, or none of those can run.
-        StoreError: the results folder cannot be written or is nearly full.
+        StoreError: the results folder's disk is nearly full.
     """
-    entries = tuple(entry for entry in plan.entries if kinds_of([entry.cell]))
+    entries = tuple(entry for entry in plan.entries if executes_graph(entry.cell))
     if not entries:
         raise NothingToDo(
             "no cell of the plan executes a prepared graph",
@@ -67,31 +67,25 @@ def begin_preparation(plan: Plan, origin: Origin, results: Path, terms: Terms) -
         raise nothing_to_do(of_graphs)
     require_space(results)
     left = plan.model_copy(update={"entries": to_run})
-    run = run_file(left, origin, replace(terms, purpose="prepare"))
-    return RunFolder.create(results / FOLDER_NAME, run)
+    return run_file(left, origin, replace(terms, purpose="prepare"))
 
 
-def prepare(
-    folder: RunFolder, results: Path, launcher: Launcher, observer: Observer
-) -> list[Prepared]:
+def prepare(run: RunFile, results: Path, launcher: Launcher, observer: Observer) -> list[Prepared]:
     """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.
+
+    Its folder is made while it holds that device, so that none is there without an owner.
 
     Raises:
         EngineUnavailable: the engine went away.
         StoreError: the results folder cannot be written.
     """
-    devices = DEVICES[BACKEND].locks
-
-    def waiting(device: str, holder: str) -> None:
-        observer.note(f"waiting for device {device}, held by {holder}")
-
-    with hold_devices(devices, f"preparation {folder.run.run_id}", waiting):
+    with hold_groundwork(f"preparation {run.run_id}", observer.note):
         with suppress(EngineUnavailable):
-            launcher.clean(devices)
+            launcher.clean(DEVICES[BACKEND].locks)
+        folder = RunFolder.create(results / FOLDER_NAME, run)
         surroundings = Surroundings(launcher, folder, observer)
         graphs = Graphs(results, surroundings, Readiness(launcher).prepare)
-        planned = planned_jobs(folder.run.plan)
-        jobs = [folder.job(each.cells, folder.nowhere) for each in planned]
+        jobs = [folder.job(each.cells, folder.nowhere) for each in planned_jobs(run.plan)]
         found: dict[tuple[str, ...], Prepared] = {}
         for made in chain.from_iterable(_prepared(job, graphs) for job in jobs):
             found.setdefault((made.model, made.content, made.numbers, made.shape), made)
@@ -112,7 +106,7 @@ def _found(job: Job, cell: Cell, graphs: Path | None) -> Prepared:
     except Unsupported as error:
         return _missing(cell, error)
     return Prepared(
-        *_kind(cell),
+        *kind_of(cell),
         graph.shape,
         remedy=graph.remedy,
         difference_relative=graph.difference_relative,
@@ -122,11 +116,7 @@ def _found(job: Job, cell: Cell, graphs: Path | None) -> Prepared:
 
 
 def _missing(cell: Cell, error: BenchError) -> Prepared:
-    return Prepared(*_kind(cell), fixed_shape(cell), failure=str(error))
-
-
-def _kind(cell: Cell) -> Kind:
-    return cell.model, content_of(cell), numbers_of(cell)
+    return Prepared(*kind_of(cell), fixed_shape(cell), failure=str(error))
 
 
 def failures(prepared: Sequence[Prepared]) -> int:

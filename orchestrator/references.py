@@ -5,8 +5,12 @@ from zipfile import BadZipFile, ZipFile
 
 from orchestrator.attempt import Surroundings
 from orchestrator.groundwork import BACKEND, Groundwork, Prepare
+from orchestrator.makers import versions_of
+from orchestrator.memory_need import shortage
 from orchestrator.whole_files import storing
 from runner.cell import Cell, Job
+from runner.graph import content_of
+from runner.keys import REFERENCES, Versions, reference_key
 
 FOLDER_NAME = "references"
 
@@ -19,28 +23,48 @@ def is_verified(cell: Cell) -> bool:
 class References:
     """The references of one results folder, each computed when a run first needs it."""
 
-    def __init__(self, surroundings: Surroundings, prepare: Prepare) -> None:
+    def __init__(
+        self, surroundings: Surroundings, prepare: Prepare, memory_bytes: int | None = None
+    ) -> None:
+        """The references beside the run.
+
+        Args:
+            surroundings: what launches are made with.
+            prepare: makes sure that they can be.
+            memory_bytes: host memory that a job may use without limits; None if nobody knows.
+        """
         path = surroundings.folder.path.parent / FOLDER_NAME
         self._ground = Groundwork(path, surroundings, prepare)
+        self._launcher = surroundings.launcher.name
+        self._memory_bytes = memory_bytes
         self._tried: set[str] = set()
+        self._versions: Versions | None = None
 
-    def ensure(self, job: Job) -> Path | None:
-        """The folder with the job's reference; None if the job verifies nothing.
+    def ensure(self, job: Job) -> tuple[Job, Path | None]:
+        """The job with its reference named, and the folder of all references.
 
-        A reference that cannot be computed is tried once in a run. The reason then lies in its
-        place, where the runner reads it, until a later run tries again.
+        The folder is None if the job verifies nothing. A reference that cannot be computed is
+        tried once in a run. The reason then lies in its place, where the runner reads it, until a
+        later run tries again.
 
         Raises:
             EngineUnavailable: the engine went away.
             StoreError: the results folder cannot be written.
         """
         if job.purpose not in {"measure", "verify"} or not is_verified(job.cells[0]):
-            return None
-        key, path = job.reference_key, self._ground.open()
+            return job, None
+        job, path = self._named(job), self._ground.open()
+        key = str(job.reference)
         if key not in self._tried and not self._has(key):
-            self._compute(job)
+            self._compute(job, key)
         self._tried.add(key)
-        return path
+        return job, path
+
+    def _named(self, job: Job) -> Job:
+        if self._versions is None:
+            self._versions = versions_of(REFERENCES, self._launcher)
+        key = reference_key(job.model, content_of(job.cells[0]), job.seed, self._versions)
+        return job.model_copy(update={"reference": key})
 
     def _has(self, key: str) -> bool:
         """Whether it is there and whole: what is damaged is computed anew."""
@@ -52,20 +76,34 @@ class References:
         except (OSError, BadZipFile):
             return False
 
-    def _compute(self, job: Job) -> None:
-        key, name, path = job.reference_key, job.model.name, self._ground.path
-        self._ground.note(f"computing the fp32 reference of {name}")
+    def _compute(self, job: Job, key: str) -> None:
+        what, path = _what(job), self._ground.path
         self._ground.forget_failure(key)
-        reason = self._ground.launch(_reference_job(job))
+        wanted = _reference_job(job)
+        reason = self._foreseen(wanted) or self._launch(wanted)
         with storing(path):
             (path / f".{key}.npz.tmp").unlink(missing_ok=True)
         if not self._has(key):
             reason = self._ground.keep_failure(key, reason)
-            self._ground.note(f"no reference of {name}, so its outputs are not verified: {reason}")
+            self._ground.note(f"no reference of {what}, so its outputs are not verified: {reason}")
+
+    def _foreseen(self, wanted: Job) -> str | None:
+        """Why there is no use in trying: a model that fits in int8 may not in fp32."""
+        lack = shortage(wanted.cells[0], wanted.model, wanted.limits, self._memory_bytes)
+        return lack and f"predicted: in fp32 on the CPU it {lack}"
+
+    def _launch(self, wanted: Job) -> str:
+        self._ground.note(f"computing the fp32 reference of {_what(wanted)}")
+        return self._ground.launch(wanted)
+
+
+def _what(job: Job) -> str:
+    return f"{job.model.name} ({content_of(job.cells[0])})"
 
 
 def _reference_job(job: Job) -> Job:
     first = job.cells[0]
+    content = content_of(first)
     cell = Cell(
         model=first.model,
         backend=BACKEND,
@@ -73,11 +111,11 @@ def _reference_job(job: Job) -> Job:
         precision="fp32",
         batch_size=1,
         sequence_length=first.sequence_length,
-        mode="inference",
+        mode="generation" if content == "generation" else "inference",
     )
     return job.model_copy(
         update={
-            "id": f"reference-{first.model}",
+            "id": f"reference-{first.model}-{content}",
             "cells": (cell,),
             "purpose": "reference",
             "trace": False,

@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator.attempt import Surroundings
 from orchestrator.devices import DEVICES
 from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo, StoreError
-from orchestrator.graphs import Graphs, kinds_of
+from orchestrator.graphs import Graphs, executes_graph
 from orchestrator.groundwork import BACKEND
 from orchestrator.launchers.base import Launcher
 from orchestrator.locks import hold_devices
@@ -43,6 +43,8 @@ class Settings:
     """Stop launching after the first failure."""
     budget_s: float | None = None
     """Stop launching after this many seconds."""
+    memory_bytes: int | None = None
+    """Host memory that a job may use where its limits don't say; None if nobody knows."""
     engine_grace_s: float = ENGINE_GRACE_S
     """Seconds that an engine which went away may take to come back."""
 
@@ -89,7 +91,7 @@ class RunExecution:
         self._surroundings = Surroundings(launcher, folder, observer)
         self._readiness = Readiness(launcher)
         prepare = self._readiness.prepare
-        self._references = References(self._surroundings, prepare)
+        self._references = References(self._surroundings, prepare, settings.memory_bytes)
         self._graphs = Graphs(folder.path.parent, self._surroundings, prepare)
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
@@ -182,8 +184,8 @@ class RunExecution:
             job = self._folder.job(cells, self._readiness.prepare(backend), round_)
             try:
                 job, graphs = self._graphs.ensure(job)
-                sources = Sources(self._references.ensure(job), graphs)
-                supervise(job, self._surroundings, sources)
+                job, references = self._references.ensure(job)
+                supervise(job, self._surroundings, Sources(references, graphs))
             except EngineUnavailable as error:
                 self._outages += 1
                 if self._outages > OUTAGES_ENDURED or not self._engine_returns(backend):
@@ -239,6 +241,6 @@ def _devices(folder: RunFolder) -> frozenset[str]:
     """What the run occupies: the devices of its cells, and the one that lays their groundwork."""
     backends = {cell.backend for cell in folder.cells}
     verifies = folder.run.purpose != "time" and any(map(is_verified, folder.cells))
-    if verifies or kinds_of(folder.cells):
+    if verifies or any(map(executes_graph, folder.cells)):
         backends.add(BACKEND)
     return frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))

@@ -53,6 +53,8 @@ class VerifiedCell(Frozen):
     """Why it is not `ok`."""
     device: str | None = None
     """The physical device that was found."""
+    verified_shape: str | None = None
+    """Sizes of the input for which outputs were compared; null where none were."""
 
     @property
     def path(self) -> str:
@@ -115,6 +117,7 @@ def verdict(record: Record) -> VerifiedCell:
         mark=mark,
         reason=" ".join(reason.split()) if reason else None,
         device=record.device_name,
+        verified_shape=record.verified_shape,
     )
 
 

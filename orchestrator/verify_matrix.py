@@ -12,7 +12,8 @@ from runner.cell import Backend, Mode, Precision, Runtime
 MODES: tuple[Mode, ...] = ("inference", "generation")
 PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16")
 """The first of them that a backend has is verified if nobody names one."""
-_SHAPE = {"batch_size": [1], "sequence_length": [16]}
+_SHAPE = {"batch_size": [2], "sequence_length": [32]}
+"""That of the references, so that what is compared is the very thing that is executed."""
 _NEW_TOKENS = 4
 _OPTIONS: Mapping[Place, str] = {
     ("axes", "model"): "--models",

@@ -1,12 +1,10 @@
 """What goes in: a cell of the matrix, and the job that carries cells into a container."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from runner import __version__
 from runner.models import ModelSpec
 
 Backend = Literal[
@@ -241,14 +239,11 @@ class Job(Frozen):
     graph: str | None = None
     """The folder, among the prepared graphs, that holds this job's; null for runtimes that build
     the model themselves."""
+    reference: str | None = None
+    """The file, among the references and without suffix, that this job's outputs are compared
+    with; null where nothing is verified."""
 
     @property
     def timeout_s(self) -> float:
         """Seconds that loading, and then each cell, may take."""
         return self.limits.timeout_s(self.measure)
-
-    @property
-    def reference_key(self) -> str:
-        """Names the reference outputs of this model with this seed, as this version has them."""
-        identity = f"{__version__}\n{self.seed}\n{self.model.model_dump_json()}"
-        return hashlib.sha256(identity.encode()).hexdigest()[:32]

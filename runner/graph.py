@@ -8,18 +8,14 @@
 """
 
 import hashlib
-from collections.abc import Mapping
 from contextlib import suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
-from runner import __version__
 from runner.cell import Cell, Frozen, Job
 from runner.errors import Unsupported
-from runner.models import ModelSpec
 
 GRAPH_FILE = "graph.json"
 DYNAMIC = "dynamic"
@@ -99,33 +95,15 @@ class Graph(Frozen):
         return self.attempts[-1].remedy
 
     @property
+    def takes(self) -> dict[Part, tuple[str, ...]]:
+        """What each part takes, in the order in which they are run."""
+        return {name: part.inputs for name, part in self.parts.items()}
+
+    @property
     def sha256(self) -> str:
         """Hash over the files of all parts."""
         hashes = "\n".join(part.sha256 for part in self.parts.values())
         return hashlib.sha256(hashes.encode()).hexdigest()
-
-
-def graph_key(
-    model: ModelSpec, content: Content, numbers: Numbers, seed: int, versions: Mapping[str, str]
-) -> str:
-    """The name of a graph's folder: readable, and another one for any other content."""
-    facts = (__version__, content, numbers, seed, sorted(versions.items()))
-    identity = f"{facts}\n{model.model_dump_json()}"
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    made_by = "-".join(f"{name}{version}" for name, version in sorted(versions.items()))
-    return f"{model.name}-{content}-{numbers}-{made_by}-{digest}"
-
-
-def exporter_versions() -> dict[str, str]:
-    """Versions of the exporter's libraries that are installed here.
-
-    Without a local part such as torch's `+cpu`: it makes no other graph.
-    """
-    found = {}
-    for name in EXPORTERS:
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name).partition("+")[0]
-    return found
 
 
 def content_of(cell: Cell) -> Content:
@@ -155,7 +133,15 @@ def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
     """
     if graphs is None or job.graph is None:
         raise Unsupported("no prepared graph: the launcher gave none")
-    folder = graphs / job.graph
+    return graph_in(graphs / job.graph, cell)
+
+
+def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
+    """The same, in the folder of the model's graphs.
+
+    Raises:
+        Unsupported: there is none, with the exporter's reason.
+    """
     places = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
     found = [place for place in places if (place / GRAPH_FILE).exists()]
     for place in found[:-1]:

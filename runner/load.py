@@ -97,6 +97,6 @@ class Loader:
             "threads": session.threads,
             "interop_threads": session.interop_threads,
             "libraries": dict(session.libraries),
-            **session.columns,
+            "device_uuid": session.columns.get("device_uuid"),
         }
         return session

@@ -10,7 +10,8 @@ from runner.backends.base import Session
 from runner.cell import Job
 from runner.errors import BenchError
 from runner.failures import reason_of
-from runner.fixed_input import TOKENS, outputs_of, tokens_of
+from runner.fixed_input import TOKENS, fixed_cell, outputs_of, tokens_of
+from runner.graph import fixed_shape
 from runner.measure.clock import Clock
 from runner.part import Columns
 
@@ -23,12 +24,12 @@ def verify(session: Session, job: Job, references: Path | None, clock: Clock) ->
     cell = job.cells[0]
     try:
         reference = dict(read_reference(references, job))
-        expected = reference.pop(TOKENS, None)
         outputs = outputs_of(session, job)
         tokens = None
-        if cell.mode == "generation" and expected is not None:
-            tokens = (tokens_of(session, job, clock), expected)
-        return compare(outputs, reference, tokens, cell.precision)
+        if cell.mode == "generation":
+            tokens = (tokens_of(session, job, clock), reference.pop(TOKENS))
+        found = compare(outputs, reference, tokens, cell.precision)
+        return {**found, "verified_shape": fixed_shape(fixed_cell(job))}
     except BenchError as error:
         return {"correct": None, "correct_reason": str(error)}
     except Exception as error:  # a model may refuse the fixed input in any way
@@ -36,15 +37,15 @@ def verify(session: Session, job: Job, references: Path | None, clock: Clock) ->
 
 
 def read_reference(references: Path | None, job: Job) -> Mapping[str, Array]:
-    """The reference outputs of the job's model.
+    """What the job's reference holds.
 
     Raises:
         BenchError: there is none.
     """
-    if references is None:
+    if references is None or job.reference is None:
         raise BenchError("no reference: the launcher gave none")
-    path = references / f"{job.reference_key}.npz"
-    failure = references / f"{job.reference_key}.failed"
+    path = references / f"{job.reference}.npz"
+    failure = references / f"{job.reference}.failed"
     if path.exists():
         with np.load(path) as file:
             return dict(file)

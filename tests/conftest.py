@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,11 +15,39 @@ from orchestrator.images import Image, ImageSettings, Shelf
 from runner.cell import Backend
 from tests.prepared import PreparedGraphs
 from tests.proxy import EngineProxy
+from tests.turns import is_launch, require_turns, scheduler
 
 ROOT = Path(__file__).parents[1]
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Launches come first: they are the longest of what cannot be shared out."""
+    require_turns(items)
+    items.sort(key=lambda item: not is_launch(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """What several workers share the suite by."""
+    return scheduler(config, log)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def old_heap() -> None:
+    """Leave what is alive out of later collections: measuring begins with one, and in a process
+    that has imported every runtime each would take a third of a second."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def shared_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this run of the suite, the same for all workers."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if hasattr(pytestconfig, "workerinput") else own
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +91,6 @@ def own_locks(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedGraphs:
+def prepared(shared_folder: Path) -> PreparedGraphs:
     """Graphs of tiny models, shared by all tests: exporting one takes seconds."""
-    return PreparedGraphs(tmp_path_factory.mktemp("graphs"))
+    return PreparedGraphs(shared_folder / "prepared-graphs")

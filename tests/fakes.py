@@ -168,7 +168,7 @@ def measures_all(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
 def computes_the_reference(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
     """A launch that leaves a reference, which is a zip file."""
     enter(lines, "load")
-    with ZipFile(out / f"{job.reference_key}.npz", "w") as file:
+    with ZipFile(out / f"{job.reference}.npz", "w") as file:
         file.writestr("outputs.npy", b"")
     lines.put(None)
     return Exit(0, out_of_memory=False, log="")

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+from filelock import FileLock
+
 from runner.cell import Job
-from runner.graph import content_of, exporter_versions, graph_key, numbers_of
+from runner.graph import content_of, numbers_of
+from runner.keys import GRAPHS, graph_key
 from runner.measure.clock import monotonic
 from runner.prepare import prepare
 from tests.fakes import KeptProgress
@@ -13,6 +16,7 @@ class PreparedGraphs:
     """A folder of graphs that fills itself."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         """What sessions get as `graphs`."""
 
@@ -20,8 +24,10 @@ class PreparedGraphs:
         """The job with its graph, which lies in the folder from now on."""
         cell = job.cells[0]
         content, numbers = content_of(cell), numbers_of(cell)
-        key = graph_key(job.model, content, numbers, job.seed, exporter_versions())
+        made_by = GRAPHS.versions(GRAPHS.installed())
+        key = graph_key(job.model, content, numbers, job.seed, made_by)
         named = job.model_copy(update={"graph": key})
-        if not (self.folder / key).exists():
-            prepare(named, self.folder, KeptProgress(), monotonic)
+        with FileLock(self.folder / f"{key}.lock"):  # other workers may want it now
+            if not (self.folder / key).exists():
+                prepare(named, self.folder, KeptProgress(), monotonic)
         return named

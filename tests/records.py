@@ -77,6 +77,7 @@ def _measured(batch_size: int, durations_ns: Sequence[int]) -> dict[str, Any]:
 _TRUST = {
     "evidence": {"device": "cpu", "dtype": "torch.float32"},
     "correct": True,
+    "verified_shape": "b2-s32",
     "difference_max_abs": 1e-6,
     "difference_relative": 1e-7,
     "cosine_similarity": 1.0,

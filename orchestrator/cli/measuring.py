@@ -84,7 +84,7 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
     """Plan the matrix and run it, or show the plan; returns the exit code."""
     from orchestrator.begin import Terms, begin, past_durations
     from orchestrator.graphs import exports_left
-    from orchestrator.launchers.choose import choose_launcher
+    from orchestrator.launchers.choose import choose_launcher, foresee_launcher
     from orchestrator.machine import this_machine
     from orchestrator.plan import make_plan
     from orchestrator.render.plan import print_plan
@@ -99,7 +99,9 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
         history=past_durations(database_in(request.results, request.database)),
     )
     if request.dry_run:
-        print_plan(plan, as_json=request.json, exports=exports_left(plan, request.results))
+        foreseen = foresee_launcher(request.launcher)
+        exports = exports_left(plan, request.results, foreseen, request.seed)
+        print_plan(plan, as_json=request.json, exports=exports)
         return 0
     for text in plan.notes:
         note(text)
@@ -133,6 +135,7 @@ def finish(run_id: str, matrix: Path | None, request: Request) -> int:
 
 def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) -> int:
     from orchestrator.launchers.choose import make_launcher
+    from orchestrator.machine import this_machine
     from orchestrator.render.results import print_results
     from orchestrator.run import Settings
     from orchestrator.store import Store
@@ -142,6 +145,7 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
         database=database,
         fail_fast=request.fail_fast,
         budget_s=request.budget_s,
+        memory_bytes=this_machine().memory_bytes,
     )
     outcome = execute(folder, lambda tell: make_launcher(launcher, tell), settings)
     for cell_id, reason in folder.failed_traces().items():

@@ -26,6 +26,9 @@ class TableFormat(StrEnum):
 
 
 MatrixFile = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
+MatrixFileIfAny = Annotated[
+    Path | None, typer.Argument(metavar="MATRIX", help="The matrix file.", show_default=False)
+]
 Select = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.options import database_in
+from orchestrator.cli.options import LauncherChoice, database_in
 from orchestrator.defaults import RESULTS
 
 
@@ -31,8 +31,10 @@ def plan(
         str | None,
         typer.Option(metavar="RUN_ID|last", help="Show what this run has done already."),
     ] = None,
+    launcher: options.Launcher = LauncherChoice.auto,
     results: options.Results = RESULTS,
     database: options.Database = None,
+    seed: options.Seed = 0,
 ) -> None:
     """Show every cell with its decision, the reason and an estimate of time."""
     import json
@@ -41,6 +43,7 @@ def plan(
     from orchestrator.devices import DEVICES
     from orchestrator.github import github_matrix
     from orchestrator.graphs import exports_left
+    from orchestrator.launchers.choose import foresee_launcher
     from orchestrator.machine import Machine, this_machine
     from orchestrator.matrix import load_matrix
     from orchestrator.plan import make_plan
@@ -63,7 +66,8 @@ def plan(
         print_line(json.dumps(github_matrix(made, labels)))
     else:
         as_json = format_ is PlanFormat.json
-        print_plan(made, as_json=as_json, exports=exports_left(made, results))
+        exports = exports_left(made, results, foresee_launcher(launcher), seed)
+        print_plan(made, as_json=as_json, exports=exports)
 
 
 def schema() -> None:

@@ -1,4 +1,9 @@
-"""`prepare`: exports the graphs of a matrix, as `run` does on its own."""
+"""`prepare`: exports the graphs of a matrix, as `run` does on its own; and clears away old ones."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
@@ -8,13 +13,20 @@ from orchestrator.defaults import RESULTS
 
 
 def prepare(
-    matrix: options.MatrixFile,
+    matrix: options.MatrixFileIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
     limit: options.Limit = None,
     launcher: options.Launcher = LauncherChoice.auto,
     results: options.Results = RESULTS,
     seed: options.Seed = 0,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune", help="List graphs and references of other versions, and past preparations."
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove what --prune lists.")] = False,
     json: options.Json = False,
 ) -> int:
     """Export every graph that a matrix needs and check it; `run` does so on its own."""
@@ -23,12 +35,17 @@ def prepare(
     from orchestrator.machine import this_machine
     from orchestrator.matrix import load_matrix
     from orchestrator.plan import make_plan
-    from orchestrator.prepare import begin_preparation, failures
+    from orchestrator.prepare import failures, plan_preparation
     from orchestrator.prepare import prepare as export
     from orchestrator.render.prepare import print_prepared
     from orchestrator.render.progress import show_progress
     from orchestrator.selector import Selector
 
+    if prune or yes:
+        _refuse_beside_prune(prune, matrix=matrix, select=select, set=set_, limit=limit, seed=seed)
+        return _clear(results, remove=yes, as_json=json)
+    if matrix is None:
+        raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
     plan = make_plan(
         load_matrix(matrix, set_ or []),
         selector=Selector(select or ()),
@@ -39,8 +56,29 @@ def prepare(
         note(text)
     name = choose_launcher(launcher, note)
     origin = Origin(matrix.read_text("utf-8"), matrix, command_line())
-    folder = begin_preparation(plan, origin, results, Terms(launcher=name, seed=seed))
+    run = plan_preparation(plan, origin, results, Terms(launcher=name, seed=seed))
     with show_progress({}, quiet=chosen.quiet) as observer:
-        prepared = export(folder, results, make_launcher(name, observer.note), observer)
+        prepared = export(run, results, make_launcher(name, observer.note), observer)
     print_prepared(prepared, as_json=json)
     return 1 if failures(prepared) else 0
+
+
+def _refuse_beside_prune(prune: bool, **given: object) -> None:
+    from orchestrator.errors import MatrixError
+
+    if not prune:
+        raise MatrixError("--yes removes nothing by itself", hint="it belongs to --prune")
+    if any(given.values()):
+        raise MatrixError(
+            "--prune looks at all that lies in the results folder, whatever a matrix needs",
+            hint="leave out the matrix and all that selects from it",
+        )
+
+
+def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
+    from orchestrator.leftovers import find_leftovers, remove_leftovers
+    from orchestrator.render.leftovers import print_leftovers
+
+    found = remove_leftovers(results, note) if remove else find_leftovers(results)
+    print_leftovers(found, removed=remove, as_json=as_json)
+    return 0

@@ -23,6 +23,7 @@ def replay(
 ) -> int:
     """Measure one result again, in the same image, and show both side by side."""
     from orchestrator.launchers.choose import make_launcher
+    from orchestrator.machine import this_machine
     from orchestrator.render.replay import print_replay
     from orchestrator.replay import Replay, begin_replay, find_original
     from orchestrator.run import Settings
@@ -33,7 +34,8 @@ def replay(
     launcher = make_launcher(original.launcher, note, original.pinned)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, results, database, command_line())
-    outcome = execute(folder, lambda _: launcher, Settings(database=path))
+    settings = Settings(database=path, memory_bytes=this_machine().memory_bytes)
+    outcome = execute(folder, lambda _: launcher, settings)
     with Store.open_readonly(path) as store:
         now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
     if now is not None:

@@ -1,6 +1,5 @@
 """`run`: measures a matrix, or finishes an earlier run."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,9 +12,7 @@ from orchestrator.defaults import RESULTS
 
 def run(
     context: typer.Context,
-    matrix: Annotated[
-        Path | None, typer.Argument(metavar="MATRIX", help="The matrix file.", show_default=False)
-    ] = None,
+    matrix: options.MatrixFileIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
     limit: options.Limit = None,

@@ -67,13 +67,14 @@ def verify(
         split(precision or ()),
         split(modes or ()) or MODES,
     )
-    plan = make_plan(matrix, selector=Selector(select or ()), machine=this_machine("verify"))
+    machine = this_machine("verify")
+    plan = make_plan(matrix, selector=Selector(select or ()), machine=machine)
     for text in plan.notes:
         note(text)
     origin = Origin(command=command_line())
     terms = Terms(launcher=name, database=database, seed=seed, purpose="verify")
     folder = begin(plan, origin, results, terms)
-    settings = Settings(database=database or folder.database)
+    settings = Settings(database or folder.database, memory_bytes=machine.memory_bytes)
     outcome = execute(folder, lambda tell: make_launcher(name, tell), settings)
     found = verified(folder, command_line())
     print_verified(found, as_json=json)

@@ -54,8 +54,8 @@ def find_source(checkout: Path, name: str) -> ImageSource | None:
     dockerfile = checkout / "images" / name / "Dockerfile"
     if not dockerfile.is_file():
         return None
-    found = {checkout / "images" / "install.py", *_files(dockerfile.parent)}
-    found |= set(_files(checkout / "runner"))
+    shared = (path for path in (checkout / "images").iterdir() if not path.name.startswith("."))
+    found = {*shared, *_files(dockerfile.parent), *_files(checkout / "runner")}
     files = tuple(sorted(path.relative_to(checkout) for path in found if path.is_file()))
     return ImageSource(checkout, files, f"images/{name}/Dockerfile")
 

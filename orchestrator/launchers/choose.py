@@ -68,6 +68,13 @@ def choose_launcher(asked: str, note: Note) -> LauncherName:
     return "process"
 
 
+def foresee_launcher(asked: str) -> LauncherName:
+    """What `choose_launcher` will most likely say, without needing an engine to be there."""
+    if asked == "auto":
+        return "docker" if engine_answers() else "process"
+    return "process" if asked == "process" else "docker"
+
+
 def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) -> Launcher:
     """The launcher of that name. The steps of a build are told as notes.
 

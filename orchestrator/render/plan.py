@@ -18,7 +18,7 @@ def print_plan(plan: Plan, *, as_json: bool, exports: Sequence[Kind] = ()) -> No
     `exports` are the graphs that a run would export first.
     """
     if as_json:
-        print_line(json.dumps(plan_data(plan), indent=2))
+        print_line(json.dumps(plan_data(plan, exports), indent=2))
         return
     rows = [
         (
@@ -53,8 +53,8 @@ def _launched(jobs: Sequence[JobPlan]) -> str:
     return f"{len(jobs):,} job{'' if len(jobs) == 1 else 's'}{often}"
 
 
-def plan_data(plan: Plan) -> dict[str, object]:
-    """The plan as plain data."""
+def plan_data(plan: Plan, exports: Sequence[Kind] = ()) -> dict[str, object]:
+    """The plan as plain data, with the graphs that a run would export first."""
     cells = [
         {
             "cell_id": entry.cell.id,
@@ -67,4 +67,13 @@ def plan_data(plan: Plan) -> dict[str, object]:
         }
         for entry in plan.entries
     ]
-    return {"cells": cells, "notes": list(plan.notes)}
+    graphs = [
+        {
+            "model": model,
+            "content": content,
+            "numbers": numbers,
+            "estimate_s": export_estimate(plan.models[model]),
+        }
+        for model, content, numbers in exports
+    ]
+    return {"cells": cells, "exports": graphs, "notes": list(plan.notes)}

@@ -27,3 +27,6 @@ def print_verified(found: Verified, *, as_json: bool) -> None:
     for mark in counts:
         if mark in MARKS:
             print_line(f"{mark}: {MARKS[mark]}")
+    shapes = sorted({cell.verified_shape for cell in found.cells if cell.verified_shape})
+    if shapes:
+        print_line(f"outputs were compared at {', '.join(shapes)}")

@@ -12,7 +12,7 @@ _WHICH = [
     *same("batch_size", "sequence_length", "image_size", "audio_seconds"),
 ]
 _TRUST = [
-    *same("iterations", "correct", "grade"),
+    *same("iterations", "correct", "verified_shape", "grade"),
     Shown("measured_at", "r.recorded_at", "TIMESTAMPTZ", "When the record was written, UTC."),
 ]
 

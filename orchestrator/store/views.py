@@ -49,7 +49,8 @@ _PERFORMANCE = [
         "TIMESTAMPTZ",
         "When the record was written, UTC; of imported ones when their file says, else null.",
     ),
-    *same("status", "reason", "predicted", "phase", "proof", "correct", "correct_reason"),
+    *same("status", "reason", "predicted", "phase", "proof"),
+    *same("correct", "correct_reason", "verified_shape"),
     *same("grade", "grade_reasons", "noise_score"),
     *same("source", "source_format", "source_file", "simulated", "marks"),
 ]

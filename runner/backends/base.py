@@ -179,6 +179,13 @@ class Session(Protocol):
         """
         ...
 
+    def trim(self) -> None:
+        """Give back memory that was kept for queries of before, since none of them will come again.
+
+        Called between cells, so that one's peak holds nothing of another's.
+        """
+        ...
+
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """The accelerator's memory; None on devices that use the host's. `reset` begins a peak."""
         ...

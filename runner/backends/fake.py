@@ -151,6 +151,9 @@ class FakeSession:
         for suffix, text in (("trace.json", trace), ("operators.txt", table)):
             save_text(stem.with_name(f"{stem.name}.{suffix}"), text)
 
+    def trim(self) -> None:
+        """Nothing is kept."""
+
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """There is no device."""
         del reset

@@ -31,8 +31,7 @@ class GraphGenerator:
         Raises:
             Unsupported: the graph is not one of this model's generation.
         """
-        takes = {name: part.inputs for name, part in graph.parts.items()}
-        self._loop = DecodeLoop(model, takes, executors, inputs)
+        self._loop = DecodeLoop(model, graph.takes, executors, inputs)
         self._new_tokens = new_tokens
         self._clock = clock
 

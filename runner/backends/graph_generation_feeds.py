@@ -60,24 +60,15 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
     return {**inputs, POSITIONS: position_ids(model, inputs), LOGITS_TO_KEEP: places}
 
 
-def forward_feeds(model: ModelSpec, takes: Iterable[str], inputs: Inputs) -> Feeds:
-    """Of the forward pass's inputs, those that the part takes.
-
-    Raises:
-        Unsupported: it takes something else, or the prompt is padded.
-    """
-    return taken(takes, forward_inputs(model, inputs))
-
-
 def taken(takes: Iterable[str], given: Inputs) -> Feeds:
-    """Of what is given, that which a part takes.
+    """Of what is given, that which the graph takes.
 
     Raises:
         Unsupported: it takes something else.
     """
     names = list(takes)
     if missing := [name for name in names if name not in given]:
-        raise Unsupported(f"the graph takes {', '.join(missing)}, which generation does not give")
+        raise Unsupported(f"the graph takes {', '.join(missing)}, which nothing gives")
     return {name: np.ascontiguousarray(given[name]) for name in names}
 
 

@@ -3,7 +3,7 @@
 Only the fields that are needed here are described; all others stay in the messages unseen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,13 @@ from google.protobuf import (  # type: ignore[import-untyped]
 
 PACKAGE = "accelmatrix.onnx"
 FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = {
-    "Attribute": {"i": (3, "int64")},
+    "Attribute": {
+        "name": (1, "string"),
+        "f": (2, "float"),
+        "i": (3, "int64"),
+        "s": (4, "bytes"),
+        "ints": (8, "int64*"),
+    },
     "Node": {
         "input": (1, "string*"),
         "output": (2, "string*"),
@@ -37,13 +43,14 @@ FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = {
     },
     "Dimension": {"dim_value": (1, "int64")},
     "Shape": {"dim": (1, "Dimension*")},
-    "TensorType": {"shape": (2, "Shape")},
+    "TensorType": {"elem_type": (1, "int32"), "shape": (2, "Shape")},
     "Type": {"tensor_type": (1, "TensorType")},
     "Value": {"name": (1, "string"), "type": (2, "Type")},
     "Graph": {
         "node": (1, "Node*"),
         "initializer": (5, "Tensor*"),
         "input": (11, "Value*"),
+        "output": (12, "Value*"),
         "value_info": (13, "Value*"),
     },
     "Model": {"graph": (7, "Graph")},
@@ -87,6 +94,20 @@ def add_values(graph: Any, name: str, values: npt.NDArray[Any]) -> str:
         name=name, dims=values.shape, data_type=CODES[values.dtype], raw_data=values.tobytes()
     )
     return name
+
+
+def add_node(
+    graph: Any, beside: Any, kind: str, inputs: Sequence[str], output: str, *, behind: bool = False
+) -> None:
+    """Add a node before or behind one of the graph's, which stand in the order of computing."""
+    place = list(graph.node).index(beside) + behind
+    graph.node.add(op_type=kind, input=inputs, output=[output])
+    graph.node.insert(place, graph.node.pop())
+
+
+def attribute_of(node: Any, name: str) -> Any:
+    """The node's attribute of that name; None if it has none."""
+    return next((each for each in node.attribute if each.name == name), None)
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

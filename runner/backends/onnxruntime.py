@@ -12,6 +12,7 @@ from runner.backends.onnxruntime_device import OnnxDevice, cpu_device, precision
 from runner.backends.onnxruntime_empty import empty_query
 from runner.backends.onnxruntime_generation import generator
 from runner.backends.onnxruntime_loaded import LoadedGraphs
+from runner.backends.onnxruntime_memory import MemoryGauge
 from runner.backends.onnxruntime_options import recorded_options
 from runner.backends.onnxruntime_proof import prove
 from runner.backends.onnxruntime_query import OnnxQuery, Values, on_host
@@ -54,6 +55,8 @@ class OnnxSession:
         start = monotonic()
         self._precision = precision_of(job.cells[0])
         self._device = _device_of(job)
+        self._memory = MemoryGauge(self._device.used_bytes)
+        self._is_fresh = True
         instantiated = monotonic()
         self._graphs = LoadedGraphs(job, self._device, threads, graphs)
         self.stages_ns: Mapping[Stage, int] = {
@@ -85,11 +88,13 @@ class OnnxSession:
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
         """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
+        self._is_fresh = False
         return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
         """The decode loop over the graph's parts."""
         new_tokens = tokens_to_generate(cell)
+        self._is_fresh = False
         return generator(self._graphs.of(cell), self._job.model, inputs, new_tokens, clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
@@ -118,9 +123,15 @@ class OnnxSession:
         trace(action, self._graphs.latest, stem)
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """None: the CPU and the simulator use the host's, and a GPU's arena keeps no count."""
-        del reset
-        return None
+        """A GPU's, as its driver counts it; None elsewhere: it is the host's."""
+        del reset  # no peak is kept
+        return self._memory.read()
+
+    def trim(self) -> None:
+        """Execute on new sessions, if there was a query before."""
+        if not self._is_fresh:
+            self._graphs.renew()
+            self._is_fresh = True
 
     def close(self) -> None:
         """Drop the sessions."""

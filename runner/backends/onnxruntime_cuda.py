@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import MutableMapping
+from functools import partial
 from typing import Any
 
 import onnxruntime
@@ -9,7 +10,7 @@ import onnxruntime
 from runner.backends.onnxruntime_device import OnnxDevice
 from runner.device_choice import VARIABLE, chosen_device
 from runner.errors import Unavailable
-from runner.measure.nvml import load_nvml
+from runner.measure.nvml import load_nvml, used_bytes
 
 CUDA = "CUDAExecutionProvider"
 ORDER, VISIBLE = "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"
@@ -36,11 +37,21 @@ def cuda_device(
     # So that an index means what it means to NVML. CUDA reads it as it starts.
     environment.setdefault(ORDER, "PCI_BUS_ID")
     library.preload_dlls()
-    gpus = _visible(nvml or load_nvml(), environment.get(VISIBLE))
+    nvml = nvml or load_nvml()
+    gpus = _visible(nvml, environment.get(VISIBLE))
     index = _choose([uuid for uuid, _ in gpus], chosen_device("cuda", environment))
     uuid, name = gpus[index]
     options = {"device_id": str(index), "use_tf32": "0"}
-    return OnnxDevice("cuda", name, CUDA, options, memory="cuda", index=index, uuid=uuid)
+    return OnnxDevice(
+        "cuda",
+        name,
+        CUDA,
+        options,
+        memory="cuda",
+        index=index,
+        uuid=uuid,
+        used_bytes=partial(used_bytes, uuid, nvml),
+    )
 
 
 def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Where ONNX Runtime's sessions execute, what it takes to place them there, what it can't do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +70,8 @@ class OnnxDevice:
     """Whether it is none: its results count, its times say nothing."""
     compiles: bool = False
     """Whether it compiles a graph whole: then all sizes must be fixed."""
+    used_bytes: Callable[[], int] | None = None
+    """Reads how much of its own memory is in use; None where that is the host's."""
 
     @property
     def is_accelerator(self) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 from runner.backends.onnxruntime_device import OnnxDevice
 from runner.backends.onnxruntime_graph import OnnxGraph
 from runner.cell import Cell, Job
-from runner.graph import Graph, find_graph, first_cell_with_graph, fixed_shape
+from runner.graph import DYNAMIC, Graph, find_graph, first_cell_with_graph, fixed_shape
 from runner.inputs import synthesise
 
 
@@ -31,7 +31,8 @@ class LoadedGraphs:
         self.rewrites: tuple[str, ...] = ()
         """How the latest graph was rewritten for the device's compiler."""
         self._loaded: dict[str, OnnxGraph] = {}
-        self.of(first_cell_with_graph(job, graphs))
+        self._first = first_cell_with_graph(job, graphs)
+        self.of(self._first)
 
     @property
     def latest(self) -> OnnxGraph:
@@ -49,6 +50,16 @@ class LoadedGraphs:
         if shape not in self._loaded:
             self._loaded = {shape: self._load(cell, graph, folder)}
         return self._loaded[shape]
+
+    def renew(self) -> None:
+        """Make the sessions of a graph that takes every shape anew: its arenas never forget one.
+
+        They can be told to shrink behind a run, but keep their first region whatever it holds, and
+        each in which one of that run's outputs lies.
+        """
+        if not self._device.compiles and DYNAMIC in self._loaded:
+            self.close()
+            self.of(self._first)
 
     def close(self) -> None:
         """Drop the graph."""

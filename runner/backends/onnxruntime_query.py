@@ -72,7 +72,7 @@ class OnnxQuery:
             return call
 
         calls = {part: binds(sessions[part]) for part in self._graph.parts}
-        self._outputs = run_parts(self._graph, calls, self.inputs)
+        self._outputs = run_parts(self._graph.takes, calls, self.inputs)
         self._bound = sessions
 
 

@@ -147,6 +147,9 @@ class OpenVINOSession:
         """Profile one call with OpenVINO's performance counters."""
         trace(action, self._steps, self._compiler, stem)
 
+    def trim(self) -> None:
+        """Nothing is kept: a request's memory goes with it, or as another shape is compiled."""
+
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """None: the CPU uses the host's memory, and of other devices OpenVINO tells no peak."""
         del reset

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import openvino as ov
 
-from runner.backends.graph_generation_feeds import forward_feeds
+from runner.backends.graph_forward import forward_pass
 from runner.backends.openvino_compile import Compiler
 from runner.backends.openvino_errors import refusals
 from runner.backends.openvino_int8 import Quantized
@@ -115,14 +115,12 @@ class OpenVINOGraph:
         """The forward pass over these inputs; what fills a cache gives one as well.
 
         Raises:
-            Unsupported: OpenVINO cannot compile it.
+            Unsupported: it takes other inputs, or OpenVINO cannot compile it.
         """
-        if self.graph.content == "forward":
-            return self._query(self.graph, inputs)
-        idle = [part.compiled for name, part in self._dynamic().items() if name != PREFILL]
-        alone = self.graph.model_copy(update={"parts": {PREFILL: self.graph.parts[PREFILL]}})
-        feeds = forward_feeds(self._spec, alone.parts[PREFILL].inputs, inputs)
-        return self._query(alone, feeds, idle)
+        executed, feeds = forward_pass(self.graph, self._spec, inputs)
+        dynamic = self._dynamic() if self.graph.content == "generation" else {}
+        idle = [part.compiled for name, part in dynamic.items() if name not in executed.parts]
+        return self._query(executed, feeds, idle)
 
     def executors(self) -> dict[Part, PartExecutor]:
         """Every part, for inputs that change from call to call.
@@ -147,7 +145,7 @@ class OpenVINOGraph:
             return bind
 
         places = {name: placed(array) for name, array in inputs.items()}
-        outputs = run_parts(graph, {name: call(name) for name in graph.parts}, places)
+        outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, places)
         return GraphQuery(steps, outputs, idle)
 
     def _executor(self, name: Part, part: CompiledPart) -> PartExecutor:

@@ -95,7 +95,7 @@ def calibration(
     single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
     for number in range(SAMPLES):
         inputs = synthesise(job.model, single, job.seed + SEED_OFFSET + number)
-        run_parts(graph, {name: call(name) for name in models}, inputs)
+        run_parts(graph.takes, {name: call(name) for name in models}, inputs)
     return seen
 
 

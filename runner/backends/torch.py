@@ -9,7 +9,7 @@ from transformers.utils import logging
 from runner.backends.base import Array, DeviceMemory, Query, Stage
 from runner.backends.torch_device import MemoryGauge, computes_in, wait_for
 from runner.backends.torch_generation import TorchGenerator
-from runner.backends.torch_int8 import quantise
+from runner.backends.torch_int8 import quantise, quantised_types
 from runner.backends.torch_model import fill_parameters, instantiate, restorer
 from runner.backends.torch_outputs import all_tensors, float_arrays
 from runner.backends.torch_place import Place, find_place
@@ -18,6 +18,7 @@ from runner.backends.torch_query import Nothing, TorchQuery
 from runner.backends.torch_trace import trace
 from runner.backends.torch_training import TorchTrainer
 from runner.backends.torch_weights import weights_columns
+from runner.backends.watched import joined
 from runner.cell import Cell, Job, Precision
 from runner.errors import Unsupported
 from runner.inputs import Inputs, tokens_to_generate
@@ -64,7 +65,8 @@ class TorchSession:
         fill_parameters(model, job.seed)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         """Elements of all parameters; shared ones count once."""
-        self._method = quantise(model) if precision == "int8" else None
+        whole = precision == "int8"
+        self._method = quantise(model, place.device.type) if whole else None
         self._model = model.to(place.device)
         self._wait()
         self.stages_ns: Mapping[Stage, int] = {
@@ -144,6 +146,10 @@ class TorchSession:
         """Profile one call with torch's profiler."""
         trace(action, stem, self._device)
 
+    def trim(self) -> None:
+        """Give back the blocks that an accelerator's allocator keeps."""
+        self._memory.trim()
+
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
         """Memory of CUDA and ROCm devices."""
         return self._memory.read(reset=reset)
@@ -154,7 +160,8 @@ class TorchSession:
 
     def _computes_in(self) -> str:
         if self._method is not None:
-            return "torch.qint8 in linear layers, torch.float32 elsewhere"
+            types = joined(quantised_types(self._model))
+            return f"{types} in linear layers, {computes_in(self._dtype, self._device)} elsewhere"
         return computes_in(self._dtype, self._device)
 
     def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:

@@ -29,8 +29,8 @@ HEADERS = Path(sysconfig.get_path("include"))
 MOST_SHAPES = 1 << 16
 """Torch runs further shapes of a model eagerly, without a word; a job has fewer."""
 NO_INT8 = (
-    "int8 is not possible with torch_compile: the quantised layers of torch.ao hold packed "
-    "weights, which torch.compile leaves to eager mode"
+    "int8 is not possible with torch_compile: on CPUs the quantised layers of torch.ao hold packed "
+    "weights, which torch.compile leaves to eager mode; elsewhere nobody tried"
 )
 NO_GENERATION = (
     "torch_compile does not generate here: with fixed shapes every token would be compiled anew, "

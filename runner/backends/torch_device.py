@@ -61,12 +61,16 @@ class MemoryGauge:
         used = max(0, self._used_bytes() - self._before_bytes)
         return DeviceMemory(allocator_peak_bytes=self._peak_bytes(reset=reset), used_bytes=used)
 
+    def trim(self) -> None:
+        """Give back the blocks that the allocator keeps for tensors to come."""
+        if self._device.type in ACCELERATORS:
+            getattr(self._library, self._device.type).empty_cache()
+
     def _peak_bytes(self, *, reset: bool) -> int | None:
         if self._device.type != "cuda":
             return None
         peak = int(self._library.cuda.max_memory_allocated(self._device))
         if reset:
-            self._library.cuda.empty_cache()  # blocks of the cells before would count as ours
             self._library.cuda.reset_peak_memory_stats(self._device)
         return peak
 

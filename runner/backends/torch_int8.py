@@ -1,47 +1,69 @@
-"""int8 on the CPU: linear layers whose weights are quantised once, their inputs at each call."""
+"""int8: linear layers whose weights are quantised once, their inputs at each call."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
-from torch.ao.nn.quantized.dynamic import Linear as Int8Linear
+from torch.ao.nn.quantized.dynamic import Linear as PackedLinear
 from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+from torch.nn import Linear
 from transformers.pytorch_utils import Conv1D
 
+from runner.backends.torch_int8_linear import WholeLinear
 from runner.errors import Unsupported
 
 
 @torch.no_grad()
-def quantise(model: torch.nn.Module) -> str:
+def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
     """Make the model's linear layers int8, in place; return how, and how much of the model it is.
+
+    The model lies on the CPU still; `device_type` is where it will execute. Torch packs weights for
+    the CPU alone, so that other devices get layers that multiply plain tensors.
 
     Raises:
         Unsupported: the model has none.
     """
     _unfold(model)
-    linear = [m.weight.numel() for m in model.modules() if type(m) is torch.nn.Linear]
+    linear = [module for module in model.modules() if type(module) is Linear]
     if not linear:
         kinds = ", ".join(sorted({type(layer).__name__ for layer in _weighted(model)}))
         raise Unsupported(
             f"int8 is not possible: torch quantises linear layers, and this model has {kinds} only"
         )
     total = sum(parameter.numel() for parameter in model.parameters())
-    with warnings.catch_warnings(action="ignore"):  # on every call: what replaces it is slower here
-        quantize_dynamic(  # type: ignore[no-untyped-call]
-            model, {torch.nn.Linear: per_channel_dynamic_qconfig}, inplace=True
-        )
-    layers = sum(isinstance(module, Int8Linear) for module in model.modules())
+    share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
+    how, inputs = _pack(model) if device_type == "cpu" else _replace(model, linear)
+    layers = sum(isinstance(module, PackedLinear | WholeLinear) for module in model.modules())
     return (
-        f"torch.ao dynamic ({torch.backends.quantized.engine}): {layers} linear layers, "
-        f"{min(1.0, sum(linear) / total):.0%} of the parameters; weights per channel, "
-        "activations per call"
+        f"{how}: {layers} linear layers, {share:.0%} of the parameters; weights per channel, "
+        f"activations per {inputs}"
     )
 
 
 def quantised_types(model: torch.nn.Module) -> set[str]:
     """The types of weights that are no parameters any more."""
-    packed = (m._packed_params for m in model.modules() if isinstance(m, Int8Linear))
-    return {str(parameters.dtype) for parameters in packed}
+    layers = list(model.modules())
+    packed = {str(m._packed_params.dtype) for m in layers if isinstance(m, PackedLinear)}
+    return packed | {str(m.weight.dtype) for m in layers if isinstance(m, WholeLinear)}
+
+
+def _pack(model: torch.nn.Module) -> tuple[str, str]:
+    """With what, and over what an input is scaled."""
+    with warnings.catch_warnings(action="ignore"):  # on every call: what replaces it is slower here
+        quantize_dynamic(  # type: ignore[no-untyped-call]
+            model, {Linear: per_channel_dynamic_qconfig}, inplace=True
+        )
+    return f"torch.ao dynamic ({torch.backends.quantized.engine})", "call"
+
+
+def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> tuple[str, str]:
+    """The same; a layer that stands in several places stays one."""
+    whole = {layer: WholeLinear(layer) for layer in linear}
+    for parent in list(model.modules()):
+        for name, child in list(parent._modules.items()):
+            if type(child) is Linear:
+                setattr(parent, name, whole[child])
+    return "torch._int_mm dynamic", "token"
 
 
 def _unfold(model: torch.nn.Module) -> None:
@@ -49,7 +71,7 @@ def _unfold(model: torch.nn.Module) -> None:
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, Conv1D):
-                linear = torch.nn.Linear(child.nx, child.nf, device="meta")
+                linear = Linear(child.nx, child.nf, device="meta")
                 linear.weight = torch.nn.Parameter(child.weight.t().contiguous())
                 linear.bias = child.bias
                 setattr(parent, name, linear)

@@ -15,6 +15,7 @@ from runner.measure.environment import read_environment
 
 UUID_PREFIX = "GPU-"
 MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
+NO_INT8 = "this runner multiplies whole numbers on CPUs and with CUDA alone"
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,8 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
 
 def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
     """Why the device does not compute in that precision."""
-    if precision == "int8" and device_type != "cpu":
-        return "torch quantises linear layers for the CPU alone, GPUs take the package torchao"
+    if precision == "int8" and (device_type == "mps" or library.version.hip is not None):
+        return NO_INT8
     if precision != "bf16" or device_type == "cpu":
         return None
     if device_type == "mps":

@@ -1,6 +1,6 @@
 """Exports a generating model as two ONNX files that share their weights."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +18,11 @@ from runner.export.generation_traces import (
     prefill_trace,
     traced_inputs,
 )
-from runner.export.generation_weights import save_sharing
 from runner.export.onnx_file import prune
-from runner.export.remedies import Remedy
-from runner.export.samples import Sample
+from runner.export.remedies import Remedy, whole
+from runner.export.shared_weights import save_sharing
 from runner.export.torch_onnx import Subject, built, traced, varying
-from runner.graph import WEIGHTS_SUFFIX, Numbers, Part
-from runner.models import ModelSpec
+from runner.graph import WEIGHTS_SUFFIX, Part
 
 FILES: dict[Part, str] = {"prefill": "prefill.onnx", "decode": "decode.onnx"}
 """The parts; `prefill` fills a cache, `decode` extends it by one token."""
@@ -32,7 +30,7 @@ CROSS = "cross_attention_cache"
 """The part of a cache that depends on the encoder alone: no step changes it."""
 
 
-def _write(subject: Subject, remedy: Remedy, folder: Path) -> None:
+def _write(subject: Subject, remedy: Remedy, folder: Path) -> dict[Part, Path]:
     """Write both parts; their weights lie beside the first.
 
     The first takes a prompt and gives, beside the model's own outputs, a cache under their dotted
@@ -51,19 +49,20 @@ def _write(subject: Subject, remedy: Remedy, folder: Path) -> None:
     shapes = varying(tensors, others) if remedy.dynamic else None
     prefill = prefill_trace(spec, module, tensors, shapes)
     decode = decode_trace(spec, prefill, subject.inputs)
+    files = {part: folder / name for part, name in FILES.items()}
     models = {
-        folder / FILES["prefill"]: _kept(prefill, lambda name: _fills(name, subject.outputs)),
-        folder / FILES["decode"]: _kept(decode, _extends),
+        files["prefill"]: _kept(prefill, lambda name: _fills(name, subject.outputs)),
+        files["decode"]: _kept(decode, _extends),
     }
     save_sharing(models, folder / f"{FILES['prefill']}{WEIGHTS_SUFFIX}")
+    return files
 
 
 def _kept(trace: Trace, wanted: Callable[[str], bool]) -> onnx_ir.Model:
-    """The graph without other outputs, what leads to none, and inputs that make no difference."""
+    """The graph without other outputs, and what leads to none."""
     model = traced(trace.module, trace.arguments, trace.shapes)
     names = [value.name or "" for value in model.graph.outputs]
     prune(model, filter(wanted, names))
-    model.graph.inputs[:] = [value for value in model.graph.inputs if value.uses()]
     return model
 
 
@@ -77,11 +76,4 @@ def _extends(name: str) -> bool:
     return name == LOGITS or (name.startswith(AFTER) and CROSS not in name)
 
 
-def _difference(
-    model: ModelSpec, folder: Path, samples: Sequence[Sample], numbers: Numbers
-) -> float:
-    files = {part: folder / file for part, file in FILES.items()}
-    return generation_difference(model, files, samples, numbers)
-
-
-EXPORT = Export(FILES, _write, _difference)
+EXPORT = Export(whole, _write, generation_difference)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 
 from runner.agreement import compare
 from runner.backends.base import Array
@@ -14,7 +13,14 @@ from runner.backends.graph_generation_feeds import LOGITS, forward_inputs
 from runner.backends.graph_generation_loop import DecodeLoop
 from runner.backends.graph_outputs import float_outputs
 from runner.export.generation_samples import Continuation
-from runner.export.onnx_check import TOLERATED_AS, Answer, WrongExport, answering, difference
+from runner.export.onnx_check import (
+    TOLERATED_AS,
+    Answer,
+    WrongExport,
+    answering,
+    difference,
+    takes_of,
+)
 from runner.export.samples import Sample
 from runner.graph import Numbers, Part
 from runner.inputs import Inputs
@@ -51,7 +57,7 @@ def generation_difference(
         WrongExport: it is larger than allowed, or other tokens are the most likely ones.
     """
     answers = {part: answering(path) for part, path in files.items()}
-    takes = {part: _takes(path) for part, path in files.items()}
+    takes = {part: takes_of(path) for part, path in files.items()}
     executors = {part: HostExecutor(answer) for part, answer in answers.items()}
 
     def forward(inputs: Inputs) -> Mapping[str, Array]:
@@ -75,8 +81,3 @@ def _step_difference(loop: DecodeLoop, expected: Continuation, numbers: Numbers)
     if not found["correct"]:
         raise WrongExport(f"generating after fresh prompts, {found['correct_reason']}")
     return float(found["difference_relative"])
-
-
-def _takes(path: Path) -> list[str]:
-    graph: Any = onnx.load_model(path, load_external_data=False).graph
-    return [value.name for value in graph.input]

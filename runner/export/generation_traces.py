@@ -18,14 +18,13 @@ from runner.backends.graph_generation_feeds import (
     token_input,
 )
 from runner.errors import Unsupported
-from runner.export.geometry import FixedGeometry
+from runner.export.geometry import IMAGE_SIZES, FixedGeometry, as_numbers
 from runner.inputs import Inputs
 from runner.models import ModelSpec
 
 AUTO = torch.export.Dim.AUTO
 CACHE = "past_key_values"
 ENCODED = "encoder_outputs"
-IMAGE_SIZES = "image_sizes"
 BATCH_AND_LENGTH = (0, 2)
 """The dimensions of a cache that vary: [batch, heads, length, features]."""
 
@@ -75,7 +74,7 @@ def prefill_trace(
                 "the exporter makes constants of the images' sizes, one for each sample, "
                 "so neither they nor the batch can vary"
             )
-        arguments[IMAGE_SIZES] = [tuple(size) for size in tensors[IMAGE_SIZES].tolist()]
+        arguments[IMAGE_SIZES] = as_numbers(tensors[IMAGE_SIZES])
     fixed = {name: torch.utils._pytree.tree_map(_fixed, arguments[name]) for name in arguments}
     varying = {**fixed, **(shapes or {})}
     if spec.encoder_decoder:

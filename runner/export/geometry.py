@@ -1,8 +1,9 @@
-"""Makes constants of what Qwen-VL models compute from the size of their images.
+"""Makes constants of what models compute from the size of their images.
 
-They loop over `image_grid_thw` in Python, which no exporter can trace. For one shape the grid is
-known, and so is all that follows from it: the patches' positions and bounds within the vision
-tower, and the tokens' positions in the language model. The rest is traced as one graph.
+Qwen-VL models loop over `image_grid_thw` in Python, which no exporter can trace. For one shape the
+grid is known, and so is all that follows from it: the patches' positions and bounds within the
+vision tower, and the tokens' positions in the language model. The rest is traced as one graph.
+LLaVA models crop by `image_sizes`, which are traced where they are numbers.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import torch
 from transformers.exporters.utils import precompute_export_inputs
 
 GRID = "image_grid_thw"
+IMAGE_SIZES = "image_sizes"
 CONSTANT = (GRID, "mm_token_type_ids")
 """Arguments that say where images lie and how large they are, and nothing about what they show."""
 
@@ -28,19 +30,30 @@ class FixedGeometry(torch.nn.Module):
         del self._tower["hidden_states"]
         tokens = {name: value for name, value in sample.items() if name != "pixel_values"}
         precompute_export_inputs(model.model, tokens)
-        self._position_ids = tokens["position_ids"]
+        self.position_ids = tokens["position_ids"]
+
+    def see(self, pixel_values: torch.Tensor) -> Any:
+        """What the vision tower makes of the images, as the model's `get_image_features` does."""
+        seen = self.model.model.visual(hidden_states=pixel_values, **self._tower)
+        seen.pooler_output = (seen.pooler_output,)
+        if getattr(seen, "deepstack_features", None) is not None:
+            seen.deepstack_features = [(features,) for features in seen.deepstack_features]
+        return seen
 
     def forward(self, pixel_values: torch.Tensor, **arguments: Any) -> Any:
         """The vision tower's features, then the model with them in place of the image."""
-        image = self.model.model.visual(hidden_states=pixel_values, **self._tower)
-        image.pooler_output = (image.pooler_output,)
-        if getattr(image, "deepstack_features", None) is not None:
-            image.deepstack_features = [(features,) for features in image.deepstack_features]
         return self.model(
-            **arguments, position_ids=self._position_ids, mm_encoder_outputs={"image": image}
+            **arguments,
+            position_ids=self.position_ids,
+            mm_encoder_outputs={"image": self.see(pixel_values)},
         )
 
 
 def without_geometry(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The arguments that `FixedGeometry` takes."""
     return {name: value for name, value in inputs.items() if name not in CONSTANT}
+
+
+def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
+    """Sizes of images as numbers, which an exporter takes for constants."""
+    return [tuple(size) for size in sizes.tolist()]

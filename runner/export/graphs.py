@@ -12,7 +12,7 @@ from runner.export.content import Export
 from runner.export.failure import in_one_line
 from runner.export.folder import is_intact, place, refuse
 from runner.export.one_way import Wanted, make
-from runner.export.remedies import DYNAMIC_SHAPES, Remedy, static_remedies
+from runner.export.remedies import Remedy
 from runner.export.samples import samples
 from runner.export.shapes import elsewhere, shapes_of
 from runner.graph import DYNAMIC, Attempt, numbers_of
@@ -33,15 +33,18 @@ def export_graphs(job: Job, export: Export, folder: Path, progress: Progress, cl
     """
     exporter = _Exporter(job, export, folder, progress, clock)
     shapes = shapes_of(job)
+    remedies = export.remedies(job.model)
+    dynamic = [remedy for remedy in remedies if remedy.dynamic]
+    static = [remedy for remedy in remedies if not remedy.dynamic]
     tried: Tried = ()
-    if numbers_of(job.cells[0]) != "int8_qdq":
+    if dynamic and numbers_of(job.cells[0]) != "int8_qdq":
         cell = next(iter(shapes.values()))
         others = (elsewhere(job.model, cell), cell.model_copy(update={"batch_size": 1}))
-        made, tried = exporter.make(DYNAMIC, (cell, *others), (DYNAMIC_SHAPES,), tried)
+        made, tried = exporter.make(DYNAMIC, (cell, *others), dynamic, tried)
         if made:
             return
     for shape, cell in shapes.items():
-        made, attempts = exporter.make(shape, (cell,), static_remedies(job.model), tried)
+        made, attempts = exporter.make(shape, (cell,), static, tried)
         if not made:
             refuse(folder, shape, attempts)
 

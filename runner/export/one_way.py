@@ -8,7 +8,7 @@ import torch
 
 from runner.backends.torch_model import count_parameters
 from runner.cell import Cell, Job
-from runner.export.content import Export
+from runner.export.content import Export, Files
 from runner.export.masks import bound_masks
 from runner.export.onnx_file import describe
 from runner.export.quantize import by_calibration, dynamically
@@ -55,42 +55,44 @@ def make(
     """
     started, job = clock(), wanted.job
     numbers = numbers_of(job.cells[0])
-    method = _write(wanted, export, remedy, folder)
+    files, method = _write(wanted, export, remedy, folder)
     return Graph(
         model=job.model.name,
         content=content_of(job.cells[0]),
         numbers=numbers,
         method=method,
         shape=wanted.shape,
-        parts={part: describe(folder / file) for part, file in export.files.items()},
+        parts={part: describe(file) for part, file in files.items()},
         attempts=(*tried, Attempt(remedy=remedy.name, failure=None)),
-        difference_relative=export.difference(job.model, folder, wanted.samples, numbers),
+        difference_relative=export.difference(job.model, files, wanted.samples, numbers),
         parameters=count_parameters(job.model),
         versions=versions(EXPORTERS),
         export_s=seconds(clock() - started),
     )
 
 
-def _write(wanted: Wanted, export: Export, remedy: Remedy, folder: Path) -> str | None:
-    """Write the files; how their numbers became whole ones, if they are."""
+def _write(
+    wanted: Wanted, export: Export, remedy: Remedy, folder: Path
+) -> tuple[Files, str | None]:
+    """Write the files; which they are, and how their numbers became whole ones, if they are."""
     subject, job = _subject(wanted), wanted.job
     numbers = numbers_of(job.cells[0])
     if numbers in {"fp32", "fp16"}:
-        export.write(subject, remedy, folder)
-        return None
+        return export.write(subject, remedy, folder), None
     with TemporaryDirectory() as name:
-        plain = Path(name)
-        export.write(subject, remedy, plain)
+        plain = export.write(subject, remedy, Path(name))
         if numbers == "int8_qdq":
-            for file in export.files.values():
-                bound_masks(plain / file)
+            # The first one's weights may be the others' too, so it is written anew last.
+            for file in reversed(list(plain.values())):
+                bound_masks(file)
         # A wrong graph may differ by less than int8 is allowed.
         export.difference(job.model, plain, wanted.samples, "fp32")
-        files = [(plain / file, folder / file) for file in export.files.values()]
+        files = {part: folder / file.name for part, file in plain.items()}
+        pairs = list(zip(plain.values(), files.values(), strict=True))
         if numbers == "int8_dynamic":
-            return dynamically(files)
+            return files, dynamically(pairs)
         queries = [synthesise(job.model, wanted.cell, job.seed + more) for more in CALIBRATION]
-        return by_calibration(files, queries)
+        return files, by_calibration(pairs, queries)
 
 
 def _subject(wanted: Wanted) -> Subject:

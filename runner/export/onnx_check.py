@@ -1,9 +1,12 @@
 """Whether an ONNX file answers as torch does, on inputs that it was not exported with."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 
 from runner.agreement import compare
@@ -11,7 +14,8 @@ from runner.backends.base import Array
 from runner.cell import Precision
 from runner.errors import BenchError
 from runner.export.samples import Sample
-from runner.graph import Numbers
+from runner.graph import Numbers, Part
+from runner.graph_parts import run_parts
 from runner.inputs import Inputs
 from runner.measure.environment import read_environment, usable_cpus
 
@@ -56,6 +60,18 @@ def answering(path: Path) -> Answer:
         return dict(zip(names, session.run(names, feed), strict=True))
 
     return answer
+
+
+def takes_of(path: Path) -> tuple[str, ...]:
+    """The names of what the file takes."""
+    graph: Any = onnx.load_model(path, load_external_data=False).graph
+    return tuple(value.name for value in graph.input)
+
+
+def answering_in_parts(files: Mapping[Part, Path]) -> Answer:
+    """The same of files that are run one after the other."""
+    calls = {part: answering(path) for part, path in files.items()}
+    return partial(run_parts, {part: takes_of(path) for part, path in files.items()}, calls)
 
 
 def difference(answer: Answer, samples: Iterable[Sample], numbers: Numbers) -> float:

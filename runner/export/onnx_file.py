@@ -21,7 +21,7 @@ def save(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None:
 
 
 def prune(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
-    """Leave the model these outputs alone, and nothing that leads to no output.
+    """Leave the model these outputs alone, and nothing that leads to no output, inputs included.
 
     Outputs that it lacks are not missed here but by the check.
     """
@@ -29,6 +29,7 @@ def prune(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
     kept = [value for value in model.graph.outputs if value.name in wanted]
     model.graph.outputs[:] = kept
     RemoveUnusedNodesPass()(model)
+    model.graph.inputs[:] = [value for value in model.graph.inputs if value.uses()]
 
 
 def describe(path: Path) -> GraphPart:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import onnx
@@ -9,6 +10,8 @@ import onnxruntime
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize, quantize_dynamic
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
+from runner.backends.onnxruntime_htp import write_for_htp
+from runner.backends.onnxruntime_htp_rewrites import QUANTIZED_REWRITES
 from runner.errors import Unsupported
 from runner.export.masks import MASKED
 from runner.export.whole_numbers import integer_products, quantized_weights
@@ -49,28 +52,42 @@ def dynamically(files: Files) -> str:
 def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
     """Weights become uint8 and activations uint16, with the ranges that these queries lead to.
 
-    Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN wants them.
+    Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN wants them. What is
+    quantised is the graph as it is rewritten for the HTP, since later nobody could: by then every
+    value has its range.
 
     Raises:
         Unsupported: there are several files, and queries are for the first of them alone; or no
             product of the file got such weights.
     """
     if len(files) > 1:
-        raise Unsupported("ranges are found by calibration for forward passes alone")
-    (source, target), *_ = files
+        raise Unsupported("ranges are found by calibration for graphs of one part alone")
+    ((plain, target),) = files
+    with TemporaryDirectory() as name:
+        source = Path(name) / plain.name
+        rewrites = write_for_htp(plain, source, {}, QUANTIZED_REWRITES)
+        _calibrate(source, target, queries)
+        counts = [quantized_weights(source, target, CALIBRATED)]
+    return "; ".join(
+        (
+            f"QDQ: uint8 weights, uint16 activations, in {_told(counts)}, "
+            f"ranges between the extremes of {len(queries)} random queries, masks of {MASKED:g}",
+            *rewrites,
+        )
+    )
+
+
+def _calibrate(source: Path, target: Path, queries: Sequence[Inputs]) -> None:
     config = get_qnn_qdq_config(
         source,
         _Calibration(source, queries),
         activation_type=QuantType.QUInt16,
         weight_type=QuantType.QUInt8,
+        # The HTP does not always clip where only a range stands for what is left out.
+        keep_removable_activations=True,
     )
     config.use_external_data_format = True
     quantize(source, target, config)
-    counts = [quantized_weights(source, target, CALIBRATED)]
-    return (
-        f"QDQ: uint8 weights, uint16 activations, in {_told(counts)}, "
-        f"ranges between the extremes of {len(queries)} random queries, masks of {MASKED:g}"
-    )
 
 
 def _told(counts: Iterable[tuple[int, int]]) -> str:

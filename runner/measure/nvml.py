@@ -24,6 +24,16 @@ def gpu_of(nvml: Any = None, uuid: str | None = None) -> tuple[Any, Any]:
     return library, library.nvmlDeviceGetHandleByIndex(0)
 
 
+def used_bytes(uuid: str | None = None, nvml: Any = None) -> int:
+    """Memory of that GPU, or of the only one, which is in use by whomever.
+
+    Raises:
+        Unavailable: as `gpu_of` says.
+    """
+    library, device = gpu_of(nvml, uuid)
+    return int(library.nvmlDeviceGetMemoryInfo(device).used)
+
+
 def load_nvml() -> Any:
     """The module pynvml.
 

@@ -36,9 +36,10 @@ def measure_phases(
     `runner.part.Part` that it alone knows.
     """
     load = load_average_1m()
+    instruments.enter("first")
+    session.trim()
     instruments.memory.reset()
     session.device_memory(reset=True)
-    instruments.enter("first")
     with closing(make()) as workload:
         first_ns = workload()
         instruments.noise.before()  # ahead of the warm-up, which then leads straight to steady

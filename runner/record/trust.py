@@ -24,6 +24,8 @@ class Trust(Frozen):
     """Whether the outputs for a fixed input agree with the fp32 CPU reference."""
     correct_reason: str | None = None
     """Why `correct` is false or null."""
+    verified_shape: str | None = None
+    """Sizes of that input, e.g. `b2-s32`: one shape stands for all; null if none was compared."""
     difference_max_abs: float | None = None
     """Largest absolute difference of any output element to the reference."""
     difference_relative: float | None = None

@@ -154,6 +154,14 @@ def test_outputs_become_named_arrays_that_are_the_same_each_time(
     assert all((once[name] == again[name]).all() for name in once)
 
 
+def test_a_session_that_gave_memory_back_answers_as_before(job: Job, session: Session) -> None:
+    cell = job.cells[0]
+    before = session.arrays(session.bind(cell, inputs_of(job, cell))())
+    session.trim()
+    after = session.arrays(session.bind(cell, inputs_of(job, cell))())
+    assert all((before[name] == after[name]).all() for name in before)
+
+
 def test_an_empty_query_is_called_as_a_real_one(session: Session) -> None:
     query = session.empty()
     query()

@@ -144,6 +144,16 @@ def test_ci_checks_and_tests() -> None:
     assert {"make check", "make test"} <= set(scripts)
 
 
+def test_every_micro_model_is_verified_where_ci_can_regularly_and_by_each_launcher() -> None:
+    # YAML 1.1 reads the key `on` as true.
+    assert {"schedule", "workflow_dispatch"} <= set(load("verify.yml")[True])
+    scripts = [step["run"] for step in steps("verify.yml") if "verify" in step.get("run", "")]
+    calls = [parse(shlex.split(text)[1:]) for text in scripts]
+    assert [call["launcher"] for call in calls] == ["process", "docker"]
+    for call in calls:
+        assert (call["models"], call["backends"]) == (["micro"], ["cpu,openvino"])
+
+
 def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path) -> None:
     planning = Workspace(tmp_path / "plan")
     planning.prepare(f'exec {shlex.quote(sys.executable)} -m orchestrator "$@"')

@@ -8,13 +8,16 @@ import pytest
 
 from orchestrator.attempt import Surroundings
 from orchestrator.errors import EngineUnavailable, ImageError
-from orchestrator.graphs import EXPORT_TIMEOUT_S, Graphs, at_hand, kinds_of
+from orchestrator.graphs import EXPORT_TIMEOUT_S, Graphs, exports_left
 from orchestrator.launchers.base import Exit
+from orchestrator.makers import versions_of
+from orchestrator.plan import Plan
 from runner.cell import Backend, Cell, Job, Limits, Provenance, Runtime
 from runner.errors import BenchError, Unavailable, Unsupported
 from runner.graph import Graph, find_graph, fixed_shape
+from runner.keys import GRAPHS
 from tests.fakes import KeptObserver, Script, ScriptedLauncher, enter, measures_all, save_graph
-from tests.jobs import fake_cell
+from tests.jobs import fake_cell, fake_model
 from tests.runs import a_plan, a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
@@ -315,24 +318,47 @@ def test_an_engine_that_goes_away_is_no_reason_against_the_graph(trial: Trial) -
     assert trial.graph().shape == "dynamic"
 
 
-def test_the_kinds_of_graphs_that_cells_execute_are_told_apart(trial: Trial) -> None:
-    cells = [
+def plan_of(*cells: Cell) -> Plan:
+    return a_plan(cells, skips={a_cell(64): "the model ends at 32"})
+
+
+def test_the_kinds_of_graphs_that_a_run_would_export_are_told_apart(tmp_path: Path) -> None:
+    plan = plan_of(
         a_cell(1),
         a_cell(8),
         a_cell(precision="int8"),
         a_cell(mode="generation", new_tokens=2),
         a_cell(backend="openvino", runtime="openvino"),
         a_cell(runtime="torch"),
+    )
+    assert exports_left(plan, tmp_path, "process", 0) == [
+        ("scripted", "forward", "fp32"),
+        ("scripted", "forward", "int8_dynamic"),
+        ("scripted", "generation", "fp32"),
     ]
-    assert kinds_of(cells) == {
-        ("scripted", "forward", "fp32"): cells[0],
-        ("scripted", "forward", "int8_dynamic"): cells[2],
-        ("scripted", "generation", "fp32"): cells[3],
-    }
 
 
-def test_a_kind_is_at_hand_once_it_was_exported(trial: Trial, tmp_path: Path) -> None:
-    (kind,) = kinds_of(trial.job.cells)
-    assert not at_hand(kind, tmp_path / "graphs")
+def test_nothing_is_left_of_what_was_exported(trial: Trial, tmp_path: Path) -> None:
+    plan = plan_of(*trial.job.cells)
+    assert exports_left(plan, tmp_path, "process", 0) == [("scripted", "forward", "fp32")]
     trial.ensure()
-    assert at_hand(kind, tmp_path / "graphs")
+    assert exports_left(plan, tmp_path, "process", 0) == []
+
+
+def test_what_another_seed_or_launcher_or_model_needs_is_left(trial: Trial, tmp_path: Path) -> None:
+    trial.ensure()
+    plan = plan_of(*trial.job.cells)
+    other = plan.model_copy(update={"models": {"scripted": fake_model(load_s=1)}})
+    pinned = versions_of(GRAPHS, "docker") != versions_of(GRAPHS, "process")
+    assert exports_left(plan, tmp_path, "process", 1) == [("scripted", "forward", "fp32")]
+    assert exports_left(other, tmp_path, "process", 0) == [("scripted", "forward", "fp32")]
+    assert bool(exports_left(plan, tmp_path, "docker", 0)) is pinned
+
+
+def test_a_shape_that_is_missing_is_left(trial: Trial, tmp_path: Path) -> None:
+    trial.launcher.graph_script = exports_each_shape
+    trial.ensure()
+    assert exports_left(plan_of(a_cell(8)), tmp_path, "process", 0) == []
+    assert exports_left(plan_of(a_cell(8), a_cell(16)), tmp_path, "process", 0) == [
+        ("scripted", "forward", "fp32")
+    ]

@@ -28,7 +28,7 @@ def test_what_no_machine_of_its_kind_has_needs_no_probing() -> None:
     assert lacks == {"mps": "backend mps exists on macOS alone, and this is Linux"}
 
 
-@pytest.mark.parametrize("instruction_set", X86)
+@pytest.mark.parametrize("instruction_set", sorted(X86))
 @pytest.mark.parametrize("purpose", ["measure", "time"])
 def test_a_simulator_is_not_timed_and_the_reason_is_the_runners(
     purpose: Purpose, instruction_set: str

@@ -67,7 +67,7 @@ def test_what_was_measured_to_fit_is_not_refused(
 
 def test_seven_billion_parameters_in_fp32_do_not_fit_into_24_gib() -> None:
     assert told(find("llava-v1.6-mistral-7b"), image_size=336) == (
-        "predicted: needs at least 30.5 GB of memory, and 25.8 GB may be used"
+        "needs at least 30.5 GB of memory, and 25.8 GB may be used"
     )
 
 
@@ -78,7 +78,7 @@ def test_training_two_billion_parameters_does_not_either() -> None:
 def test_limits_go_before_what_the_machine_has() -> None:
     gpt2 = find("gpt2")
     assert told(gpt2, limit=400_000_000) == (
-        "predicted: needs at least 0.623 GB of memory, and 0.4 GB may be used"
+        "needs at least 0.623 GB of memory, and 0.4 GB may be used"
     )
     assert told(gpt2, machine=400_000_000) is not None
     assert told(gpt2, machine=400_000_000, limit=1 << 30) is None

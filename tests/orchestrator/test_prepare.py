@@ -8,8 +8,8 @@ import pytest
 from orchestrator.begin import Origin, Terms
 from orchestrator.errors import EngineUnavailable, ImageError, NothingToDo
 from orchestrator.launchers.base import Exit
-from orchestrator.prepare import FOLDER_NAME, Prepared, begin_preparation, failures, prepare
-from orchestrator.run_folder import RunFolder
+from orchestrator.prepare import FOLDER_NAME, Prepared, failures, plan_preparation, prepare
+from orchestrator.run_file import RunFile
 from runner.cell import Cell, Job
 from tests.fakes import KeptObserver, Script, ScriptedLauncher, measures_all
 from tests.jobs import fake_cell
@@ -31,8 +31,8 @@ class Trial:
         self.launcher = ScriptedLauncher(measures_all)
         self.observer = KeptObserver()
 
-    def begin(self) -> RunFolder:
-        return begin_preparation(self.plan, Origin(command="prepare"), self.results, TERMS)
+    def begin(self) -> RunFile:
+        return plan_preparation(self.plan, Origin(command="prepare"), self.results, TERMS)
 
     def prepare(self) -> list[Prepared]:
         return prepare(self.begin(), self.results, self.launcher, self.observer)
@@ -95,7 +95,7 @@ def test_it_holds_the_cpu_and_no_more(tmp_path: Path) -> None:
 
 def test_cells_that_execute_no_graph_are_left_out(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(), fake_cell(backend="cpu", runtime="torch"))
-    assert [cell.runtime for cell in trial.begin().cells] == ["openvino"]
+    assert [entry.cell.runtime for entry in trial.begin().plan.entries] == ["openvino"]
 
 
 def test_without_any_there_is_nothing_to_do(tmp_path: Path) -> None:
@@ -113,6 +113,21 @@ def test_where_no_graph_could_be_executed_the_reasons_are_told(tmp_path: Path) -
     with pytest.raises(NothingToDo, match=r"^none of the 2 cells can run: no int8; too long$"):
         trial.begin()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_waits_for_its_turn_has_no_folder_yet(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    def looks(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        seen.append((tmp_path / FOLDER_NAME).exists())
+        return measures_all(job, out, lines)
+
+    trial = Trial(tmp_path, a_cell())
+    run = trial.begin()
+    assert list(tmp_path.iterdir()) == []
+    trial.launcher.graph_script = looks
+    prepare(run, tmp_path, trial.launcher, trial.observer)
+    assert seen == [True]
 
 
 def test_a_preparation_is_no_run_that_could_be_resumed(tmp_path: Path) -> None:

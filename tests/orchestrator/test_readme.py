@@ -1,13 +1,13 @@
 """The README's generated sections: made anew where they stand, and nothing else is touched."""
 
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from orchestrator.readme import SECTIONS, built_markdown, readme, verified_markdown
-from orchestrator.verification import Verified, VerifiedCell, load, save
+from orchestrator.verification import load, save
 from tests.docs.pages import README
+from tests.verdicts import a_cell, a_verification
 
 OLD = """# Title
 
@@ -24,38 +24,14 @@ The end.
 """
 
 
-def a_cell(mark: str, reason: str | None = None, **changes: str) -> VerifiedCell:
-    values = {
-        "cell_id": "x",
-        "model": "bert-micro",
-        "backend": "cpu",
-        "runtime": "torch",
-        "precision": "fp32",
-        "mode": "inference",
-        "mark": mark,
-        "reason": reason,
-        "device": "AMD EPYC",
-    }
-    return VerifiedCell.model_validate(values | changes)
-
-
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     cells = (
         a_cell("ok"),
-        a_cell("unsupported", "a [guard] | no", runtime="onnxruntime", device="AMD EPYC"),
+        a_cell("unsupported", "a [guard] | no", runtime="onnxruntime"),
     )
-    found = Verified(
-        verified_on=date(2026, 11, 21),
-        command="orchestrator verify",
-        version="0.1.0",
-        git_commit=None,
-        launcher="docker",
-        machine="AMD EPYC",
-        operating_system="Debian 12",
-        libraries={"torch": "2.13.0", "numpy": "2.4.6"},
-        cells=cells,
-    )
+    libraries = {"torch": "2.13.0", "numpy": "2.4.6"}
+    found = a_verification(*cells, launcher="docker", libraries=libraries)
     save(found, tmp_path / "verified.json")
     return tmp_path / "verified.json"
 

@@ -10,10 +10,12 @@ import pytest
 from orchestrator.attempt import Surroundings
 from orchestrator.errors import EngineUnavailable, ImageError, StoreError
 from orchestrator.launchers.base import Exit
+from orchestrator.makers import versions_of
 from orchestrator.references import References
 from orchestrator.run_folder import RunFolder
 from runner.cell import Backend, Cell, Job, Limits, Provenance, Purpose
 from runner.errors import BenchError, Unavailable
+from runner.keys import REFERENCES, reference_key
 from tests.fakes import KeptObserver, Script, ScriptedLauncher, enter, measures_all
 from tests.jobs import fake_cell
 from tests.runs import a_plan, a_run_folder
@@ -41,9 +43,18 @@ class Trial:
         """The job that is to be verified."""
         return self.folder.job(self.folder.cells, HERE)
 
+    def ensure(self, job: Job | None = None) -> tuple[str, Path]:
+        """The name of the job's reference, and the folder."""
+        named, folder = self.references.ensure(job or self.job)
+        assert named.reference is not None
+        assert folder is not None
+        return named.reference, folder
+
     def file(self, suffix: str) -> Path:
         """The reference, or what stands in its place."""
-        return self.folder.path.parent / "references" / f"{self.job.reference_key}.{suffix}"
+        made_by = versions_of(REFERENCES, "process")
+        name = reference_key(self.job.model, "forward", self.job.seed, made_by)
+        return self.folder.path.parent / "references" / f"{name}.{suffix}"
 
     def _prepare(self, backend: Backend) -> Provenance:
         if self.refusal:
@@ -63,11 +74,11 @@ def trial(tmp_path: Path) -> Iterator[Trial]:
 
 
 def test_it_is_computed_once_before_the_first_job(trial: Trial) -> None:
-    assert trial.references.ensure(trial.job) == trial.file("npz").parent
-    assert trial.references.ensure(trial.job) == trial.file("npz").parent
+    place = trial.file("npz")
+    assert trial.ensure() == trial.ensure() == (place.stem, place.parent)
     assert trial.file("npz").exists()
     assert len(trial.launcher.computed) == 1
-    assert trial.observer.notes == ["computing the fp32 reference of scripted"]
+    assert trial.observer.notes == ["computing the fp32 reference of scripted (forward)"]
     assert trial.observer.jobs == []
 
 
@@ -89,26 +100,42 @@ def test_the_job_that_computes_it_is_the_plainest_there_is(trial: Trial) -> None
     assert (cell.backend, cell.runtime, cell.precision) == ("cpu", "torch", "fp32")
     assert (cell.batch_size, cell.mode) == (1, "inference")
     assert (computed.purpose, computed.trace, computed.round) == ("reference", False, 1)
-    assert computed.reference_key == job.reference_key
+    assert computed.reference == trial.file("npz").stem
     (task,) = trial.launcher.tasks
     assert (task.references, task.out) == (None, trial.file("npz").parent)
+
+
+def test_whoever_generates_has_one_with_tokens(trial: Trial) -> None:
+    generating = cpu_cell(8, mode="generation", new_tokens=4, precision="bf16")
+    job = trial.job.model_copy(update={"cells": (generating,)})
+    assert trial.ensure(job)[0] != trial.ensure()[0]
+    assert [(each.id, each.cells[0].mode) for each in trial.launcher.computed] == [
+        ("reference-scripted-generation", "generation"),
+        ("reference-scripted-forward", "inference"),
+    ]
+
+
+def test_another_seed_is_another_reference(trial: Trial) -> None:
+    other = trial.job.model_copy(update={"seed": 1})
+    assert trial.ensure()[0] != trial.ensure(other)[0]
+    assert len(trial.launcher.computed) == 2
 
 
 @pytest.mark.parametrize("purpose", ["time", "reference"])
 def test_who_verifies_nothing_needs_none(tmp_path: Path, purpose: Purpose) -> None:
     trial = Trial(tmp_path, purpose)
-    assert trial.references.ensure(trial.job) is None
+    assert trial.references.ensure(trial.job) == (trial.job, None)
     assert trial.launcher.computed == []
 
 
 def test_the_fake_backend_has_none(tmp_path: Path) -> None:
     trial = Trial(tmp_path)
     job = trial.job.model_copy(update={"cells": (fake_cell(),)})
-    assert trial.references.ensure(job) is None
+    assert trial.references.ensure(job) == (job, None)
 
 
 def says_failed(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-    (out / f"{job.reference_key}.failed").write_text("its outputs hold NaN\n")
+    (out / f"{job.reference}.failed").write_text("its outputs hold NaN\n")
     lines.put(None)
     return WELL
 
@@ -116,7 +143,7 @@ def says_failed(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
 def ends(end: Exit) -> Script:
     def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
         enter(lines, "load")
-        (out / f".{job.reference_key}.npz.tmp").write_bytes(b"half")
+        (out / f".{job.reference}.npz.tmp").write_bytes(b"half")
         lines.put(None)
         return end
 
@@ -144,12 +171,24 @@ def test_what_keeps_it_from_being_computed_is_told_once_and_left_for_the_runner(
 ) -> None:
     trial.launcher.reference_script = script
     for _ in range(2):
-        assert trial.references.ensure(trial.job) == trial.file("failed").parent
+        assert trial.ensure() == (trial.file("failed").stem, trial.file("failed").parent)
     assert trial.file("failed").read_text().strip() == reason
     assert len(trial.launcher.computed) == 1
     assert trial.observer.notes[1:] == [
-        f"no reference of scripted, so its outputs are not verified: {reason}"
+        f"no reference of scripted (forward), so its outputs are not verified: {reason}"
     ]
+
+
+def test_one_that_cannot_fit_is_not_tried(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, memory_bytes=50_000_000)
+    trial.ensure()
+    assert trial.launcher.computed == []
+    reason = "predicted: in fp32 on the CPU it needs at least 0.1 GB of memory, and 0.05 GB may"
+    assert trial.file("failed").read_text().startswith(reason)
+    (note,) = trial.observer.notes
+    assert note.startswith(
+        f"no reference of scripted (forward), so its outputs are not verified: {reason}"
+    )
 
 
 def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
@@ -206,7 +245,7 @@ def test_without_a_place_to_compute_it_cells_go_unverified(
     trial: Trial, refusal: BenchError
 ) -> None:
     trial.refusal = refusal
-    assert trial.references.ensure(trial.job) is not None
+    trial.ensure()
     told = f"the backend cpu makes it, and cannot be launched: {refusal}"
     assert trial.file("failed").read_text() == told
     assert trial.launcher.computed == []
@@ -229,7 +268,7 @@ def test_a_full_disk_ends_the_run(trial: Trial) -> None:
     trial.launcher.reference_script = ends(Exit(6, out_of_memory=False, log="No space left"))
     with pytest.raises(StoreError, match="No space left"):
         trial.references.ensure(trial.job)
-    (trial.file("npz").parent / f".{trial.job.reference_key}.npz.tmp").unlink()
+    trial.file("npz").with_name(f".{trial.file('npz').name}.tmp").unlink()
 
 
 def test_a_folder_that_cannot_be_made_is_told(trial: Trial) -> None:
@@ -242,4 +281,6 @@ def test_it_leaves_no_trace_in_the_records(trial: Trial) -> None:
     trial.references.ensure(trial.job)
     folder: RunFolder = trial.folder
     assert list(folder.records.rglob("*")) == []
-    assert [path.name for path in (folder.path / "jobs").iterdir()] == ["reference-scripted.1.json"]
+    assert [path.name for path in (folder.path / "jobs").iterdir()] == [
+        "reference-scripted-forward.1.json"
+    ]

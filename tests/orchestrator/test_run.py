@@ -391,6 +391,14 @@ def test_references_are_computed_once_per_model(
     assert given == {tmp_path / "results/references" if computed else None}
 
 
+def test_a_reference_that_the_machine_cannot_hold_is_not_computed(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan([fake_cell(backend="cpu", runtime="torch", precision="int8")]))
+    launcher = ScriptedLauncher(answering(RIGHT))
+    assert trial.run(launcher, memory_bytes=1).exit_code == 0
+    assert (len(launcher.launched), launcher.computed) == (1, [])
+    assert "predicted: in fp32 on the CPU it needs" in trial.observer.notes[0]
+
+
 def test_whoever_needs_references_holds_the_device_that_computes_them(tmp_path: Path) -> None:
     for purpose, held in (("measure", {"cpu", "nvidia"}), ("time", {"nvidia"})):
         trial = Trial(tmp_path / purpose, a_plan([fake_cell(backend="cuda", runtime="torch")]))

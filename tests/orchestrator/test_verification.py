@@ -8,7 +8,6 @@ import pytest
 from orchestrator.errors import MatrixError, StoreError
 from orchestrator.verification import (
     MARKS,
-    VerifiedCell,
     load,
     require_place,
     save,
@@ -18,6 +17,7 @@ from orchestrator.verification import (
 from runner.record import Record
 from tests.jobs import a_job, fake_cell
 from tests.runs import a_plan, a_run_folder
+from tests.verdicts import a_cell
 
 CPU = {"backend": "cpu", "runtime": "torch"}
 WELL: dict[str, Any] = {"status": "ok", "proof": "proven", "correct": True}
@@ -26,20 +26,6 @@ WELL: dict[str, Any] = {"status": "ok", "proof": "proven", "correct": True}
 def a_record(**columns: Any) -> Record:
     cell = fake_cell(**CPU)
     return Record.of(a_job([cell]), cell, **WELL | columns)
-
-
-def a_cell(mark: str = "ok", reason: str | None = None, **changes: Any) -> VerifiedCell:
-    values = {
-        "cell_id": "x",
-        "model": "bert-micro",
-        "backend": "cpu",
-        "runtime": "torch",
-        "precision": "fp32",
-        "mode": "inference",
-        "mark": mark,
-        "reason": reason,
-    }
-    return VerifiedCell.model_validate(values | changes)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +69,11 @@ def test_each_record_has_one_mark_and_its_reason(
 ) -> None:
     found = verdict(a_record(**columns))
     assert (found.mark, found.reason) == (mark, reason)
+
+
+def test_a_verdict_tells_at_which_sizes_outputs_were_compared() -> None:
+    assert verdict(a_record(verified_shape="b2-s32")).verified_shape == "b2-s32"
+    assert verdict(a_record(status="failed", correct=None)).verified_shape is None
 
 
 def test_every_mark_that_is_no_status_is_explained() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.verification_table import table_of
-from tests.orchestrator.test_verification import a_cell
+from tests.verdicts import a_cell
 
 
 def test_models_are_rows_paths_are_columns_reasons_stand_below_once() -> None:

@@ -8,6 +8,10 @@ from orchestrator.built import BUILT
 from orchestrator.errors import MatrixError
 from orchestrator.expand import expand
 from orchestrator.verify_matrix import verify_matrix
+from runner.fixed_input import fixed_cell
+from runner.models import find, model_sets
+from runner.models.sizes import sizes_of
+from tests.jobs import a_job
 
 
 def paths(*backends: str, **options: Any) -> set[tuple[str, str, str]]:
@@ -50,7 +54,15 @@ def test_nothing_that_is_built_is_out_of_reach() -> None:
 def test_models_do_inference_and_generation_in_one_small_shape() -> None:
     cells = [cell for cell, _ in expand(verify_matrix(["gpt2"], ["openvino"])).cells]
     assert {cell.mode for cell in cells} == {"inference", "generation"}
-    assert {(cell.batch_size, cell.sequence_length) for cell in cells} == {(1, 16)}
+    assert {(cell.batch_size, cell.sequence_length) for cell in cells} == {(2, 32)}
+
+
+@pytest.mark.parametrize("name", model_sets()["micro"])
+def test_what_is_executed_is_what_is_compared(name: str) -> None:
+    model = find(name)
+    cells = [cell for cell, _ in expand(verify_matrix([name], ["openvino"])).cells]
+    compared = sizes_of(model, fixed_cell(a_job(cells, model)))
+    assert all(sizes_of(model, cell) == compared for cell in cells)
 
 
 @pytest.mark.parametrize(

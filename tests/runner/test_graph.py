@@ -15,14 +15,11 @@ from runner.graph import (
     find_graph,
     first_cell_with_graph,
     fixed_shape,
-    graph_key,
     numbers_of,
     read_graph,
 )
-from runner.models import find
 from tests.jobs import a_job, fake_cell
 
-BERT = find("bert-tiny")
 VERSIONS = {"torch": "2.13.0", "onnx": "1.23.2"}
 JOB = a_job().model_copy(update={"graph": "key"})
 CELL = fake_cell(2, sequence_length=16)
@@ -52,25 +49,6 @@ def a_graph(graphs: Path, shape: str = "dynamic") -> Graph:
     )
     (folder / GRAPH_FILE).write_text(graph.model_dump_json())
     return graph
-
-
-def test_a_key_tells_what_was_made_by_what() -> None:
-    key = graph_key(BERT, "forward", "fp32", 0, VERSIONS)
-    assert key.startswith("bert-tiny-forward-fp32-onnx1.23.2-torch2.13.0-")
-    assert key == graph_key(BERT, "forward", "fp32", 0, dict(reversed(VERSIONS.items())))
-
-
-def test_whatever_changes_the_graph_changes_its_key() -> None:
-    keys = {
-        graph_key(BERT, "forward", "fp32", 0, VERSIONS),
-        graph_key(BERT, "generation", "fp32", 0, VERSIONS),
-        graph_key(BERT, "forward", "int8_dynamic", 0, VERSIONS),
-        graph_key(BERT, "forward", "fp32", 1, VERSIONS),
-        graph_key(BERT, "forward", "fp32", 0, {**VERSIONS, "torch": "2.14.0"}),
-        graph_key(find("gpt2"), "forward", "fp32", 0, VERSIONS),
-        graph_key(BERT.model_copy(update={"forward": {}}), "forward", "fp32", 0, VERSIONS),
-    }
-    assert len(keys) == 7 - (BERT.forward == {})
 
 
 def test_generation_alone_needs_a_cache() -> None:
@@ -133,9 +111,11 @@ def test_what_prevented_the_export_is_the_reason(tmp_path: Path) -> None:
         find_graph(JOB, CELL, tmp_path)
 
 
-def test_without_a_folder_there_is_none() -> None:
-    with pytest.raises(Unsupported, match="the launcher gave none"):
-        find_graph(JOB, CELL, None)
+def test_without_a_folder_or_a_name_there_is_none(tmp_path: Path) -> None:
+    unnamed = JOB.model_copy(update={"graph": None})
+    for job, graphs in ((JOB, None), (unnamed, tmp_path)):
+        with pytest.raises(Unsupported, match="the launcher gave none"):
+            find_graph(job, CELL, graphs)
 
 
 @pytest.mark.parametrize("file", ["forward.onnx", "forward.onnx.data"])

@@ -46,6 +46,15 @@ def test_what_a_session_tells_of_a_shape_is_its_cells(tmp_path: Path) -> None:
         assert record.execution_options == {"shape": cell.shape}
 
 
+def test_a_cell_that_failed_tells_nothing_of_anothers_shape(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b2-*": "raise"}))
+    records, _ = run(job, tmp_path)
+    good, bad = (records[cell] for cell in job.cells)
+    assert good.execution_options is not None
+    assert bad.execution_options is None
+    assert bad.load_time_s == good.load_time_s
+
+
 def test_progress_tells_each_phase_and_verdict_in_order(tmp_path: Path) -> None:
     cell = fake_cell()
     _, progress = run(a_job([cell]), tmp_path)

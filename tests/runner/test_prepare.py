@@ -1,5 +1,6 @@
 """A job that prepares graphs leaves them, or the reason, where sessions look."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from runner import __version__
 from runner.cell import Job
 from runner.errors import JobError, Unsupported
-from runner.graph import EXPORTERS, exporter_versions, find_graph, graph_key
+from runner.graph import EXPORTERS, find_graph
+from runner.keys import GRAPHS, graph_key
 from runner.measure.clock import monotonic
 from runner.prepare import prepare
 from tests.fakes import KeptProgress
@@ -15,10 +17,11 @@ from tests.jobs import a_job
 from tests.runner.export.exports import graph_cell, names, tiny_vision
 from tests.runner.test_main import start
 
+HERE = GRAPHS.versions(GRAPHS.installed())
 
-def job(versions: dict[str, str] | None = None, **changes: object) -> Job:
+
+def job(made_by: Mapping[str, str] = HERE, **changes: object) -> Job:
     """A job that prepares a graph made by these versions, by default those that are here."""
-    made_by = exporter_versions() if versions is None else versions
     key = graph_key(tiny_vision(), "forward", "fp32", 0, made_by)
     update = {"purpose": "prepare", "graph": key, **changes}
     return a_job([graph_cell()], tiny_vision()).model_copy(update=update)
@@ -32,16 +35,16 @@ def reason(job: Job, out: Path) -> str:
     return str(caught.value)
 
 
-def test_versions_tell_no_processor() -> None:
-    assert sorted(exporter_versions()) == sorted(EXPORTERS)
-    assert not any("+" in version for version in exporter_versions().values())
-
-
 def test_other_versions_than_the_name_tells_are_the_reason(tmp_path: Path) -> None:
-    ours = exporter_versions()
-    told = reason(job({**ours, "torch": "1.0.0"}), tmp_path)
+    told = reason(job({**HERE, "torch": "1.0.0"}), tmp_path)
     assert "torch1.0.0" in told
-    assert f"this environment would make tiny-forward-fp32-onnx{ours['onnx']}" in told
+    assert f"this environment would make tiny-forward-fp32-onnx{HERE['onnx']}" in told
+
+
+def test_other_code_than_the_name_tells_is_the_reason(tmp_path: Path) -> None:
+    told = reason(job({**HERE, "runner": "00000000"}), tmp_path)
+    assert "-runner00000000-" in told
+    assert f"-runner{HERE['runner']}-" in told
 
 
 def test_another_seed_or_model_than_the_name_tells_is_the_reason(tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.torch
 def test_a_host_that_knows_the_image_alone_is_served(tmp_path: Path) -> None:
     odd = tiny_vision().model_copy(update={"architecture": "NoSuchModel"})
-    key = graph_key(odd, "forward", "fp32", 0, {"image": __version__})
+    key = graph_key(odd, "forward", "fp32", 0, GRAPHS.versions({"image": __version__}))
     known = job(graph=key, model=odd)
     assert "torch in fp32: Unsupported: transformers cannot build" in reason(known, tmp_path)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runner.backends.base import Generated, Session
-from runner.cell import Cell
+from runner.cell import Cell, Job
 from runner.errors import Unsupported
 from runner.fixed_input import TOKENS, fixed_cell, outputs_of
 from runner.measure.clock import monotonic
@@ -42,14 +42,18 @@ def session(**values: Any) -> Session:
     return cast("Session", Answering(**values))
 
 
-JOB = a_job([fake_cell(7, sequence_length=64)])
-GENERATION = a_job([fake_cell(mode="generation", new_tokens=4)])
+NAMED = {"reference": "outputs"}
+JOB = a_job([fake_cell(7, sequence_length=64)]).model_copy(update=NAMED)
+GENERATION = a_job([fake_cell(mode="generation", new_tokens=4)]).model_copy(
+    update={"reference": "outputs-and-tokens"}
+)
 
 
 @pytest.fixture
 def references(tmp_path: Path) -> Path:
     tokens = np.array([[1, 2, 3, 4]])
-    np.savez(tmp_path / f"{JOB.reference_key}.npz", **{"logits": LOGITS, TOKENS: tokens})
+    np.savez(tmp_path / "outputs.npz", logits=LOGITS)
+    np.savez(tmp_path / "outputs-and-tokens.npz", **{"logits": LOGITS, TOKENS: tokens})
     return tmp_path
 
 
@@ -81,6 +85,7 @@ def test_equal_outputs_are_correct(references: Path) -> None:
     found = verify(session(), JOB, references, monotonic)
     assert (found["correct"], found["cosine_similarity"]) == (True, pytest.approx(1))
     assert found["token_agreement"] is None
+    assert found["verified_shape"] == "b2-s32"
 
 
 def test_other_outputs_are_not(references: Path) -> None:
@@ -94,21 +99,25 @@ def test_generation_compares_tokens_too(references: Path) -> None:
     assert (found["correct"], found["token_agreement"]) == (False, 0.75)
 
 
-def test_the_reference_belongs_to_model_and_seed_alone() -> None:
-    others = [fake_cell(precision="bf16", mode="training"), fake_cell(batch_size=32)]
-    assert {a_job([cell]).reference_key for cell in others} == {JOB.reference_key}
-    assert JOB.model_copy(update={"seed": 1}).reference_key != JOB.reference_key
+def test_generation_without_tokens_to_compare_with_is_not_compared(references: Path) -> None:
+    job = GENERATION.model_copy(update=NAMED)
+    found = verify(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
+    assert found["correct"] is None
+    assert TOKENS in found["correct_reason"]
 
 
 def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
-    def reason(folder: Path | None = tmp_path) -> str:
-        found = verify(session(), JOB, folder, monotonic)
+    def reason(folder: Path | None = tmp_path, job: Job = JOB) -> str:
+        found = verify(session(), job, folder, monotonic)
         assert found["correct"] is None
+        assert "verified_shape" not in found
         return str(found["correct_reason"])
 
     assert reason(folder=None) == "no reference: the launcher gave none"
+    unnamed = JOB.model_copy(update={"reference": None})
+    assert reason(job=unnamed) == "no reference: the launcher gave none"
     assert reason() == "no reference: nobody computed it"
-    (tmp_path / f"{JOB.reference_key}.failed").write_text("MemoryError: too big\n")
+    (tmp_path / "outputs.failed").write_text("MemoryError: too big\n")
     assert reason() == "no reference: MemoryError: too big"
-    (tmp_path / f"{JOB.reference_key}.npz").write_bytes(b"no archive")
+    (tmp_path / "outputs.npz").write_bytes(b"no archive")
     assert reason().startswith("not compared: ")

@@ -1,5 +1,7 @@
 """`prepare` without a stack: what it refuses. With one, see `tests/e2e/test_graphs.py`."""
 
+import json
+
 from tests.e2e.workplace import Workplace
 from tests.orchestrator.cli.checks import complains, files
 
@@ -30,3 +32,31 @@ def test_a_plan_counts_the_exports_of_its_run(place: Workplace) -> None:
     )
     told = place.do("plan", "graphs.yaml").stdout
     assert "note: 1 graph is exported first, in about " in told
+    data = json.loads(place.do("plan", "graphs.yaml", "--format", "json").stdout)
+    assert [graph["model"] for graph in data["exports"]] == ["bert-tiny"]
+
+
+def test_what_serves_no_more_is_listed_and_removed_when_asked(place: Workplace) -> None:
+    old = place.folder / "results/graphs" / f"bert-tiny-forward-fp32-torch1.0.0-{'0' * 16}"
+    (old / "dynamic").mkdir(parents=True)
+    (old / "dynamic/forward.onnx").write_bytes(bytes(3 << 10))
+    listed = place.do("prepare", "--prune")
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.splitlines()[1].split() == [
+        f"results/graphs/{old.name}",
+        "graph",
+        "3KiB",
+    ]
+    assert old.exists()
+    removed = place.do("prepare", "--prune", "--yes", "--json")
+    (told,) = json.loads(removed.stdout)
+    assert (told["size_bytes"], told["removed"]) == (3 << 10, True)
+    assert not old.exists()
+    assert place.do("prepare", "--prune").stdout == "there is nothing to remove\n"
+
+
+def test_pruning_takes_no_matrix_and_exporting_needs_one(place: Workplace) -> None:
+    complains(place.do("prepare", "matrix.yaml", "--prune"), 2, "hint: leave out the matrix")
+    complains(place.do("prepare", "--prune", "--limit", "1"), 2, "hint: leave out the matrix")
+    complains(place.do("prepare", "matrix.yaml", "--yes"), 2, "hint: it belongs to --prune")
+    complains(place.do("prepare"), 2, "name a matrix file")

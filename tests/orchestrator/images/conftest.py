@@ -68,6 +68,7 @@ def tiny_checkout(folder: Path) -> Path:
     """A checkout whose cpu image holds nothing but its runner."""
     for path, text in {
         "images/install.py": "",
+        "images/setup.sh": "",
         "images/cpu/Dockerfile": "FROM scratch\nARG BASE_IMAGE\nCOPY runner /runner\n",
         "images/cpu/requirements.txt": "",
         "runner/__init__.py": f"# {uuid.uuid4()}\n",

@@ -19,18 +19,25 @@ def source_of(checkout: Path) -> ImageSource:
     return source
 
 
-def test_an_image_is_made_of_its_folder_the_install_script_and_the_runner(checkout: Path) -> None:
+def test_an_image_is_made_of_its_folder_the_shared_scripts_and_the_runner(checkout: Path) -> None:
     assert [path.as_posix() for path in source_of(checkout).files] == [
         "images/cpu/Dockerfile",
         "images/cpu/requirements.txt",
         "images/install.py",
+        "images/setup.sh",
         "runner/__init__.py",
     ]
 
 
 @pytest.mark.parametrize(
     "path",
-    ["images/cpu/Dockerfile", "images/cpu/requirements.txt", "images/install.py", "runner/new.py"],
+    [
+        "images/cpu/Dockerfile",
+        "images/cpu/requirements.txt",
+        "images/install.py",
+        "images/setup.sh",
+        "runner/new.py",
+    ],
 )
 def test_every_change_changes_the_fingerprint(checkout: Path, path: str) -> None:
     before = source_of(checkout).fingerprint()
@@ -45,7 +52,14 @@ def test_renaming_a_file_changes_the_fingerprint(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["runner/__pycache__/x.pyc", "runner/.hidden", "orchestrator/x.py", "images/cuda/x"]
+    "path",
+    [
+        "runner/__pycache__/x.pyc",
+        "runner/.hidden",
+        "images/.hidden",
+        "orchestrator/x.py",
+        "images/cuda/x",
+    ],
 )
 def test_other_files_do_not_count(checkout: Path, path: str) -> None:
     before = source_of(checkout).fingerprint()

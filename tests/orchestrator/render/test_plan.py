@@ -43,6 +43,14 @@ def test_a_plan_as_json_has_every_axis_of_a_cell(capsys: Capture) -> None:
     assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
 
 
+def test_a_plan_as_json_names_the_graphs_that_are_exported_first(capsys: Capture) -> None:
+    print_plan(PLAN, as_json=True, exports=[("scripted", "forward", "fp32")])
+    (graph,) = json.loads(capsys.readouterr().out)["exports"]
+    assert graph.pop("estimate_s") > 0
+    assert graph == {"model": "scripted", "content": "forward", "numbers": "fp32"}
+    assert plan_data(PLAN)["exports"] == []
+
+
 def test_a_plan_counts_the_graphs_that_are_exported_first(capsys: Capture) -> None:
     print_plan(PLAN, as_json=False)
     before = capsys.readouterr().out.splitlines()[-1]

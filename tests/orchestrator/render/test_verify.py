@@ -1,44 +1,25 @@
 """A verification on the screen: models × paths, and why."""
 
 import json
-from datetime import date
 
 import pytest
 
 from orchestrator.render.verify import print_verified
-from orchestrator.verification import Verified, VerifiedCell
+from orchestrator.verification import Verified
+from tests.verdicts import a_cell, a_verification
 
 Capture = pytest.CaptureFixture[str]
 
 
-def a_cell(model: str, runtime: str, mark: str, reason: str | None = None) -> VerifiedCell:
-    values = {
-        "cell_id": f"{runtime}-{model}",
-        "model": model,
-        "backend": "cpu",
-        "runtime": runtime,
-        "precision": "fp32",
-        "mode": "inference",
-        "mark": mark,
-        "reason": reason,
-    }
-    return VerifiedCell.model_validate(values)
-
-
-FOUND = Verified(
-    verified_on=date(2026, 11, 21),
-    command="orchestrator verify",
-    version="0.1.0",
-    git_commit=None,
-    launcher="process",
-    machine="AMD EPYC",
-    operating_system="Debian 12",
-    libraries={},
-    cells=(
-        a_cell("bert-micro", "torch", "ok"),
-        a_cell("bert-micro", "onnxruntime", "ok"),
-        a_cell("qwen2-vl-micro", "torch", "ok"),
-        a_cell("qwen2-vl-micro", "onnxruntime", "unsupported", "no prepared graph: a guard"),
+FOUND = a_verification(
+    a_cell(),
+    a_cell(runtime="onnxruntime"),
+    a_cell(model="qwen2-vl-micro"),
+    a_cell(
+        "unsupported",
+        "no prepared graph: a guard",
+        model="qwen2-vl-micro",
+        runtime="onnxruntime",
     ),
 )
 
@@ -52,6 +33,13 @@ def test_the_table_shows_every_model_on_every_path_and_the_reasons(capsys: Captu
     assert " ".join(lines[4]) == "[1] no prepared graph: a guard"
     assert " ".join(lines[5]) == "4 cells: 3 ok, 1 unsupported"
     assert lines[6][:3] == ["ok:", "works", "on"]
+
+
+def test_the_shapes_that_were_compared_are_named_once(capsys: Capture) -> None:
+    shapes = ("b2-s32", "b2-i64", "b2-s32", None)
+    cells = [a_cell(verified_shape=shape) for shape in shapes]
+    print_verified(a_verification(*cells), as_json=False)
+    assert capsys.readouterr().out.splitlines()[-1] == "outputs were compared at b2-i64, b2-s32"
 
 
 def test_as_json_it_is_what_is_saved(capsys: Capture) -> None:

@@ -109,5 +109,5 @@ def test_a_graph_of_a_forward_pass_does_not_generate() -> None:
 
 
 def test_inputs_that_nobody_gives_are_named() -> None:
-    with pytest.raises(Unsupported, match="takes beam_idx, which generation does not give"):
+    with pytest.raises(Unsupported, match="takes beam_idx, which nothing gives"):
         generator(counter(more=("beam_idx",)), 2)

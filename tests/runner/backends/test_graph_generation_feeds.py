@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from runner.backends.graph_generation_feeds import (
-    forward_feeds,
     next_position,
     position_ids,
     prompt_inputs,
@@ -17,42 +16,18 @@ from runner.backends.torch_model import instantiate
 from runner.errors import Unsupported
 from runner.inputs import Inputs, synthesise
 from runner.models import find
-from tests.tiny_models import tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
+from tests.tiny_models import tiny, tiny_decoder, torch_cell
 
 PROMPT: Inputs = {
     "input_ids": np.array([[7, 8, 9], [1, 2, 3]]),
     "attention_mask": np.ones((2, 3), dtype=np.int64),
 }
-TAKES = ("input_ids", "position_ids", "logits_to_keep")
-
-
-def test_a_forward_pass_wants_logits_at_every_place() -> None:
-    feeds = forward_feeds(tiny_decoder(), TAKES, PROMPT)
-    assert tuple(feeds) == TAKES
-    assert feeds["logits_to_keep"].tolist() == [0, 1, 2]
-
-
-def test_an_encoder_decoders_forward_pass_takes_its_inputs_as_they_are() -> None:
-    inputs = {**PROMPT, "decoder_input_ids": np.full((2, 4), 9)}
-    feeds = forward_feeds(tiny_encoder_decoder(), inputs, inputs)
-    assert all(feeds[name] is inputs[name] for name in inputs)
-
-
-def test_what_is_fed_lies_in_one_piece() -> None:
-    turned = {"input_ids": np.arange(6).reshape(3, 2).T}
-    feeds = forward_feeds(tiny_decoder(), TAKES, turned)
-    assert all(array.flags.c_contiguous for array in feeds.values())
 
 
 def test_padded_prompts_are_refused() -> None:
     padded = {**PROMPT, "attention_mask": np.array([[0, 1, 1], [1, 1, 1]])}
     with pytest.raises(Unsupported, match="after prompts without padding alone"):
         prompt_inputs(tiny_decoder(), padded)
-
-
-def test_what_nobody_gives_is_named() -> None:
-    with pytest.raises(Unsupported, match="the graph takes pixel_values, input_features, which"):
-        forward_feeds(tiny_decoder(), ("pixel_values", "input_features"), PROMPT)
 
 
 def test_the_start_token_is_the_configurations() -> None:

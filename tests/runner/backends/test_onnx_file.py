@@ -7,7 +7,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runner.backends.onnx_file import add_values, read_model, shape_of, values_of
+from runner.backends.onnx_file import (
+    add_node,
+    add_values,
+    attribute_of,
+    read_model,
+    shape_of,
+    values_of,
+)
 from tests.onnx_graphs import WIDTH, layer
 
 
@@ -58,6 +65,28 @@ def test_numbers_that_are_added_are_those_that_onnx_reads(tmp_path: Path) -> Non
     found = onnx.load(path).graph.initializer[-1]
     assert found.name == "more"
     assert (numpy_helper.to_array(found) == values).all()
+
+
+def test_a_node_is_added_where_it_is_computed(tmp_path: Path) -> None:
+    path = saved(layer(rows=2), tmp_path)
+    model = read_model(path)
+    relu = model.graph.node[1]
+    add_node(model.graph, relu, "Neg", ["product"], "negative")
+    add_node(model.graph, relu, "Neg", ["hidden"], "logits", behind=True)
+    relu.input[0], relu.output[0] = "negative", "hidden"
+    path.write_bytes(model.SerializeToString())
+    found = onnx.load(path)
+    assert [node.op_type for node in found.graph.node] == ["MatMul", "Neg", "Relu", "Neg"]
+    onnx.checker.check_model(found, full_check=True)
+
+
+def test_attributes_are_found_by_name(tmp_path: Path) -> None:
+    node = helper.make_node("Transpose", ["x"], ["logits"], perm=[1, 0])
+    model = layer()
+    model.graph.node.append(node)
+    transpose = read_model(saved(model, tmp_path)).graph.node[-1]
+    assert list(attribute_of(transpose, "perm").ints) == [1, 0]
+    assert attribute_of(transpose, "axis") is None
 
 
 def test_shapes_are_known_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_what_a_part_leaves_open_is_looked_up_anew_each_time() -> None:
 
 def test_an_input_that_is_missing_is_told(tmp_path: Path) -> None:
     graph = save_graph(tmp_path, {"forward": layer()})
-    with pytest.raises(KeyError, match="x"):
+    with pytest.raises(Unsupported, match="the graph takes x, which nothing gives"):
         opened(graph, tmp_path).query({})
 
 

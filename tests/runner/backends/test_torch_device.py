@@ -50,7 +50,17 @@ def test_a_new_peak_begins_when_asked() -> None:
     library.free = 30
     gauge.read(reset=True)
     assert library.resets == 1
-    assert gauge.read() == DeviceMemory(allocator_peak_bytes=0, used_bytes=0)
+
+
+@pytest.mark.parametrize(("device", "free"), [(CUDA, 100), (MPS, 100), (CPU, 30)])
+def test_what_an_accelerators_allocator_keeps_is_given_back(
+    device: torch.device, free: int
+) -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(device, library)
+    library.free = 30
+    gauge.trim()
+    assert library.free == free
 
 
 def test_memory_freed_by_others_is_not_negative_use() -> None:
@@ -73,7 +83,8 @@ def test_unified_memory_is_what_metal_gave_and_has_no_peak() -> None:
 def test_every_function_of_torch_that_counts_memory_is_there() -> None:
     for name in ("mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", "empty_cache"):
         assert callable(getattr(torch.cuda, name))
-    assert callable(torch.mps.driver_allocated_memory)
+    for name in ("driver_allocated_memory", "empty_cache"):
+        assert callable(getattr(torch.mps, name))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])

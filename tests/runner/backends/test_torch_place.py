@@ -180,8 +180,8 @@ def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
 @pytest.mark.parametrize(
     ("backend", "precision", "library", "reason"),
     [
-        ("cuda", "int8", FakeTorch(), "GPUs take the package torchao"),
-        ("mps", "int8", FakeTorch(), "GPUs take the package torchao"),
+        ("rocm", "int8", rocm(), "on CPUs and with CUDA alone"),
+        ("mps", "int8", FakeTorch(), "on CPUs and with CUDA alone"),
         ("cuda", "bf16", FakeTorch(cuda=FakeCuda(has_bf16=False)), "which torch would emulate"),
         ("mps", "bf16", FakeTorch(mps=FakeMps(newer=False)), "it takes macOS 14"),
     ],
@@ -191,6 +191,10 @@ def test_precisions_that_a_device_lacks_are_unsupported(
 ) -> None:
     with pytest.raises(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
         find_place(backend, precision, library, {})
+
+
+def test_whole_numbers_are_multiplied_with_cuda() -> None:
+    assert find_place("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
 
 
 def test_a_backend_of_another_runtime_is_unsupported() -> None:

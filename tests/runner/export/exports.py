@@ -7,10 +7,10 @@ from pathlib import Path
 import onnx
 
 from runner.cell import Cell, Job
-from runner.export.content import Export
+from runner.export.content import Export, Files
 from runner.export.graphs import export_graphs
 from runner.export.onnx_check import WrongExport
-from runner.export.remedies import Remedy
+from runner.export.remedies import Remedy, whole
 from runner.export.samples import Sample
 from runner.export.torch_onnx import Subject
 from runner.graph import Numbers
@@ -64,27 +64,28 @@ class Scripted:
         """The names of the remedies that were tried."""
         return [name for name, _ in self.asked]
 
-    def write(self, subject: Subject, remedy: Remedy, folder: Path) -> None:
+    def write(self, subject: Subject, remedy: Remedy, folder: Path) -> Files:
         """Leave a file."""
         self.asked.append((remedy.name, subject))
         if remedy.name in self.unwritten:
             raise RuntimeError(f"cannot do {remedy.name}\nat great length")
         onnx.save_model(layer(), folder / FILE)
+        return {"forward": folder / FILE}
 
     def difference(
-        self, model: ModelSpec, folder: Path, samples: Sequence[Sample], numbers: Numbers
+        self, model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: Numbers
     ) -> float:
         """What was told."""
         self.checked.append(numbers)
         self.batches.append([len(sample.inputs["pixel_values"]) for sample in samples])
-        assert (folder / FILE).exists()
+        assert all(file.exists() for file in files.values())
         if self.remedies[-1] in self.wrong or numbers not in self.allowed:
             raise WrongExport("on fresh inputs, it is wrong")
         return DIFFERENCE
 
     def run(self, job: Job, folder: Path) -> None:
         """Export the job's graphs into the folder."""
-        export = Export({"forward": FILE}, self.write, self.difference)
+        export = Export(whole, self.write, self.difference)
         export_graphs(job, export, folder, KeptProgress(), FakeClock())
 
 

@@ -9,12 +9,12 @@ import torch
 
 from runner.cell import Cell, Job
 from runner.errors import Unsupported
-from runner.export.generation import EXPORT
+from runner.export.generation import EXPORT, FILES
 from runner.export.onnx_check import WrongExport
 from runner.export.remedies import Remedy
 from runner.export.samples import Sample, samples
 from runner.export.torch_onnx import Subject
-from runner.graph import Graph, GraphPart, find_graph
+from runner.graph import Graph, GraphPart, Part, find_graph
 from runner.models import ModelSpec, find
 from tests.generating import generating_job
 from tests.prepared import PreparedGraphs
@@ -36,6 +36,15 @@ def without_caches(part: GraphPart) -> tuple[set[str], set[str]]:
     taken = {name for name in part.inputs if not name.startswith("input.past_key_values.")}
     caches = ("past_key_values.", "output.past_key_values.")
     return taken, {name for name in part.outputs if not name.startswith(caches)}
+
+
+def difference(folder: Path, sample: Sample, model: ModelSpec) -> float:
+    """From torch, of the files in that folder."""
+    return EXPORT.difference(model, files_in(folder), [sample], "fp32")
+
+
+def files_in(folder: Path) -> dict[Part, Path]:
+    return {part: folder / name for part, name in FILES.items()}
 
 
 def sample_of(model: ModelSpec, **changes: object) -> Sample:
@@ -88,7 +97,7 @@ def test_of_a_vision_language_model_the_first_part_alone_is_static(
     assert graph.remedy == "static shape, image geometry as constants"
     taken, _ = without_caches(graph.parts["prefill"])
     assert taken == {"input_ids", "pixel_values", "logits_to_keep"}
-    assert EXPORT.difference(model, folder, [sample_of(model)], "fp32") < ROUNDING
+    assert difference(folder, sample_of(model), model) < ROUNDING
 
 
 def test_halves_generate_too(prepared: PreparedGraphs) -> None:
@@ -104,7 +113,7 @@ def test_halves_generate_too(prepared: PreparedGraphs) -> None:
 def test_any_batch_and_length_can_be_checked(batch_size: int, prepared: PreparedGraphs) -> None:
     _, folder = exported(generating_job(tiny_decoder()), prepared)
     sample = sample_of(tiny_decoder(), batch_size=batch_size, sequence_length=10 * batch_size)
-    assert EXPORT.difference(tiny_decoder(), folder, [sample], "fp32") < ROUNDING
+    assert difference(folder, sample, tiny_decoder()) < ROUNDING
 
 
 def test_a_step_that_differs_is_noticed(prepared: PreparedGraphs) -> None:
@@ -115,7 +124,7 @@ def test_a_step_that_differs_is_noticed(prepared: PreparedGraphs) -> None:
     logits[:, -1] += 1e-3
     wrong = replace(sample, generated=replace(sample.generated, logits=logits))
     with pytest.raises(WrongExport, match="generating after fresh prompts, the outputs differ"):
-        EXPORT.difference(tiny_decoder(), folder, [wrong], "fp32")
+        difference(folder, wrong, tiny_decoder())
 
 
 def test_other_tokens_are_noticed(prepared: PreparedGraphs) -> None:
@@ -126,7 +135,7 @@ def test_other_tokens_are_noticed(prepared: PreparedGraphs) -> None:
     tokens[:, -1] += 1  # the last one goes into no step
     wrong = replace(sample, generated=replace(sample.generated, tokens=tokens))
     with pytest.raises(WrongExport, match="80% of the generated tokens equal the reference's"):
-        EXPORT.difference(tiny_decoder(), folder, [wrong], "fp32")
+        difference(folder, wrong, tiny_decoder())
 
 
 def test_a_wrong_forward_pass_is_noticed(prepared: PreparedGraphs) -> None:
@@ -134,7 +143,7 @@ def test_a_wrong_forward_pass_is_noticed(prepared: PreparedGraphs) -> None:
     sample = sample_of(tiny_decoder())
     wrong = replace(sample, outputs={"logits": np.ones_like(sample.outputs["logits"])})
     with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
-        EXPORT.difference(tiny_decoder(), folder, [wrong], "fp32")
+        difference(folder, wrong, tiny_decoder())
 
 
 def test_the_older_exporter_is_not_tried(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """One graph for all shapes, or else one for each, or else the reason."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -124,7 +124,7 @@ def test_qnn_gets_shapes_that_do_not_vary(tmp_path: Path) -> None:
 
 def test_an_interrupted_export_leaves_nothing(tmp_path: Path) -> None:
     class Interrupted(Scripted):
-        def write(self, *arguments: Any) -> None:
+        def write(self, *arguments: Any) -> NoReturn:
             super().write(*arguments)
             raise KeyboardInterrupt
 

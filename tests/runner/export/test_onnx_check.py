@@ -8,7 +8,14 @@ import onnx
 import pytest
 
 from runner.agreement import TOLERANCES
-from runner.export.onnx_check import Answer, WrongExport, answering, difference
+from runner.export.onnx_check import (
+    Answer,
+    WrongExport,
+    answering,
+    answering_in_parts,
+    difference,
+    takes_of,
+)
 from runner.export.samples import Sample
 from tests.onnx_graphs import HALF, WIDTH, layer
 
@@ -59,3 +66,15 @@ def test_inputs_that_the_file_does_not_take_are_left_out(answer: Answer) -> None
 def test_a_file_of_halves_gets_halves(tmp_path: Path) -> None:
     onnx.save_model(layer(kind=HALF), tmp_path / "half.onnx")
     assert answering(tmp_path / "half.onnx")({"x": X})["logits"].dtype == np.float16
+
+
+def test_files_that_hand_on_answer_as_one(tmp_path: Path) -> None:
+    vision, language = tmp_path / "vision.onnx", tmp_path / "language.onnx"
+    onnx.save_model(layer("x", "features"), vision)
+    onnx.save_model(layer("features", "logits"), language)
+    assert (takes_of(vision), takes_of(language)) == (("x",), ("features",))
+    found = answering_in_parts({"vision": vision, "language": language})({"x": X})
+    assert set(found) == {"logits"}
+    np.testing.assert_array_equal(
+        found["logits"], answering(language)(answering(vision)({"x": X}))["logits"]
+    )

@@ -40,6 +40,13 @@ def test_outputs_and_nodes_that_nobody_wants_are_gone(tmp_path: Path) -> None:
     assert [node.op_type for node in graph.node] == ["MatMul"]
 
 
+def test_inputs_that_lead_to_no_output_are_gone(tmp_path: Path) -> None:
+    path, model = tmp_path / "layer.onnx", layer()
+    model.graph.input.append(helper.make_tensor_value_info("mask", FLOAT, ("n",)))
+    save(onnx_ir.from_proto(model), path, ["logits"])
+    assert describe(path).inputs == ("x",)
+
+
 def test_a_part_tells_what_it_takes_gives_and_holds(tmp_path: Path) -> None:
     path = tmp_path / "layer.onnx"
     save(two_outputs(), path, ["logits"])

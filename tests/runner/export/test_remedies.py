@@ -1,15 +1,16 @@
 """The order in which ways of exporting are tried."""
 
-from runner.export.remedies import DYNAMIC_SHAPES, static_remedies
+import pytest
+
+from runner.export.remedies import whole, whole_or_in_parts
 from runner.models import find
 
-
-def test_the_first_way_lets_every_axis_vary() -> None:
-    assert DYNAMIC_SHAPES.name == "dynamic shapes"
+GRID = "static shape, image geometry as constants"
 
 
-def test_then_come_ways_that_fix_them() -> None:
-    assert [remedy.name for remedy in static_remedies(find("bert-tiny"))] == [
+def test_the_first_way_lets_every_axis_vary_and_the_others_fix_them() -> None:
+    assert [remedy.name for remedy in whole(find("bert-tiny"))] == [
+        "dynamic shapes",
         "static shape",
         "static shape, eager attention",
         "static shape, eager attention, TorchScript exporter",
@@ -17,9 +18,24 @@ def test_then_come_ways_that_fix_them() -> None:
 
 
 def test_a_grid_of_patches_becomes_constant_before_all_else() -> None:
-    assert [remedy.name for remedy in static_remedies(find("qwen2-vl-micro"))] == [
+    assert [remedy.name for remedy in whole(find("qwen2-vl-micro"))] == [
+        "dynamic shapes",
         "static shape",
-        "static shape, image geometry as constants",
-        "static shape, image geometry as constants, eager attention",
-        "static shape, image geometry as constants, eager attention, TorchScript exporter",
+        GRID,
+        f"{GRID}, eager attention",
+        f"{GRID}, eager attention, TorchScript exporter",
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"), [("llava-next-micro", "static shape"), ("qwen3-vl-micro", GRID)]
+)
+def test_what_sees_and_reads_is_taken_apart_at_last(model: str, shape: str) -> None:
+    *before, last = whole_or_in_parts(find(model))
+    assert tuple(before) == whole(find(model))
+    assert last.name == f"{shape}, eager attention, parts: vision tower, language model"
+
+
+@pytest.mark.parametrize("model", ["bert-tiny", "clip-micro", "whisper-micro"])
+def test_what_does_not_stays_whole(model: str) -> None:
+    assert whole_or_in_parts(find(model)) == whole(find(model))

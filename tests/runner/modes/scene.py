@@ -59,6 +59,9 @@ class Scene:
         """As the scene was told."""
         return self._finite
 
+    def trim(self) -> None:
+        """Nothing is kept."""
+
     def device_memory(self, *, reset: bool = False) -> None:
         """There is no device."""
 

@@ -1,64 +1,13 @@
-"""The vendors' libraries, played by objects with the same functions."""
+"""Energy as the vendors' libraries count it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from runner.errors import Unavailable
 from runner.measure.energy import EnergyMeter, amd, apple, nvidia
 from tests.fakes import FakeClock
-
-
-class Nvml:
-    """As pynvml: energy in millijoules."""
-
-    def __init__(self, devices: int = 1) -> None:
-        self._devices = devices
-        self.energy_mj = 5_000
-
-    def nvmlInit(self) -> None:  # noqa: N802
-        """Nothing to do."""
-
-    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return self._devices
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
-        return f"device {index}"
-
-    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802
-        if uuid != "GPU-0":
-            raise RuntimeError("Not Found")
-        return "device 0"
-
-    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
-        if device != "device 0":
-            raise RuntimeError("Not Supported")
-        return self.energy_mj
-
-
-class OldGpu(Nvml):
-    """A GPU from before Volta."""
-
-    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
-        raise RuntimeError("Not Supported")
-
-
-class AmdSmi:
-    """As amdsmi: ticks of 15.3 microjoules."""
-
-    def __init__(self, key: str = "energy_accumulator", devices: int = 1) -> None:
-        self._key = key
-        self._devices = devices
-
-    def amdsmi_init(self) -> None:
-        """Nothing to do."""
-
-    def amdsmi_get_processor_handles(self) -> list[str]:
-        return ["device"] * self._devices
-
-    def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
-        return {self._key: 2_000_000, "counter_resolution": 15.3, "timestamp": 1}
+from tests.runner.measure.vendors import AmdSmi, Nvml, OldGpu
 
 
 @dataclass
@@ -95,7 +44,7 @@ def test_nvidia_counts_joules_of_the_gpu() -> None:
 @pytest.mark.parametrize("devices", [0, 2])
 def test_nvidia_does_not_guess_which_gpu_works(devices: int) -> None:
     with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
-        nvidia.gpu(Nvml(devices))
+        nvidia.gpu(Nvml(devices=devices))
 
 
 def test_nvidia_knows_which_of_several_gpus_works_by_its_uuid() -> None:
@@ -111,7 +60,7 @@ def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
 
 @pytest.mark.parametrize("key", ["energy_accumulator", "power"])
 def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
-    (counter,) = amd.gpu(AmdSmi(key))
+    (counter,) = amd.gpu(AmdSmi(energy_key=key))
     assert counter.read() == pytest.approx(30.6)
 
 

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from runner.export.generation_weights import save_sharing
+from runner.export.shared_weights import save_sharing
 from tests.onnx_graphs import WIDTH, layer, model_of
 
 Weights = npt.NDArray[np.float32]

@@ -1,0 +1,113 @@
+"""`images/setup.sh`, executed with stand-ins for the programs that it calls."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orchestrator.checkout import ROOT
+
+SCRIPT = ROOT / "images/setup.sh"
+NOTE = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+"""
+ANSWER = """case "$*" in
+    *include*) echo "$HEADERS" ;;
+    *stdlib*) echo /the/standard/library ;;
+    *install.py*) echo "pip would see: $PIP_NO_CACHE_DIR $PIP_BREAK_SYSTEM_PACKAGES" >> "$CALLS" ;;
+esac
+"""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base image's programs, which note what they are asked for."""
+
+    folder: Path
+
+    def execute(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Take a step, as a Dockerfile does."""
+        script = self.folder / "install/setup.sh"
+        script.parent.mkdir()
+        script.write_text(SCRIPT.read_text())
+        variables = {
+            "PATH": f"{self.folder}:/usr/bin:/bin",
+            "CALLS": str(self.folder / "calls"),
+            "HEADERS": str(self.folder / "include"),
+        }
+        return subprocess.run(
+            ["sh", str(script), *arguments],
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @property
+    def calls(self) -> list[str]:
+        """What was called."""
+        return (self.folder / "calls").read_text().splitlines()
+
+    @property
+    def installed(self) -> list[str]:
+        """What apt was asked for."""
+        (asked,) = [call for call in self.calls if call.startswith("apt-get install")]
+        return asked.partition(" --no-install-recommends ")[2].split()
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    for name, text in {"apt-get": NOTE, "rm": NOTE, "python": NOTE + ANSWER}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    return Base(tmp_path)
+
+
+def test_what_apt_leaves_goes_with_the_layer(base: Base) -> None:
+    assert base.execute("packages", "libatomic1", "g++").returncode == 0
+    *calls, removed = base.calls
+    assert calls == [
+        "apt-get update -q",
+        "apt-get install -yq --no-install-recommends libatomic1 g++",
+        "apt-get clean",
+    ]
+    assert removed.startswith("rm -rf /var/lib/apt/lists/")
+
+
+def test_a_python_that_has_its_headers_needs_the_compiler_alone(base: Base) -> None:
+    (base.folder / "include").mkdir()
+    (base.folder / "include/Python.h").touch()
+    base.execute("compiler")
+    assert base.installed == ["g++"]
+
+
+def test_debians_own_python_gets_its_headers_too(base: Base) -> None:
+    base.execute("compiler")
+    assert base.installed == ["g++", "libpython3-dev"]
+
+
+def test_what_is_pinned_is_installed_without_a_cache_and_compiled_before_the_folder_goes(
+    base: Base,
+) -> None:
+    assert base.execute("python").returncode == 0
+    install, environment, *_, compiled, removed = base.calls
+    folder = base.folder / "install"
+    assert install == f"python {folder}/install.py {folder}/requirements.txt"
+    assert environment == "pip would see: 1 1"
+    assert compiled.startswith("python -m compileall -q ")
+    assert compiled.endswith(" /the/standard/library")
+    assert removed == f"rm -r {folder}"
+
+
+@pytest.mark.parametrize("program", ["apt-get", "python"])
+def test_a_step_that_fails_fails_the_build(base: Base, program: str) -> None:
+    (base.folder / program).write_text("#!/bin/sh\nexit 7\n")
+    step = {"apt-get": "packages", "python": "python"}[program]
+    assert base.execute(step).returncode == 7
+
+
+def test_a_step_that_is_none_is_refused(base: Base) -> None:
+    done = base.execute("pip")
+    assert done.returncode == 2
+    assert done.stderr == "setup.sh: pip is not one of packages, compiler, python\n"

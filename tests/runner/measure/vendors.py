@@ -1,0 +1,137 @@
+"""The vendors' libraries, played by objects with the same functions."""
+
+from enum import IntEnum
+from types import SimpleNamespace
+from typing import Any
+
+CLOCKS_MHZ = {"device 0": 1_980, "device 1": 1_410}
+DEVICES = {"GPU-0": "device 0", "GPU-1": "device 1"}
+"""NVML's handles by UUID."""
+USED_BYTES = {"device 0": 1_000, "device 1": 2_000}
+
+
+class Nvml:
+    """As pynvml: MHz, °C, a mask of bits, and energy in millijoules, which the first GPU has."""
+
+    NVML_CLOCK_SM = 1
+    NVML_TEMPERATURE_GPU = 0
+
+    def __init__(self, reasons: int = 0, devices: int = 1) -> None:
+        self._reasons = reasons
+        self._devices = devices
+        self.energy_mj = 5_000
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        """Nothing to do."""
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        """As many as it was told."""
+        return self._devices
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
+        """A name."""
+        return f"device {index}"
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802
+        """The same name."""
+        if uuid not in DEVICES:
+            raise RuntimeError("Not Found")
+        return DEVICES[uuid]
+
+    def nvmlDeviceGetClockInfo(self, device: str, kind: int) -> int:  # noqa: N802
+        """MHz."""
+        assert kind == self.NVML_CLOCK_SM
+        return CLOCKS_MHZ[device]
+
+    def nvmlDeviceGetTemperatureV(self, device: str, sensor: int) -> int:  # noqa: N802
+        """Degrees Celsius."""
+        assert sensor == self.NVML_TEMPERATURE_GPU
+        return 64
+
+    def nvmlDeviceGetCurrentClocksEventReasons(self, device: str) -> int:  # noqa: N802
+        """The mask it was told."""
+        return self._reasons
+
+    def nvmlDeviceGetMemoryInfo(self, device: str) -> SimpleNamespace:  # noqa: N802
+        """Bytes, as they are now."""
+        return SimpleNamespace(used=USED_BYTES[device], free=0, total=USED_BYTES[device])
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
+        """Millijoules."""
+        if device != DEVICES["GPU-0"]:
+            raise RuntimeError("Not Supported")
+        return self.energy_mj
+
+
+class OldGpu(Nvml):
+    """A GPU from before Volta."""
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
+        """No such counter."""
+        raise RuntimeError("Not Supported")
+
+
+class AmdSmi:
+    """As amdsmi on MI300: violations, keys that say `N/A`, and ticks of 15.3 microjoules."""
+
+    class AmdSmiClkType(IntEnum):
+        """As the library's."""
+
+        GFX = 1
+
+    class AmdSmiTemperatureType(IntEnum):
+        """As the library's."""
+
+        HOTSPOT = 1
+
+    class AmdSmiTemperatureMetric(IntEnum):
+        """As the library's."""
+
+        CURRENT = 0
+
+    def __init__(
+        self,
+        clock: int | str = 2_100,
+        energy_key: str = "energy_accumulator",
+        devices: int = 1,
+    ) -> None:
+        self._clock = clock
+        self._energy_key = energy_key
+        self._devices = devices
+
+    def amdsmi_init(self) -> None:
+        """Nothing to do."""
+
+    def amdsmi_get_processor_handles(self) -> list[str]:
+        """As many as it was told."""
+        return ["device"] * self._devices
+
+    def amdsmi_get_clock_info(self, device: str, kind: IntEnum) -> dict[str, Any]:
+        """The clock it was told, MHz."""
+        assert kind is self.AmdSmiClkType.GFX
+        return {"clk": self._clock, "max_clk": 2_100}
+
+    def amdsmi_get_temp_metric(self, device: str, sensor: IntEnum, metric: IntEnum) -> int:
+        """Degrees Celsius."""
+        assert (sensor, metric) == (1, 0)
+        return 71
+
+    def amdsmi_get_violation_status(self, device: str) -> dict[str, Any]:
+        """Why it is slowed down."""
+        return {"active_ppt_pwr": True, "active_vr_thrm": "N/A", "active_hbm_thrm": False}
+
+    def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
+        """Ticks, and what one of them is."""
+        return {self._energy_key: 2_000_000, "counter_resolution": 15.3, "timestamp": 1}
+
+
+class OlderAmdSmi(AmdSmi):
+    """The same before MI300."""
+
+    def amdsmi_get_violation_status(self, device: str) -> dict[str, Any]:
+        """Not told."""
+        raise RuntimeError("AMDSMI_STATUS_NOT_SUPPORTED")
+
+    def amdsmi_get_gpu_metrics_info(self, device: str) -> dict[str, Any]:
+        """Whether it is slowed down."""
+        return {"throttle_status": True, "indep_throttle_status": 4}

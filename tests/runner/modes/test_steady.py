@@ -1,0 +1,28 @@
+"""What happens around the phases of a warm cell."""
+
+from runner.modes.inference import InferenceWorkload
+from runner.modes.steady import measure_steadily
+from tests.jobs import a_job
+from tests.runner.modes.scene import Scene
+
+
+class Hoarding(Scene):
+    """A session that keeps memory of cells before this one until it is told to give it back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gauge.use = 900
+
+    def trim(self) -> None:
+        """Keep what the weights take."""
+        self.gauge.use = 100
+
+
+def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:
+    scene, job = Hoarding(), a_job()
+
+    def make() -> InferenceWorkload:
+        return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
+
+    part = measure_steadily(make, scene.session, job, scene.instruments())
+    assert part.memory.peak_bytes == 100
