@@ -18,7 +18,7 @@ def _newest(table: Table) -> str:
     key = table.columns[0].name
     facts = ", ".join(column.name for column in table.columns[1:-1])
     return f"""
-        SELECT {key}, {facts}, recorded_at FROM taken
+        SELECT {key}, {facts}, recorded_at AS seen_at FROM taken
         SEMI JOIN (
             SELECT filename, file_row_number FROM taken WHERE {key} IS NOT NULL
             QUALIFY row_number() OVER (
@@ -31,7 +31,7 @@ def _upsert(table: Table, query: str) -> str:
     key, *facts = (column.name for column in table.columns)
     changes = ", ".join(f"{fact} = excluded.{fact}" for fact in facts)
     return f"""
-        INSERT INTO {table.name} {query}
+        INSERT INTO {table.name} BY NAME {query}
         ON CONFLICT ({key}) DO UPDATE SET {changes}
         WHERE excluded.seen_at > {table.name}.seen_at
     """

@@ -88,7 +88,7 @@ def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bo
         _remove_replaced(connection)
     for table, condition in ((RESULTS, "true"), (RAW, _HAS_DURATIONS), (JOBS, "job IS NOT NULL")):
         connection.execute(
-            f"INSERT INTO {table.name} SELECT {table.names} FROM taken WHERE {condition}"
+            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken WHERE {condition}"
         )
     for statement in statements():
         connection.execute(statement)

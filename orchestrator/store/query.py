@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from orchestrator.errors import StoreError
-from orchestrator.store.connect import connect, explained
+from orchestrator.store.connect import explained
+from orchestrator.store.forward import open_current
 from orchestrator.store.rows import rows
-from orchestrator.store.schema import recognise
 from orchestrator.store.store import WAIT_S, require_database
 
 _SEAL = "SET enable_external_access = false; SET lock_configuration = true"
@@ -30,10 +30,9 @@ def query(path: Path, sql: str, *, wait_s: float = WAIT_S) -> pa.Table:
     """
     require_database(path)
     with (
-        connect(path, read_only=True, wait_s=wait_s) as connection,
+        open_current(path, read_only=True, wait_s=wait_s)[0] as connection,
         explained("the query failed", "docs/schema.md names tables, views and columns"),
     ):
-        recognise(connection, path)
         connection.execute(_SEAL)
         relation = connection.sql(sql)
         if relation is None:

@@ -7,9 +7,14 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
 from orchestrator.store.columns import Column
-from orchestrator.store.tables import STORE_VERSION, TABLES, VERSION
+from orchestrator.store.migrations import OLDEST, migrate
+from orchestrator.store.tables import STORE_VERSION, TABLES, VERSION, comments
 from orchestrator.store.views import VIEWS
 from runner import __version__
+
+
+class OlderSchema(StoreError):
+    """The database has a schema that can be brought forward."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,11 @@ def create_schema(connection: DuckDBPyConnection, *, scratch: bool) -> None:
     connection.commit()
 
 
-def recognise(connection: DuckDBPyConnection, path: Path) -> Kind:
-    """What kind of database this is, provided that this AccelMatrix can work with it.
+def kind_of(connection: DuckDBPyConnection, path: Path) -> Kind:
+    """What kind of database this is, of whichever version.
 
     Raises:
-        StoreError: it is not ours, or has another schema.
+        StoreError: it is not ours.
     """
     columns = _columns(connection)
     if {"version", "scratch"} - columns.get(VERSION.name, set()):
@@ -45,8 +50,34 @@ def recognise(connection: DuckDBPyConnection, path: Path) -> Kind:
             hint="name another file with `--database`",
         )
     found = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
-    kind = Kind(*(found[0] if found else (0, False)))
+    return Kind(*(found[0] if found else (0, False)))
+
+
+def bring_forward(connection: DuckDBPyConnection, version: int) -> None:
+    """Make a database of an older version one of ours, all or nothing; its views anew."""
+    connection.begin()
+    views = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary"
+    for (view,) in connection.execute(views).fetchall():
+        connection.execute(f"DROP VIEW {view}")
+    migrate(connection, version, STORE_VERSION)
+    for table in TABLES:
+        for comment in comments("TABLE", table.name, table.doc, table.columns):
+            connection.execute(comment)
+    for view in VIEWS:
+        connection.execute(view.ddl)
+    connection.commit()
+
+
+def recognise(connection: DuckDBPyConnection, path: Path) -> Kind:
+    """What kind of database this is, provided that this AccelMatrix can work with it.
+
+    Raises:
+        OlderSchema: it could, once the database has been brought forward.
+        StoreError: it is not ours, or has another schema.
+    """
+    kind = kind_of(connection, path)
     _check_version(kind.version, path)
+    columns = _columns(connection)
     for table in TABLES:
         if columns.get(table.name) != {column.name for column in table.columns}:
             raise StoreError(
@@ -106,8 +137,11 @@ def _check_version(version: int, path: Path) -> None:
             f" {STORE_VERSION}",
             hint="install the newer AccelMatrix that wrote it",
         )
-    if version < STORE_VERSION:
+    if version < OLDEST:
         raise StoreError(
-            f"{path}: has the older schema {version}; this AccelMatrix needs {STORE_VERSION}",
+            f"{path}: has the older schema {version}; this AccelMatrix brings forward those from"
+            f" {OLDEST} on",
             hint="merge the Parquet files into a new database: `orchestrator merge`",
         )
+    if version < STORE_VERSION:
+        raise OlderSchema(f"{path}: has the older schema {version}")

@@ -10,14 +10,14 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
 from orchestrator.store import reads, results
-from orchestrator.store.connect import connect, create, explained, is_missing, writer_lock
+from orchestrator.store.connect import create, explained, is_missing, writer_lock
+from orchestrator.store.forward import open_current
 from orchestrator.store.merge import merge
 from orchestrator.store.reads import RunSummary
 from orchestrator.store.record_files import find_files
 from orchestrator.store.report import MergeReport
 from orchestrator.store.results import Measurement, ResultRow
 from orchestrator.store.run import Run
-from orchestrator.store.schema import recognise
 
 WAIT_S = 10.0
 
@@ -76,9 +76,8 @@ class Store:
 
     @classmethod
     def _opened(cls, path: Path, closing: ExitStack, wait_s: float, *, read_only: bool) -> Self:
-        connection = connect(path, read_only=read_only, wait_s=wait_s)
+        connection, kind = open_current(path, read_only=read_only, wait_s=wait_s)
         closing.callback(connection.close)
-        kind = recognise(connection, path)
         return cls(path, connection, closing, scratch=kind.scratch)
 
     def __enter__(self) -> Self:
