@@ -57,7 +57,7 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
 
 def _merge(folder: RunFolder, store: Store) -> MergeReport:
     damaged = tuple(Damaged(path, REASON) for path in folder.set_damaged_aside())
-    return store.merge([folder.records], run=_facts(folder)) + MergeReport(damaged=damaged)
+    return store.merge([folder.records], _facts(folder)) + MergeReport(damaged=damaged)
 
 
 def _run_files(path: Path) -> list[Path]:

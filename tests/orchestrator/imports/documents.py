@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats import Format
+from orchestrator.imports.formats.base import Format
 from orchestrator.imports.found import Found
 from orchestrator.imports.reading import Reading
 

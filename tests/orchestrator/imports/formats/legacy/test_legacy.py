@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats import Format
+from orchestrator.imports.formats.base import Format
 from orchestrator.imports.formats.legacy import LEGACY
 from orchestrator.imports.reading import NotReadable, Reading
 from tests.conftest import ROOT
