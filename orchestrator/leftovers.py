@@ -4,17 +4,16 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from orchestrator import graphs, prepare, references
 from orchestrator.devices import LauncherName
-from orchestrator.errors import StoreError
 from orchestrator.groundwork import hold_groundwork
 from orchestrator.makers import versions_of
 from orchestrator.run_file import RUN_FILE
+from orchestrator.whole_files import storing
 from runner.keys import GRAPHS, REFERENCES, Maker, is_made_by
 
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
@@ -62,7 +61,7 @@ def remove_leftovers(
     with hold_groundwork("the removal of old graphs", note):
         found = find_leftovers(results)
         for each in found:
-            with _explained(each.path):
+            with storing(each.path, "removed", "whoever owns it can remove it"):
                 delete(each.path)
     return found
 
@@ -112,14 +111,3 @@ def _file_size(path: Path) -> int:
         return path.lstat().st_size
     except FileNotFoundError:  # a running job's, gone meanwhile
         return 0
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be removed: {error.strerror or error}",
-            hint="whoever owns it can remove it",
-        ) from error

@@ -7,6 +7,8 @@ from pathlib import Path
 from orchestrator.errors import StoreError
 from runner import whole_files
 
+RESUME = "mend that; `orchestrator run --resume last` measures what is missing"
+
 
 def write_whole(path: Path, text: str) -> None:
     """Write a text in UTF-8.
@@ -18,7 +20,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 @contextmanager
-def storing(path: Path, deed: str = "written") -> Iterator[None]:
+def storing(path: Path, deed: str = "written", hint: str = RESUME) -> Iterator[None]:
     """Say in one line what could not be read or written, e.g. because the disk is full.
 
     Raises:
@@ -29,5 +31,5 @@ def storing(path: Path, deed: str = "written") -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be {deed}: {error.strerror or error}",
-            hint="mend that; `orchestrator run --resume last` measures what is missing",
+            hint=hint,
         ) from error

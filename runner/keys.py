@@ -15,6 +15,7 @@ from pathlib import Path
 
 from runner import __version__
 from runner.errors import BenchError
+from runner.file_hash import hash_of
 from runner.graph import EXPORTERS, Content, Numbers
 from runner.models import ModelSpec
 
@@ -125,12 +126,7 @@ def check_key(name: str, maker: Maker, key: Callable[[Versions], str]) -> None:
 @cache
 def fingerprint(sources: tuple[str, ...], package: Path = PACKAGE) -> str:
     """Eight hex digits over the names and contents of the files, as they are at the first call."""
-    digest = hashlib.sha256()
-    for path in files(sources, package):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(package).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()[:8]
+    return hash_of(package, [path.relative_to(package) for path in files(sources, package)])[:8]
 
 
 def files(sources: tuple[str, ...], package: Path = PACKAGE) -> list[Path]:

@@ -1,12 +1,13 @@
 """What an image is made of: the files of a checkout, their fingerprint and the build context."""
 
-import hashlib
 import io
 import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from runner.file_hash import hash_of
 
 BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
 
@@ -24,12 +25,7 @@ class ImageSource:
 
     def fingerprint(self) -> str:
         """`sha256:…` over the names and contents of all files."""
-        digest = hashlib.sha256()
-        for path in self.files:
-            content = (self.checkout / path).read_bytes()
-            digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
-            digest.update(content)
-        return f"sha256:{digest.hexdigest()}"
+        return f"sha256:{hash_of(self.checkout, self.files)}"
 
     def base_image(self) -> str | None:
         """The image that the Dockerfile builds upon unless it is told another one."""

@@ -77,7 +77,7 @@ def test_what_a_run_is_for_survives_resuming(place: Workplace) -> None:
 
 def test_a_result_measured_again_stands_beside_the_first(place: Workplace) -> None:
     measure(place)
-    done = place.do("replay", "last/cpu-bert-tiny-fp32-b2-s32-inference", "--json")
+    done = place.do("replay", "last/cpu-bert-tiny-fp32-b1-s16-inference", "--json")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     then, now = data["then"], data["now"]

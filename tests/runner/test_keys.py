@@ -35,6 +35,7 @@ IDLE = {
     "runner.device_choice",
     "runner.errors",
     "runner.failures",
+    "runner.file_hash",
     "runner.keys",
     "runner.progress",
     "runner.whole_files",

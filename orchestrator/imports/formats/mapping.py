@@ -1,6 +1,5 @@
 """Any CSV or JSON with rows, read as a mapping file says."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,11 +19,9 @@ from orchestrator.imports.marks import marks_in
 from orchestrator.imports.quantities import says_nothing
 from orchestrator.imports.reading import NotReadable, Reading
 from orchestrator.imports.table import columns_of
+from orchestrator.imports.words import moment_in, truth_from
 from orchestrator.matrix.problems import did_you_mean, one_of, shown
 from runner.record import Status
-
-TRUE = frozenset({"true", "yes", "1"})
-FALSE = frozenset({"false", "no", "0"})
 
 
 class Mapped:
@@ -147,22 +144,22 @@ def _status(entry: Entry, origin: Origin, value: Any) -> None:
 
 
 def _simulated(entry: Entry, origin: Origin, value: Any) -> None:
-    told = as_text(value).strip().lower()
-    if told in TRUE:
-        entry.mark(f"{entry.place}/{origin.name}: {as_text(value)}")
-    elif told not in FALSE:
-        entry.fault(origin.name, f"{shown(value)} is neither true nor false")
+    try:
+        if truth_from(value):
+            entry.mark(f"{entry.place}/{origin.name}: {as_text(value)}")
+    except ValueError as error:
+        entry.fault(origin.name, str(error))
 
 
 def _measured_at(entry: Entry, origin: Origin, value: Any) -> None:
     try:
-        time = datetime.fromisoformat(str(value).strip())
+        moment, told_zone = moment_in(str(value))
     except ValueError:
         entry.fault(origin.name, f"{shown(value)} is not a time such as 2025-03-01T12:00:00Z")
         return
-    if time.tzinfo is None:
+    if not told_zone:
         entry.detail("measured_at", "has no zone and is taken as UTC")
-    entry.set(measured_at=time if time.tzinfo else time.replace(tzinfo=UTC))
+    entry.set(measured_at=moment)
 
 
 def _durations(entry: Entry, origin: Origin, value: Any) -> None:

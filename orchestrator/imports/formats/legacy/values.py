@@ -1,28 +1,13 @@
-"""Times, yes or no, and text as the files hold them."""
+"""Times and text as the files hold them."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.imports.details import flatten
-from orchestrator.matrix.problems import shown
+from orchestrator.imports.words import moment_in
 
 _TEXT_LIMIT = 1000
 _EPOCH_SECONDS = (1e8, 1e11)
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
-def truth_from(value: object) -> bool | None:
-    """Yes or no, also as text or as 1 and 0; None for null.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    if value is None:
-        return None
-    word = str(value).strip().lower()
-    if isinstance(value, bool | int | str) and word in _WORDS:
-        return _WORDS[word]
-    raise ValueError(f"{shown(value)} is neither true nor false")
 
 
 def moment_from(value: object) -> tuple[datetime, bool] | None:
@@ -33,10 +18,9 @@ def moment_from(value: object) -> tuple[datetime, bool] | None:
     if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(value.strip())
+        return moment_in(value)
     except ValueError:
         return None
-    return (moment, True) if moment.tzinfo else (moment.replace(tzinfo=UTC), False)
 
 
 def details_of(value: Any, name: str = "") -> dict[str, str]:

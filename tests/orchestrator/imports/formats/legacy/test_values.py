@@ -1,24 +1,10 @@
-"""Times, yes or no, and text, in the forms that the files give them."""
+"""Times and text in the forms that the files give them."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from orchestrator.imports.formats.legacy.values import clean, details_of, moment_from, truth_from
-
-
-@pytest.mark.parametrize(
-    ("value", "truth"),
-    [(True, True), ("True", True), (1, True), ("no", False), (0, False), (None, None)],
-)
-def test_yes_and_no(value: object, truth: bool | None) -> None:
-    assert truth_from(value) is truth
-
-
-@pytest.mark.parametrize("value", ["perhaps", 2, 1.0, [], {}])
-def test_neither_yes_nor_no(value: object) -> None:
-    with pytest.raises(ValueError, match="neither true nor false"):
-        truth_from(value)
+from orchestrator.imports.formats.legacy.values import clean, details_of, moment_from
 
 
 @pytest.mark.parametrize(
