@@ -41,8 +41,8 @@ def save(results: Path) -> Save:
 def content(database: Path) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables of results, in a fixed order."""
     tables = (
-        *("benchmark_runs", "benchmark_results", "hardware_info"),
-        *("raw_benchmark_data", "replay_jobs"),
+        *("benchmark_runs", "benchmark_results", "hardware_info", "environments", "models"),
+        *("artefacts", "raw_benchmark_data", "replay_jobs"),
     )
     with duckdb.connect(database, read_only=True) as connection:
         return {

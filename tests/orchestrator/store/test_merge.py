@@ -42,6 +42,9 @@ def test_records_become_rows(database: Path, results: Path, save: Save) -> None:
         "benchmark_runs": 1,
         "benchmark_results": 3,
         "hardware_info": 1,
+        "environments": 1,
+        "models": 1,
+        "artefacts": 0,
         "raw_benchmark_data": 2,
         "replay_jobs": 3,
     }
@@ -124,7 +127,7 @@ def test_a_described_run_keeps_what_the_orchestrator_said(
 
 
 def test_a_run_is_on_record_before_its_first_cell_ends(database: Path) -> None:
-    merge(database, RUN.model_copy(update={"finished_at": None}))
+    merge(database, run=RUN.model_copy(update={"finished_at": None}))
     merge(database, run=RUN)
     assert scalar(database, "SELECT finished_at IS NOT NULL FROM benchmark_runs") is True
 

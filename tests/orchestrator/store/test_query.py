@@ -85,7 +85,11 @@ def test_columns_of_the_same_name_are_told_apart(filled: Path) -> None:
 
 def test_csv_reads_back(filled: Path) -> None:
     columns = "cell_id, latency_p90_s, grade_reasons, libraries, recorded_at"
-    table = query(filled, f"SELECT {columns} FROM benchmark_results ORDER BY batch_size")
+    table = query(
+        filled,
+        f"SELECT {columns} FROM benchmark_results"
+        " JOIN environments USING (environment_id) ORDER BY batch_size",
+    )
     lines = list(csv.DictReader(io.StringIO(to_csv(table))))
     assert lines[1] == {
         "cell_id": "cpu-bert-tiny-fp32-b8-s128-inference",

@@ -8,7 +8,17 @@ import pytest
 
 from orchestrator.store import Run, Store, schema_markdown
 from orchestrator.store.columns import Column, columns_of, sql_type
-from orchestrator.store.tables import HARDWARE, JOBS, RAW, RECORD, RESULTS, RUNS, TABLES
+from orchestrator.store.tables import (
+    ENVIRONMENTS,
+    HARDWARE,
+    JOBS,
+    MODELS,
+    RAW,
+    RECORD,
+    RESULTS,
+    RUNS,
+    TABLES,
+)
 from orchestrator.store.views import VIEWS
 from runner.record import Record, arrow_schema
 
@@ -21,10 +31,12 @@ def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
 
 
 def test_no_fact_of_a_record_is_dropped_or_kept_twice() -> None:
-    placed = [column.name for table in (RESULTS, HARDWARE, RAW, JOBS) for column in table.columns]
+    tables = (RESULTS, HARDWARE, ENVIRONMENTS, MODELS, RAW, JOBS)
+    placed = [column.name for table in tables for column in table.columns]
     assert set(Record.model_fields) <= set(placed)
     shared = {name for name in placed if placed.count(name) > 1}
-    assert shared == {"result_id", "hardware_id"}
+    ids = {"result_id", "hardware_id", "environment_id", "model_id"}
+    assert shared == {*ids, "model", "family", "task", "modality", "seen_at"}
 
 
 def test_raw_durations_are_lists_of_integers() -> None:

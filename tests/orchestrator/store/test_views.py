@@ -192,7 +192,8 @@ def test_maps_and_lists_can_be_asked_for_their_parts(ask: Ask) -> None:
     (row,) = ask(
         "SELECT libraries['torch'] AS torch, list_contains(cpu_flags, 'avx2') AS avx2,"
         " list_median(durations_ns) AS median FROM benchmark_results"
-        " JOIN hardware_info USING (hardware_id) JOIN raw_benchmark_data USING (result_id)",
+        " JOIN environments USING (environment_id) JOIN hardware_info USING (hardware_id)"
+        " JOIN raw_benchmark_data USING (result_id)",
         a_record(),
     )
     assert row == {"torch": "2.13.0", "avx2": True, "median": 3_000_000}
