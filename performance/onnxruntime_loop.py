@@ -6,12 +6,12 @@ import time
 
 import onnxruntime
 
+from performance.own_tools import SECONDS
 from performance.sessions import torch_job
 from runner.inputs import synthesise
 from runner.measure.environment import read_environment, usable_cpus
 
 WARM_UP = 10
-SECONDS = 6
 
 
 def main() -> None:

@@ -1,78 +1,97 @@
 """The runtimes against each other on the CPU, and against their own tools on the same graph.
 
-Every turn is, model by model, `orchestrator run` over all runtimes between two rounds of OpenVINO's
-benchmark_app and a bare loop over ONNX Runtime, which set the options that our sessions set. What
-ours took is divided by the mean of the tool's before and after, so that slow drift cancels.
+One run gives all runtimes' medians. Then each runtime that has a tool of its own (OpenVINO's
+benchmark_app, a bare loop over ONNX Runtime, both with the options that our sessions set) takes
+turns with it, seconds apart: what ours took is divided by the mean of the tool's before and after,
+so that drift cancels. Turns go on until the median ratio's 95 % interval lies within the promise
+or outside it, or there were enough.
 """
 
 import json
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import yaml
 
 from orchestrator.store import Store
-from performance.sessions import torch_job
+from performance.own_tools import benchmark_app, onnxruntime_loop
 from runner.graph import DYNAMIC
-from runner.inputs import Inputs, synthesise
-from runner.measure.environment import read_environment, usable_cpus
+from runner.measure.intervals import Interval, fewest, median_interval
 from runner.models import find
 
-TURNS = 3
-SECONDS = 6
+TURNS = 15
 MODELS = ("bert-base-uncased", "vit-base", "whisper-tiny")
 RUNTIMES = ("torch", "torch_compile", "onnxruntime", "openvino")
 BY_OWN_TOOL = ("onnxruntime", "openvino")
 PROMISED = 0.03
-MEDIAN = re.compile(r"Median:\s+([\d.]+) ms")
-Timings = dict[tuple[str, str], list[float]]
-"""Milliseconds, or ratios, turn by turn, by model and runtime."""
 
 
 def main() -> None:
     """Measure and print."""
-    ours: Timings = defaultdict(list)
-    ratios: Timings = defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for model in MODELS:
-            prepare(matrix_of(model, folder), folder / "results")
-        for _ in range(TURNS):
-            for model in MODELS:
-                before = by_own_tools(model, folder)
-                found = run(matrix_of(model, folder), folder / "results")
-                after = by_own_tools(model, folder)
-                for runtime, median_ms in found.items():
-                    ours[model, runtime].append(median_ms)
-                for runtime in BY_OWN_TOOL:
-                    theirs = statistics.mean((before[runtime], after[runtime]))
-                    ratios[model, runtime].append(found[runtime] / theirs)
-    for model in MODELS:
-        report(model, ours, ratios)
+            medians = run(matrix_of(model, RUNTIMES, folder), folder / "results")
+            compared = {runtime: compare(model, runtime, folder) for runtime in BY_OWN_TOOL}
+            report(model, medians, compared)
 
 
-def matrix_of(model: str, folder: Path) -> Path:
-    """A matrix of all runtimes at the model's default shape."""
+def compare(model: str, runtime: str, folder: Path) -> list[float]:
+    """Ours by the runtime's own tool, turn by turn."""
+    matrix = matrix_of(model, (runtime,), folder)
+    tool = own_tool(model, runtime, folder)
+    theirs, ours = [tool()], list[float]()
+    while len(ours) < TURNS:
+        ours.append(run(matrix, folder / "results")[runtime])
+        theirs.append(tool())
+        ratios = [
+            mine / statistics.mean(pair) for mine, pair in zip(ours, pairwise(theirs), strict=True)
+        ]
+        if is_decided(interval(ratios)):
+            break
+    return ratios
+
+
+def interval(ratios: Sequence[float]) -> Interval | None:
+    """The median ratio's 95 % interval; None while there are too few."""
+    return median_interval(ratios, len(ratios)) if len(ratios) >= fewest() else None
+
+
+def is_decided(found: Interval | None) -> bool:
+    """Whether the ratio is as promised, or certainly not."""
+    if found is None:
+        return False
+    apart = found.low > 1 + PROMISED or found.high < 1 - PROMISED
+    return apart or (found.low >= 1 - PROMISED and found.high <= 1 + PROMISED)
+
+
+def own_tool(model: str, runtime: str, folder: Path) -> Callable[[], float]:
+    """The tool over the graph that ours executes; answers median milliseconds."""
+    (graph,) = (folder / "results/graphs").glob(f"{model}-forward-fp32-*/{DYNAMIC}/forward.onnx")
+    if runtime == "openvino":
+        return lambda: benchmark_app(graph, model, folder)
+    return lambda: onnxruntime_loop(graph, model)
+
+
+def matrix_of(model: str, runtimes: Sequence[str], folder: Path) -> Path:
+    """A matrix of these runtimes at the model's default shape."""
+    on_cpu = [runtime for runtime in runtimes if runtime != "openvino"]
+    backends = [*(["cpu"] if on_cpu else []), *(["openvino"] if "openvino" in runtimes else [])]
     matrix = {
         "version": 1,
-        "axes": {"model": [model], "backend": ["cpu", "openvino"]},
-        "backends": {"cpu": {"axes": {"runtime": ["torch", "torch_compile", "onnxruntime"]}}},
+        "axes": {"model": [model], "backend": backends},
         "measure": {"profile": "quick"},
     }
-    path = folder / f"{model}.yaml"
+    if on_cpu:
+        matrix["backends"] = {"cpu": {"axes": {"runtime": on_cpu}}}
+    path = folder / f"{model}-{len(runtimes)}-{runtimes[0]}.yaml"
     path.write_text(yaml.safe_dump(matrix))
     return path
-
-
-def prepare(matrix: Path, results: Path) -> None:
-    """Export the graphs."""
-    orchestrator("prepare", str(matrix), "--results", str(results), "--launcher", "process")
 
 
 def run(matrix: Path, results: Path) -> dict[str, float]:
@@ -92,80 +111,34 @@ def orchestrator(*arguments: str) -> None:
         raise SystemExit(f"{arguments[0]} ended with {done.returncode}:\n{done.stderr[-2000:]}")
 
 
-def by_own_tools(model: str, folder: Path) -> dict[str, float]:
-    """Median milliseconds without us, by runtime."""
-    graph = graph_of(folder / "results", model)
-    return {
-        "onnxruntime": onnxruntime_loop(graph, model),
-        "openvino": benchmark_app(graph, model, folder),
-    }
-
-
-def graph_of(results: Path, model: str) -> Path:
-    """The ONNX file that both runtimes executed."""
-    (graph,) = (results / "graphs").glob(f"{model}-forward-fp32-*/{DYNAMIC}/forward.onnx")
-    return graph
-
-
-def onnxruntime_loop(graph: Path, model: str) -> float:
-    """Median of a bare loop in a fresh process, milliseconds."""
-    command = [sys.executable, "-m", "performance.onnxruntime_loop", str(graph), model]
-    said = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(said.stdout.split()[-1])
-
-
-def benchmark_app(graph: Path, model: str, folder: Path) -> float:
-    """Median that OpenVINO's own tool finds at the same shape and options, milliseconds."""
-    job = torch_job(model)
-    inputs = synthesise(job.model, job.cells[0], job.seed)
-    for name, value in inputs.items():
-        np.save(folder / f"{name}.npy", value)
-    shapes = ",".join(
-        f"{name}{list(value.shape)}".replace(" ", "") for name, value in inputs.items()
-    )
-    command = [
-        str(Path(sys.executable).with_name("benchmark_app")),
-        # The tool refuses threads beside a hint; without one the device's own is LATENCY too.
-        *("-m", str(graph), "-d", "CPU", "-api", "sync", "-hint", "none"),
-        *("-infer_precision", "f32", "-nstreams", "1", "-nireq", "1"),
-        *("-nthreads", str(usable_cpus(read_environment())), "-t", str(SECONDS)),
-        *("-shape", shapes, "-inference_only", "true"),
-        *("-i", ",".join(f"{name}:{folder / name}.npy" for name in inputs)),
-        *_floats(inputs),
-    ]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = MEDIAN.search(said)
-    if found is None:
-        raise SystemExit(f"benchmark_app told no median:\n{said[-2000:]}")
-    return float(found[1])
-
-
-def _floats(inputs: Inputs) -> list[str]:
-    """The options that keep the tool from reading images as bytes."""
-    names = [name for name, value in inputs.items() if value.dtype.kind == "f"]
-    return ["-iop", ",".join(f"{name}:f32" for name in names)] if names else []
-
-
-def report(model: str, ours: Timings, ratios: Timings) -> None:
+def report(model: str, medians: dict[str, float], compared: dict[str, list[float]]) -> None:
     """Print lines for people, then one of JSON."""
     parameters = (find(model).parameters or 0) / 1e6
     print(f"{model}, {parameters:.0f} M parameters, batch 1, fp32, equal threads")
-    medians = {runtime: statistics.median(ours[model, runtime]) for runtime in RUNTIMES}
     speed = {runtime: round(medians["torch"] / found, 3) for runtime, found in medians.items()}
     for runtime in RUNTIMES:
         times = f"{speed[runtime]:.2f} times torch's speed"
         print(f"  {runtime:<14} {medians[runtime]:8.2f} ms, {times}")
-    agreement = {}
-    for runtime in BY_OWN_TOOL:
-        turns = ratios[model, runtime]
-        agreement[runtime] = round(statistics.median(turns), 4)
-        spread = ", ".join(f"{turn:.3f}" for turn in turns)
-        print(
-            f"  {runtime} by its own tool  {agreement[runtime]:.3f} of {spread}"
-            f" (promised 1 ± {PROMISED})"
-        )
+    for runtime, ratios in compared.items():
+        print(f"  {runtime:<14} by its own tool: {told(ratios)}")
+    agreement = {
+        runtime: [round(ratio, 4) for ratio in ratios] for runtime, ratios in compared.items()
+    }
     data = {"measurement": "runtimes", "model": model, "speed": speed, "by_own_tool": agreement}
     print(json.dumps(data), flush=True)
+
+
+def told(ratios: Sequence[float]) -> str:
+    """The median ratio, how sure it is, and whether that is what was promised."""
+    found = interval(ratios)
+    if found is None:
+        return f"{statistics.median(ratios):.3f} of {len(ratios)} turns"
+    within = found.low >= 1 - PROMISED and found.high <= 1 + PROMISED
+    verdict = "as promised" if within else "not as promised" if is_decided(found) else "undecided"
+    return (
+        f"{found.median:.3f}, 95 % interval {found.low:.3f} to {found.high:.3f} of {len(ratios)}"
+        f" turns; promised 1 ± {PROMISED}: {verdict}"
+    )
 
 
 if __name__ == "__main__":

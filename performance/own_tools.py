@@ -1,0 +1,54 @@
+"""The runtimes' own tools: how fast a graph is without us, with the options that ours sets."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from performance.sessions import torch_job
+from runner.inputs import Inputs, synthesise
+from runner.measure.environment import read_environment, usable_cpus
+
+SECONDS = 4
+MEDIAN = re.compile(r"Median:\s+([\d.]+) ms")
+
+
+def onnxruntime_loop(graph: Path, model: str) -> float:
+    """Median of a bare loop in a fresh process, milliseconds."""
+    command = [sys.executable, "-m", "performance.onnxruntime_loop", str(graph), model]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(said.stdout.split()[-1])
+
+
+def benchmark_app(graph: Path, model: str, folder: Path) -> float:
+    """Median that OpenVINO's own tool finds at the same shape and options, milliseconds."""
+    job = torch_job(model)
+    inputs = synthesise(job.model, job.cells[0], job.seed)
+    for name, value in inputs.items():
+        np.save(folder / f"{name}.npy", value)
+    shapes = ",".join(
+        f"{name}{list(value.shape)}".replace(" ", "") for name, value in inputs.items()
+    )
+    command = [
+        str(Path(sys.executable).with_name("benchmark_app")),
+        # The tool refuses threads beside a hint; without one the device's own is LATENCY too.
+        *("-m", str(graph), "-d", "CPU", "-api", "sync", "-hint", "none"),
+        *("-infer_precision", "f32", "-nstreams", "1", "-nireq", "1"),
+        *("-nthreads", str(usable_cpus(read_environment())), "-t", str(SECONDS)),
+        *("-shape", shapes, "-inference_only", "true"),
+        *("-i", ",".join(f"{name}:{folder / name}.npy" for name in inputs)),
+        *_floats(inputs),
+    ]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = MEDIAN.search(said)
+    if found is None:
+        raise SystemExit(f"benchmark_app told no median:\n{said[-2000:]}")
+    return float(found[1])
+
+
+def _floats(inputs: Inputs) -> list[str]:
+    """The options that keep the tool from reading images as bytes."""
+    names = [name for name, value in inputs.items() if value.dtype.kind == "f"]
+    return ["-iop", ",".join(f"{name}:f32" for name in names)] if names else []
