@@ -1,13 +1,21 @@
 """`import`: results that others measured."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.measuring import command_line
 from orchestrator.cli.options import database_in
 from orchestrator.defaults import RESULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from orchestrator.imports.formats.base import Format
+    from orchestrator.imports.removal import Removal
+    from orchestrator.imports.verdict import Verdict
 
 
 def import_(
@@ -16,39 +24,84 @@ def import_(
     ],
     mapping: Annotated[
         Path | None,
-        typer.Option(
-            "--mapping", metavar="FILE", help="How any other CSV or JSON is to be read; docs/import.md."
-        ),
+        typer.Option("--mapping", metavar="FILE", help="How any other CSV or JSON is to be read."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
+    ] = False,
     remove_source: Annotated[
         bool,
-        typer.Option(
-            "--remove-source", help="Delete files whose every record the database holds."
-        ),
+        typer.Option("--remove-source", help="Delete files whose every record the database holds."),
     ] = False,
     older_than: Annotated[
         str | None,
-        typer.Option("--older-than", metavar="TIME", help="Delete those alone, e.g. 30d."),
+        typer.Option(
+            "--older-than", metavar="TIME", help="Of those, delete what is older, e.g. 30d."
+        ),
     ] = None,
     results: options.Results = RESULTS,
     database: options.Database = None,
     json: options.Json = False,
-) -> None:
+) -> int:
     """Import what other benchmarks measured. Importing twice adds nothing."""
-    from orchestrator.cli.boundary import command_line
-    from orchestrator.imports.bring import bring, judge_all
-    from orchestrator.imports.formats.mapping import Mapped
-    from orchestrator.imports.registry import FORMATS
-    from orchestrator.imports.removal import remove_sources
+    from orchestrator.imports.bring import bring, foresee
+    from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
+    from orchestrator.imports.verdict import judge_all
     from orchestrator.render.imports import print_import
 
-    formats = FORMATS if mapping is None else (Mapped.load(mapping),)
-    verdicts = judge_all(paths, formats)
+    age_s = _age_s(older_than, remove_source=remove_source)
+    formats = _formats(mapping)
+    verdicts = judge_all(_files(paths, mapping), formats)
     path = database_in(results, database)
-    report = None if dry_run else bring(verdicts, results, path, command_line())
-    print_import(verdicts, report, path, as_json=json)
-    if report is not None:
-        report.require_complete()
-    if remove_source and not dry_run:
-        remove_sources(verdicts, path, older_than)
+    done = foresee(verdicts, path) if dry_run else bring(verdicts, results, path, command_line())
+    removals: Iterable[Removal] = ()
+    if remove_source:
+        terms = Terms(paths, formats, age_s)
+        removals = (
+            foresee_removal(verdicts, terms) if dry_run else remove_sources(verdicts, terms, path)
+        )
+    print_import(verdicts, done, removals, path, as_json=json)
+    if done.merged is not None:
+        done.merged.require_complete()
+    return _exit_code(verdicts, paths)
+
+
+def _exit_code(verdicts: "Sequence[Verdict]", paths: list[Path]) -> int:
+    """Folders also hold other files; what was named, or all that there was, was meant."""
+    refused = [verdict.path for verdict in verdicts if verdict.kind == "not recognised"]
+    return 1 if len(refused) == len(verdicts) or {*refused} & {*paths} else 0
+
+
+def _age_s(older_than: str | None, *, remove_source: bool) -> float | None:
+    from orchestrator.units import parse_duration
+
+    if older_than is None:
+        return None
+    if not remove_source:
+        raise typer.BadParameter(
+            "says which files to delete, so it needs --remove-source", param_hint="--older-than"
+        )
+    try:
+        return parse_duration(older_than)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--older-than") from error
+
+
+def _formats(mapping: Path | None) -> "Sequence[Format]":
+    from orchestrator.imports.formats.mapping import Mapped
+    from orchestrator.imports.registry import FORMATS
+
+    return FORMATS if mapping is None else (Mapped.load(mapping),)
+
+
+def _files(paths: list[Path], mapping: Path | None) -> list[Path]:
+    from orchestrator.errors import NothingToDo
+    from orchestrator.imports.sources import files_in
+
+    files = files_in(paths, without=[] if mapping is None else [mapping])
+    if not files:
+        raise NothingToDo(
+            f"{', '.join(map(str, paths))}: there is no file to import",
+            hint="name files, or folders of them; hidden ones are left out",
+        )
+    return files

@@ -1,83 +1,127 @@
 """Brings what others measured into the database."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.errors import MatrixError
-from orchestrator.imports import foreign_record
-from orchestrator.imports.formats.base import Format
-from orchestrator.imports.verdict import Verdict, judge
+from orchestrator.imports.change import Change, change_to, dated, newer
+from orchestrator.imports.content import Contents, contents_by_run, contents_of, same
+from orchestrator.imports.document import writable
+from orchestrator.imports.foreign_record import LAUNCHER, table_of
+from orchestrator.imports.record_file import contents_at, path_of, save
+from orchestrator.imports.verdict import Verdict
 from orchestrator.store import MergeReport, Run, Store
+from orchestrator.store.connect import WAIT_S
+from orchestrator.store.imported import held_at
 from runner import __version__
-
-FOLDER = "imports"
 
 
 @dataclass(frozen=True)
 class Import:
     """What an import did, or would do."""
 
-    verdicts: tuple[Verdict, ...]
-    merged: MergeReport
+    changes: Mapping[str, Change]
+    """By run id, of each file with records."""
+    merged: MergeReport | None
+    """What the database took; None for a dry run."""
+
+    @property
+    def added(self) -> int:
+        """Records that the database did not hold."""
+        return self._count("new") if self.merged is None else self.merged.inserted
+
+    @property
+    def replaced(self) -> int:
+        """Records that it held otherwise."""
+        return self._count("changed") if self.merged is None else self.merged.replaced
+
+    @property
+    def there(self) -> int:
+        """Records that it held already."""
+        return self._count("there")
+
+    @property
+    def gone(self) -> int:
+        """Records that it held of the same files, and that are no longer read from them."""
+        return self._count("gone")
+
+    @property
+    def quarantined(self) -> int:
+        """Records that stayed out, since `validate --fix` had taken them out of the database."""
+        return 0 if self.merged is None else self.merged.quarantined
+
+    def _count(self, name: str) -> int:
+        return sum(len(getattr(change, name)) for change in self.changes.values())
 
 
-def files_in(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files under these paths, in order; hidden ones are left out.
+def foresee(verdicts: Iterable[Verdict], database: Path) -> Import:
+    """What `bring` would do; writes nothing, and makes no database where there is none.
 
     Raises:
-        MatrixError: a path does not exist.
+        StoreError: the database is in use, or not ours.
     """
-    for path in paths:
-        if path.is_dir():
-            found = sorted(path.rglob("*"))
-            yield from (file for file in found if file.is_file() and not file.name.startswith("."))
-        elif path.exists():
-            yield path
-        else:
-            raise MatrixError(f"{path}: no such file or folder", hint="name what is to be imported")
+    with_records, now = _with_records(verdicts), datetime.now(UTC)
+    run_ids = [verdict.run_id for verdict in with_records]
+    table = held_at(database, run_ids, wait_s=WAIT_S)
+    held = {} if table is None else contents_by_run(table)
+    return Import(
+        {
+            each.run_id: change_to(held.get(each.run_id, {}), contents_of(table_of(each, now)))
+            for each in with_records
+        },
+        None,
+    )
 
 
-def judge_all(paths: Iterable[Path], formats: Sequence[Format]) -> tuple[Verdict, ...]:
-    """What would become of each file."""
-    return tuple(judge(path, formats) for path in files_in(paths))
-
-
-def bring(verdicts: Sequence[Verdict], results: Path, database: Path, command: str) -> MergeReport:
+def bring(verdicts: Iterable[Verdict], results: Path, database: Path, command: str) -> Import:
     """Write the records beside ours, and merge them; importing twice adds nothing.
+
+    The records are on disk before the database hears of them, so what is interrupted is finished
+    by the next import.
 
     Raises:
         StoreError: the results folder or the database cannot be written.
     """
-    now, files, runs = datetime.now(UTC), [], []
-    for verdict in _distinct(verdicts):
-        path = results / FOLDER / f"{foreign_record.run_id(verdict)}.parquet"
-        if not path.exists():
-            foreign_record.save(foreign_record.rows(verdict, now), path)
-        files.append(path)
-        runs.append(_run(verdict, now, command))
+    with_records, now = _with_records(verdicts), datetime.now(UTC)
+    if not with_records:
+        return Import({}, MergeReport())
     with Store.open(database) as store:
-        return store.merge(files, *runs)
+        held = contents_by_run(store.imported([verdict.run_id for verdict in with_records]))
+        changes = {
+            verdict.run_id: _write(verdict, held.get(verdict.run_id, {}), results, now)
+            for verdict in with_records
+        }
+        changing = [each for each in with_records if not changes[each.run_id].is_none]
+        store.forget(
+            [f"{run_id}/{cell}" for run_id, change in changes.items() for cell in change.gone]
+        )
+        files = [path_of(results, verdict.run_id) for verdict in changing]
+        return Import(changes, store.merge(files, *(_run(each, now, command) for each in changing)))
 
 
-def _distinct(verdicts: Sequence[Verdict]) -> Iterator[Verdict]:
-    """Those with records; of files with the same content the first one."""
-    seen: set[str] = set()
-    for verdict in verdicts:
-        if verdict.reading.found and verdict.sha256 not in seen:
-            seen.add(verdict.sha256)
-            yield verdict
+def _with_records(verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
+    return [verdict for verdict in verdicts if verdict.kind == "records"]
+
+
+def _write(verdict: Verdict, held: Contents, results: Path, now: datetime) -> Change:
+    """Write a file's records, unless they lie there already."""
+    table, path = table_of(verdict, now), path_of(results, verdict.run_id)
+    read, stored = contents_of(table), contents_at(path)
+    change = change_to(held, read)
+    if stored is None or not same(stored, read) or not newer(stored, held, change):
+        save(dated(table, held, change, now), path)
+    return change
 
 
 def _run(verdict: Verdict, now: datetime, command: str) -> Run:
     return Run(
-        run_id=foreign_record.run_id(verdict),
+        run_id=verdict.run_id,
         started_at=now,
         finished_at=now,
-        matrix_path=str(verdict.path),
-        command=command,
-        launchers=("import",),
+        matrix_path=writable(str(verdict.path)),
+        command=writable(command),
+        launchers=(LAUNCHER,),
         planned=len(verdict.reading.found),
         orchestrator_version=__version__,
     )

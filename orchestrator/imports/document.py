@@ -1,12 +1,22 @@
 """A file that may hold measurements, read once for every format that looks at it."""
 
+import codecs
 import csv
 import hashlib
 import io
 import json
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+LARGEST_BYTES = 2**28
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_HALF_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Unreadable(Exception):
+    """A file's bytes cannot be had: says why."""
 
 
 class Document:
@@ -17,13 +27,21 @@ class Document:
         self.content = content
 
     @classmethod
-    def read(cls, path: Path) -> "Document":
+    def read(cls, path: Path, largest_bytes: int = LARGEST_BYTES) -> "Document":
         """Read the file.
 
         Raises:
-            OSError: it cannot be read.
+            Unreadable: it is no regular file, cannot be read, or is larger than any result is.
         """
-        return cls(path, path.read_bytes())
+        try:
+            if path.exists() and not path.is_file():
+                raise Unreadable("it is no regular file")
+            size = path.stat().st_size
+            if size > largest_bytes:
+                raise Unreadable(f"it has {size:,} bytes; up to {largest_bytes:,} are read")
+            return cls(path, path.read_bytes())
+        except OSError as error:
+            raise Unreadable(f"cannot be read: {error.strerror or error}") from error
 
     @cached_property
     def sha256(self) -> str:
@@ -32,32 +50,22 @@ class Document:
 
     @cached_property
     def text(self) -> str | None:
-        """The content as text; None if it is not UTF-8."""
+        """The content as text; None if it is neither UTF-8 nor marked as UTF-16."""
+        encoding = "utf-16" if self.content.startswith(_UTF_16) else "utf-8-sig"
         try:
-            return self.content.decode("utf-8-sig")
+            return self.content.decode(encoding)
         except UnicodeDecodeError:
             return None
 
-    @cached_property
+    @property
     def json(self) -> Any:
         """The content as JSON; None if it is none (see `json_fault`)."""
-        try:
-            return json.loads(self.text or "")
-        except (ValueError, RecursionError):
-            return None
+        return self._parsed[0]
 
-    @cached_property
+    @property
     def json_fault(self) -> str | None:
         """What keeps the content from being JSON, with line and column; None if it is JSON."""
-        try:
-            json.loads(self.text or "")
-        except json.JSONDecodeError as error:
-            return f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-        except ValueError as error:
-            return f"not JSON that can be read: {error}"
-        except RecursionError:
-            return "not JSON that can be read: it is nested too deeply"
-        return None
+        return self._parsed[1]
 
     @cached_property
     def header(self) -> tuple[str, ...]:
@@ -67,3 +75,28 @@ class Document:
             return tuple(field.strip() for field in next(lines, []))
         except csv.Error:
             return ()
+
+    @cached_property
+    def _parsed(self) -> tuple[Any, str | None]:
+        try:
+            return _loaded(self.text or ""), None
+        except json.JSONDecodeError as error:
+            return None, f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        except ValueError as error:
+            return None, f"not JSON that can be read: {error}"
+        except RecursionError:
+            return None, "not JSON that can be read: it is nested too deeply"
+
+
+def writable(value: Any) -> Any:
+    """The same value with text that can be written as UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {writable(key): writable(item) for key, item in value.items()}
+    return [writable(item) for item in value] if isinstance(value, list) else value
+
+
+def _loaded(text: str) -> Any:
+    value = json.loads(text)
+    return writable(value) if _HALF_LETTER.search(text) else value

@@ -1,11 +1,17 @@
 """One measurement, or one failure, as a foreign file tells it."""
 
-from pydantic import AwareDatetime, Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from typing import Annotated
+
+from pydantic import AwareDatetime, Field
 
 from runner.cell import Frozen
 from runner.record import Status
 
-Seconds = NonNegativeFloat
+_LARGEST = 2**63 - 1
+Positive = Annotated[int, Field(gt=0, le=_LARGEST)]
+Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seconds = Number
 
 
 class Found(Frozen):
@@ -27,11 +33,11 @@ class Found(Frozen):
     runtime: str | None = None
     """The software that executed it, e.g. `torch`; need not be one of ours."""
     precision: str | None = None
-    batch_size: PositiveInt | None = None
-    sequence_length: PositiveInt | None = None
-    image_size: PositiveInt | None = None
-    audio_seconds: PositiveInt | None = None
-    new_tokens: PositiveInt | None = None
+    batch_size: Positive | None = None
+    sequence_length: Positive | None = None
+    image_size: Positive | None = None
+    audio_seconds: Positive | None = None
+    new_tokens: Positive | None = None
     mode: str | None = None
     """`inference`, `generation`, `training` or `startup`, where the file makes it clear."""
     scenario: str | None = None
@@ -48,27 +54,27 @@ class Found(Frozen):
     """When it was measured; a time without a zone is taken as UTC, and `details` says so."""
     device_name: str | None = None
     cpu_model: str | None = None
-    cpu_cores_physical: PositiveInt | None = None
-    cpu_cores_logical: PositiveInt | None = None
-    memory_total_bytes: PositiveInt | None = None
+    cpu_cores_physical: Positive | None = None
+    cpu_cores_logical: Positive | None = None
+    memory_total_bytes: Positive | None = None
     machine: str | None = None
     hostname: str | None = None
     operating_system: str | None = None
     python_version: str | None = None
     libraries: dict[str, str] = Field(default_factory=dict)
 
-    iterations: NonNegativeInt | None = None
-    warmup_iterations: NonNegativeInt | None = None
-    parameters: NonNegativeInt | None = None
+    iterations: Whole | None = None
+    warmup_iterations: Whole | None = None
+    parameters: Whole | None = None
     import_time_s: Seconds | None = None
     load_time_s: Seconds | None = None
     first_latency_s: Seconds | None = None
     steady_time_s: Seconds | None = None
-    throughput: NonNegativeFloat | None = None
+    throughput: Number | None = None
     """Samples per second."""
-    token_throughput: NonNegativeFloat | None = None
+    token_throughput: Number | None = None
     """New tokens per second, prefill included."""
-    decode_throughput: NonNegativeFloat | None = None
+    decode_throughput: Number | None = None
     """Tokens per second after the first."""
     latency_mean_s: Seconds | None = None
     latency_median_s: Seconds | None = None
@@ -82,15 +88,15 @@ class Found(Frozen):
     latency_p999_s: Seconds | None = None
     time_to_first_token_mean_s: Seconds | None = None
     time_per_output_token_mean_s: Seconds | None = None
-    memory_peak_bytes: NonNegativeInt | None = None
-    memory_average_bytes: NonNegativeInt | None = None
-    memory_device_peak_bytes: NonNegativeInt | None = None
-    memory_allocator_peak_bytes: NonNegativeInt | None = None
-    energy_joules: NonNegativeFloat | None = None
-    energy_per_sample_joules: NonNegativeFloat | None = None
-    durations_ns: tuple[NonNegativeInt, ...] | None = None
+    memory_peak_bytes: Whole | None = None
+    memory_average_bytes: Whole | None = None
+    memory_device_peak_bytes: Whole | None = None
+    memory_allocator_peak_bytes: Whole | None = None
+    energy_joules: Number | None = None
+    energy_per_sample_joules: Number | None = None
+    durations_ns: tuple[Whole, ...] | None = None
     """Raw durations in the file's order, where it holds them."""
-    part_durations_ns: dict[str, tuple[NonNegativeInt, ...]] = Field(default_factory=dict)
+    part_durations_ns: dict[str, tuple[Whole, ...]] = Field(default_factory=dict)
     """The same of an iteration's parts by name, e.g. `first_token`."""
 
     details: dict[str, str] = Field(default_factory=dict)

@@ -1,38 +1,84 @@
-"""Marks by which a file itself says that no device made its numbers."""
+"""Marks with which a file itself says that no device made its numbers.
+
+In doubt a mark counts: a row that is marked wrongly is missing from a view, one that lacks its
+mark is a lie in it.
+"""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import Any, Literal
 
-from orchestrator.imports.details import as_text
+from orchestrator.imports.pointer import under
+from orchestrator.matrix.problems import shown
 
-_KEY = re.compile(r"(?:is_?)?(?:simulat(?:ed|ion)|mock(?:ed)?)(?:_mode)?", re.IGNORECASE)
-_KIND = re.compile(r".*implementation_?type", re.IGNORECASE)
-_WORD = re.compile(r"\bMOCK(?:ED)?\b|\((?i:mock(?:ed)?|simulat(?:ed|ion))\)|\bSIMULATED\b")
-_NO = frozenset({"", "false", "no", "0", "none", "null", "real", "off"})
+Claim = Literal["simulated", "invented", "real"]
+
+_HINT = re.compile("mock|simul|emul", re.I)
+_WORDS = r"mock(?:ed|ing)?|simulat(?:e|ed|ing|ion|or)|emulat(?:ed|ion|or)"
+_IN_TEXT = re.compile(rf"(?<!not )(?<!no )(?<!non-)(?<![A-Za-z_])(?:{_WORDS})(?![A-Za-z_])", re.I)
+_IN_CAPITALS = re.compile(
+    r"(?<!NOT_)(?<!NO_)(?<!NON_)(?<![A-Za-z])(?:MOCK(?:ED)?|(?:SIMUL|EMUL)AT(?:ED|ION))(?![A-Za-z])"
+)
+_IN_KEY = re.compile(rf"(?:^|_)(?:{_WORDS})(?:$|_)")
+_INVENTED_KEY = re.compile(
+    r"(?:is_|was_)?(?:faked?|dummy|synthetic|predicted|estimated|projected|extrapolated)"
+)
+_REAL_KEY = re.compile(r"(?:is_|was_|uses?_|using_)?real(?:_hardware|_device|_implementation)?")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_DENIED = ("", "false", "no", "0", "none", "null", "n/a", "nan", "-")
+_SAID_IN = ("input", "prompt", "command", "test_prompt", "test_text")
+_KEY_IN_TEXT = rf"\w*(?:{_WORDS})\w*[\"']?\s*[:=]\s*"
+_DENIED_IN_TEXT = re.compile(rf"{_KEY_IN_TEXT}(?:false|none|null|0)\b", re.I)
+_SAID_IN_TEXT = re.compile(rf"{_KEY_IN_TEXT}true\b", re.I)
 
 
-def marks_in(value: Any, place: str = "") -> tuple[str, ...]:
-    """The marks in a value and all below it, each as `pointer: value`."""
-    return tuple(dict.fromkeys(_marks(value, place, "")))
+def marks_in(value: Any, place: str = "", without: Collection[str] = ()) -> tuple[str, ...]:
+    """Each mark in a value with its place; keys named in `without` are left out."""
+    if isinstance(value, dict) and without:
+        value = {key: item for key, item in value.items() if key not in without}
+    return tuple(dict.fromkeys(_walk(value, place, "")))
 
 
-def _marks(value: Any, place: str, key: str) -> Iterator[str]:
+def _walk(value: Any, place: str, key: str) -> Iterator[str]:
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _marks(item, f"{place}/{name}", str(name))
+            if not name.startswith(_SAID_IN):
+                yield from _walk(item, under(place, name), name)
     elif isinstance(value, list):
-        for position, item in enumerate(value):
-            yield from _marks(item, f"{place}/{position}", "")
-    elif _is_mark(key, value):
-        yield f"{place}: {as_text(value)}"
+        for index, item in enumerate(value):
+            yield from _walk(item, under(place, index), key)
+    elif _is_mark(_claim_of(key), value):
+        yield f"{place}: {shown(value)}"
+    elif isinstance(value, str):
+        yield from _in_text(value, place)
 
 
-def _is_mark(key: str, value: Any) -> bool:
-    if _KEY.fullmatch(key):
-        return as_text(value).strip().lower() not in _NO
-    if not isinstance(value, str):
+@lru_cache(maxsize=10_000)
+def _claim_of(key: str) -> Claim | None:
+    """What a key claims of a value that is true."""
+    name = _HUMP.sub("_", key).lower()
+    if _IN_KEY.search(name):
+        return "simulated"
+    if _INVENTED_KEY.fullmatch(name):
+        return "invented"
+    return "real" if _REAL_KEY.fullmatch(name) else None
+
+
+def _is_mark(claim: Claim | None, value: Any) -> bool:
+    if claim is None or value is None:
         return False
-    if _KIND.fullmatch(key):
-        return "mock" in value.lower() or "simulat" in value.lower()
-    return _WORD.search(value) is not None
+    word = str(value).strip().lower()
+    if claim == "simulated":
+        return word not in _DENIED and bool(value)
+    return word in (("true", "yes", "1") if claim == "invented" else ("false", "no", "0"))
+
+
+def _in_text(text: str, place: str) -> Iterator[str]:
+    if not _HINT.search(text):
+        return
+    for line in text.splitlines():
+        rest = _DENIED_IN_TEXT.sub("", line)
+        if any(sign.search(rest) for sign in (_IN_TEXT, _IN_CAPITALS, _SAID_IN_TEXT)):
+            yield f"{place}: {shown(line.strip())}"
+            return

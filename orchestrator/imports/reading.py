@@ -16,6 +16,9 @@ class Reading:
     """Entries that could not be read while others could, each with its place and why."""
     empty: tuple[str, ...] = ()
     """Places of entries that name what would be measured and hold no measured value."""
+    beside: tuple[str, ...] = ()
+    """What the records rest on beside the file's content: the hash of a config, a mapping's name.
+    With it, the same content is another import."""
 
 
 class NotReadable(Exception):

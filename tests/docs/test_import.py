@@ -1,15 +1,55 @@
 """docs/import.md: its examples are read, and its tables agree with the code."""
 
+import shlex
 from pathlib import Path
+
+import pytest
 
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats.mapping import Mapped
 from orchestrator.imports.quantities import UNITS
 from orchestrator.imports.reading import Reading
 from tests.conftest import ROOT
-from tests.docs.pages import Page
+from tests.docs.pages import Block, Page
+from tests.e2e.workplace import Workplace
 
 PAGE = Page(ROOT / "docs/import.md")
+TIMM = "theirs/benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv"
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+    """A folder with the files of the page's example, which the page's first command imports."""
+    folder = tmp_path_factory.mktemp("user")
+    (folder / "theirs").mkdir()
+    bert, models, *_ = PAGE.blocks("json")
+    table = PAGE.blocks("csv")[0]
+    for name, block in (("theirs/bert.json", bert), ("theirs/models.json", models), (TIMM, table)):
+        (folder / name).write_text(block.text)
+    return Workplace(folder, "process")
+
+
+def test_the_commands_say_what_the_page_shows(user: Workplace) -> None:
+    for block in PAGE.blocks("console"):
+        command, _, shown = block.text.partition("\n")
+        done = user.do(*shlex.split(command)[2:])
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == shown
+
+
+@pytest.mark.parametrize("block", PAGE.blocks("sql"), ids=lambda block: block.text.split()[1])
+def test_every_question_is_answered(user: Workplace, block: Block) -> None:
+    assert user.do("import", "theirs").returncode == 0
+    assert user.ask(block.text)
+
+
+def test_the_views_show_what_the_table_says(user: Workplace) -> None:
+    assert user.do("import", "theirs").returncode == 0
+    for names, _, theirs, simulated in PAGE.rows("view"):
+        for name in names.replace("`", "").split():
+            rows = user.ask(f"SELECT * FROM {name}")
+            assert bool(rows) == (theirs != "–"), name
+            assert simulated != "–" or not any(row.get("simulated") for row in rows), name
 
 
 def reading_of(folder: Path, results: str, mapping: str, name: str) -> Reading:
@@ -22,7 +62,7 @@ def reading_of(folder: Path, results: str, mapping: str, name: str) -> Reading:
 
 
 def test_the_csv_example_gives_its_rows(tmp_path: Path) -> None:
-    (results,), mapping = PAGE.blocks("csv"), PAGE.blocks("yaml")[0]
+    results, mapping = PAGE.blocks("csv")[1], PAGE.blocks("yaml")[0]
     reading = reading_of(tmp_path, results.text, mapping.text, "lab.csv")
     assert reading.faults == reading.empty == ()
     told = [(one.model, one.status, one.latency_mean_s) for one in reading.found]
@@ -36,8 +76,18 @@ def test_the_csv_example_gives_its_rows(tmp_path: Path) -> None:
     assert first.libraries == {"torch": "2.4.1"}
 
 
+def test_the_mapping_is_named_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "lab.csv").write_text(PAGE.blocks("csv")[1].text)
+    (tmp_path / "lab.yaml").write_text(PAGE.blocks("yaml")[0].text)
+    (command,) = (line for line in PAGE.shell_lines() if "--mapping" in line)
+    lab = Workplace(tmp_path, "process")
+    assert lab.do(*shlex.split(command)[1:]).returncode == 0
+    formats = lab.ask("SELECT DISTINCT source, source_format FROM benchmark_results")
+    assert formats == [{"source": "lab-bench", "source_format": "mapping:lab"}]
+
+
 def test_the_json_example_gives_its_rows(tmp_path: Path) -> None:
-    (results,), mapping = PAGE.blocks("json"), PAGE.blocks("yaml")[1]
+    results, mapping = PAGE.blocks("json")[2], PAGE.blocks("yaml")[1]
     reading = reading_of(tmp_path, results.text, mapping.text, "lab.json")
     told = [(one.model, one.batch_size, one.latency_mean_s) for one in reading.found]
     assert told == [("resnet50", 1, 0.0051), ("resnet50", 8, 0.0124), ("vit-base", 1, 0.0060005)]

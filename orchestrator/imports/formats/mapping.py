@@ -1,5 +1,6 @@
 """Any CSV or JSON with rows, read as a mapping file says."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ from orchestrator.imports.formats.mapping_file import (
 from orchestrator.imports.formats.mapping_rows import ABSENT, MappedRow, rows_in, steps_of
 from orchestrator.imports.gathering import Gathering
 from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import under
 from orchestrator.imports.quantities import says_nothing
 from orchestrator.imports.reading import NotReadable, Reading
 from orchestrator.imports.table import columns_of
@@ -25,11 +27,10 @@ from runner.record import Status
 
 
 class Mapped:
-    """The format that a mapping file describes."""
+    """The format that a mapping file describes; two files are two formats."""
 
-    name = "mapping"
-
-    def __init__(self, mapping: MappingFile) -> None:
+    def __init__(self, mapping: MappingFile, name: str) -> None:
+        self.name = f"mapping:{name}"
         self.source = mapping.source
         self._mapping = mapping
         origins = (*mapping.columns.values(), *mapping.libraries.values())
@@ -42,7 +43,7 @@ class Mapped:
         Raises:
             MatrixError: the mapping file is wrong.
         """
-        return cls(read_mapping(path))
+        return cls(read_mapping(path), path.stem)
 
     def recognises(self, document: Document) -> bool:
         """Whether the file has rows, and all that the mapping takes from them."""
@@ -66,7 +67,8 @@ class Mapped:
                 gathering.fault(row.fault)
             else:
                 gathering.take(self._entry(row, around))
-        return gathering.reading("a table without a measured value")
+        reading = gathering.reading("a table without a measured value")
+        return replace(reading, beside=(self.name,))
 
     def _mismatch(self, document: Document) -> str | None:
         """Why the file is not what the mapping describes."""
@@ -146,7 +148,7 @@ def _status(entry: Entry, origin: Origin, value: Any) -> None:
 def _simulated(entry: Entry, origin: Origin, value: Any) -> None:
     try:
         if truth_from(value):
-            entry.mark(f"{entry.place}/{origin.name}: {as_text(value)}")
+            entry.mark(f"{under(entry.place, origin.name)}: {shown(value)}")
     except ValueError as error:
         entry.fault(origin.name, str(error))
 

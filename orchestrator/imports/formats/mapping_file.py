@@ -11,6 +11,7 @@ from orchestrator.imports.found import Found
 from orchestrator.imports.quantities import UNITS, dimension_of
 from orchestrator.matrix.problems import Problem, one_of, refuse, unknown_key, wordings
 from orchestrator.matrix.source import Place, read_source
+from orchestrator.store.origin import OURS, SYNTHETIC
 from runner.cell import Frozen
 
 HINT = "docs/import.md describes the mapping file"
@@ -109,6 +110,8 @@ def _unknown(data: Any) -> Iterator[Problem]:
 
 
 def _flaws(mapping: MappingFile) -> Iterator[Problem]:
+    if mapping.source.strip().lower() in {OURS, SYNTHETIC}:
+        yield Problem(("source",), f"{mapping.source!r} stands for rows of AccelMatrix alone")
     if "model" not in mapping.columns:
         yield Problem(("columns", "model"), "is required: no record is without its model")
     for name, origin in mapping.columns.items():

@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats.mapping_file import MappingFile
+from orchestrator.imports.pointer import under
 from orchestrator.imports.table import rows_of
 from orchestrator.matrix.problems import shown
 
@@ -65,11 +66,11 @@ def _rows(value: Any, steps: list[str], way: MappedRow) -> Iterator[MappedRow]:
         yield _row(way, value if fault is None else {}, fault)
     elif steps[0] == ALL:
         for name, item in _items(value):
-            further = MappedRow(f"{way.place}/{name}", {}, (*way.keys, name), way.root)
+            further = MappedRow(under(way.place, name), {}, (*way.keys, name), way.root)
             yield from _rows(item, steps[1:], further)
     else:
         item = _follow(value, steps[:1])
-        further = MappedRow(f"{way.place}/{steps[0]}", {}, way.keys, way.root)
+        further = MappedRow(under(way.place, steps[0]), {}, way.keys, way.root)
         if item is ABSENT:
             yield _row(further, {}, "is not in the file")
         else:

@@ -7,11 +7,11 @@ as `benchmark_config.json`. A failure that was published is a report of a `trace
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.imports.document import Document
+from orchestrator.imports.document import Document, Unreadable
 from orchestrator.imports.entry import Entry
 from orchestrator.imports.failure import reason_of, status_of
 from orchestrator.imports.formats.optimum_benchmark_config import describe, scenario_of
@@ -57,7 +57,8 @@ class OptimumBenchmark:
             return Reading(nothing="the config of a run of optimum-benchmark")
         if not _is_config(data.get("config")):
             return _read_report(document, data)
-        return _read_parts(_Parts(data["report"], "/report", data["config"], "/config"))
+        marks = marks_in(data, without=("report", "config"))
+        return _read_parts(_Parts(data["report"], "/report", data["config"], "/config", marks))
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class _Parts:
     report_place: str
     config: Tree
     config_place: str
+    marks: tuple[str, ...] = ()
+    """What stands beside both and says that no device made the numbers."""
     config_sha256: str | None = None
     """Hash of the config's own file; null if it stands in the same one."""
 
@@ -79,7 +82,9 @@ def _read_report(document: Document, report: Tree) -> Reading:
         raise NotReadable(
             "names no model: that stands in its benchmark_config.json, which is not beside it"
         )
-    return _read_parts(_Parts(report, "", config.json, config.path.name, config.sha256))
+    return _read_parts(
+        _Parts(report, "", config.json, config.path.name, config_sha256=config.sha256)
+    )
 
 
 def _read_parts(parts: _Parts) -> Reading:
@@ -94,11 +99,13 @@ def _read_parts(parts: _Parts) -> Reading:
         entry.set(status="ok")
         measure(entry, measured, of_data_set)
         gathering.take(entry)
-    return gathering.reading("a report of optimum-benchmark in which nothing was tracked")
+    reading = gathering.reading("a report of optimum-benchmark in which nothing was tracked")
+    return replace(reading, beside=(parts.config_sha256,)) if parts.config_sha256 else reading
 
 
 def _entry(parts: _Parts, place: str) -> Entry:
     entry = Entry(place)
+    entry.mark(*parts.marks)
     entry.mark(*marks_in(parts.config, parts.config_place))
     entry.mark(*marks_in(parts.report, parts.report_place))
     describe(entry, parts.config)
@@ -123,7 +130,7 @@ def _beside(document: Document, part: str) -> Document | None:
 def _read(path: Path) -> Document | None:
     try:
         return Document.read(path)
-    except OSError:
+    except Unreadable:
         return None
 
 

@@ -1,5 +1,8 @@
 """A document answers what it parses to, whatever it holds."""
 
+from pathlib import Path
+
+from orchestrator.imports.document import Document
 from tests.orchestrator.imports.documents import json_document, text_document
 
 
@@ -24,3 +27,15 @@ def test_the_header_is_the_first_line_s_fields() -> None:
     assert text_document('\ufeffmodel,"a,b", c \r\n1,2,3\r\n').header == ("model", "a,b", "c")
     assert text_document("").header == ()
     assert text_document("x" * 200_000).header == ()
+
+
+def test_halves_of_letters_become_question_marks() -> None:
+    assert text_document('{"a\\ud800": ["\\udfff", "\\ud83d\\ude00", 1]}').json == {
+        "a?": ["?", "\U0001f600", 1]
+    }
+
+
+def test_utf_16_is_text_where_its_mark_says_so() -> None:
+    assert Document(Path("a.json"), '{"a": 1}'.encode("utf-16")).json == {"a": 1}
+    assert Document(Path("a.json"), b"\xff\xfe\x00").text is None
+    assert Document(Path("a.json"), b"\xe9").text is None

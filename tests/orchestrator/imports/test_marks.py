@@ -1,4 +1,6 @@
-"""A file that says itself that its numbers are made up is taken at its word."""
+"""Marks that no device made the numbers, and what only looks like one."""
+
+from typing import Any
 
 import pytest
 
@@ -6,31 +8,81 @@ from orchestrator.imports.marks import marks_in
 
 
 @pytest.mark.parametrize(
-    ("value", "marks"),
+    ("value", "mark"),
     [
-        ({"is_simulated": True}, ("/is_simulated: true",)),
-        ({"runs": [{"simulated": "yes"}, {}]}, ("/runs/0/simulated: yes",)),
-        ({"is_simulation": 1}, ("/is_simulation: 1",)),
-        ({"mock": "True"}, ("/mock: True",)),
-        ({"implementation_type": "MOCK_WEBNN"}, ("/implementation_type: MOCK_WEBNN",)),
-        ({"status": "Success (MOCK)"}, ("/status: Success (MOCK)",)),
-        ({"device": "cuda (simulated)"}, ("/device: cuda (simulated)",)),
-        ({"a": {"simulation_mode": True}, "b": {"mocked": True}}, None),
+        ({"is_simulation": True}, "/x/is_simulation: true"),
+        ({"isSimulated": True}, "/x/isSimulated: true"),
+        ({"simulationMode": "full"}, "/x/simulationMode: 'full'"),
+        ({"SIMULATED": "True"}, "/x/SIMULATED: 'True'"),
+        ({"support": {"simulated": 1}}, "/x/support/simulated: 1"),
+        ({"is_simulated": "yes"}, "/x/is_simulated: 'yes'"),
+        ({"simulation_reason": "no GPU"}, "/x/simulation_reason: 'no GPU'"),
+        ({"implementation_type": "(MOCK)"}, "/x/implementation_type: '(MOCK)'"),
+        ({"implementation_type": "MOCK"}, "/x/implementation_type: 'MOCK'"),
+        ({"cuda_init": "Success (MOCK) - no SDK"}, "/x/cuda_init: 'Success (MOCK) - no SDK'"),
+        ({"type": "REAL - simulated for speed"}, "/x/type: 'REAL - simulated for speed'"),
+        ({"implementation": "SIMULATED_WEBGPU"}, "/x/implementation: 'SIMULATED_WEBGPU'"),
+        ({"types": {"webnn": "MOCK_WEBNN"}}, "/x/types/webnn: 'MOCK_WEBNN'"),
+        ({"implementation_type": "SIMULATION"}, "/x/implementation_type: 'SIMULATION'"),
+        ({"texts": ["Simulated CUDA"]}, "/x/texts/0: 'Simulated CUDA'"),
+        ({"simulated_hardware": ["webgpu"]}, "/x/simulated_hardware/0: 'webgpu'"),
+        ({"runs": [{"simulated": "yes"}, {}]}, "/x/runs/0/simulated: 'yes'"),
+        ({"device": "cuda:0 (mock)"}, "/x/device: 'cuda:0 (mock)'"),
+        ({"device": "Android Emulator"}, "/x/device: 'Android Emulator'"),
+        ({"stdout": "one\nCreated mock endpoint\n"}, "/x/stdout: 'Created mock endpoint'"),
+        (
+            {"stdout": '  "transformers_mocked": true,'},
+            "/x/stdout: '\"transformers_mocked\": true,'",
+        ),
+        ({"a/b": "mock"}, "/x/a~1b: 'mock'"),
+        ({"is_real": False}, "/x/is_real: false"),
+        ({"real_hardware": "no"}, "/x/real_hardware: 'no'"),
+        ({"isRealImplementation": False}, "/x/isRealImplementation: false"),
+        ({"fake": True}, "/x/fake: true"),
+        ({"is_estimated": "true"}, "/x/is_estimated: 'true'"),
+        ({"predicted": 1}, "/x/predicted: 1"),
     ],
 )
-def test_finds_marks_with_their_places(value: object, marks: tuple[str, ...] | None) -> None:
-    expected = ("/a/simulation_mode: true", "/b/mocked: true") if marks is None else marks
-    assert marks_in(value) == expected
+def test_marks(value: Any, mark: str) -> None:
+    assert marks_in(value, "/x") == (mark,)
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        {"is_simulated": False, "simulated": "false", "mock": None, "is_mock": 0},
+        {"is_simulated": False},
+        {"is_simulated": None},
+        {"isSimulated": "False"},
+        {"mock_implementation": "false"},
+        {"simulated": 0},
+        {"simulated_hardware": [], "mock_models": [None, ""]},
+        {"simulated": 0.0},
         {"implementation_type": "REAL"},
-        {"model": "mockingjay", "note": "hammock simulation of traffic"},
+        {"implementation": "NO_SIMULATION", "stdout": "USE_MOCK=0"},
+        {"keys": ["is_simulated", "mock_implementation"]},
+        {"error": "cannot access local variable 'MagicMock'"},
+        {"model": "mockingjay"},
+        {"input": "a mock of a prompt"},
+        {"stdout": "No more simulations - implementing true OpenVINO"},
+        {"stdout": '    "mock_implementation": false,'},
+        {"note": "this was not simulated"},
+        {"note": "synthetic inputs, fake quantisation"},
+        {"is_real": True, "real_time_factor": 0, "is_real_time": False},
+        {"estimated_flops": 5, "predicted_class": 1, "fake_quantize": True, "dummy_input": True},
         ["model", 1.5],
+        5,
     ],
 )
-def test_leaves_the_rest_alone(value: object) -> None:
-    assert marks_in(value) == ()
+def test_no_marks(value: Any) -> None:
+    assert marks_in(value, "/x") == ()
+
+
+def test_places_begin_at_the_top() -> None:
+    assert marks_in({"a": {"mock": True}}) == ("/a/mock: true",)
+    assert marks_in({"a": {"mock": True}}, "/") == ("/a/mock: true",)
+    assert marks_in({"mock": "yes"}, "line 2") == ("line 2/mock: 'yes'",)
+
+
+def test_what_governs_others_alone_can_be_asked_for() -> None:
+    value = {"mock": True, "results": {"simulated": True}}
+    assert marks_in(value, "/", without=("results",)) == ("/mock: true",)

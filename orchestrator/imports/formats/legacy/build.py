@@ -7,11 +7,10 @@ from pydantic import ValidationError
 
 from orchestrator.imports.entry import MEASURED
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.values import clean
 from orchestrator.imports.found import Found
 from orchestrator.imports.reading import NotReadable, Reading
+from orchestrator.matrix.problems import wordings
 
-_LARGEST = 2**63 - 1
 _SHOWN = 3
 
 
@@ -86,13 +85,8 @@ def each(spots: Iterable[Spot], nothing: str) -> Reading:
 def _checked(place: str, columns: dict[str, Any]) -> Found:
     if "model" not in columns:
         raise NotReadable(f"{place}: it names no model")
-    for name, value in columns.items():
-        numbers = value if name == "durations_ns" else (value,)
-        if any(isinstance(number, int) and number > _LARGEST for number in numbers or ()):
-            raise NotReadable(f"{place}: {name} is larger than can be stored")
     try:
-        return Found.model_validate(clean(columns))
+        return Found.model_validate(columns)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise NotReadable(f"{place}: {name}: {first['msg']}") from error
+        problem = wordings(error, lambda _: Found.model_fields)[0]
+        raise NotReadable(f"{place}: {problem.path[0]}: {problem.message}") from error

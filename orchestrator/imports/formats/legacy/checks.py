@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from orchestrator.imports.formats.legacy import platforms
+from orchestrator.imports.formats.legacy import methods, platforms
 from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.machine import libraries_of, python_of
-from orchestrator.imports.formats.legacy.marks import marks_in
 from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last, under
 from orchestrator.imports.formats.legacy.shape import Shape, has_any, has_map, is_map
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE, last, under
 from orchestrator.imports.reading import NotReadable, Reading
 
 _CONTENTS = ("json_result", "performance_metrics", "results")
@@ -74,7 +74,7 @@ def _is_run(value: Any) -> bool:
 
 
 def _is_report(value: Any) -> bool:
-    if not has_map(value, "metadata", "results"):
+    if not has_map(value, "metadata", "results") or methods.matches(value):
         return False
     return platforms.names_platforms(value["results"]) or (
         is_map(value["metadata"], "test_file") and is_map(value["results"], "total_execution_time")
@@ -88,6 +88,21 @@ def _is_collection(value: Any) -> bool:
         has_map(value, "metadata", "results")
         and has_any(value["metadata"], "test_files", "test_count")
         and all(is_map(run, "status") for run in value["results"].values())
+    )
+
+
+def _is_content(value: Any) -> bool:
+    whole = has_map(value, "status") and has_any(value, "examples", "metadata")
+    bare = is_map(value, "init") and isinstance(value["init"], str)
+    return (whole or bare) and "test_file" not in value and platforms.names_platforms(value)
+
+
+def _is_by_script(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(name.startswith("test_") for name in value)
+        and all(isinstance(told, dict | str) for told in value.values())
+        and any(platforms.names_platforms(told) for told in value.values())
     )
 
 
@@ -108,7 +123,7 @@ def _spots(value: dict[str, Any]) -> Iterator[Spot]:
 def _read_one(value: dict[str, Any]) -> Reading:
     about = value["metadata"] if has_map(value, "metadata") else value
     moment = Entry(about, WHOLE).moment("timestamp")
-    around = Around({"measured_at": moment}, {}, marks_in(about, WHOLE, without=_OUTPUTS))
+    around = Around({"measured_at": moment}, {}, marks_in(value, WHOLE, without=_OUTPUTS))
     return each(spots_of_run(value, WHOLE, around), "a check that tells of nothing")
 
 
@@ -116,6 +131,29 @@ def _read_all(value: dict[str, Any]) -> Reading:
     return each(_spots(value), "a run that found no check to do")
 
 
+def _read_content(value: dict[str, Any]) -> Reading:
+    model = _model({}, value, "")
+    around = Around({"model": model} if model else {})
+    return each(platforms.spots_of(value, WHOLE, around), "a check that tells of no platform")
+
+
+def _read_by_script(value: dict[str, Any]) -> Reading:
+    return each(_by_script(value), "checks that tell of no platform")
+
+
+def _by_script(value: dict[str, Any]) -> Iterator[Spot]:
+    for name, told in value.items():
+        content = told if isinstance(told, dict) else {"error": told}
+        run = {"test_file": f"{name}.py", **content}
+        around = Around({"model": _model(run, content, name)})
+        of_platforms = list(platforms.spots_of(content, under(WHOLE, name), around))
+        yield from of_platforms
+        if not of_platforms:
+            yield Spot(content, under(WHOLE, name), _script, around)
+
+
 CHECK = Shape("legacy-check", _is_run, _read_one)
 REPORT = Shape("legacy-check-report", _is_report, _read_one)
 CHECKS = Shape("legacy-checks", _is_collection, _read_all)
+CONTENT = Shape("legacy-check-content", _is_content, _read_content)
+BY_SCRIPT = Shape("legacy-checks-by-script", _is_by_script, _read_by_script)

@@ -9,10 +9,10 @@ from typing import Any
 
 from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.marks import marks_in
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last
 from orchestrator.imports.formats.legacy.shape import Shape, has_map
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE, last
 from orchestrator.imports.quantities import says_nothing
 from orchestrator.imports.reading import Reading
 

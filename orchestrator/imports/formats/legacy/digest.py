@@ -9,10 +9,10 @@ from typing import Any
 from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.machine import machine_of
-from orchestrator.imports.formats.legacy.marks import marks_in
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last, under
 from orchestrator.imports.formats.legacy.shape import Shape, has_map
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE, last, under
 from orchestrator.imports.reading import NotReadable, Reading
 
 _RESULTS = "hardware_results"
@@ -52,6 +52,8 @@ def _of_hardware(hardware: Spot, models: list[Any]) -> Iterator[Spot]:
         for key, item in (hardware.value if isinstance(hardware.value, dict) else {}).items()
         if isinstance(item, list)
     }
+    if columns and not any(columns.values()):
+        return
     if not columns or any(len(column) != len(models) for column in columns.values()):
         yield Spot(hardware.value, hardware.place, _unnamed, hardware.around)
         return

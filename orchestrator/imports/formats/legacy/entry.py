@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.imports.details import as_text
-from orchestrator.imports.formats.legacy.pointer import last, under
 from orchestrator.imports.formats.legacy.values import details_of, moment_from
 from orchestrator.imports.found import Found
+from orchestrator.imports.pointer import last, under
 from orchestrator.imports.quantities import Number, dimension_of, quantity
 from orchestrator.imports.reading import NotReadable
 from orchestrator.imports.words import truth_from

@@ -5,11 +5,11 @@ from typing import Any
 
 from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.marks import marks_in
 from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last, under
 from orchestrator.imports.formats.legacy.shape import Shape, has_map, is_map, is_map_of_maps
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE, last, under
 from orchestrator.imports.reading import NotReadable, Reading
 from orchestrator.matrix.problems import shown
 
@@ -46,6 +46,9 @@ def _of_table(row: Spot, told: set[tuple[Any, Any]]) -> Iterator[Spot]:
         yield row
         return
     model = last(row.place)
+    if {"status", "return_code"} & row.value.keys():
+        yield Spot({"model": model, **row.value}, row.place, _detailed, row.around)
+        return
     for hardware, well in row.value.items():
         if (model, hardware) not in told and well is not None:
             value = {"model": model, "hardware": hardware, "success": well}

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Literal
 
+from orchestrator.imports.failure import meaning_of
 from orchestrator.imports.formats.legacy.entry import Entry
 from orchestrator.imports.reading import NotReadable
 from runner.record import Status
@@ -13,12 +14,6 @@ _REASON_LIMIT = 500
 _SAID = ("error", "error_message", "test_error", "reason", "message", "note")
 _OUTPUTS = ("traceback", "stderr", "error_output", "raw_stderr")
 _ERROR_LINE = re.compile(r"\s*[\w.]*(?:Error|Exception|Interrupt|Exit|Expired)\b")
-_CAUSES: tuple[tuple[Status, re.Pattern[str]], ...] = (
-    ("out_of_memory", re.compile(r"out of memory|OutOfMemory|MemoryError|cannot allocate", re.I)),
-    ("timeout", re.compile(r"timed[ _]out|TimeoutE|^timeout", re.I | re.M)),
-    ("unsupported", re.compile(r"not supported|unsupported|(?:not |in)compatible", re.I)),
-    ("unavailable", re.compile(r"not available|unavailable|not installed|No module named", re.I)),
-)
 _WELL = ("success", "succeeded", "completed", "complete", "finished", "done", "ok", "passed")
 _NEVER = ("pending", "queued", "running", "started", "manual", "automated", "unknown")
 _BADLY = re.compile(r"fail|error|time_?d?_?out|out_of_memory|oom|crash|abort|unsupp|unavail|skip")
@@ -46,7 +41,7 @@ def ended(entry: Entry) -> dict[str, Any]:
 
 def cause(text: str, otherwise: Status = "failed") -> Status:
     """What kind of failure an error's text tells of."""
-    return next((status for status, sign in _CAUSES if sign.search(text)), otherwise)
+    return meaning_of(text) or otherwise
 
 
 def telling(text: str) -> str:

@@ -13,10 +13,10 @@ from typing import Any
 from orchestrator.imports.formats.legacy.build import verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.machine import libraries_of, python_of
-from orchestrator.imports.formats.legacy.marks import marks_in
 from orchestrator.imports.formats.legacy.outcome import cause, telling
-from orchestrator.imports.formats.legacy.pointer import last, under
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import last, under
 
 _NAME = re.compile(r"(cpu|cuda|openvino|apple|mps|rocm|qualcomm|qnn|webnn|webgpu|tpu)(?:_|$)")
 _WELL = re.compile(r"\W*(?:success|ready|real|mock)", re.I)

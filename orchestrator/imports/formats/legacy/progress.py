@@ -6,12 +6,12 @@ from typing import Any
 
 from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.marks import marks_in
 from orchestrator.imports.formats.legacy.metrics import columns_of
 from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.pointer import WHOLE
 from orchestrator.imports.formats.legacy.shape import Shape
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE
 from orchestrator.imports.reading import Reading
 
 _STATUSES = {

@@ -6,11 +6,11 @@ from typing import Any
 from orchestrator.imports.formats.legacy import functionality, sweep
 from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.marks import marks_in
 from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last, under
 from orchestrator.imports.formats.legacy.shape import Shape, has_map
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE, last, under
 from orchestrator.imports.reading import Reading
 
 _CHECKS = "functionality_verification"

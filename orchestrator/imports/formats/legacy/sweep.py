@@ -8,12 +8,12 @@ from typing import Any
 from orchestrator.imports.formats.legacy.build import Empty, each, found
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.machine import cuda_device, machine_of
-from orchestrator.imports.formats.legacy.marks import marks_in
 from orchestrator.imports.formats.legacy.metrics import columns_of
 from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last, under
 from orchestrator.imports.formats.legacy.shape import Shape, has_map, is_map_of_maps
 from orchestrator.imports.found import Found
+from orchestrator.imports.marks import marks_in
+from orchestrator.imports.pointer import WHOLE, last, under
 from orchestrator.imports.reading import Reading
 
 _CONFIGURATION = re.compile(

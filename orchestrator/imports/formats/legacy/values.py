@@ -28,15 +28,6 @@ def details_of(value: Any, name: str = "") -> dict[str, str]:
     return {key: _shortened(text) for key, text in flatten(value, name).items()}
 
 
-def clean(value: Any) -> Any:
-    """The same value with text that can be written as UTF-8."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
-    return tuple(clean(item) for item in value) if isinstance(value, tuple) else value
-
-
 def _shortened(text: str) -> str:
     if len(text) <= _TEXT_LIMIT:
         return text

@@ -18,7 +18,7 @@ def mapped(**parts: Any) -> Mapped:
     columns = {"model": {"from": "net"}, "latency_mean_s": {"from": "ms", "unit": "ms"}}
     data = {"source": "lab-bench"} | parts
     data["columns"] = columns | parts.get("columns", {})
-    return Mapped(MappingFile.model_validate(data))
+    return Mapped(MappingFile.model_validate(data), "lab")
 
 
 def test_a_csv_s_rows_become_measurements() -> None:
@@ -33,7 +33,7 @@ def test_a_csv_s_rows_become_measurements() -> None:
     )
     text = "net,bs,dtype,ms,peak,torch,note\nresnet50,8,float16,12.4,1.5,2.4.1,warm\n"
     found = only(read(format_, text_document(text)))
-    assert (format_.name, format_.source) == ("mapping", "lab-bench")
+    assert (format_.name, format_.source) == ("mapping:lab", "lab-bench")
     assert (found.place, found.model, found.backend, found.status) == (
         "line 2",
         "resnet50",
@@ -139,7 +139,7 @@ def test_times_get_a_zone() -> None:
 def test_simulated_rows_are_marked_whether_mapped_or_not() -> None:
     format_ = mapped(columns={"simulated": {"from": "fake"}})
     reading = read(format_, text_document("net,ms,fake\na,5,yes\nb,5,0\nc,5,perhaps\n"))
-    assert [found.marks for found in reading.found] == [("line 2/fake: yes",), ()]
+    assert [found.marks for found in reading.found] == [("line 2/fake: 'yes'",), ()]
     assert reading.faults == ("line 4: fake: 'perhaps' is neither true nor false",)
     around = {"is_simulated": True, "rows": [{"net": "a", "ms": 5}]}
     found = only(read(mapped(rows="rows.*"), json_document(around)))

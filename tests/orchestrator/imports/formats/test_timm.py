@@ -156,7 +156,7 @@ def test_a_table_of_broken_rows_is_not_readable() -> None:
 def test_a_mark_makes_a_row_simulated() -> None:
     text = "model,infer_samples_per_sec,is_simulated\na,5,True\nb,6,False\n"
     marked, plain = read(Timm(), text_document(text)).found
-    assert (marked.simulated, marked.marks) == (True, ("line 2/is_simulated: True",))
+    assert (marked.simulated, marked.marks) == (True, ("line 2/is_simulated: 'True'",))
     assert not plain.simulated
 
 

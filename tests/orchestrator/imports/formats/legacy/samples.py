@@ -350,6 +350,106 @@ COLLECTION: dict[str, Any] = {
     },
 }
 
+CONTENT: dict[str, Any] = {
+    "status": {
+        "init": "Success",
+        "cpu_init": "Success (REAL)",
+        "cuda_tests": "CUDA not available",
+        "qualcomm_init": "Failed Qualcomm initialization",
+        "qualcomm_handler": "Success (MOCK)",
+    },
+    "examples": [
+        {
+            "input": "The quick brown fox",
+            "output": {"embedding_shape": [1, 768]},
+            "elapsed_time": 0.016,
+            "implementation_type": "REAL",
+            "platform": "OpenVINO",
+        }
+    ],
+    "metadata": {"model_name": "bert-base-uncased", "torch_version": "2.4.0+cu121"},
+}
+
+BY_SCRIPT: dict[str, Any] = {
+    "test_hf_bert": {
+        "init": "Success",
+        "cpu_init": "Success",
+        "openvino_tests": "Error: it has no attribute 'Runtime'",
+        "apple_tests": "Apple Silicon not available",
+    },
+    "test_default_lm": "'transformers'",
+}
+
+BROWSERS: dict[str, Any] = {
+    "timestamp": WHEN,
+    "platform": "webgpu",
+    "models_tested": ["bert", "vit"],
+    "results": [
+        BROWSER,
+        {**BROWSER, "model_name": "google/vit-base-patch16-224", "modality": "vision"},
+    ],
+}
+
+COMPARISON: dict[str, Any] = {
+    "timestamp": "2025-03-02T12:00:00Z",
+    "results_by_modality": {
+        "text": [
+            {
+                "model": "bert-base-uncased",
+                "webnn": {
+                    "time_ms": 15.2,
+                    "memory_mb": 35,
+                    "success": True,
+                    "implementation": "REAL_WEBNN",
+                },
+                "webgpu": {
+                    "time_ms": None,
+                    "memory_mb": None,
+                    "success": False,
+                    "implementation": None,
+                    "error": "Unsupported model architecture",
+                },
+            }
+        ],
+        "audio": [
+            {
+                "model": "whisper-tiny",
+                "webgpu": {"time_ms": 108.6, "success": True, "implementation": "unknown"},
+            }
+        ],
+    },
+    "implementation_types": {"audio": {"webgpu": "SIMULATED_WEBGPU_TRANSFORMERS_JS"}},
+    "test_environment": {"test_hardware": "a processor, a graphics card"},
+}
+
+METHODS: dict[str, Any] = {
+    "results": {
+        "pipeline_cuda": {
+            "model": "bert-base-uncased",
+            "device": "cuda",
+            "task": "fill-mask",
+            "pipeline_success": True,
+            "pipeline_avg_time": 0.0113,
+            "pipeline_min_time": 0.0104,
+            "pipeline_max_time": 0.012,
+            "pipeline_load_time": 4.7,
+            "pipeline_error_type": "none",
+        },
+        "openvino": {"success": True, "device": "openvino", "openvino_inference_time": 0.15},
+        "from_pretrained_cpu": {
+            "device": "cpu",
+            "from_pretrained_success": False,
+            "from_pretrained_error": "it is not a valid model identifier",
+            "from_pretrained_traceback": "Traceback (most recent call last):\nOSError: not valid",
+            "from_pretrained_error_type": "other",
+        },
+    },
+    "examples": [],
+    "performance": {"pipeline_cuda": {"avg_time": 0.0113, "num_runs": 3}, "openvino": {}},
+    "hardware": {"cpu": True, "cuda": True, "cuda_version": "12.4"},
+    "metadata": {"model": "bert-base-uncased", "timestamp": WHEN},
+}
+
 MODELS: dict[str, Any] = {
     "bert": {"name": "bert-base-uncased", "family": "embedding", "size": "base"},
     "vit": {"name": "google/vit-base-patch16-224", "family": "vision", "size": "base"},
@@ -379,6 +479,11 @@ ALL: dict[str, Any] = {
     "legacy-checks": CHECKS,
     "legacy-check-report": REPORT,
     "legacy-check": CHECK,
+    "legacy-check-content": CONTENT,
+    "legacy-checks-by-script": BY_SCRIPT,
+    "legacy-browsers": BROWSERS,
+    "legacy-comparison": COMPARISON,
+    "legacy-methods": METHODS,
     "legacy-rows": ROWS,
     "legacy-settings": SETTINGS,
     "legacy-models": MODELS,

@@ -1,6 +1,6 @@
 """One model in a browser."""
 
-from orchestrator.imports.formats.legacy.browser import BROWSER
+from orchestrator.imports.formats.legacy.browser import BROWSER, BROWSERS
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.legacy import samples
 
@@ -31,3 +31,35 @@ def test_a_platform_that_is_not_there() -> None:
     value = {"model_key": "vit", "platform": "webnn", "status": "skipped", "reason": "no browser"}
     found = only(read(BROWSER, json_document(value)))
     assert (found.status, found.reason) == ("unavailable", "no browser")
+
+
+def test_a_list_of_models_is_read_one_by_one() -> None:
+    first, second = read(BROWSERS, json_document(samples.BROWSERS)).found
+    alone = read(BROWSER, json_document(samples.BROWSER)).found[0]
+    assert first == alone.model_copy(update={"place": "/results/0", "marks": first.marks})
+    assert first.simulated == second.simulated == alone.simulated
+    assert (second.model, second.modality) == ("google/vit-base-patch16-224", "vision")
+
+
+def test_a_list_that_is_marked_as_a_whole_marks_each() -> None:
+    value = {**samples.BROWSERS, "simulation_mode": True}
+    for found in read(BROWSERS, json_document(value)).found:
+        assert "/simulation_mode: true" in found.marks
+
+
+def test_a_list_without_results_holds_no_measurement() -> None:
+    reading = read(BROWSERS, json_document({**samples.BROWSERS, "results": []}))
+    assert reading.nothing == "a browser's tests without a result"
+
+
+def test_a_test_of_a_platform_may_say_success_instead_of_a_status() -> None:
+    value = {
+        "model": "prajjwal1/bert-tiny",
+        "platform": "webgpu",
+        "success": False,
+        "execution_time": 0,
+        "error": "it got an unexpected keyword argument 'model_id'",
+    }
+    found = only(read(BROWSER, json_document(value)))
+    assert (found.model, found.backend, found.status) == (value["model"], "webgpu", "failed")
+    assert found.reason == value["error"]

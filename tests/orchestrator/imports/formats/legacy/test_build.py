@@ -49,9 +49,9 @@ def test_a_file_without_measured_values_is_named() -> None:
 
 def test_columns_hold_what_the_database_can_store() -> None:
     around = Around({"model": "m", "latency_mean_s": 1})
-    with pytest.raises(NotReadable, match="/x: iterations is larger than can be stored"):
+    with pytest.raises(NotReadable, match=f"/x: iterations: {2**63} is more than {2**63 - 1}"):
         found(Entry({}, "/x"), around, {"iterations": 2**63})
-    with pytest.raises(NotReadable, match=r"/x: batch_size: .* greater than 0"):
+    with pytest.raises(NotReadable, match="/x: batch_size: 0 is not above 0"):
         found(Entry({}, "/x"), around, {"batch_size": 0})
     with pytest.raises(NotReadable, match="/x: it names no model"):
         found(Entry({}, "/x"), Around(), {})

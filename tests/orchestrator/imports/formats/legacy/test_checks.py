@@ -2,7 +2,10 @@
 
 import copy
 
-from orchestrator.imports.formats.legacy.checks import CHECK, CHECKS, REPORT
+import pytest
+
+from orchestrator.imports.formats.legacy.checks import BY_SCRIPT, CHECK, CHECKS, CONTENT, REPORT
+from orchestrator.imports.reading import NotReadable
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.legacy import samples
 
@@ -75,3 +78,37 @@ def test_a_run_with_an_unknown_word_is_told_and_leaves_the_others() -> None:
 def test_no_checks() -> None:
     reading = read(CHECKS, json_document({**samples.CHECKS, "skill_tests": {}}))
     assert reading.nothing == "a run that found no check to do"
+
+
+def test_a_check_s_own_json_is_read_without_its_report() -> None:
+    found = {one.backend: one for one in read(CONTENT, json_document(samples.CONTENT)).found}
+    assert {name: one.status for name, one in found.items()} == {
+        "cpu": "ok",
+        "cuda": "unavailable",
+        "qualcomm": "failed",
+        "openvino": "ok",
+    }
+    assert {one.model for one in found.values()} == {"bert-base-uncased"}
+    assert found["qualcomm"].marks == ("/status/qualcomm_handler: 'Success (MOCK)'",)
+    assert found["cpu"].marks == ()
+
+
+def test_checks_by_script_are_named_by_it() -> None:
+    found = read(BY_SCRIPT, json_document(samples.BY_SCRIPT)).found
+    assert {(one.model, one.backend, one.status) for one in found} == {
+        ("hf_bert", "cpu", "ok"),
+        ("hf_bert", "openvino", "failed"),
+        ("hf_bert", "apple", "unavailable"),
+        ("default_lm", None, "failed"),
+    }
+
+
+def test_bare_statuses_without_a_model_are_not_readable() -> None:
+    bare = {"init": "Success", "cpu_init": "Success", "cuda_tests": "CUDA not available"}
+    with pytest.raises(NotReadable, match="/cpu_init: it names no model"):
+        read(CONTENT, json_document(bare))
+
+
+def test_a_mark_beside_the_metadata_of_a_report_governs_all_platforms() -> None:
+    found = read(REPORT, json_document({**samples.REPORT, "simulation_mode": True})).found
+    assert all("/simulation_mode: true" in one.marks for one in found)

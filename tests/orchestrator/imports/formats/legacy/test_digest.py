@@ -32,3 +32,11 @@ def test_no_results() -> None:
     family = {"models_tested": ["a"], "hardware_results": {}}
     value = {**samples.DIGEST, "model_families": {"embedding": family}}
     assert read(DIGEST, json_document(value)).nothing == "a summary without results"
+
+
+def test_lists_without_values_are_no_result() -> None:
+    value = copy.deepcopy(samples.DIGEST)
+    results = value["model_families"]["embedding"]["hardware_results"]
+    results["cpu"] = {"latency_ms": [], "throughput": []}
+    reading = read(DIGEST, json_document(value))
+    assert reading.nothing == "a summary without results"

@@ -36,3 +36,22 @@ def test_no_checks() -> None:
     value = {**samples.FUNCTIONALITY, "model_results": {}, "detailed_results": []}
     reading = read(FUNCTIONALITY, json_document(value))
     assert reading.nothing == "a check of models that checked none"
+
+
+def test_a_table_may_tell_how_each_model_s_script_ended() -> None:
+    value = {
+        "test_timestamp": "2025-03-01T15:08:41.092227",
+        "summary": {"total": 2, "passed": 1},
+        "model_results": {
+            "canine": {"status": "failed", "return_code": 1, "stderr": "SyntaxError: broken\n"},
+            "zoedepth": {"status": "passed", "return_code": 0, "elapsed_time": 0.04},
+        },
+        "stats": {},
+    }
+    failed, passed = read(FUNCTIONALITY, json_document(value)).found
+    assert (failed.model, failed.status, failed.reason) == (
+        "canine",
+        "failed",
+        "SyntaxError: broken",
+    )
+    assert (passed.model, passed.status, passed.backend) == ("zoedepth", "ok", None)

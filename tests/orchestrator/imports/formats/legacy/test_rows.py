@@ -44,3 +44,27 @@ def test_what_is_no_row_is_told() -> None:
     reading = read(ROWS, json_document([samples.ROWS[0], "three"]))
     assert reading.faults == ("/1: 'three' is no object",)
     assert len(reading.found) == 1
+
+
+def test_a_list_may_have_a_head() -> None:
+    rows = [{"model": "bert", "hardware": "cpu", "latency_avg_ms": 5}, {"model": "vit"}]
+    value = {"timestamp": "2025-03-06T17:45:26Z", "host": "lab", "results": rows}
+    reading = read(ROWS, json_document(value))
+    (found,) = reading.found
+    assert (found.place, found.model, found.latency_mean_s) == ("/results/0", "bert", 0.005)
+    assert found.measured_at is not None
+    assert found.details["host"] == "lab"
+    assert reading.empty == ("/results/1",)
+
+
+def test_a_mark_in_the_head_marks_each_row() -> None:
+    rows = [{"model": "bert", "hardware": "cpu", "latency_ms": 5}]
+    (found,) = read(ROWS, json_document({"mock": True, "benchmarks": rows})).found
+    assert found.marks == ("/mock: true",)
+
+
+def test_one_result_may_stand_alone() -> None:
+    value = {"model": "bert", "hardware": "cuda", "samples_per_second": 12, "std_latency_ms": 0.5}
+    (found,) = read(ROWS, json_document(value)).found
+    assert (found.place, found.throughput, found.latency_stddev_s) == ("/", 12, 0.0005)
+    assert found.details["std_latency_ms"] == "0.5 (of a sample or of all is not said)"

@@ -1,6 +1,6 @@
 """Places in a file as JSON pointers."""
 
-from orchestrator.imports.formats.legacy.pointer import WHOLE, last, under
+from orchestrator.imports.pointer import WHOLE, last, under
 
 
 def test_a_place_below_the_whole_and_below_another() -> None:
