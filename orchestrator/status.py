@@ -1,0 +1,81 @@
+"""What lies in a database and beside it, and what of it has aged."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.store import Coverage, Installed, RunSummary, Size, Stale, Store, size_on_disk
+
+_OPTIONS: Mapping[str, str] = {
+    "model": "--model",
+    "precision": "--precision",
+    "mode": "--mode",
+    "scenario": "--scenario",
+    "batch_size": "--batch-sizes",
+    "sequence_length": "--sequence-lengths",
+    "image_size": "--image-sizes",
+    "audio_seconds": "--audio-seconds",
+    "new_tokens": "--new-tokens",
+    "target_qps": "--target-qps",
+    "slo_ms": "--slo-ms",
+}
+"""What `bench` calls a cell's fields."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """All that `orchestrator status` tells."""
+
+    database: Path
+    scratch: bool
+    size: Size
+    coverage: Coverage
+    runs: tuple[RunSummary, ...]
+    """The newest first."""
+    stale: tuple[Stale, ...]
+    """The largest group first."""
+
+
+def status_of(results: Path, database: Path, installed: Installed) -> Status:
+    """The state of this database, and of the Parquet files in that folder.
+
+    Raises:
+        StoreError: there is no database, or it cannot be read.
+    """
+    with Store.open_readonly(database) as store:
+        stale = sorted(store.stale(installed), key=lambda group: -group.cells)
+        return Status(
+            database=database,
+            scratch=store.scratch,
+            size=size_on_disk(database, results),
+            coverage=store.coverage(),
+            runs=tuple(store.runs()),
+            stale=tuple(stale),
+        )
+
+
+def command_anew(group: Stale) -> str:
+    """What measures these cells anew: what was typed then, or else the same by options."""
+    if group.planned_by is None:
+        return shlex.join(["orchestrator", "bench", *_options(group)])
+    words = shlex.split(group.planned_by)
+    commands = [word for word in words[1:] if not word.startswith("-")]
+    narrowed = any(word.startswith("--select") for word in words)
+    if commands[:1] != ["run"] or narrowed:
+        return group.planned_by
+    return f"{group.planned_by} --select {shlex.quote(f'{group.backend}-*')}"
+
+
+def _options(group: Stale) -> list[str]:
+    given = [
+        *("--backend", group.backend, "--runtime", group.runtime, "--launcher", group.launcher),
+    ]
+    for axis, option in _OPTIONS.items():
+        if values := group.axes[axis]:
+            given += [option, ",".join(_text(value) for value in sorted(values))]
+    return given
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,62 @@
+"""docs/python.md: its examples are run one after the other, and its tables agree with the code."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.store import Store
+from orchestrator.store.select import Filters
+from runner.record import save_record
+from tests.conftest import ROOT
+from tests.docs.pages import Page
+from tests.records import a_failure, a_record
+
+PAGE = Page(ROOT / "docs/python.md")
+EXAMPLES = [block.text for block in PAGE.blocks("python")]
+PRINTED = (
+    "20261121-120000-abcd accelmatrix {'ok': 2, 'out_of_memory': 1}",
+    "cpu-bert-tiny-fp32-b1-s128-inference 0.003",
+    "cpu-bert-tiny-fp32-b1-s128-inference 2000000 4000000",
+    "cpu-bert-tiny-fp32-b512-s128-inference out_of_memory killed at 2 GB",
+    "900.0",
+    "did you mean 'bert-tiny'?",
+    "2 model\nbert-tiny    900.0",
+    "[{'results': 3}]",
+    "3 0 0",
+    "bert-tiny cpu proven 2",
+    "nowhere.duckdb: there is no database yet | measure something first",
+)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with results as a run leaves them."""
+    folder = tmp_path / "results" / "run"
+    folder.mkdir(parents=True)
+    for record in (
+        a_record(batch_size=1, throughput=300.0),
+        a_record(batch_size=8, throughput=900.0),
+        a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
+    ):
+        save_record(record, folder)
+    with Store.open(tmp_path / "results" / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return tmp_path
+
+
+def test_every_example_works(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(site)
+    names: dict[str, Any] = {}
+    assert len(EXAMPLES) == len(PRINTED)
+    for code, expected in zip(EXAMPLES, PRINTED, strict=True):
+        exec(code, names)
+        assert expected in capsys.readouterr().out
+
+
+def test_every_filter_is_explained() -> None:
+    told = [name for row in PAGE.rows("filter") for name in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(told) == sorted(Filters.__annotations__)

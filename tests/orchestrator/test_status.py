@@ -1,0 +1,90 @@
+"""What a database holds, gathered; and what measures anew what has aged."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import StoreError
+from orchestrator.status import command_anew, status_of
+from orchestrator.store import Installed, Store
+from orchestrator.store.stale import AXES
+from runner.record import save_record
+from tests.docs.command_line import parse
+from tests.records import a_record
+from tests.stale import a_stale_group
+
+HERE = Installed("example-host", "0.1.0", lambda backend, labels: False)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two cells of one host, of which one was measured before its kernel changed."""
+    folder = tmp_path / "results" / "run"
+    folder.mkdir(parents=True)
+    save_record(a_record(kernel="6.1", environment_id="then"), folder)
+    save_record(a_record(batch_size=8, recorded_at="2026-11-22T12:00:00Z"), folder)
+    with Store.open(folder.parent / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return folder.parent
+
+
+def test_everything_is_gathered(results: Path) -> None:
+    database = results / "benchmarks.duckdb"
+    status = status_of(results, database, HERE)
+    assert (status.database, status.scratch) == (database, False)
+    assert status.size.parquet_files == 2
+    assert status.size.database_bytes == database.stat().st_size
+    assert status.coverage.rows["benchmark_results"] == 2
+    assert [run.counts for run in status.runs] == [{"ok": 2}]
+    assert [group.changes for group in status.stale] == [("kernel 6.1, now 6.12.0",)]
+
+
+def test_without_a_database_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database yet"):
+        status_of(tmp_path, tmp_path / "none.duckdb", HERE)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("planned_by", "command"),
+    [
+        ("orchestrator run matrix.yaml", "orchestrator run matrix.yaml --select 'cpu-*'"),
+        (
+            "orchestrator --quiet run m.yaml --budget 5m",
+            "orchestrator --quiet run m.yaml --budget 5m --select 'cpu-*'",
+        ),
+        ("orchestrator run m.yaml --select 'cpu-*'", "orchestrator run m.yaml --select 'cpu-*'"),
+        ("orchestrator run m.yaml --select=a", "orchestrator run m.yaml --select=a"),
+        ("orchestrator bench --model gpt2", "orchestrator bench --model gpt2"),
+    ],
+)
+def test_what_was_typed_then_measures_anew(planned_by: str, command: str) -> None:
+    assert command_anew(a_stale_group(planned_by=planned_by)) == command
+
+
+def test_options_measure_anew_what_nobody_typed() -> None:
+    group = a_stale_group(planned_by=None)
+    assert command_anew(group) == (
+        "orchestrator bench --backend cpu --runtime torch --launcher process"
+        " --model bert-tiny,gpt2 --precision fp32 --mode inference --scenario single_stream"
+        " --batch-sizes 1,8 --sequence-lengths 128"
+    )
+
+
+def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
+    values: dict[str, set[Any]] = {
+        "scenario": {"server"},
+        "target_qps": {20.0, 2.5},
+        "slo_ms": {100.0},
+        "image_size": {7},
+        "audio_seconds": {7},
+        "new_tokens": {7},
+    }
+    group = a_stale_group(planned_by=None, axes=values)
+    assert all(group.axes[axis] for axis in AXES)
+    given = parse(command_anew(group).split()[1:])
+    assert given["target_qps"] == ["2.5,20"]
+    assert given["slo_ms"] == ["100"]
+    for axis in ("image_sizes", "audio_seconds", "new_tokens"):
+        assert given[axis] == ["7"]
