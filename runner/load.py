@@ -9,6 +9,7 @@ from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.cell import Job
 from runner.measure.clock import Clock, seconds
+from runner.measure.driver import driver_version
 from runner.measure.environment import Environment, hardware_id, usable_cpus
 from runner.measure.memory import MemoryMeter
 from runner.measure.overhead import harness_overhead_s
@@ -96,7 +97,7 @@ class Loader:
             "hardware_id": hardware_id(self._environment, session.device_name),
             "threads": session.threads,
             "interop_threads": session.interop_threads,
-            "libraries": dict(session.libraries),
+            "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},
             "device_uuid": session.columns.get("device_uuid"),
         }
         return session

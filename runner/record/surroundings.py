@@ -47,7 +47,7 @@ class Surroundings(Frozen):
     python_version: str | None = None
     """Version of the Python interpreter."""
     libraries: dict[str, str] | None = None
-    """Versions of the libraries that took part."""
+    """Versions of the libraries that took part, and of the accelerator's driver."""
 
     launcher: str
     """Where the job executed: `docker` or `process`."""

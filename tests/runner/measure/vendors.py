@@ -24,6 +24,10 @@ class Nvml:
     def nvmlInit(self) -> None:  # noqa: N802
         """Nothing to do."""
 
+    def nvmlSystemGetDriverVersion(self) -> str:  # noqa: N802
+        """Of the whole machine."""
+        return "580.95.05"
+
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
         """As many as it was told."""
         return self._devices
@@ -105,6 +109,10 @@ class AmdSmi:
     def amdsmi_get_processor_handles(self) -> list[str]:
         """As many as it was told."""
         return ["device"] * self._devices
+
+    def amdsmi_get_gpu_driver_info(self, device: str) -> dict[str, str]:
+        """The kernel's module."""
+        return {"driver_name": "amdgpu", "driver_version": "6.14.14", "driver_date": "2025/09/01"}
 
     def amdsmi_get_clock_info(self, device: str, kind: IntEnum) -> dict[str, Any]:
         """The clock it was told, MHz."""
