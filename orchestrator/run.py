@@ -87,7 +87,7 @@ class RunExecution:
         self._settings = settings
         self._started = 0.0
         self._failed = False
-        self._devices = _devices(folder)
+        self._devices = devices_of(folder)
         self._surroundings = Surroundings(launcher, folder, observer)
         self._readiness = Readiness(launcher)
         prepare = self._readiness.prepare
@@ -237,7 +237,7 @@ def _is_incorrect(cell: Cell, record: Record) -> bool:
     return record.status == "ok" and unshown and is_verified(cell)
 
 
-def _devices(folder: RunFolder) -> frozenset[str]:
+def devices_of(folder: RunFolder) -> frozenset[str]:
     """What the run occupies: the devices of its cells, and the one that lays their groundwork."""
     backends = {cell.backend for cell in folder.cells}
     verifies = folder.run.purpose != "time" and any(map(is_verified, folder.cells))

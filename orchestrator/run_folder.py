@@ -3,6 +3,7 @@
 results/<run_id>/run.json                                    what was planned
 results/<run_id>/jobs/<job_id>.<attempt>.json                what a container was given
 results/<run_id>/records/<job_id>/<cell_id>.parquet          what it gave back
+results/<run_id>/records/compact-<columns>.parquet           all that, once `maintain` has compacted
 results/<run_id>/records/<job_id>/<cell_id>.round<r>.json    what a round before the last one gave
 results/<run_id>/records/<job_id>/<cell_id>.trace.json       a trace, if one was asked for
 results/<run_id>/records/<job_id>/<cell_id>.operators.txt    its heaviest operators
@@ -21,6 +22,7 @@ from pydantic import ValidationError
 
 from orchestrator.defaults import DATABASE_NAME
 from orchestrator.errors import MatrixError, StoreError
+from orchestrator.run_compact import DAMAGED_SUFFIX, RunCompact
 from orchestrator.run_file import RUN_FILE, RunFile
 from orchestrator.run_parts import RunParts
 from orchestrator.whole_files import storing, write_whole
@@ -28,7 +30,6 @@ from runner.cell import Cell, Job, Provenance
 from runner.errors import RecordError
 from runner.record import Record, Status, read_record, save_record
 
-DAMAGED_SUFFIX = ".damaged"
 SUBFOLDERS = ("records", "jobs", "logs")
 
 
@@ -39,6 +40,7 @@ class RunFolder:
         self.path = path
         self.run = run
         self.parts = RunParts(self.records)
+        self._compact = RunCompact(self.records)
 
     @classmethod
     def create(cls, results: Path, run: RunFile) -> "RunFolder":
@@ -67,7 +69,7 @@ class RunFolder:
             MatrixError: there is no such run.
             StoreError: its run.json is damaged.
         """
-        runs = sorted(path.parent.name for path in results.glob(f"*/{RUN_FILE}"))
+        runs = sorted(path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
         name = runs[-1] if runs and run_id == "last" else run_id
         if name not in runs:
             known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"
@@ -160,7 +162,7 @@ class RunFolder:
         """The cell's record, or None; a damaged file is set aside under another name."""
         path = self.records / cell.job_id / f"{cell.id}.parquet"
         if not path.exists():
-            return None
+            return self._compact.record(cell)
         try:
             with storing(path, "read"):
                 return read_record(path)
@@ -178,17 +180,19 @@ class RunFolder:
 
     def set_damaged_aside(self) -> list[Path]:
         """Replace each damaged record by the verdict `lost`; returns where the damaged ones are."""
-        aside = []
+        compact = self._compact.set_damaged_aside()
+        aside = list(compact)
         for cell in self.cells:
             path = self.records / cell.job_id / f"{cell.id}.parquet"
-            if path.exists() and self.record_of(cell) is None:
+            if not (compact or path.exists()) or self.record_of(cell) is not None:
+                continue
+            if not compact:
                 aside.append(path.with_name(path.name + DAMAGED_SUFFIX))
-                reason = f"its record was damaged and lies in {aside[-1].name}"
-                job = self.job([cell], self.nowhere)
-                # As old as the run, so that a verdict the database has already outweighs it.
-                when = self.run.started_at
-                lost = Record.of(job, cell, status="lost", reason=reason, recorded_at=when)
-                self.save(lost)
+            reason = f"its record was damaged and lies in {aside[-1].name}"
+            job = self.job([cell], self.nowhere)
+            # As old as the run, so that a verdict the database has already outweighs it.
+            when = self.run.started_at
+            self.save(Record.of(job, cell, status="lost", reason=reason, recorded_at=when))
         return aside
 
     def traces(self) -> list[Path]:
@@ -222,9 +226,11 @@ class RunFolder:
 
     def forget(self, statuses: Collection[Status]) -> None:
         """Drop the verdicts of these statuses, so that their cells count as missing again."""
-        for cell_id, record in self.sound_records().items():
-            if record.status in statuses:
-                (self.out(record.job_id) / f"{cell_id}.parquet").unlink()
+        dropped = [record for record in self.sound_records().values() if record.status in statuses]
+        if dropped:
+            self._compact.unpack()
+        for record in dropped:
+            (self.out(record.job_id) / f"{record.cell_id}.parquet").unlink()
 
     def sound_records(self) -> dict[str, Record]:
         """The cells' sound records, by cell id."""

@@ -1,12 +1,15 @@
 """From run folders into the database."""
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
+from orchestrator.bundle import is_bundle, merge_bundle, opened
 from orchestrator.errors import StoreError
 from orchestrator.run_file import RUN_FILE
 from orchestrator.run_folder import RunFolder
 from orchestrator.store import Damaged, MergeReport, Run, Store
+from orchestrator.store.record_files import files_below
 
 REASON = "not a whole record file; its cell is now lost"
 
@@ -25,17 +28,24 @@ def merge_run(folder: RunFolder, database: Path) -> MergeReport:
 
 
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
-    """Merge run folders, folders of run folders, bare folders of records and single records.
+    """Merge run folders, folders of run folders, bare folders of records, records and bundles.
 
-    What `merge_run` says of damaged records holds in every run folder.
+    What `merge_run` says of damaged records holds in every run folder. All bundles are checked
+    before anything is merged.
 
     Raises:
-        StoreError: a path does not exist, or the database cannot be written.
+        StoreError: a path does not exist, a bundle is not sound, or the database cannot be written.
     """
-    total = MergeReport()
-    with Store.open(database, scratch=scratch) as store:
-        for path in paths:
-            total += _merge_below(path, store)
+    named, total = list(paths), MergeReport()
+    with ExitStack() as closing:
+        bundles = {path: closing.enter_context(opened(path)) for path in named if is_bundle(path)}
+        for bundle in bundles.values():
+            bundle.require_sound()
+        store = closing.enter_context(Store.open(database, scratch=scratch))
+        for path in named:
+            total += (
+                merge_bundle(bundles[path], store) if path in bundles else _merge_below(path, store)
+            )
     return total
 
 
@@ -51,7 +61,7 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
         else:
             total += _merge(folder, store)
     within = {run_file.parent for run_file in runs}
-    loose = [file for file in path.resolve().rglob("*.parquet") if within.isdisjoint(file.parents)]
+    loose = [file for file in files_below(path.resolve()) if within.isdisjoint(file.parents)]
     return total + store.merge(loose if runs else [path])
 
 
@@ -62,7 +72,7 @@ def _merge(folder: RunFolder, store: Store) -> MergeReport:
 
 def _run_files(path: Path) -> list[Path]:
     path = path.resolve()  # so that `.` has a name
-    return sorted([*path.glob(RUN_FILE), *path.glob(f"*/{RUN_FILE}")])
+    return sorted([*path.glob(RUN_FILE), *path.glob(f"[!.]*/{RUN_FILE}")])
 
 
 def _facts(folder: RunFolder) -> Run:

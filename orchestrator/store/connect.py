@@ -13,9 +13,28 @@ from filelock import FileLock, Timeout
 from orchestrator.errors import StoreError
 from orchestrator.store.schema import create_schema
 
+WAIT_S = 10.0
+"""How long whoever holds a database is waited for, unless somebody says otherwise, seconds."""
 RETRY_S = 0.05
 _BUSY = re.compile(r"Could not set lock|different configuration")
 _HOLDER = re.compile(r"held in (.+?\(PID \d+\))")
+_INTERRUPTED = "Query interrupted"
+_REFUSED = re.compile(r"Permission denied|Read-only file system")
+
+
+class NotADatabase(StoreError):
+    """A file that DuckDB cannot open: damaged, foreign, or of a newer DuckDB."""
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C be what it is, since DuckDB makes an error of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from error
 
 
 def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection:
@@ -24,13 +43,13 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
     Times are shown in UTC.
 
     Raises:
-        StoreError: it stays locked, or it is no DuckDB file.
+        StoreError: it stays locked, may not be opened, or is no DuckDB file.
     """
     deadline = time.monotonic() + wait_s
     while True:
         try:
             connection = duckdb.connect(path, read_only=read_only)
-            connection.execute("SET TimeZone = 'UTC'")
+            _show_utc(connection)
             return connection
         except duckdb.Error as error:
             if not _BUSY.search(str(error)):
@@ -40,13 +59,23 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
         time.sleep(RETRY_S)
 
 
+def _show_utc(connection: DuckDBPyConnection) -> None:
+    """Settings belong to all connections of this process to the file, and may be locked by now."""
+    ((zone,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
+    if zone != "UTC":
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+
+
 @contextmanager
 def writer_lock(path: Path, wait_s: float) -> Iterator[None]:
     """Keep other orchestrators from writing to this database.
 
     Raises:
-        StoreError: another one keeps it longer than `wait_s` seconds, or the folder is read-only.
+        StoreError: another one keeps it longer than `wait_s` seconds, the folder is read-only, or
+            the path is a link that leads nowhere.
     """
+    _refuse_loose_link(path)
+    path = path.resolve()
     lock = FileLock(f"{path}.lock", timeout=wait_s)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,20 +93,22 @@ def writer_lock(path: Path, wait_s: float) -> Iterator[None]:
         lock.release()
 
 
+@interruptible()
 def create(path: Path, *, scratch: bool) -> None:
     """Make a new database under a temporary name, then give it its own; call with the lock held.
 
     Raises:
         StoreError: the file system refuses.
     """
+    path = path.resolve()
     unfinished = path.with_name(f".{path.name}.new")
     try:
-        _remove(unfinished, _log_of(unfinished), _log_of(path))
+        _remove(unfinished, log_of(unfinished), log_of(path))
         with duckdb.connect(unfinished) as connection:
             create_schema(connection, scratch=scratch)
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:
-        _remove(unfinished, _log_of(unfinished))
+        _remove(unfinished, log_of(unfinished))
         raise StoreError(
             f"{path}: cannot be created: {explain(error)}",
             hint="see that the folder can be written and the disk is not full",
@@ -85,17 +116,36 @@ def create(path: Path, *, scratch: bool) -> None:
 
 
 def is_missing(path: Path) -> bool:
-    """Whether there is no database: no file, or an empty one."""
+    """Whether there is no database: no file, or an empty one.
+
+    Raises:
+        StoreError: it is a link that leads nowhere.
+    """
+    _refuse_loose_link(path)
     return not path.exists() or (path.is_file() and path.stat().st_size == 0)
+
+
+def require_database(path: Path) -> None:
+    """Insist that there is a database.
+
+    Raises:
+        StoreError: there is none.
+    """
+    if is_missing(path):
+        raise StoreError(
+            f"{path}: there is no database yet",
+            hint="measure something first: `orchestrator run matrix.yaml`",
+        )
 
 
 @contextmanager
 def explained(doing: str, hint: str) -> Iterator[None]:
     """Turn DuckDB's errors into `StoreError`s that say what was being done."""
-    try:
-        yield
-    except duckdb.Error as error:
-        raise StoreError(f"{doing}: {explain(error)}", hint=hint) from error
+    with interruptible():
+        try:
+            yield
+        except duckdb.Error as error:
+            raise StoreError(f"{doing}: {explain(error)}", hint=hint) from error
 
 
 def explain(error: Exception) -> str:
@@ -104,17 +154,32 @@ def explain(error: Exception) -> str:
     return "\n".join(line for line in message.splitlines() if line.strip())
 
 
+def _refuse_loose_link(path: Path) -> None:
+    """A new database must not take the place of one whose disk is not mounted."""
+    if path.is_symlink() and not path.exists():
+        raise StoreError(
+            f"{path}: a link to {path.readlink()}, where nothing is",
+            hint="mount or restore what it leads to, or remove the link",
+        )
+
+
 def _remove(*leftovers: Path) -> None:
     for leftover in leftovers:
         leftover.unlink(missing_ok=True)
 
 
-def _log_of(path: Path) -> Path:
+def log_of(path: Path) -> Path:
+    """Where DuckDB keeps what was committed but is not yet in the database file."""
     return path.with_name(f"{path.name}.wal")
 
 
 def _unusable(path: Path, error: Exception) -> StoreError:
-    return StoreError(
+    if refused := _REFUSED.search(str(error)):
+        return StoreError(
+            f"{path}: cannot be opened: {refused[0]}",
+            hint="copy it to a folder of your own, or name another file with `--database`",
+        )
+    return NotADatabase(
         f"{path}: not a database that DuckDB {duckdb.__version__} can open: {explain(error)}",
         hint="name another file with `--database`; the Parquet files can be merged into a new one",
     )

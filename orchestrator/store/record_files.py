@@ -1,6 +1,7 @@
 """Record files: where they are, and what is wrong with one."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from orchestrator.errors import StoreError
 from orchestrator.store.origin import OURS
 from orchestrator.store.rows import Row, rows
 from orchestrator.store.tables import REQUIRED
-from runner.record import Record, arrow_schema
+from runner.record import Record, arrow_schema, record_of
 
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
 _NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
@@ -21,7 +22,8 @@ _NEEDED = [name for name, info in Record.model_fields.items() if info.is_require
 def find_files(paths: Iterable[Path]) -> list[Path]:
     """The record files under these paths, in order; folders are searched to the bottom.
 
-    Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out.
+    Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out, and so is all
+    that lies in a folder whose name starts with `.`, such as what `maintain` is about to drop.
 
     Raises:
         StoreError: one of the paths does not exist.
@@ -29,7 +31,7 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     found: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            found.update(file for file in path.rglob("*.parquet") if not file.is_dir())
+            found.update(files_below(path))
         elif path.exists():
             found.add(path)
         else:
@@ -39,6 +41,13 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
             )
     finished = (path for path in found if not path.name.startswith("."))
     return sorted({path.absolute() for path in finished if path.suffix != ".tmp"})
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """The Parquet files in the folder and those below it, whatever goes away meanwhile."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = (name for name in folders if not name.startswith("."))
+        yield from (Path(place, name) for name in names if name.endswith(".parquet"))
 
 
 def fault(path: Path) -> str | None:
@@ -79,7 +88,7 @@ def _row_fault(row: Row) -> str | None:
         lacking = [name for name in REQUIRED if row.get(name) is None]
         return f"{lacking[0]}: is null" if lacking else None
     try:
-        Record.model_validate({name: row[name] for name in row.keys() & _EXPECTED.keys()})
+        record_of(row)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -1,6 +1,6 @@
 """What comes out: one record per cell, one Parquet row per record."""
 
-from runner.record.files import arrow_schema, read_record, save_record, to_table
+from runner.record.files import arrow_schema, read_record, record_of, save_record, to_table
 from runner.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Record, digest
 from runner.record.vocabulary import Grade, Phase, Proof, Status
 
@@ -15,6 +15,7 @@ __all__ = [
     "arrow_schema",
     "digest",
     "read_record",
+    "record_of",
     "save_record",
     "to_table",
 ]

@@ -1,5 +1,6 @@
 """Record files: one Parquet row per record."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -36,10 +37,20 @@ def read_record(path: Path) -> Record:
         # On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
         table = pq.ParquetFile(content).read(use_threads=False)
         (row,) = table.to_pylist(maps_as_pydicts="strict")
-        return Record.model_validate(row)
+        return record_of(row)
     except (OSError, pa.ArrowException, ValidationError, ValueError) as error:
         summary = str(error).splitlines()[0]
         raise RecordError(f"{path}: not a whole record file: {summary}") from error
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """The record that a row tells; what a newer runner tells beyond that is left out.
+
+    Raises:
+        ValidationError: it tells none.
+    """
+    known = row.keys() & Record.model_fields.keys()
+    return Record.model_validate({name: row[name] for name in known})
 
 
 def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:

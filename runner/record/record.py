@@ -91,4 +91,4 @@ def digest(text: str) -> str:
 
 def _environment_id(record: Record) -> str:
     facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))
-    return digest(json.dumps(facts, sort_keys=True))
+    return digest(json.dumps(facts, sort_keys=True, ensure_ascii=False))

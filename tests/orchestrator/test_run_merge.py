@@ -3,12 +3,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_paths, merge_run
-from orchestrator.store import MergeReport, Store
+from orchestrator.store import MergeReport, Store, query
 from runner.cell import Provenance
 from runner.record import Record, Status, save_record
 from tests.records import a_record
@@ -183,3 +185,24 @@ def test_a_damaged_run_file_costs_no_record(tmp_path: Path) -> None:
     report = merge_paths([results], tmp_path / "scratch.duckdb", scratch=True)
     assert report.inserted == 6
     assert [damaged.path.parent.name for damaged in report.damaged] == ["run-1"]
+
+
+def test_what_is_about_to_be_dropped_is_not_merged(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    folder = a_run_folder(results)
+    cell = folder.cells[0]
+    folder.save(Record.of(folder.job([cell], folder.nowhere), cell, status="ok"))
+    folder.path.rename(results / ".run-1.dropped")
+    report = merge_paths([results], tmp_path / "benchmarks.duckdb", scratch=True)
+    assert report == MergeReport()
+
+
+def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(tmp_path: Path) -> None:
+    folder = a_finished_run(tmp_path / "results")
+    for path in folder.records.rglob("*.parquet"):
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("warmth_k", pa.array([310.5])), path)
+    report = merge_run(folder, tmp_path / "benchmarks.duckdb")
+    assert report == MergeReport(inserted=len(folder.cells))
+    other = query(tmp_path / "benchmarks.duckdb", "SELECT DISTINCT other FROM benchmark_results")
+    assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]

@@ -1,7 +1,7 @@
 """Merging keeps exactly one verdict per cell, whatever files come and in whatever order."""
 
-import shutil
 import json
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import Damaged, MergeReport, Run, Store
-from runner.record import SCHEMA_VERSION, save_record, to_table
+from runner.record import digest, save_record, to_table
 from tests.orchestrator.store.conftest import Save, content, scalar
 from tests.records import RECORDED_AT, a_failure, a_record
 
@@ -276,8 +276,23 @@ def test_columns_that_an_older_runner_lacked_are_null_or_what_they_were(
     path = save(a_record())
     pq.write_table(_sound(path).drop_columns(["purpose", "noise_score", "environment_id"]), path)
     assert merge(database, results) == MergeReport(inserted=1)
-    sql = "SELECT (purpose, noise_score, environment_id) FROM benchmark_results"
-    assert scalar(database, sql) == ("measure", None, None)
+    sql = "SELECT (purpose, noise_score) FROM benchmark_results"
+    assert scalar(database, sql) == ("measure", None)
+
+
+def test_ids_that_an_older_runner_lacked_follow_from_the_facts(
+    database: Path, results: Path, save: Save
+) -> None:
+    path = save(a_record(job='{"id": "a", "model": {"name": "bert-tiny", "size": 0.5}, "seed": 7}'))
+    lacking = ["environment_id", "model_id", "model_spec"]
+    pq.write_table(_sound(path).drop_columns(lacking), path)
+    assert merge(database, results) == MergeReport(inserted=1)
+    found = "SELECT (kernel, libraries['torch']) FROM benchmark_results"
+    found += " JOIN environments USING (environment_id)"
+    assert scalar(database, found) == ("6.12.0", "2.13.0")
+    spec = '{"name":"bert-tiny","size":0.5}'
+    assert scalar(database, "SELECT (model_id, model_spec) FROM models") == (digest(spec), spec)
+    assert scalar(database, "SELECT job FROM replay_jobs") == '{"id":"a","seed":7}'
 
 
 def test_a_truncated_file_is_left_out_wherever_it_was_cut(

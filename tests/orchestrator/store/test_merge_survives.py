@@ -5,9 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from orchestrator.errors import StoreError
 from orchestrator.store import MergeReport, Store, query
 from runner.record import Record, to_table
 from tests.orchestrator.store.conftest import content, scalar
+from tests.orchestrator.store.whole import started
 from tests.records import RECORDED_AT, a_failure, a_record
 
 CELLS = 1_000
@@ -80,6 +79,28 @@ except StoreError as error:
 """
 
 
+HOLD = """
+import sys
+from pathlib import Path
+from orchestrator.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(Path(sys.argv[1])):
+    print("holding", flush=True)
+    sys.stdin.readline()
+"""
+READ_ONLY_RECORDS = """
+import os, sys
+from pathlib import Path
+from orchestrator.run_merge import merge_paths
+
+database, records = map(Path, sys.argv[1:])
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(merge_paths([records], database, scratch=False).inserted)
+"""
+
+
 @pytest.fixture
 def first(tmp_path: Path) -> Path:
     """A file with failures of all cells."""
@@ -93,14 +114,6 @@ def second(tmp_path: Path) -> Path:
     later = RECORDED_AT + timedelta(hours=1)
     records = [a_record(batch_size=size + 1, recorded_at=later) for size in range(CELLS)]
     return _saved(tmp_path / "second.parquet", records)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that other users may enter, which pytest's own may not."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
@@ -143,6 +156,35 @@ def test_a_reader_during_a_merge_waits_and_sees_it_whole(
             seen += query(database, sql, wait_s=60).to_pylist()
     assert {row["cells"] for row in seen} == {CELLS}
     assert query(database, sql).to_pylist() == [{"status": "ok", "cells": CELLS}]
+
+
+def test_a_reader_does_not_wait_for_ever(database: Path, first: Path) -> None:
+    with Store.open(database) as store:
+        store.merge([first])
+    with started(HOLD, database) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "holding\n"
+        with pytest.raises(
+            StoreError, match=rf"in use by .*PID {holder.pid}.* after waiting 0.1"
+        ) as caught:
+            query(database, "SELECT 1", wait_s=0.1)
+        holder.communicate("enough\n")
+    assert "wait for it to finish" in str(caught.value.hint)
+    assert query(database, "SELECT 1 FROM benchmark_results").num_rows == CELLS
+
+
+def test_record_files_that_may_only_be_read_are_merged(open_folder: Path, first: Path) -> None:
+    records, place = open_folder / "records", open_folder / "place"
+    for folder in (records, place):
+        folder.mkdir()
+    place.chmod(0o777)
+    (records / "first.parquet").write_bytes(first.read_bytes())
+    (records / "first.parquet").chmod(0o444)
+    records.chmod(0o555)
+    command = [sys.executable, "-c", READ_ONLY_RECORDS, place / "benchmarks.duckdb", records]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    records.chmod(0o755)
+    assert done.stdout == f"{CELLS}\n", done.stderr
 
 
 def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) -> None:

@@ -1,0 +1,95 @@
+"""A run's records after a compaction: many rows in one file, until the run is resumed."""
+
+from collections.abc import Mapping
+from os import stat_result
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from orchestrator.store.compaction import compact_files
+from orchestrator.whole_files import storing
+from runner.cell import Cell
+from runner.record import Record, record_of
+from runner.whole_files import write_whole
+
+DAMAGED_SUFFIX = ".damaged"
+
+_Rows = Mapping[str, Mapping[str, Any]]
+"""Records by cell id."""
+
+
+class RunCompact:
+    """The compact record files of one run."""
+
+    def __init__(self, records: Path) -> None:
+        self._records = records
+        self._known: dict[Path, tuple[tuple[int, ...], _Rows]] = {}
+
+    def record(self, cell: Cell) -> Record | None:
+        """The cell's record, or None; a damaged file is set aside under another name."""
+        for path in compact_files(self._records):
+            row = self._rows(path).get(cell.id)
+            if row is not None:
+                return _record(row)
+        return None
+
+    def unpack(self) -> None:
+        """Give each record a file of its own again; one that is there is the newer one.
+
+        Raises:
+            StoreError: the file system refused; the compact file is still there.
+        """
+        for path in compact_files(self._records):
+            with storing(path, "unpacked"):
+                table = _table(path.read_bytes())
+                for at, row in enumerate(table.select(["job_id", "cell_id"]).to_pylist()):
+                    folder = self._records / row["job_id"]
+                    folder.mkdir(exist_ok=True)
+                    _write_missing(folder / f"{row['cell_id']}.parquet", table.slice(at, 1))
+                path.unlink()
+
+    def set_damaged_aside(self) -> list[Path]:
+        """Rename what cannot be read; returns where it is now."""
+        found = compact_files(self._records)
+        for path in found:
+            self._rows(path)
+        return [path.with_name(path.name + DAMAGED_SUFFIX) for path in found if not path.exists()]
+
+    def _rows(self, path: Path) -> _Rows:
+        with storing(path, "read"):
+            stamp = _stamp(path.stat())
+            known = self._known.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            content = path.read_bytes()
+        try:
+            rows = _table(content).to_pylist(maps_as_pydicts="strict")
+        except (OSError, pa.ArrowException):
+            path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
+            return {}
+        found = {row["cell_id"]: row for row in rows}
+        self._known[path] = stamp, found
+        return found
+
+
+def _record(row: Mapping[str, Any]) -> Record | None:
+    try:
+        return record_of(row)
+    except ValidationError:  # a newer runner's, with words that this one does not know
+        return None
+
+
+def _table(content: bytes) -> pa.Table:
+    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+
+
+def _write_missing(path: Path, row: pa.Table) -> None:
+    if not path.exists():
+        write_whole(path, lambda file: pq.write_table(row, file, compression="zstd"))
+
+
+def _stamp(stat: stat_result) -> tuple[int, ...]:
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size

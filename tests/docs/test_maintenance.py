@@ -1,0 +1,78 @@
+"""docs/health.md: its commands on maintenance and snapshots do what the page says."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.app import app
+from orchestrator.store import Store, query
+from orchestrator.store.manifest import read_manifest
+from runner.record import save_record
+from tests.conftest import ROOT
+from tests.docs.command_line import command_line
+from tests.docs.pages import Page
+from tests.records import a_record
+
+PAGE = Page(ROOT / "docs" / "health.md")
+SHOWN = [
+    shlex.split(line, comments=True)[1:]
+    for line in PAGE.shell_lines()
+    if line.startswith(("orchestrator maintain", "orchestrator snapshot", "orchestrator restore"))
+]
+RUN_ID = "20261121-115951-3fa2"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run's results and a snapshot of them, measured again since."""
+    site = tmp_path_factory.mktemp("site")
+    folder = site / "results" / RUN_ID / "records"
+    folder.mkdir(parents=True)
+    save_record(a_record(run_id=RUN_ID), folder)
+    with Store.open(site / "results" / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return site
+
+
+@pytest.mark.parametrize("arguments", SHOWN, ids=" ".join)
+def test_a_command_works(
+    site: Path,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(site)
+    command_line()
+    assert app(arguments, standalone_mode=False) in (None, 0)
+    assert capsys.readouterr().out
+    answer = query(site / "results" / "benchmarks.duckdb", "SELECT * FROM benchmark_results")
+    assert answer.num_rows == 1
+
+
+def test_what_was_replaced_is_kept_each_time(site: Path) -> None:
+    folders = (site / "results" / "snapshots").iterdir()
+    manifests = [read_manifest(folder) for folder in folders]
+    names = sorted(str(manifest.name) for manifest in manifests)
+    assert names == ["before-restore", "before-restore", "before-update"]
+
+
+def test_the_comparison_answers(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(site)
+    (code,) = PAGE.blocks("python")
+    snapshot = next((site / "results" / "snapshots").glob("*before-update"))
+    names = {"snapshot": snapshot}
+    exec(code.text, names)
+    ((cell_id, ratio),) = names["changes"]
+    assert (cell_id, ratio) == ("cpu-bert-tiny-fp32-b1-s128-inference", 1.0)
+
+
+def test_a_snapshot_is_asked(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shown,) = (line for line in PAGE.shell_lines() if "$SNAPSHOT" in line)
+    snapshot = next((site / "results" / "snapshots").glob("*before-update"))
+    arguments = shlex.split(shown.replace("$SNAPSHOT", str(snapshot)))[1:]
+    command_line()
+    assert app(arguments, standalone_mode=False) in (None, 0)
+    assert capsys.readouterr().out.split() == ["count_star()", "1"]
