@@ -29,7 +29,19 @@ Save = Annotated[
 ]
 
 
+BundleIfAny = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="BUNDLE",
+        help="Check this archive of `export --bundle` instead.",
+        show_default=False,
+    ),
+]
+
+
 def verify(
+    context: typer.Context,
+    bundle: BundleIfAny = None,
     models: Models = None,
     backends: Backends = None,
     runtimes: Runtimes = None,
@@ -44,6 +56,10 @@ def verify(
     json: options.Json = False,
 ) -> int:
     """Check function, device and correctness of every model on every path, without timing."""
+    if bundle is not None:
+        beside = {each.name for each in context.command.params} - {"bundle", "json"}
+        options.refuse_beside(context, "a bundle", beside)
+        return _verify_bundle(bundle, as_json=json)
     from orchestrator.begin import Origin, Terms, begin
     from orchestrator.bench_matrix import split
     from orchestrator.doctor import runnable
@@ -82,3 +98,13 @@ def verify(
         keep(found, save)
     outcome.merged.require_complete()
     return outcome.exit_code
+
+
+def _verify_bundle(path: Path, *, as_json: bool) -> int:
+    """Exit code 1 says that something is wrong with it."""
+    from orchestrator.bundle import opened
+    from orchestrator.render.bundle import print_checked
+
+    with opened(path) as bundle:
+        print_checked(bundle, as_json=as_json)
+        return 1 if bundle.faults else 0

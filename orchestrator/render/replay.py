@@ -89,7 +89,8 @@ def _data(replay: Replay) -> dict[str, Any]:
 
 
 def _plain(measured: Measurement) -> dict[str, Any]:
-    return {name: value for name, value in asdict(measured).items() if name not in {"job", "model_spec"}}
+    left_out = {"job", "model_spec"}
+    return {name: value for name, value in asdict(measured).items() if name not in left_out}
 
 
 def _ratio(then: float | None, now: float | None) -> float | None:

@@ -1,22 +1,39 @@
 """Questions in SQL, asked of a database that cannot be changed by asking."""
 
-import csv
-import io
-import json
-import math
-from datetime import date, datetime, time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
+from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store.connect import explained
-from orchestrator.store.forward import open_current
-from orchestrator.store.rows import rows
-from orchestrator.store.store import WAIT_S, require_database
+from orchestrator.store.connect import WAIT_S, explain, explained, require_database
+from orchestrator.store.sealed import sealed
 
-_SEAL = "SET enable_external_access = false; SET lock_configuration = true"
+BATCH_ROWS = 65_536
+HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
+_FAILED = "the query failed"
+_QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
+"""What may be asked; PIVOT is a `MULTI`."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question is answered with: it can be read once, while it is being asked."""
+
+    schema: pa.Schema
+    """Its columns; no two have the same name."""
+    batches: Iterator[pa.RecordBatch]
+    """Its rows, some thousands at a time."""
+
+    def table(self) -> pa.Table:
+        """All of it at once."""
+        return pa.Table.from_batches(list(self.batches), self.schema)
 
 
 def query(path: Path, sql: str, *, wait_s: float = WAIT_S) -> pa.Table:
@@ -28,61 +45,77 @@ def query(path: Path, sql: str, *, wait_s: float = WAIT_S) -> pa.Table:
         StoreError: there is no database, it is being written for longer than `wait_s` seconds,
             or the statement is wrong; the message keeps DuckDB's suggestion of names.
     """
+    with asking(path, sql, wait_s=wait_s) as answer:
+        return answer.table()
+
+
+@contextmanager
+def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
+    """The same answer, row by row as it is found, so that it need not fit into memory.
+
+    Raises:
+        StoreError: likewise, and also while the rows are read.
+    """
     require_database(path)
-    with (
-        open_current(path, read_only=True, wait_s=wait_s)[0] as connection,
-        explained("the query failed", "docs/schema.md names tables, views and columns"),
-    ):
-        connection.execute(_SEAL)
-        relation = connection.sql(sql)
-        if relation is None:
+    with sealed(path, wait_s) as connection, ThreadPoolExecutor(1) as pool:
+
+        def wait_for(work: Callable[[], _T]) -> _T:
+            """Let the other thread do it, since DuckDB leaves this one deaf to Ctrl-C."""
+            try:
+                return pool.submit(work).result()
+            except KeyboardInterrupt:
+                connection.interrupt()
+                raise
+
+        reader = wait_for(lambda: _reader(connection, sql))
+        schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
+        with reader:  # left open, it would let nobody open the file again
+            yield Answer(schema, _batches(reader, schema, wait_for))
+
+
+def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
+    with explained(_FAILED, "docs/schema.md names tables, views and columns"):
+        statements = connection.extract_statements(sql)
+        if len(statements) > 1:
+            raise StoreError(f"{_FAILED}: these are {len(statements)} statements", hint=HINT)
+        if not statements:
+            raise StoreError("the query has no result", hint=HINT)
+        kind = statements[0].type.name
+        if kind not in _QUESTIONS:
             raise StoreError(
-                "the query has no result",
-                hint='ask with SELECT, e.g. "SELECT * FROM benchmark_performance"',
+                f"{_FAILED}: {kind} asks nothing, and the database is read-only here",
+                hint=HINT,
             )
-        return _distinct_names(relation.to_arrow_table())
+        return connection.sql(sql).to_arrow_reader(BATCH_ROWS)
 
 
-def to_csv(table: pa.Table) -> str:
-    """The table as CSV with a header; lists and maps as JSON, null as an empty field."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.column_names)
-    writer.writerows([_csv_value(value) for value in row.values()] for row in rows(table))
-    return text.getvalue()
+def _batches(
+    reader: pa.RecordBatchReader,
+    schema: pa.Schema,
+    wait_for: Callable[[Callable[[], pa.RecordBatch | None]], pa.RecordBatch | None],
+) -> Iterator[pa.RecordBatch]:
+    while (batch := wait_for(lambda: _next(reader))) is not None:
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
-def to_json(table: pa.Table) -> str:
-    """The table as a JSON list with one object a row; a number that is not finite becomes null."""
-    return json.dumps([_plain(row) for row in rows(table)], indent=2, ensure_ascii=False)
+def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except (OSError, pa.ArrowException) as error:  # DuckDB's own, through Arrow's stream
+        raise StoreError(
+            f"{_FAILED}: {explain(error)}", hint="ask for fewer rows, or mend the expression"
+        ) from error
 
 
-def _distinct_names(table: pa.Table) -> pa.Table:
+def _distinct(names: list[str]) -> list[str]:
     """Give a second column of the same name a number, as DuckDB does in `CREATE TABLE AS`."""
     taken: list[str] = []
-    for name in table.column_names:
+    for name in names:
         number, free = 0, name
         while free in taken:
             number += 1
             free = f"{name}_{number}"
         taken.append(free)
-    return table.rename_columns(taken)
-
-
-def _csv_value(value: Any) -> Any:
-    if isinstance(value, list | dict):
-        return json.dumps(_plain(value), ensure_ascii=False)
-    return value if isinstance(value, float) else _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON can hold it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+    return taken

@@ -1,14 +1,11 @@
 """Asking in SQL changes nothing, reaches nothing else, and explains what was wrong."""
 
-import csv
-import io
-import json
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import StoreError
-from orchestrator.store import Store, query, to_csv, to_json
+from orchestrator.store import Store, asking, query
 from tests.orchestrator.store.conftest import Save
 from tests.records import a_record
 
@@ -60,12 +57,39 @@ def test_a_wrong_view_keeps_the_suggestion(filled: Path) -> None:
         "SET lock_configuration = false",
         "INSTALL httpfs",
         "EXPORT DATABASE 'everything'",
+        "SELECT * FROM 'other.csv'",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "ATTACH ':memory:' AS more",
+        "DETACH store",
+        "LOAD json",
+        "SET memory_limit = '1GB'",
+        "RESET threads",
+        "PRAGMA threads = 1",
+        "PRAGMA database_list",
+        "CALL pragma_version()",
+        "CREATE TABLE mine (a INT)",
+        "CREATE TEMP TABLE mine (a INT)",
+        "CREATE TABLE memory.mine (a INT)",
+        "CREATE MACRO f() AS 1",
+        "INSERT INTO benchmark_results SELECT * FROM benchmark_results",
+        "UPDATE benchmark_results SET model = 'mine'",
+        "USE memory",
+        "BEGIN",
+        "CHECKPOINT",
+        "VACUUM",
+        "PREPARE q AS SELECT 1",
+        "EXPLAIN ANALYZE DELETE FROM benchmark_results",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO 'stolen.csv'",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; DROP TABLE benchmark_results",
     ],
 )
 def test_a_question_can_do_no_harm(
     filled: Path, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.csv").write_text("a\n1\n")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(StoreError, match="the query failed"):
         query(filled, sql)
@@ -79,52 +103,57 @@ def test_no_question_no_answer(filled: Path, sql: str) -> None:
         query(filled, sql)
 
 
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT 1;", 1),
+        ("-- why\nSELECT 1 -- because", 1),
+        ("VALUES (1), (2)", 2),
+        ("FROM benchmark_results", 2),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", 1),
+        ("DESCRIBE benchmark_results", None),
+        ("SHOW TABLES", None),
+        ("SUMMARIZE benchmark_results", None),
+        ("EXPLAIN SELECT 1", None),
+        ("PIVOT benchmark_results ON batch_size USING count(*) GROUP BY model", 1),
+        ("SELECT comment FROM duckdb_columns() WHERE table_name = 'benchmark_runs'", None),
+    ],
+)
+def test_every_kind_of_question_is_answered(filled: Path, sql: str, rows: int | None) -> None:
+    found = query(filled, sql).num_rows
+    assert found == rows if rows else found > 0
+
+
+def test_a_question_may_be_asked_while_the_store_is_open(filled: Path) -> None:
+    with Store.open_readonly(filled) as store:
+        for _ in range(2):
+            assert query(filled, "SELECT count(*) AS n FROM benchmark_results").num_rows == 1
+        assert len(store.runs()) == 1
+    with Store.open(filled) as store:
+        assert len(store.runs()) == 1
+
+
+def test_a_huge_answer_does_not_have_to_fit_into_memory(filled: Path) -> None:
+    with asking(filled, "SELECT * FROM range(1000000000000)") as answer:
+        assert next(answer.batches).num_rows > 0
+
+
+def test_an_error_further_down_is_explained_too(filled: Path) -> None:
+    sql = "SELECT CASE WHEN i > 100000 THEN 'x' ELSE '1' END::INT FROM range(200000) t(i)"
+    with pytest.raises(
+        StoreError, match=r"the query failed: .*Could not convert string 'x'"
+    ) as told:
+        query(filled, sql)
+    assert "LINE 1" not in str(told.value)
+
+
+def test_times_are_shown_in_utc(filled: Path) -> None:
+    table = query(filled, "SELECT TIMESTAMPTZ '2026-11-21 12:00:00+02'::VARCHAR AS t")
+    assert table.to_pydict() == {"t": ["2026-11-21 10:00:00+00"]}
+
+
 def test_columns_of_the_same_name_are_told_apart(filled: Path) -> None:
     assert query(filled, "SELECT 1 AS a, 2 AS a, 3 AS a").column_names == ["a", "a_1", "a_2"]
-
-
-def test_csv_reads_back(filled: Path) -> None:
-    columns = "cell_id, latency_p90_s, grade_reasons, libraries, recorded_at"
-    table = query(
-        filled,
-        f"SELECT {columns} FROM benchmark_results"
-        " JOIN environments USING (environment_id) ORDER BY batch_size",
-    )
-    lines = list(csv.DictReader(io.StringIO(to_csv(table))))
-    assert lines[1] == {
-        "cell_id": "cpu-bert-tiny-fp32-b8-s128-inference",
-        "latency_p90_s": "",
-        "grade_reasons": '["noisy, "]',
-        "libraries": '{"torch": "2.13.0", "transformers": "5.0.0"}',
-        "recorded_at": "2026-11-21T12:00:00+00:00",
-    }
-
-
-def test_an_empty_answer_still_has_its_header(filled: Path) -> None:
-    table = query(filled, "SELECT model, hardware FROM benchmark_performance WHERE false")
-    assert to_csv(table) == "model,hardware\n"
-    assert json.loads(to_json(table)) == []
-
-
-def test_json_holds_what_json_can_hold(filled: Path) -> None:
-    table = query(
-        filled,
-        "SELECT 1 AS whole, 'NaN'::DOUBLE AS nan, 1.5::DECIMAL(4, 2) AS exact, NULL AS nothing,"
-        " true AS yes, DATE '2026-11-21' AS day, MAP {'a': [1, 2]} AS map, {'b': 'ü'} AS struct,"
-        " INTERVAL 3 SECONDS AS span",
-    )
-    (row,) = json.loads(to_json(table))
-    assert row.pop("span")
-    assert row == {
-        "whole": 1,
-        "nan": None,
-        "exact": "1.50",
-        "nothing": None,
-        "yes": True,
-        "day": "2026-11-21",
-        "map": {"a": [1, 2]},
-        "struct": {"b": "ü"},
-    }
 
 
 def test_a_database_that_is_being_written_says_so(filled: Path) -> None:

@@ -1,0 +1,103 @@
+"""Zip archives: written so that the same content has the same bytes, and read with suspicion."""
+
+import hashlib
+import re
+import stat
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+from orchestrator.bundle.manifest import SUMS
+
+CHUNK = 1 << 20
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The oldest time that a zip archive can tell, since ours shall tell none."""
+MODE = (stat.S_IFREG | 0o644) << 16
+ENCRYPTED = 0x1
+BROKEN = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
+"""What `zipfile` raises at archives that are damaged, or of a kind that it does not know."""
+_SAFE = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+Content = bytes | Path
+
+
+def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
+    """Write the members, and their checksums as another one, uncompressed.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    sums = "".join(f"{sha256(members[name])}  {name}\n" for name in sorted(members))
+    everything: Mapping[str, Content] = {**members, SUMS: sums.encode()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(everything):
+            info = zipfile.ZipInfo(name, EPOCH)
+            info.external_attr, info.create_system = MODE, 3
+            info.file_size = size(everything[name])
+            with archive.open(info, "w") as member:
+                for chunk in _chunks(everything[name]):
+                    member.write(chunk)
+
+
+def size(content: Content) -> int:
+    """Its bytes."""
+    return len(content) if isinstance(content, bytes) else content.stat().st_size
+
+
+def sha256(content: Content) -> str:
+    """Its SHA-256 in hex."""
+    digest = hashlib.sha256()
+    for chunk in _chunks(content):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def unsafe(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:
+    """Why its members had better not be read; empty for archives like ours."""
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    faults = [fault for info in infos if (fault := _unsafe_member(info))]
+    faults += [f"{name}: is in it more than once" for name, n in Counter(names).items() if n > 1]
+    declared = sum(info.file_size for info in infos)
+    if declared > size_bytes:
+        faults.append(f"its members claim {declared:,} bytes, and all of it has {size_bytes:,}")
+    return faults
+
+
+def checksums(text: str) -> dict[str, str] | None:
+    """SHA-256 by name as the file of checksums tells them; None if that is not what it is."""
+    found = [_LINE.fullmatch(line) for line in text.splitlines()]
+    whole = [match for match in found if match is not None]
+    return {match[2]: match[1] for match in whole} if len(whole) == len(found) else None
+
+
+def sha256_of_member(archive: zipfile.ZipFile, name: str) -> str:
+    """The SHA-256 of a member in hex; raises one of `BROKEN` if it is damaged."""
+    with archive.open(name) as member:
+        return hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def _unsafe_member(info: zipfile.ZipInfo) -> str | None:
+    name = info.filename
+    if not _SAFE.fullmatch(name) or {".", ".."} & {*name.split("/")}:
+        return f"{name!r}: is no name for a member, and could lead out of the archive"
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in {0, stat.S_IFREG}:
+        return f"{name}: is not a plain file but a link or the like"
+    if info.flag_bits & ENCRYPTED:
+        return f"{name}: is encrypted"
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+        return f"{name}: is compressed; members of a bundle are stored as they are"
+    return None
+
+
+def _chunks(content: Content) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+        return
+    with content.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            yield chunk

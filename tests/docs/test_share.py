@@ -1,0 +1,101 @@
+"""docs/share.md: its commands run in its order, its snippets read what they wrote."""
+
+import json
+import shlex
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.bundle import write_bundle
+from orchestrator.cli.app import app
+from orchestrator.store import WRITERS, Run, Store
+from orchestrator.store.export import TOPICS
+from runner.record import save_record
+from tests.conftest import ROOT
+from tests.docs.command_line import command_line
+from tests.docs.pages import Page
+from tests.orchestrator.store.test_origins import save as save_foreign
+from tests.records import RECORDED_AT, a_failure, a_record
+
+PAGE = Page(ROOT / "docs/share.md")
+COMMANDS = list(PAGE.shell_lines())
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with results and somebody's bundle, after all commands of the page."""
+    place = tmp_path_factory.mktemp("share")
+    results = place / "results"
+    results.mkdir()
+    for record in (
+        a_record(batch_size=1),
+        a_record(batch_size=2, backend="openvino", runtime="openvino", model="gpt2"),
+        a_failure("failed", "broke", batch_size=4),
+    ):
+        save_record(record, results)
+    told = {"backend": None, "model": "resnet50"}
+    theirs = a_record(run_id="import-1", proof="none").model_copy(update=told)
+    save_foreign(results / "import.parquet", theirs, source="somebody", simulated=True)
+    run = Run(run_id=a_record().run_id, started_at=RECORDED_AT, matrix="version: 1\n")
+    with Store.open(results / "benchmarks.duckdb") as store:
+        store.merge([results], run).require_complete()
+    _write_theirs(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        command_line()
+        for line in COMMANDS:
+            assert app(shlex.split(line)[1:], standalone_mode=False) in {None, 0}, line
+        yield place
+
+
+def _write_theirs(place: Path) -> None:
+    folder = place / "elsewhere"
+    folder.mkdir()
+    save_record(a_record(hostname="their-host", run_id="theirs"), folder)
+    with Store.open(folder / "their.duckdb") as store:
+        store.merge([folder])
+    write_bundle(folder / "their.duckdb", (), place / "theirs.zip", force=False)
+
+
+def test_every_command_is_ours(shared: Path) -> None:
+    assert len(COMMANDS) >= 10
+    assert all(line.startswith("orchestrator ") for line in COMMANDS)
+
+
+def test_the_folders_look_as_they_are_shown(shared: Path) -> None:
+    (shown,) = PAGE.blocks("text")
+    written = {path.relative_to(shared).as_posix() for path in shared.glob("lake/*/*/*")}
+    assert set(shown.text.splitlines()) == written
+
+
+def test_the_snippets_read_what_the_commands_wrote(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shared)
+    for block in PAGE.blocks("python"):
+        exec(block.text, {})
+    assert capsys.readouterr().out == "2 2\n1 rows without a backend\n"
+
+
+def test_the_members_are_those_of_a_bundle(shared: Path) -> None:
+    told = {row[0].strip("`") for row in PAGE.rows("member")}
+    with zipfile.ZipFile(shared / "ours.zip") as archive:
+        names = {name.replace(a_record().run_id, "<run_id>") for name in archive.namelist()}
+    assert told == names
+
+
+def test_everybody_is_in_the_database_of_everyone(shared: Path) -> None:
+    with Store.open_readonly(shared / "everyone.duckdb") as store:
+        assert {run.run_id for run in store.runs()} == {a_record().run_id, "theirs", "import-1"}
+
+
+def test_the_tables_list_what_there_is() -> None:
+    assert {row[0].strip("`") for row in PAGE.rows("topic")} == set(TOPICS)
+    assert {row[0].strip("`") for row in PAGE.rows("format")} == {"table", *WRITERS}
+
+
+def test_answers_of_the_page_are_what_it_says(shared: Path) -> None:
+    assert (shared / "performance.csv").read_text().startswith("result_id,")
+    assert len(json.loads((shared / "compatibility.json").read_text())) == 2

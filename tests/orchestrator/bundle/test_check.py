@@ -1,0 +1,292 @@
+"""Every fault of a bundle is named, and none of them is believed."""
+
+import hashlib
+import json
+import stat
+import subprocess
+import zipfile
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.bundle import is_bundle, opened
+from orchestrator.bundle.archive import write_archive
+from orchestrator.errors import StoreError
+from tests.orchestrator.bundle.conftest import RECORDS, TOLD
+
+Members = dict[str, bytes]
+Change = Callable[[Members], None]
+
+
+def faults(bundle: Path) -> tuple[str, ...]:
+    """What is wrong with it."""
+    with opened(bundle) as found:
+        assert (found.manifest is None) == bool(found.faults)
+        return found.faults
+
+
+def members(bundle: Path) -> Members:
+    """Everything in it but the checksums."""
+    with zipfile.ZipFile(bundle) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name != "SHA256SUMS"}
+
+
+def forged(bundle: Path, change: Change) -> Path:
+    """The bundle changed by somebody who mends checksums and sizes."""
+    found = members(bundle)
+    change(found)
+    said = json.loads(found["manifest.json"])
+    if "members" in said:
+        said["members"] = {name: len(found[name]) for name in found if name != "manifest.json"}
+        found["manifest.json"] = json.dumps(said).encode()
+    path = bundle.with_name("forged.zip")
+    with path.open("wb") as file:
+        write_archive(file, found)
+    return path
+
+
+def rezipped(bundle: Path, change: Change, **how: Any) -> Path:
+    """The bundle changed by somebody who does not."""
+    with zipfile.ZipFile(bundle) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    change(found)
+    path = bundle.with_name("rezipped.zip")
+    with zipfile.ZipFile(path, "w", **how) as archive:
+        for name, content in found.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_a_bundle_as_it_was_written_is_sound(bundle: Path) -> None:
+    with opened(bundle) as found:
+        assert found.faults == ()
+        assert found.sha256 == hashlib.sha256(bundle.read_bytes()).hexdigest()
+        assert [run.run_id for run in found.runs] == [TOLD.run_id]
+        assert found.runs[0].model_dump() == TOLD.model_dump()
+        assert found.records is not None
+        assert pq.read_metadata(found.records).num_rows == len(RECORDS) + 2
+
+
+def test_the_checksums_are_those_of_sha256sum(bundle: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(tmp_path / "out")
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path / "out", check=False
+    )
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("length", [0, 1, 1000, -1, -30])
+def test_a_part_of_a_bundle_is_none(bundle: Path, length: int) -> None:
+    whole = bundle.read_bytes()
+    bundle.write_bytes(whole[:length])
+    (fault,) = faults(bundle)
+    assert "not a whole zip archive" in fault
+
+
+def test_a_changed_byte_in_any_member_is_noticed(bundle: Path) -> None:
+    whole = bundle.read_bytes()
+    for name, content in members(bundle).items():
+        changed = bytearray(whole)
+        changed[whole.index(content) + len(content) // 2] ^= 0x55
+        bundle.write_bytes(changed)
+        (fault,) = faults(bundle)
+        assert fault.startswith(f"{name}: is damaged: Bad CRC-32")
+
+
+def test_no_damage_is_taken_for_a_bug(tmp_path: Path) -> None:
+    file, path = BytesIO(), tmp_path / "small.zip"
+    write_archive(file, dict.fromkeys(("manifest.json", "runs.json", "records.parquet"), b"{}"))
+    whole = file.getvalue()
+    for place in range(0, len(whole), 2):
+        for value in (0x00, 0xFF, whole[place] ^ 0x01, whole[place] ^ 0x40):
+            changed = bytearray(whole)
+            changed[place] = value
+            path.write_bytes(changed)
+            assert faults(path)
+
+
+def drop(name: str) -> Change:
+    return lambda found: found.pop(name) and None
+
+
+def put(name: str, content: bytes) -> Change:
+    return lambda found: found.update({name: content})
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (drop("SHA256SUMS"), ["SHA256SUMS: is missing"]),
+        (drop("records.parquet"), ["records.parquet: is missing"]),
+        (drop(f"matrices/{TOLD.run_id}.yaml"), [f"matrices/{TOLD.run_id}.yaml: is missing"]),
+        (put("extra.txt", b""), ["extra.txt: is not in SHA256SUMS"]),
+        (put("hardware.json", b"[]"), ["hardware.json: is not what its checksum says"]),
+        (put("SHA256SUMS", b"nothing"), ["SHA256SUMS: is not a list of checksums"]),
+        (put("SHA256SUMS", b"\xff"), ["SHA256SUMS: is not a list of checksums"]),
+    ],
+)
+def test_what_the_checksums_say_is_checked(bundle: Path, change: Change, told: list[str]) -> None:
+    assert list(faults(rezipped(bundle, change))) == told
+
+
+def test_all_faults_are_named(bundle: Path) -> None:
+    def change(found: Members) -> None:
+        del found["runs.json"]
+        found["environments.json"] += b" "
+        found["extra"] = b""
+
+    assert faults(rezipped(bundle, change)) == (
+        "runs.json: is missing",
+        "environments.json: is not what its checksum says",
+        "extra: is not in SHA256SUMS",
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "../escaped", "a/../../b", "C:\\windows", "a\\b", "a//b", ".", "a/", "a\n"],
+)
+def test_names_that_lead_out_are_refused(bundle: Path, name: str) -> None:
+    (fault,) = faults(rezipped(bundle, put(name, b"x")))
+    assert "no name for a member" in fault
+
+
+def test_links_are_refused(bundle: Path) -> None:
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(bundle, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
+    assert faults(bundle) == ("link: is not a plain file but a link or the like",)
+
+
+def test_a_member_that_stands_there_twice_is_refused(bundle: Path) -> None:
+    with zipfile.ZipFile(bundle, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("runs.json", "[]")
+    assert faults(bundle) == ("runs.json: is in it more than once",)
+
+
+def test_compressed_members_are_refused_before_they_are_read(bundle: Path) -> None:
+    path = rezipped(bundle, put("bomb", bytes(10_000_000)), compression=zipfile.ZIP_DEFLATED)
+    assert "bomb: is compressed; members of a bundle are stored as they are" in faults(path)
+
+
+def test_members_that_claim_more_than_there_is_are_refused(bundle: Path) -> None:
+    name = b"records.parquet"
+    whole = bytearray(bundle.read_bytes())
+    entry = whole.rindex(b"PK\x01\x02", 0, whole.rindex(name))
+    whole[entry + 20 : entry + 28] = (0x7FFFFFFF).to_bytes(4, "little") * 2
+    bundle.write_bytes(whole)
+    assert any("claim" in fault for fault in faults(bundle))
+
+
+def as_json(name: str, change: Callable[[Any], Any]) -> Change:
+    """Change a member that is JSON."""
+
+    def apply(found: Members) -> None:
+        found[name] = json.dumps(change(json.loads(found[name]))).encode()
+
+    return apply
+
+
+def counting(**counts: int) -> Change:
+    return as_json("manifest.json", lambda said: said | {"counts": said["counts"] | counts})
+
+
+def saying(**facts: Any) -> Change:
+    return as_json("manifest.json", lambda said: said | facts)
+
+
+def in_table(change: Callable[[pa.Table], pa.Table]) -> Change:
+    """Change the records."""
+
+    def apply(found: Members) -> None:
+        file = BytesIO()
+        pq.write_table(change(pq.read_table(BytesIO(found["records.parquet"]))), file)
+        found["records.parquet"] = file.getvalue()
+
+    return apply
+
+
+def with_column(table: pa.Table, name: str, value: object) -> pa.Table:
+    place = table.column_names.index(name)
+    return table.set_column(place, name, pa.array([value] * table.num_rows, table.field(name).type))
+
+
+ROWS = len(RECORDS) + 2
+FORGERIES: Mapping[str, tuple[Change, str]] = {
+    "another kind of archive": (saying(format="other"), "manifest.json: is none of AccelMatrix"),
+    "no object": (put("manifest.json", b"{}"), "manifest.json: is none of AccelMatrix"),
+    "no JSON": (put("hardware.json", b"{"), "hardware.json: is not JSON: "),
+    "deep JSON": (put("hardware.json", b"[" * 100_000), "hardware.json: is not JSON: "),
+    "no text": (put("hardware.json", b"\xff"), "hardware.json: is not UTF-8: "),
+    "no list": (put("runs.json", b"{}"), "runs.json: is not a list of objects"),
+    "a newer bundle": (saying(version=2, accelmatrix="9.9"), "is of version 2, and this"),
+    "no version": (saying(version="one"), "manifest.json: version: "),
+    "a run without its id": (
+        as_json("runs.json", lambda runs: [{"described": True}]),
+        "runs.json: run_id: Field required",
+    ),
+    "a run with a matrix elsewhere": (
+        as_json("runs.json", lambda runs: [run | {"matrix": "/etc/passwd"} for run in runs]),
+        "its matrix is missing",
+    ),
+    "a run too few": (
+        as_json("runs.json", lambda runs: [run for run in runs if run["described"]]),
+        "manifest.json: counts 4 runs, and there are 1",
+    ),
+    "a machine too few": (put("hardware.json", b"[]"), "hardware.json: lacks 0123456789abcdef"),
+    "software too little": (put("environments.json", b"[]"), "environments.json: lacks 00112233"),
+    "other counts": (
+        counting(records=1),
+        f"manifest.json: counts 1 records, and there are {ROWS}",
+    ),
+    "other hosts": (counting(hosts=9), "manifest.json: counts 9 hosts, and there are 1"),
+    "no Parquet": (put("records.parquet", b"PAR1"), "records.parquet: truncated or not a Parquet"),
+    "other Parquet": (
+        in_table(lambda table: pa.table({"a": [1]})),
+        "records.parquet: a Parquet file, but not of AccelMatrix",
+    ),
+    "an impossible word": (
+        in_table(lambda table: with_column(table, "status", "splendid")),
+        "records.parquet: ",
+    ),
+    "records twice": (
+        in_table(lambda table: pa.concat_tables([table, table])),
+        f"records.parquet: {ROWS} records stand in it twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_what_contradicts_itself_is_no_bundle(bundle: Path, forgery: str) -> None:
+    change, told = FORGERIES[forgery]
+    found = faults(forged(bundle, change))
+    assert any(told in fault for fault in found), found
+
+
+def test_members_that_the_manifest_does_not_know_are_named(bundle: Path) -> None:
+    found = members(bundle)
+    found["readme.txt"] = b"hello"
+    with (path := bundle.with_name("more.zip")).open("wb") as file:
+        write_archive(file, found)
+    assert faults(path) == ("manifest.json: lists other members than there are",)
+
+
+def test_a_bundle_is_known_by_name_or_content(bundle: Path, tmp_path: Path) -> None:
+    renamed = bundle.rename(tmp_path / "renamed")
+    (tmp_path / "broken.zip").write_text("")
+    (tmp_path / "folder.zip").mkdir()
+    known = [path.name for path in sorted(tmp_path.iterdir()) if is_bundle(path)]
+    assert known == ["broken.zip", renamed.name]
+
+
+@pytest.mark.parametrize("name", ["nowhere.zip", "."])
+def test_what_cannot_be_read_is_no_fault_but_an_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match="cannot be read"), opened(tmp_path / name):
+        pass
