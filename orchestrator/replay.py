@@ -12,7 +12,7 @@ from orchestrator.estimate import cell_estimate
 from orchestrator.launchers.choose import Pinned
 from orchestrator.plan import Plan, PlannedCell
 from orchestrator.run_folder import RunFolder
-from orchestrator.store import Measurement, Store
+from orchestrator.store import Measurement, Store, newest_run
 from runner.cell import Cell, Job
 
 LAST = "last/"
@@ -89,8 +89,8 @@ def find_original(result_id: str, database: Path) -> Original:
         StoreError: the database cannot be read.
     """
     with Store.open_readonly(database) as store:
-        runs = store.runs() if result_id.startswith(LAST) else []
-        name = f"{runs[0].run_id}/{result_id.removeprefix(LAST)}" if runs else result_id
+        last = newest_run(store.runs()) if result_id.startswith(LAST) else None
+        name = f"{last.run_id}/{result_id.removeprefix(LAST)}" if last else result_id
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
         raise MatrixError(

@@ -30,11 +30,12 @@ class Selector:
 
     def keeps(self, cell: Cell) -> bool:
         """Whether the cell stays."""
-        if not self.globs:
-            return True
-        name = cell.id
-        kept = self._keep is None or self._keep.match(name) is not None
-        return kept and (self._drop is None or self._drop.match(name) is None)
+        return not self.globs or self.keeps_id(cell.id)
+
+    def keeps_id(self, cell_id: str) -> bool:
+        """Whether a cell of that id stays."""
+        kept = self._keep is None or self._keep.match(cell_id) is not None
+        return kept and (self._drop is None or self._drop.match(cell_id) is None)
 
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str] | None:

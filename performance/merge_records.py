@@ -11,9 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-import duckdb
-
-from orchestrator.store import Store
+from performance.merging import merge, read_in_bulk
 from performance.rounds import compare
 from runner.record import Record, save_record
 
@@ -36,27 +34,11 @@ def main() -> None:
         new = (databases / f"{number}.duckdb" for number in count())
         compare(
             "merge_records",
-            lambda: merge(records, next(new)),
+            lambda: merge(records, next(new), FILES),
             lambda: read_in_bulk(records, next(new)),
             ROUNDS,
             LIMIT,
         ).report("Store.merge", "read_parquet into a table")
-
-
-def read_in_bulk(records: Path, database: Path) -> None:
-    """What DuckDB does by itself."""
-    with duckdb.connect(database) as connection:
-        connection.execute(
-            "CREATE TABLE records AS SELECT * FROM read_parquet(?)", [f"{records}/*.parquet"]
-        )
-
-
-def merge(records: Path, database: Path) -> None:
-    """What the store does."""
-    with Store.open(database) as store:
-        report = store.merge([records])
-    if report.inserted != FILES:
-        raise SystemExit(f"merged {report.inserted} records instead of {FILES}")
 
 
 def write_records(folder: Path) -> None:

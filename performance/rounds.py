@@ -43,10 +43,16 @@ class Comparison:
 
 
 def compare(
-    name: str, ours: Action, baseline: Action, rounds: int, limit: float | None = None
+    name: str,
+    ours: Action,
+    baseline: Action,
+    rounds: int,
+    limit: float | None = None,
+    *,
+    thrown_away: int = 1,
 ) -> Comparison:
-    """Let the two take turns, after one round of each that is thrown away."""
-    pairs = [(seconds(ours), seconds(baseline)) for _ in range(rounds + 1)][1:]
+    """Let the two take turns, after some first rounds of each that are thrown away."""
+    pairs = [(seconds(ours), seconds(baseline)) for _ in range(thrown_away + rounds)][thrown_away:]
     return Comparison(name, [pair[0] for pair in pairs], [pair[1] for pair in pairs], limit)
 
 

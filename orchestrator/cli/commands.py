@@ -4,14 +4,21 @@ import typer
 
 from orchestrator.cli import (
     bench,
+    dev,
     doctor,
+    export,
     images,
+    imports,
+    maintain,
     models,
     plan,
     prepare,
     replay,
     results,
     run,
+    snapshots,
+    status,
+    validate,
     verify,
 )
 
@@ -24,10 +31,17 @@ def register(app: typer.Typer) -> None:
     app.command(name="replay")(replay.replay)
     app.command(name="plan")(plan.plan)
     app.command(name="prepare")(prepare.prepare)
-    app.command(name="status")(results.status)
+    app.command(name="status")(status.status)
     app.command(name="query")(results.query)
     app.command(name="merge")(results.merge)
+    app.command(name="export")(export.export)
+    app.command(name="import")(imports.import_)
+    app.command(name="validate")(validate.validate)
+    app.command(name="maintain")(maintain.maintain)
+    app.command(name="snapshot")(snapshots.snapshot)
+    app.command(name="restore")(snapshots.restore)
     app.command(name="doctor")(doctor.doctor)
     app.add_typer(images.app, name="images")
     app.add_typer(models.app, name="models")
+    app.add_typer(dev.app, name="dev")
     app.command(name="schema")(plan.schema)

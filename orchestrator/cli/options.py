@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +18,14 @@ class LauncherChoice(StrEnum):
     process = "process"
 
 
-class TableFormat(StrEnum):
-    """How rows are printed."""
+class AnswerFormat(StrEnum):
+    """How the answer to a question is given."""
 
     table = "table"
     csv = "csv"
     json = "json"
+    parquet = "parquet"
+    markdown = "markdown"
 
 
 MatrixFile = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
@@ -97,11 +100,30 @@ TraceOrProfile = Annotated[
 ]
 Scratch = Annotated[
     bool,
-    typer.Option("--scratch", hidden=True, help="A database that takes the fake backend's rows."),
+    typer.Option("--scratch", hidden=True, help="A database that takes fake and synthetic rows."),
 ]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", metavar="FILE", help="Write it there, whole or not at all."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 
 
 def database_in(results: Path, database: Path | None) -> Path:
     """The database named, or the one in the results folder."""
     return database or results / DATABASE_NAME
+
+
+def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> None:
+    """Refuse parameters of these names, since they mean nothing beside that.
+
+    Raises:
+        MatrixError: one of them was given.
+    """
+    from orchestrator.errors import MatrixError
+
+    for each in context.command.params:
+        source = context.get_parameter_source(each.name or "")
+        if each.name in names and source is not None and source.name == "COMMANDLINE":
+            raise MatrixError(f"{each.opts[0]}: means nothing beside {what}", hint="leave it out")

@@ -1,4 +1,4 @@
-"""A run's results at its end, and the state of runs."""
+"""A run's results at its end."""
 
 import json
 import shlex
@@ -11,7 +11,7 @@ from pathlib import Path
 from orchestrator.defaults import DATABASE_NAME, RESULTS
 from orchestrator.render.remarks import remarks
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.store import ResultRow, RunSummary
+from orchestrator.store import ResultRow
 
 NEXT = (
     'query "SELECT cell_id, latency_median_ms, latency_precision, grade FROM latest_results"',
@@ -59,24 +59,6 @@ def print_results(
     option = "" if database == RESULTS / DATABASE_NAME else f" --database {named}"
     for command in NEXT:
         print_line(f"  {_own_name()} {command}{option}")
-
-
-def print_runs(runs: Sequence[RunSummary], *, as_json: bool) -> None:
-    """The runs in the database, the newest first."""
-    if as_json:
-        data = [asdict(run) | {"counts": dict(run.counts)} for run in runs]
-        print_line(json.dumps(data, indent=2, default=str))
-        return
-    rows = [
-        (
-            run.run_id,
-            f"{run.started_at:%Y-%m-%d %H:%M}",
-            run.planned,
-            ", ".join(f"{count} {status}" for status, count in run.counts.items()),
-        )
-        for run in runs
-    ]
-    print_table(("run", "started", "planned", "verdicts"), rows)
 
 
 def _where(traces: Sequence[Path]) -> str:

@@ -26,8 +26,9 @@ def print_status(status: Status, *, as_json: bool) -> None:
     print_line()
     _print_runs(status.runs)
     print_line()
-    _print_covered(status.coverage.covered)
-    print_line()
+    if status.coverage.covered:
+        _print_covered(status.coverage.covered)
+        print_line()
     for line in _stale(status.stale):
         print_line(line)
 

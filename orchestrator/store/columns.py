@@ -29,11 +29,14 @@ class Column:
     """Whether it may be null, which says `not known`."""
     allowed: tuple[str, ...] = ()
     """The values it may take; empty when there is no such list."""
+    compression: str | None = None
+    """How DuckDB is to compress it; by its own choice where nothing is said."""
 
     @property
     def definition(self) -> str:
         """The column as `CREATE TABLE` wants it."""
-        return f"{self.name} {self.type}" + ("" if self.nullable else " NOT NULL")
+        compression = f" USING COMPRESSION {self.compression}" if self.compression else ""
+        return f"{self.name} {self.type}{compression}" + ("" if self.nullable else " NOT NULL")
 
 
 def columns_of(value: type[BaseModel]) -> tuple[Column, ...]:

@@ -47,13 +47,15 @@ def _artefacts(digest: str, kind: str, name: str, facts: str) -> str:
     """
 
 
-_ARTEFACTS = " UNION ALL ".join((
-    _artefacts(
-        "graph_sha256",
-        "graph",
-        "graph",
-        "{'remedy': graph_remedy, 'difference_relative': graph_difference_relative}",
-    ),
-    _artefacts("image_digest", "image", "image", "image_labels"),
-    _artefacts("weights_revision", "weights", "model", "{'model_id': model_id}"),
-))
+_ARTEFACTS = " UNION ALL ".join(
+    (
+        _artefacts(
+            "graph_sha256",
+            "graph",
+            "graph",
+            "{'remedy': graph_remedy, 'difference_relative': graph_difference_relative}",
+        ),
+        _artefacts("image_digest", "image", "image", "image_labels"),
+        _artefacts("weights_revision", "weights", "model", "{'model_id': model_id}"),
+    )
+)

@@ -2,12 +2,23 @@
 
 from collections.abc import Iterable
 
-from orchestrator.store.view import Shown, View, columns, megabytes, milliseconds, same, select
+from orchestrator.store.quotable import QUOTABLE
+from orchestrator.store.view import (
+    DEVICE,
+    Shown,
+    View,
+    columns,
+    joined,
+    megabytes,
+    milliseconds,
+    same,
+    select,
+)
 
 PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
 _WHICH = [
     *same("result_id", "cell_id", "model"),
-    Shown("hardware", "p.hardware", "VARCHAR", "The physical device that did the work."),
+    DEVICE,
     *same("hostname", "backend", "runtime", "precision"),
     *same("batch_size", "sequence_length", "image_size", "audio_seconds"),
 ]
@@ -20,10 +31,7 @@ _TRUST = [
 def _view(name: str, doc: str, shown: Iterable[Shown], condition: str) -> View:
     """Rows of `benchmark_performance` with columns of their own."""
     every = [*_WHICH, *shown, *_TRUST]
-    query = (
-        f"SELECT {select(every)} FROM benchmark_performance p"
-        f" JOIN benchmark_results r USING (result_id) WHERE {condition}"
-    )
+    query = f"SELECT {select(every)} FROM {joined()} WHERE {QUOTABLE} AND {condition}"
     return View(name, doc, columns(every), query)
 
 

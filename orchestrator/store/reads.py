@@ -1,11 +1,12 @@
 """What the orchestrator itself asks of the database."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
+from orchestrator.store.origin import OURS
 from orchestrator.store.rows import fetch
 
 
@@ -21,6 +22,19 @@ class RunSummary:
     """Cells planned; null when only the records are known."""
     counts: Mapping[str, int]
     """Cells by status."""
+    source: str = OURS
+    """Who measured: `accelmatrix`, or the project whose file was imported."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether our own runners measured it."""
+        return self.source == OURS
+
+
+def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
+    """The newest run of ours, or else of whomever; `runs` are sorted, the newest first."""
+    ours = (run for run in runs if run.is_ours)
+    return next(ours, runs[0] if runs else None)
 
 
 def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
@@ -32,18 +46,27 @@ def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
 def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     """All runs, the newest first."""
     counts: dict[str, dict[str, int]] = {}
+    sources: dict[str, str] = {}
     for row in fetch(
         connection,
-        "SELECT run_id, status, count(*) AS cells FROM benchmark_results"
-        " GROUP BY run_id, status ORDER BY run_id, status",
+        "SELECT run_id, status, count(*) AS cells, any_value(source) AS source"
+        " FROM benchmark_results GROUP BY run_id, status ORDER BY run_id, status",
     ):
         counts.setdefault(row["run_id"], {})[row["status"]] = row["cells"]
+        sources[row["run_id"]] = row["source"]
     found = fetch(
         connection,
         "SELECT run_id, started_at, finished_at, planned FROM benchmark_runs"
         " ORDER BY started_at DESC, run_id DESC",
     )
-    return [RunSummary(**row, counts=counts.get(row["run_id"], {})) for row in found]
+    return [
+        RunSummary(
+            **row,
+            counts=counts.get(row["run_id"], {}),
+            source=sources.get(row["run_id"], OURS),
+        )
+        for row in found
+    ]
 
 
 def history(connection: DuckDBPyConnection, hostname: str) -> dict[str, float]:

@@ -30,7 +30,9 @@ class MergeReport:
     damaged: tuple[Damaged, ...] = ()
     """Files that were left out; they stay where they are."""
     refused: tuple[str, ...] = ()
-    """Result ids of the fake backend, left out because this is no scratch database."""
+    """Result ids of fake and synthetic rows, left out because this is no scratch database."""
+    quarantined: int = 0
+    """Records left out because `validate --fix` took them out before."""
 
     def __add__(self, other: Self) -> Self:
         """Both merges as one."""
@@ -45,8 +47,9 @@ class MergeReport:
         """
         if self.refused:
             raise StoreError(
-                f"refused {len(self.refused)} rows of the fake backend: {_some(self.refused)}",
-                hint="fake rows belong in a scratch database; all other rows were merged",
+                f"refused {len(self.refused)} rows that no device made: {_some(self.refused)}",
+                hint="fake and synthetic rows belong in a scratch database, which `--scratch`"
+                " makes; all other rows were merged",
             )
         if self.damaged:
             files = tuple(f"{file.path}: {file.reason}" for file in self.damaged)

@@ -1,5 +1,6 @@
 """Arrow tables as plain Python rows."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,10 +11,13 @@ Row = dict[str, Any]
 
 def rows(table: pa.Table) -> list[Row]:
     """The table's rows; a map becomes a dict."""
-    columns = [_values(table.column(index)) for index in range(table.num_columns)]
-    return [
-        dict(zip(table.column_names, values, strict=True)) for values in zip(*columns, strict=True)
-    ]
+    return list(each_row(table.column_names, table.columns))
+
+
+def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]) -> Iterator[Row]:
+    """The rows of these columns, one after the other."""
+    for values in zip(*map(_values, columns), strict=True):
+        yield dict(zip(names, values, strict=True))
 
 
 def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> list[Row]:
@@ -21,7 +25,7 @@ def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> list
     return rows(connection.sql(sql, params=list(parameters)).to_arrow_table())
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     values: list[Any] = column.to_pylist()
     if pa.types.is_map(column.type):
         return [None if value is None else dict(value) for value in values]

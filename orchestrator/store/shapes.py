@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.store.columns import Column, text
+from orchestrator.store.older_records import MODEL, environment_id
 from orchestrator.store.origin import Origin
 from orchestrator.store.tables import ORIGIN, OTHER, RECORD
 from runner.record import Record
@@ -19,7 +20,8 @@ DEFAULTS: Mapping[str, str] = {
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 
 NO_ROWS = (
-    "SELECT NULL::VARCHAR AS result_id, NULL::VARCHAR AS filename, NULL::BIGINT AS file_row_number, "
+    "SELECT NULL::VARCHAR AS result_id, NULL::VARCHAR AS filename,"
+    " NULL::BIGINT AS file_row_number, "
     + ", ".join(f"NULL::{each.type} AS {each.name}" for each in (*KNOWN.values(), OTHER))
     + " WHERE false"
 )
@@ -45,16 +47,34 @@ class Shape:
 
     def _value(self, column: Column) -> str:
         name = column.name
+        if name in self._derived:
+            return f"{self._derived[name]} AS {name}"
         if name not in self.columns:
             return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
         return name
 
     @property
+    def _derived(self) -> Mapping[str, str]:
+        """What older runners did not write, by column; what others measured is left alone."""
+        if "source" in self.columns:
+            return {}
+        model = MODEL if "job" in self.columns and "model_spec" not in self.columns else {}
+        if "environment_id" in self.columns:
+            return model
+        return {**model, "environment_id": environment_id(self.columns)}
+
+    @property
     def _other(self) -> str:
-        unknown = sorted(self.columns - KNOWN.keys())
+        """A bundle brings its own, with what another database did not know."""
+        unknown = sorted(self.columns - KNOWN.keys() - {OTHER.name})
         fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
         value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
-        return f"{value} AS {OTHER.name}"
+        if OTHER.name not in self.columns:
+            return f"{value} AS {OTHER.name}"
+        if not unknown:
+            return OTHER.name
+        both = f"json_merge_patch(coalesce({OTHER.name}, '{{}}'), {value})::VARCHAR"
+        return f"{both} AS {OTHER.name}"
 
 
 def literals(files: Sequence[Path]) -> str:

@@ -1,6 +1,7 @@
 """The first half of a merge: look at record files in bulk, and set aside what is damaged."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,8 @@ from orchestrator.store.tables import RECORD, REQUIRED
 
 SMALL_FILE_ROWS = 1000
 """Files with fewer rows on average are read once into memory; opening them costs more."""
+FILES_AT_ONCE = 200
+"""DuckDB keeps nearly two megabytes of each file until a statement has read its last one."""
 _SHAPES = """
     SELECT list(file_name) FROM (
         SELECT file_name,
@@ -85,9 +88,15 @@ def _shapes(
 
 def _relate(connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> None:
     unstage(connection)
-    query = " UNION ALL ".join(shape.query for shape in shapes) or NO_ROWS
-    kind = "TABLE" if _small(connection, shapes) else "VIEW"
-    connection.execute(f"CREATE TEMP {kind} incoming AS {query}")
+    if not _small(connection, shapes):
+        query = " UNION ALL ".join(shape.query for shape in shapes)
+        connection.execute(f"CREATE TEMP VIEW incoming AS {query}")
+        return
+    connection.execute(f"CREATE TEMP TABLE incoming AS {NO_ROWS}")
+    for shape in shapes:
+        for first in range(0, len(shape.files), FILES_AT_ONCE):
+            some = replace(shape, files=shape.files[first : first + FILES_AT_ONCE])
+            connection.execute(f"INSERT INTO incoming {some.query}")
 
 
 def _small(connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> bool:

@@ -1,25 +1,44 @@
 """The store: one DuckDB file with the verdicts of all runs."""
 
 import socket
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self, Unpack
+from weakref import WeakSet
 
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store import reads, results
-from orchestrator.store.connect import create, explained, is_missing, writer_lock
+from orchestrator.store import imported, reads, results
+from orchestrator.store.connect import (
+    WAIT_S,
+    connect,
+    create,
+    explained,
+    is_missing,
+    require_database,
+    writer_lock,
+)
+from orchestrator.store.coverage import Coverage, coverage
+from orchestrator.store.described import StoredRun, stored_runs
 from orchestrator.store.forward import open_current
+from orchestrator.store.frames import to_pandas
 from orchestrator.store.merge import merge
+from orchestrator.store.query import query
 from orchestrator.store.reads import RunSummary
 from orchestrator.store.record_files import find_files
+from orchestrator.store.records import Records, RecordStream, read
 from orchestrator.store.report import MergeReport
 from orchestrator.store.results import Measurement, ResultRow
 from orchestrator.store.run import Run
+from orchestrator.store.select import Filters, Selection, selection
+from orchestrator.store.stale import Installed, Stale, stale
+from orchestrator.store.stored_record import StoredRecord
 
-WAIT_S = 10.0
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Store:
@@ -32,18 +51,22 @@ class Store:
         closing: ExitStack,
         *,
         scratch: bool,
+        read_only: bool,
     ) -> None:
         self.path = path
         self.scratch = scratch
-        """Whether rows of the fake backend are welcome here."""
+        """Whether fake and synthetic rows are welcome here."""
+        self.read_only = read_only
+        """Whether it takes nothing."""
         self._connection = connection
         self._closing = closing
+        self._streams: WeakSet[RecordStream] = WeakSet()
 
     @classmethod
     def open(cls, path: Path, *, scratch: bool = False, wait_s: float = WAIT_S) -> Self:
         """Open a database for writing, and create it if there is none.
 
-        A scratch database, which takes rows of the fake backend, stays one: it is never opened
+        A scratch database, which takes fake and synthetic rows, stays one: it is never opened
         as a real database, nor the other way round.
 
         Raises:
@@ -77,8 +100,9 @@ class Store:
     @classmethod
     def _opened(cls, path: Path, closing: ExitStack, wait_s: float, *, read_only: bool) -> Self:
         connection, kind = open_current(path, read_only=read_only, wait_s=wait_s)
-        closing.callback(connection.close)
-        return cls(path, connection, closing, scratch=kind.scratch)
+        store = cls(path, connection, closing, scratch=kind.scratch, read_only=read_only)
+        closing.callback(store._let_go)
+        return store
 
     def __enter__(self) -> Self:
         return self
@@ -87,25 +111,43 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file and let others at it."""
+        """Close the file and let others at it; records that were not read are lost."""
+        for stream in self._streams:
+            stream.close()
         self._closing.close()
 
     def merge(self, paths: Iterable[Path], *runs: Run) -> MergeReport:
         """Bring record files, and all those in folders, into the database: all or nothing.
 
-        The newest record of a cell wins. Damaged files and rows of the fake backend are left out
+        The newest record of a cell wins. Damaged files, fake and synthetic rows are left out
         and reported; see `MergeReport.require_complete`. A run that nobody describes is inferred
         from its records.
 
         Raises:
             StoreError: a path does not exist, or the database cannot take the rows.
         """
+        if self.read_only:
+            raise StoreError(f"{self.path}: was opened read-only", hint="use `Store.open`")
         files = find_files(paths)
         with explained(
             f"{self.path}: the merge failed, and nothing was lost",
             "see that the disk is not full, then merge the same files again",
         ):
             return merge(self._connection, files, runs, scratch=self.scratch)
+
+    def imported(self, run_ids: Sequence[str]) -> pa.Table:
+        """The rows of these imports, under the columns of record files."""
+        with self._reading():
+            return imported.held(self._connection, run_ids)
+
+    def forget(self, result_ids: Sequence[str]) -> None:
+        """Remove these results, which their source no longer tells.
+
+        Raises:
+            StoreError: the database cannot be written; it is as it was.
+        """
+        with explained(f"{self.path}: nothing was removed", "see that the disk is not full"):
+            imported.forget(self._connection, result_ids)
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:
         """The status of each cell of this run that has a verdict, by cell id."""
@@ -116,6 +158,11 @@ class Store:
         """All runs, the newest first."""
         with self._reading():
             return reads.runs(self._connection)
+
+    def described_runs(self) -> Mapping[str, StoredRun]:
+        """All that is known of each run, by its id, the newest first."""
+        with self._reading():
+            return stored_runs(self._connection)
 
     def history(self, hostname: str | None = None) -> Mapping[str, float]:
         """Typical wall seconds by cell id, from cells that ended well on this or that host."""
@@ -137,30 +184,91 @@ class Store:
         with self._reading():
             return results.nearest(self._connection, result_id)
 
+    def records(
+        self, *, trusted: bool = True, whole: bool = False, **filters: Unpack[Filters]
+    ) -> Iterator[StoredRecord]:
+        """Results as values, in base units; they are read as they are asked for.
+
+        Trusted ones are those of the view `benchmark_performance`; `trusted=False` gives every
+        verdict, proven or not, ours or imported. `whole=True` reads raw durations and jobs too.
+
+        Raises:
+            MatrixError: there is no such filter, or nothing could ever fit its value.
+            StoreError: the database cannot be read, also while the records are being read.
+        """
+        with self._reading():
+            wanted = selection(self._connection, filters, trusted=trusted)
+        stream = RecordStream(self._read(wanted, whole=whole))
+        self._streams.add(stream)
+        return stream
+
+    def coverage(self) -> Coverage:
+        """Rows by table, verdicts by source, and which models are covered on which backend."""
+        with self._reading():
+            return coverage(self._connection)
+
+    def stale(self, installed: Installed) -> tuple[Stale, ...]:
+        """Groups of cells whose newest proven results were measured with older software."""
+        with self._reading():
+            return stale(self._connection, installed)
+
+    def arrow(self, sql: str) -> pa.Table:
+        """The answer to one question in SQL, as an Arrow table; base units in tables, customary
+        ones in views.
+
+        It can change nothing and reaches no other file, even if the store is open for writing: the
+        question is asked of the file, on a connection that can only read this database.
+
+        Raises:
+            StoreError: the statement is wrong or no question, or records are being read from a
+                store that is open for writing.
+        """
+        with self._set_aside():
+            return query(self.path, sql)
+
+    def pandas(self, sql: str) -> "DataFrame":
+        """The same as a pandas data frame; maps become dicts.
+
+        Raises:
+            StoreError: likewise, or pandas is not installed.
+        """
+        return to_pandas(self.arrow(sql))
+
+    def _read(self, wanted: Selection, *, whole: bool) -> Records:
+        with self._reading():
+            yield from read(self._connection, wanted, whole=whole)
+
+    @contextmanager
+    def _set_aside(self) -> Iterator[None]:
+        """Let go of the file for a while, except for the lock that keeps other writers away."""
+        if self.read_only:
+            yield
+            return
+        if any(stream.is_reading for stream in self._streams):
+            raise StoreError(
+                f"{self.path}: its records are being read",
+                hint="read them to their end first, or open the store with `open_readonly`",
+            )
+        self._let_go()
+        try:
+            yield
+        finally:
+            self._connection = connect(self.path, read_only=False, wait_s=WAIT_S)
+
+    def _let_go(self) -> None:
+        self._connection.close()
+
     def _reading(self) -> AbstractContextManager[None]:
         return explained(f"{self.path}: cannot be read", "restore it, or merge into a new one")
-
-
-def require_database(path: Path) -> None:
-    """Insist that there is a database.
-
-    Raises:
-        StoreError: there is none.
-    """
-    if is_missing(path):
-        raise StoreError(
-            f"{path}: there is no database yet",
-            hint="measure something first: `orchestrator run matrix.yaml`",
-        )
 
 
 def _wrong_kind(path: Path, *, scratch: bool) -> StoreError:
     if scratch:
         return StoreError(
-            f"{path}: a scratch database, which may hold rows of the fake backend",
+            f"{path}: a scratch database, which may hold fake and synthetic rows",
             hint="name another file with `--database`",
         )
     return StoreError(
-        f"{path}: a real database, which never takes rows of the fake backend",
+        f"{path}: a real database, which never takes fake or synthetic rows",
         hint="name another file for the scratch database",
     )

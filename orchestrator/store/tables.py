@@ -152,7 +152,8 @@ RAW = Table(
 JOBS = Table(
     "replay_jobs",
     "What `orchestrator replay` runs again; `result_id` points to `benchmark_results`.",
-    (_RESULT_ID, *_of_record(JOB)),
+    # One job is much like the next, which only this compression sees.
+    tuple(replace(each, compression="zstd") for each in (_RESULT_ID, *_of_record(JOB))),
     keyed=False,
 )
 VERSION = Table(
@@ -160,9 +161,34 @@ VERSION = Table(
     "What kind of database this is: one row.",
     (
         Column("version", "BIGINT", "Version of tables and columns.", False),
-        Column("scratch", "BOOLEAN", "Whether rows of the fake backend are welcome.", False),
+        Column("scratch", "BOOLEAN", "Whether fake and synthetic rows are welcome.", False),
         Column("created_at", "TIMESTAMPTZ", "When the database was created, UTC.", False),
         Column("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
     ),
 )
-TABLES = (RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS, VERSION)
+QUARANTINE = Table(
+    "quarantine",
+    "A row that `orchestrator validate --fix` took out of its table, whole.",
+    (
+        Column("result_id", "VARCHAR", "The result that it was, or was of; null for a run."),
+        Column("run_id", "VARCHAR", "The run that it was, or was of.", False),
+        Column("table_name", "VARCHAR", "The table it stood in.", False),
+        Column("reason", "VARCHAR", "What was wrong with it.", False),
+        Column("quarantined_at", "TIMESTAMPTZ", "When it was taken out, UTC.", False),
+        Column(
+            "recorded_at",
+            "TIMESTAMPTZ",
+            "When the record was written; null for rows of other tables than results.",
+        ),
+        Column(
+            "content",
+            "VARCHAR",
+            "The row as a JSON object, a result with its raw durations and its job.",
+            False,
+        ),
+    ),
+    keyed=False,
+)
+TABLES = (
+    *(RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS, QUARANTINE, VERSION),
+)

@@ -40,15 +40,26 @@ class Shown:
 _SOURCES = {"h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
 _KNOWN = {column.name: column for table in _SOURCES.values() for column in table.columns}
 _ALIAS = {column.name: alias for alias, table in _SOURCES.items() for column in table.columns}
-JOINED = (
-    f"{RESULTS.name} r LEFT JOIN {HARDWARE.name} h USING (hardware_id)"
-    f" LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)"
+
+
+def joined(rows: str = RESULTS.name) -> str:
+    """Rows of results with their machine and software, under the names that `same` uses."""
+    return (
+        f"{rows} r LEFT JOIN {HARDWARE.name} h USING (hardware_id)"
+        f" LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)"
+    )
+
+
+DEVICE = Shown(
+    "hardware",
+    "coalesce(h.device_name, h.cpu_model)",
+    "VARCHAR",
+    "The physical device that did the work.",
 )
-"""Results with their machine and software, under the names that `same` uses."""
 
 
 def same(*wanted: str) -> list[Shown]:
-    """Columns of `JOINED` as they are."""
+    """Columns of `joined` as they are."""
     return [
         Shown(name, f"{_ALIAS[name]}.{name}", _KNOWN[name].type, _KNOWN[name].doc)
         for name in wanted

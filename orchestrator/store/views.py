@@ -4,13 +4,18 @@ Default views leave out what must not be quoted unless somebody asks: failures, 
 not timed, results of an unproven device, outputs that do not agree with the reference.
 """
 
+from dataclasses import replace
+
 from orchestrator.store.mode_views import MODE_VIEWS
 from orchestrator.store.origin import OURS
+from orchestrator.store.quotable import MEASURED_AT, ORDER, QUOTABLE, SAME, SHOWN
+from orchestrator.store.tables import RESULTS
 from orchestrator.store.view import (
-    JOINED,
+    DEVICE,
     Shown,
     View,
     columns,
+    joined,
     megabytes,
     milliseconds,
     same,
@@ -19,12 +24,7 @@ from orchestrator.store.view import (
 
 _PERFORMANCE = [
     *same("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
-    Shown(
-        "hardware",
-        "coalesce(h.device_name, h.cpu_model)",
-        "VARCHAR",
-        "The physical device that did the work.",
-    ),
+    DEVICE,
     *same("hardware_id", "hostname", "backend", "runtime", "precision"),
     *same("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens", "mode"),
     *same("scenario", "target_qps", "slo_ms", "profile", "purpose"),
@@ -45,7 +45,7 @@ _PERFORMANCE = [
     *same("launcher", "image", "image_digest", "git_commit", "runner_version"),
     Shown(
         "measured_at",
-        f"CASE WHEN r.source = '{OURS}' THEN r.recorded_at ELSE r.source_measured_at END",
+        MEASURED_AT,
         "TIMESTAMPTZ",
         "When the record was written, UTC; of imported ones when their file says, else null.",
     ),
@@ -55,36 +55,41 @@ _PERFORMANCE = [
     *same("source", "source_format", "source_file", "simulated", "marks"),
 ]
 _COLUMNS = columns(_PERFORMANCE)
-_NEWEST = """
-    QUALIFY row_number() OVER (
-        PARTITION BY cell_id, hostname ORDER BY measured_at DESC, run_id DESC) = 1
-"""
+
+
+def _newest(condition: str) -> str:
+    """The newest row of each cell on each host; few columns choose it, the rest is read later."""
+    chosen = f"""
+        SELECT arg_max(r.rowid, {ORDER}) FROM {RESULTS.name} r WHERE {condition} GROUP BY {SAME}
+    """
+    rows = f"(SELECT * FROM {RESULTS.name} WHERE rowid IN ({chosen}))"
+    return f"SELECT {select(_PERFORMANCE)} FROM {joined(rows)}"
+
 
 PERFORMANCE_ALL = View(
     "benchmark_performance_all",
     "Each verdict with its marks (status, proof, correct, grade), also what must not be quoted.",
     _COLUMNS,
-    f"SELECT {select(_PERFORMANCE)} FROM {JOINED}",
+    f"SELECT {select(_PERFORMANCE)} FROM {joined()}",
 )
 PERFORMANCE = View(
     "benchmark_performance",
     "Timings of cells that ended well on a device proven to have done the work, wrong outputs"
     " left out; where they were not verified, `correct` is null.",
     _COLUMNS,
-    f"SELECT * FROM benchmark_performance_all WHERE source = '{OURS}' AND status = 'ok'"
-    " AND proof = 'proven' AND latency_median_ms IS NOT NULL AND correct IS DISTINCT FROM false",
+    f"SELECT {select(_PERFORMANCE)} FROM {joined()} WHERE {QUOTABLE}",
 )
 LATEST = View(
     "latest_results",
     "The newest proven result of each cell on each host.",
     _COLUMNS,
-    f"SELECT * FROM benchmark_performance {_NEWEST}",
+    _newest(QUOTABLE),
 )
 LATEST_ALL = View(
     "latest_results_all",
     "The newest verdict on each cell on each host, whatever it was.",
     _COLUMNS,
-    f"SELECT * FROM benchmark_performance_all {_NEWEST}",
+    _newest("true"),
 )
 
 IMPORTED = View(
@@ -101,27 +106,32 @@ _HISTORIC = (
     *("latency_median_high_ms", "throughput", "memory_mb", "image_digest", "git_commit"),
     *("runner_version", "grade", "measured_at"),
 )
-_PREVIOUS = "lag(p.latency_median_ms) OVER earlier"
 _HISTORY = [
     *(
-        Shown(each.name, f"p.{each.name}", each.type, each.doc)
+        replace(each, expression="b.cell_id") if each.name == "cell_id" else each
         for each in _PERFORMANCE
         if each.name in _HISTORIC
     ),
     Shown(
         "previous_median_ms",
-        _PREVIOUS,
+        "b.previous_s * 1000",
         "DOUBLE",
         "The median of the same cell on the same host before, milliseconds; null for the first.",
     ),
-    Shown("ratio", f"p.latency_median_ms / {_PREVIOUS}", "DOUBLE", "The median by that one."),
+    Shown("ratio", "r.latency_median_s / b.previous_s", "DOUBLE", "The median by that one."),
 ]
+# The cell's id is shown from here, so that a question for one cell looks at no other. Hashes in
+# front of the names make sorting a quarter cheaper: few names are compared then.
+_BEFORE = f"""
+    SELECT r.rowid AS place, r.cell_id, lag(r.latency_median_s) OVER (
+        PARTITION BY hash({SAME}), {SAME} ORDER BY r.recorded_at, r.run_id) AS previous_s
+    FROM {RESULTS.name} r WHERE {QUOTABLE}
+"""
 HISTORY = View(
     "history",
     "How each cell's proven result changed from one measurement to the next on the same host.",
     columns(_HISTORY),
-    f"SELECT {select(_HISTORY)} FROM benchmark_performance p"
-    " WINDOW earlier AS (PARTITION BY cell_id, hostname ORDER BY measured_at, run_id)",
+    f"SELECT {select(_HISTORY)} FROM {joined()} JOIN ({_BEFORE}) b ON r.rowid = b.place",
 )
 
 _FAILURE = same(
@@ -135,39 +145,42 @@ FAILURES_ALL = View(
     "failures_all",
     "Verdicts other than `ok`, also those that others' files tell.",
     columns(_FAILURE),
-    f"SELECT {select(_FAILURE)} FROM {JOINED} WHERE status <> 'ok'",
+    f"SELECT {select(_FAILURE)} FROM {joined()} WHERE r.status <> 'ok'",
 )
 FAILURES = View(
     "failures",
     "Verdicts other than `ok`: what could not be measured, and why.",
     columns(_FAILURE),
-    f"SELECT * FROM failures_all WHERE source = '{OURS}'",
+    f"SELECT {select(_FAILURE)} FROM {joined()} WHERE {SHOWN} AND r.status <> 'ok'",
 )
 
-_KEY = same("model", "family", "backend", "runtime", "precision", "mode", "hostname")
+_KEY = same(
+    *("model", "family", "backend", "runtime", "precision", "mode", "hostname", "source"),
+)
+_LAST = "(coalesce(r.measured_at, TIMESTAMPTZ '-infinity'), r.result_id)"
 _COMPATIBILITY = [
     *_KEY,
     Shown(
         "status",
-        "arg_max(r.status, (r.measured_at, r.result_id))",
+        f"arg_max(r.status, {_LAST})",
         "VARCHAR",
         "The newest verdict's status.",
     ),
     Shown(
         "proof",
-        "arg_max(r.proof, (r.measured_at, r.result_id))",
+        f"arg_max(r.proof, {_LAST})",
         "VARCHAR",
         "The newest verdict's proof.",
     ),
     Shown(
         "reason",
-        "arg_max_null(r.reason, (r.measured_at, r.result_id))",
+        f"arg_max_null(r.reason, {_LAST})",
         "VARCHAR",
         "The newest verdict's reason; null when it is `ok`.",
     ),
     Shown(
         "correct",
-        "arg_max_null(r.correct, (r.measured_at, r.result_id))",
+        f"arg_max_null(r.correct, {_LAST})",
         "BOOLEAN",
         "Whether the newest verdict's outputs agree with the reference; null: not verified.",
     ),
@@ -186,8 +199,7 @@ COMPATIBILITY = View(
     "compatibility",
     "Which model goes on which backend, runtime and precision: the newest verdicts on each host.",
     columns(_COMPATIBILITY),
-    f"SELECT {select(_COMPATIBILITY)} FROM latest_results_all r WHERE source = '{OURS}'"
-    f" GROUP BY {_BY_KEY}",
+    f"SELECT {select(_COMPATIBILITY)} FROM latest_results_all r WHERE {SHOWN} GROUP BY {_BY_KEY}",
 )
 COMPATIBILITY_ALL = View(
     "compatibility_all",

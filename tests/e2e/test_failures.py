@@ -201,7 +201,7 @@ def test_a_real_database_refuses_fake_rows(workplace: Workplace) -> None:
     workplace.run("--database", "scratch.duckdb")
     merged = workplace.do("merge", *map(str, workplace.records()))
     assert (merged.returncode, merged.stdout.split(",")[0]) == (6, "0 inserted")
-    assert "refused 3 rows of the fake backend" in merged.stderr
+    assert "refused 3 rows that no device made" in merged.stderr
 
 
 @pytest.fixture

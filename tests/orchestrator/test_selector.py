@@ -37,7 +37,7 @@ def cell(**fields: object) -> Cell:
     ],
 )
 def test_keeps_what_a_glob_matches_unless_another_drops_it(globs: list[str], kept: bool) -> None:
-    assert Selector(globs).keeps(cell()) is kept
+    assert Selector(globs).keeps(cell()) is Selector(globs).keeps_id(cell().id) is kept
 
 
 @pytest.mark.parametrize(

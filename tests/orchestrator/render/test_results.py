@@ -1,21 +1,13 @@
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from orchestrator.defaults import DATABASE_NAME, RESULTS
-from orchestrator.render.results import print_results, print_runs
-from orchestrator.store import RunSummary
+from orchestrator.render.results import print_results
 from tests.rows import a_failed_row, a_row
 
 Capture = pytest.CaptureFixture[str]
-STARTED = datetime(2026, 11, 21, 12, 30, 5, tzinfo=UTC)
-RUNS = [
-    RunSummary("run-2", STARTED, None, 3, {"ok": 2, "lost": 1}),
-    RunSummary("run-1", STARTED, STARTED, None, {}),
-]
-
 
 ROWS = [
     a_row("cell-1"),
@@ -124,19 +116,3 @@ def test_results_as_json_are_whole(capsys: Capture) -> None:
     assert (data["run_id"], data["database"]) == ("run-1", "a.duckdb")
     assert [row["status"] for row in data["results"]] == ["ok", "timeout"]
     assert data["results"][0]["throughput"] == 1234.5
-
-
-def test_runs_are_a_table(capsys: Capture) -> None:
-    print_runs(RUNS, as_json=False)
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0].split() == ["run", "started", "planned", "verdicts"]
-    assert lines[1].split(maxsplit=4) == ["run-2", "2026-11-21", "12:30", "3", "2 ok, 1 lost"]
-    assert lines[2].split() == ["run-1", "2026-11-21", "12:30", "–"]
-
-
-def test_runs_as_json_are_whole(capsys: Capture) -> None:
-    print_runs(RUNS, as_json=True)
-    first, second = json.loads(capsys.readouterr().out)
-    assert first["counts"] == {"ok": 2, "lost": 1}
-    assert datetime.fromisoformat(first["started_at"]) == STARTED
-    assert (second["planned"], first["finished_at"]) == (None, None)

@@ -1,6 +1,7 @@
 """Files and databases for the store's tests."""
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -36,6 +37,14 @@ def save(results: Path) -> Save:
         return path
 
     return save_all
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users may enter, which pytest's own may not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 def content(database: Path) -> dict[str, list[tuple[object, ...]]]:

@@ -3,9 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Measurement, ResultRow, Run, Store
+from orchestrator.store import Measurement, ResultRow, Run, Store, newest_run
+from runner.record import to_table
 from tests.orchestrator.store.conftest import Save
 from tests.records import RECORDED_AT, a_failure, a_record
 
@@ -45,6 +47,26 @@ def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save
     assert (oldest.run_id, oldest.planned) == ("1", None)
     assert oldest.counts == {"lost": 1, "ok": 1}
     assert oldest.finished_at == RECORDED_AT
+
+
+def test_a_run_tells_who_measured_and_the_newest_is_ours(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(run_id="1"), a_record(run_id="2"))
+    later = a_record(run_id="3", recorded_at=RECORDED_AT + timedelta(hours=1))
+    imported = to_table([later]).append_column("source", [["timm"]])
+    pq.write_table(imported.replace_schema_metadata(None), results / "imported.parquet")
+    with Store.open(database) as store:
+        assert newest_run(store.runs()) is None
+        store.merge([results])
+        runs = store.runs()
+    assert [(run.run_id, run.source) for run in runs] == [
+        *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix")),
+    ]
+    newest = newest_run(runs)
+    assert newest is not None
+    assert newest.run_id == "2"
+    assert newest_run(runs[:1]) == runs[0]
 
 
 def test_history_is_the_median_of_this_hosts_successes(
