@@ -26,8 +26,8 @@ def synthesise(
 ) -> None:
     """Write synthetic results as record files, to try how the store copes with many.
 
-    No device made them, and every row says so: `orchestrator merge --scratch` takes them into a
-    database of their own, any other refuses them.
+    No device made them, and every row says so: `orchestrator merge DIR --scratch` takes them into
+    a database of their own, any other refuses them.
     """
     from orchestrator.render.dev import print_synthesised, tell_written
     from orchestrator.store.synthetic import synthesise as write
