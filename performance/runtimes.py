@@ -24,7 +24,7 @@ from runner.graph import DYNAMIC
 from runner.measure.intervals import Interval, fewest, median_interval
 from runner.models import find
 
-TURNS = 15
+TURNS = 9
 MODELS = ("bert-base-uncased", "vit-base", "whisper-tiny")
 RUNTIMES = ("torch", "torch_compile", "onnxruntime", "openvino")
 BY_OWN_TOOL = ("onnxruntime", "openvino")

@@ -26,6 +26,7 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert "The 95 % intervals of the two medians" in done.stdout
     rows = workplace.ask(
         "SELECT run_id, launcher, image_digest, seed, status FROM benchmark_results"
+        " JOIN environments USING (environment_id)"
         f" WHERE cell_id = '{CELL}' ORDER BY run_id"
     )
     assert [row.pop("run_id") for row in rows] == [first, second]

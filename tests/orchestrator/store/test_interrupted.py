@@ -2,12 +2,21 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from threading import Timer
 
 import duckdb
 import pytest
 
 from orchestrator.store.connect import explained, interruptible
+
+
+@pytest.fixture(autouse=True)
+def _listening() -> Iterator[None]:
+    """A job in a shell's background is started deaf to Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_ends_a_statement() -> None:
