@@ -6,7 +6,6 @@ import time
 
 import onnxruntime
 
-from performance.own_tools import SECONDS
 from performance.sessions import torch_job
 from runner.inputs import synthesise
 from runner.measure.environment import read_environment, usable_cpus
@@ -16,7 +15,7 @@ WARM_UP = 10
 
 def main() -> None:
     """Load the file, bind the inputs, repeat."""
-    path, model = sys.argv[1:]
+    path, model, seconds = sys.argv[1:]
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = usable_cpus(read_environment())
     options.inter_op_num_threads = 1
@@ -30,13 +29,14 @@ def main() -> None:
         binding.bind_output(output.name)
     for _ in range(WARM_UP):
         session.run_with_iobinding(binding)
+    print("measuring", flush=True)
     durations = []
-    end = time.perf_counter() + SECONDS
+    end = time.perf_counter() + float(seconds)
     while time.perf_counter() < end:
         start = time.perf_counter()
         session.run_with_iobinding(binding)
         durations.append(time.perf_counter() - start)
-    print(statistics.median(durations) * 1e3)
+    print(f"Median: {statistics.median(durations) * 1e3} ms")
 
 
 if __name__ == "__main__":

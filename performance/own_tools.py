@@ -1,7 +1,6 @@
 """The runtimes' own tools: how fast a graph is without us, with the options that ours sets."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,19 +10,26 @@ from performance.sessions import torch_job
 from runner.inputs import Inputs, synthesise
 from runner.measure.environment import read_environment, usable_cpus
 
-SECONDS = 4
 MEDIAN = re.compile(r"Median:\s+([\d.]+) ms")
+Command = tuple[str, ...]
 
 
-def onnxruntime_loop(graph: Path, model: str) -> float:
-    """Median of a bare loop in a fresh process, milliseconds."""
-    command = [sys.executable, "-m", "performance.onnxruntime_loop", str(graph), model]
-    said = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(said.stdout.split()[-1])
+def median_ms(said: str) -> float:
+    """The median that a tool told."""
+    found = MEDIAN.search(said)
+    if found is None:
+        raise SystemExit(f"the tool told no median:\n{said[-2000:]}")
+    return float(found[1])
 
 
-def benchmark_app(graph: Path, model: str, folder: Path) -> float:
-    """Median that OpenVINO's own tool finds at the same shape and options, milliseconds."""
+def onnxruntime_loop(graph: Path, model: str, seconds: int) -> tuple[Command, str]:
+    """A bare loop, and the line that says when it measures."""
+    loop = (sys.executable, "-m", "performance.onnxruntime_loop")
+    return (*loop, str(graph), model, str(seconds)), "measuring"
+
+
+def benchmark_app(graph: Path, model: str, seconds: int, folder: Path) -> tuple[Command, str]:
+    """OpenVINO's own tool at the same shape and options, and the line that says likewise."""
     job = torch_job(model)
     inputs = synthesise(job.model, job.cells[0], job.seed)
     for name, value in inputs.items():
@@ -31,21 +37,17 @@ def benchmark_app(graph: Path, model: str, folder: Path) -> float:
     shapes = ",".join(
         f"{name}{list(value.shape)}".replace(" ", "") for name, value in inputs.items()
     )
-    command = [
+    command = (
         str(Path(sys.executable).with_name("benchmark_app")),
         # The tool refuses threads beside a hint; without one the device's own is LATENCY too.
         *("-m", str(graph), "-d", "CPU", "-api", "sync", "-hint", "none"),
         *("-infer_precision", "f32", "-nstreams", "1", "-nireq", "1"),
-        *("-nthreads", str(usable_cpus(read_environment())), "-t", str(SECONDS)),
+        *("-nthreads", str(usable_cpus(read_environment())), "-t", str(seconds)),
         *("-shape", shapes, "-inference_only", "true"),
         *("-i", ",".join(f"{name}:{folder / name}.npy" for name in inputs)),
         *_floats(inputs),
-    ]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = MEDIAN.search(said)
-    if found is None:
-        raise SystemExit(f"benchmark_app told no median:\n{said[-2000:]}")
-    return float(found[1])
+    )
+    return command, "Measuring performance"
 
 
 def _floats(inputs: Inputs) -> list[str]:

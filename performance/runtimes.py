@@ -1,10 +1,8 @@
 """The runtimes against each other on the CPU, and against their own tools on the same graph.
 
-One run gives all runtimes' medians. Then each runtime that has a tool of its own (OpenVINO's
-benchmark_app, a bare loop over ONNX Runtime, both with the options that our sessions set) takes
-turns with it, seconds apart: what ours took is divided by the mean of the tool's before and after,
-so that drift cancels. Turns go on until the median ratio's 95 % interval lies within the promise
-or outside it, or there were enough.
+One run gives all runtimes' medians. Then the job of each runtime that has a tool of its own
+(OpenVINO's benchmark_app, a bare loop over ONNX Runtime, both with the options that our sessions
+set) is executed once more by the runner, side by side with that tool, and the medians are compared.
 """
 
 import json
@@ -12,19 +10,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
 from orchestrator.store import Store
-from performance.own_tools import benchmark_app, onnxruntime_loop
+from performance.own_tools import benchmark_app, median_ms, onnxruntime_loop
+from performance.side_by_side import Stoppable, alternate
+from runner.cell import Job
 from runner.graph import DYNAMIC
-from runner.measure.intervals import Interval, fewest, median_interval
 from runner.models import find
+from runner.record import read_record
 
-TURNS = 9
+ROUNDS = 3
+SECONDS = 30
 MODELS = ("bert-base-uncased", "vit-base", "whisper-tiny")
 RUNTIMES = ("torch", "torch_compile", "onnxruntime", "openvino")
 BY_OWN_TOOL = ("onnxruntime", "openvino")
@@ -37,45 +37,41 @@ def main() -> None:
         folder = Path(name)
         for model in MODELS:
             medians = run(matrix_of(model, RUNTIMES, folder), folder / "results")
-            compared = {runtime: compare(model, runtime, folder) for runtime in BY_OWN_TOOL}
+            compared = {
+                runtime: [compare(model, runtime, folder) for _ in range(ROUNDS)]
+                for runtime in BY_OWN_TOOL
+            }
             report(model, medians, compared)
 
 
-def compare(model: str, runtime: str, folder: Path) -> list[float]:
-    """Ours by the runtime's own tool, turn by turn."""
-    matrix = matrix_of(model, (runtime,), folder)
-    tool = own_tool(model, runtime, folder)
-    theirs, ours = [tool()], list[float]()
-    while len(ours) < TURNS:
-        ours.append(run(matrix, folder / "results")[runtime])
-        theirs.append(tool())
-        ratios = [
-            mine / statistics.mean(pair) for mine, pair in zip(ours, pairwise(theirs), strict=True)
-        ]
-        if is_decided(interval(ratios)):
-            break
-    return ratios
+def compare(model: str, runtime: str, folder: Path) -> float:
+    """Our median by that of the runtime's own tool."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    job = long_job(model, runtime, folder)
+    (out / "job.json").write_text(job.model_dump_json())
+    runner = (sys.executable, "-m", "runner", "--job", str(out / "job.json"), "--out", str(out))
+    graphs = ("--graphs", str(folder / "results/graphs"))
+    ours = Stoppable((*runner, *graphs), '"steady"')
+    tool = Stoppable(*own_tool(model, runtime, folder))
+    _, said = alternate(ours, tool, SECONDS)
+    record = read_record(out / f"{job.cells[0].id}.parquet")
+    return (record.latency_median_s or float("nan")) * 1e3 / median_ms(said)
 
 
-def interval(ratios: Sequence[float]) -> Interval | None:
-    """The median ratio's 95 % interval; None while there are too few."""
-    return median_interval(ratios, len(ratios)) if len(ratios) >= fewest() else None
+def long_job(model: str, runtime: str, folder: Path) -> Job:
+    """The job that the run executed, measured for longer."""
+    (cell_job,) = (folder / "results").glob(f"*/jobs/*{runtime}-{model}-*.json")
+    job = Job.model_validate_json(cell_job.read_text())
+    times = {"min_s": SECONDS, "max_s": SECONDS}
+    return job.model_copy(update={"measure": job.measure.model_copy(update=times)})
 
 
-def is_decided(found: Interval | None) -> bool:
-    """Whether the ratio is as promised, or certainly not."""
-    if found is None:
-        return False
-    apart = found.low > 1 + PROMISED or found.high < 1 - PROMISED
-    return apart or (found.low >= 1 - PROMISED and found.high <= 1 + PROMISED)
-
-
-def own_tool(model: str, runtime: str, folder: Path) -> Callable[[], float]:
-    """The tool over the graph that ours executes; answers median milliseconds."""
+def own_tool(model: str, runtime: str, folder: Path) -> tuple[tuple[str, ...], str]:
+    """The tool over the graph that ours executes, and the line that says when it measures."""
     (graph,) = (folder / "results/graphs").glob(f"{model}-forward-fp32-*/{DYNAMIC}/forward.onnx")
     if runtime == "openvino":
-        return lambda: benchmark_app(graph, model, folder)
-    return lambda: onnxruntime_loop(graph, model)
+        return benchmark_app(graph, model, SECONDS, folder)
+    return onnxruntime_loop(graph, model, SECONDS)
 
 
 def matrix_of(model: str, runtimes: Sequence[str], folder: Path) -> Path:
@@ -120,25 +116,14 @@ def report(model: str, medians: dict[str, float], compared: dict[str, list[float
         times = f"{speed[runtime]:.2f} times torch's speed"
         print(f"  {runtime:<14} {medians[runtime]:8.2f} ms, {times}")
     for runtime, ratios in compared.items():
-        print(f"  {runtime:<14} by its own tool: {told(ratios)}")
+        turns = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+        median = statistics.median(ratios)
+        print(f"  {runtime:<14} by its own tool {median:.3f} of {turns}; promised 1 ± {PROMISED}")
     agreement = {
         runtime: [round(ratio, 4) for ratio in ratios] for runtime, ratios in compared.items()
     }
     data = {"measurement": "runtimes", "model": model, "speed": speed, "by_own_tool": agreement}
     print(json.dumps(data), flush=True)
-
-
-def told(ratios: Sequence[float]) -> str:
-    """The median ratio, how sure it is, and whether that is what was promised."""
-    found = interval(ratios)
-    if found is None:
-        return f"{statistics.median(ratios):.3f} of {len(ratios)} turns"
-    within = found.low >= 1 - PROMISED and found.high <= 1 + PROMISED
-    verdict = "as promised" if within else "not as promised" if is_decided(found) else "undecided"
-    return (
-        f"{found.median:.3f}, 95 % interval {found.low:.3f} to {found.high:.3f} of {len(ratios)}"
-        f" turns; promised 1 ± {PROMISED}: {verdict}"
-    )
 
 
 if __name__ == "__main__":
