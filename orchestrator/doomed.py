@@ -9,7 +9,7 @@ from orchestrator.errors import MatrixError, StoreError
 from orchestrator.imports.record_file import path_of
 from orchestrator.run_file import RUN_FILE
 from orchestrator.run_folder import RunFolder
-from orchestrator.store.maintain import StoredRun, stored_runs
+from orchestrator.store.health.maintain import StoredRun, stored_runs
 
 
 @dataclass(frozen=True)

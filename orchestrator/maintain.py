@@ -15,9 +15,9 @@ from orchestrator.locks import hold_devices
 from orchestrator.run import devices_of
 from orchestrator.run_file import RUN_FILE
 from orchestrator.run_folder import RunFolder
-from orchestrator.store.compaction import Compaction, NotCompact, compact
-from orchestrator.store.connect import WAIT_S, writer_lock
-from orchestrator.store.maintain import Tidied, drop_runs, tidy
+from orchestrator.store.file.connect import WAIT_S, writer_lock
+from orchestrator.store.health.compaction import Compaction, NotCompact, compact
+from orchestrator.store.health.maintain import Tidied, drop_runs, tidy
 from orchestrator.whole_files import storing
 
 DROPPED = ".dropped"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from orchestrator.store.compaction import compact_files
+from orchestrator.store.health.compaction import compact_files
 from orchestrator.whole_files import storing
 from runner.cell import Cell
 from runner.record import Record, record_of

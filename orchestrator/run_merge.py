@@ -9,7 +9,7 @@ from orchestrator.errors import StoreError
 from orchestrator.run_file import RUN_FILE
 from orchestrator.run_folder import RunFolder
 from orchestrator.store import Damaged, MergeReport, Run, Store
-from orchestrator.store.record_files import files_below
+from orchestrator.store.merging.record_files import files_below
 
 REASON = "not a whole record file; its cell is now lost"
 

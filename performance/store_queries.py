@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.store import Store, query
-from orchestrator.store.tables import RAW
-from orchestrator.store.views import VIEWS
+from orchestrator.store.schema.tables import RAW
+from orchestrator.store.schema.views import VIEWS
 from performance.rounds import seconds
 from performance.synthetic import made, rows_wanted
 

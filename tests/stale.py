@@ -3,7 +3,7 @@
 from typing import Any
 
 from orchestrator.store import Stale
-from orchestrator.store.stale import AXES
+from orchestrator.store.reading.stale import AXES
 from tests.records import RECORDED_AT
 
 _AXES: dict[str, set[Any]] = {

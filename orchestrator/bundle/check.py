@@ -22,7 +22,7 @@ from orchestrator.bundle.members import (
 )
 from orchestrator.errors import StoreError
 from orchestrator.store import Run
-from orchestrator.store.examine import Examined, examine
+from orchestrator.store.merging.examine import Examined, examine
 from orchestrator.whole_files import storing
 
 SHOWN = 3

@@ -16,8 +16,8 @@ from orchestrator.bundle.manifest import Counts, Manifest, RunEntry, matrix_name
 from orchestrator.errors import NothingToDo
 from orchestrator.outputs import HINT, new_file, require_free
 from orchestrator.store import Store
-from orchestrator.store.described import StoredRun
-from orchestrator.store.takeout import SCHEMA, Takeout, takeout
+from orchestrator.store.reading.described import StoredRun
+from orchestrator.store.reading.takeout import SCHEMA, Takeout, takeout
 from orchestrator.which_run import which_run
 from orchestrator.whole_files import storing
 from runner import __version__

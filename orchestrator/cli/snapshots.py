@@ -27,7 +27,7 @@ def snapshot(
     from orchestrator.checkout import git_commit
     from orchestrator.errors import MatrixError
     from orchestrator.render.snapshots import print_snapshots, print_taken
-    from orchestrator.store.snapshots import snapshots, take
+    from orchestrator.store.health.snapshots import snapshots, take
 
     if list_ and name is not None:
         raise MatrixError("--list shows them all", hint="leave out the name, or --list")
@@ -50,7 +50,7 @@ def restore(
     """Let a snapshot take the database's place; what it replaces becomes a snapshot itself."""
     from orchestrator.checkout import git_commit
     from orchestrator.render.snapshots import print_restored
-    from orchestrator.store.restore import restore as go_back
+    from orchestrator.store.health.restore import restore as go_back
 
     path = database_in(results, database)
     print_restored(go_back(path, results / FOLDER, snapshot, git_commit()), path, as_json=json)

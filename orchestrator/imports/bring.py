@@ -12,8 +12,8 @@ from orchestrator.imports.foreign_record import LAUNCHER, table_of
 from orchestrator.imports.record_file import contents_at, path_of, save
 from orchestrator.imports.verdict import Verdict
 from orchestrator.store import MergeReport, Run, Store
-from orchestrator.store.connect import WAIT_S
-from orchestrator.store.imported import held_at
+from orchestrator.store.file.connect import WAIT_S
+from orchestrator.store.merging.imported import held_at
 from runner import __version__
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from orchestrator.store.rows import rows
+from orchestrator.store.file.rows import rows
 
 OF_THE_IMPORT = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
 """What may differ from one import of a content to the next."""

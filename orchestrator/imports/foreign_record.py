@@ -12,7 +12,7 @@ import pyarrow as pa
 from orchestrator.imports.document import writable
 from orchestrator.imports.found import Found
 from orchestrator.imports.verdict import Verdict
-from orchestrator.store.origin import Origin
+from orchestrator.store.schema.origin import Origin
 from runner import __version__
 from runner.record import SCHEMA_VERSION, arrow_schema, digest
 

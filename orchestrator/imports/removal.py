@@ -14,8 +14,8 @@ from orchestrator.imports.foreign_record import table_of
 from orchestrator.imports.formats.base import Format
 from orchestrator.imports.sources import link_to
 from orchestrator.imports.verdict import Verdict, judge_document
-from orchestrator.store.connect import WAIT_S
-from orchestrator.store.imported import held_at
+from orchestrator.store.file.connect import WAIT_S
+from orchestrator.store.merging.imported import held_at
 
 DAY_S = 86400.0
 

@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 from orchestrator.maintain import Maintained
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.store.compaction import Compaction
-from orchestrator.store.maintain import Tidied
+from orchestrator.store.health.compaction import Compaction
+from orchestrator.store.health.maintain import Tidied
 from orchestrator.units import format_size
 
 COLUMNS = ("run", "started", "verdicts", "on disk")

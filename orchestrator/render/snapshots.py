@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.store.restore import Restored
-from orchestrator.store.snapshots import Snapshot
+from orchestrator.store.health.restore import Restored
+from orchestrator.store.health.snapshots import Snapshot
 from orchestrator.units import format_size
 
 COLUMNS = ("snapshot", "taken", "runs", "results", "size", "commit")

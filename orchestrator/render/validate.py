@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.store.fix import Validation
-from orchestrator.store.validate import Finding
+from orchestrator.store.health.fix import Validation
+from orchestrator.store.health.validate import Finding
 
 COLUMNS = ("check", "severity", "source", "rows", "what to do")
 SHOWN = 2

@@ -11,8 +11,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store import imported, reads, results
-from orchestrator.store.connect import (
+from orchestrator.store.file.connect import (
     WAIT_S,
     connect,
     create,
@@ -21,21 +20,23 @@ from orchestrator.store.connect import (
     require_database,
     writer_lock,
 )
-from orchestrator.store.coverage import Coverage, coverage
-from orchestrator.store.described import StoredRun, stored_runs
-from orchestrator.store.forward import open_current
-from orchestrator.store.frames import to_pandas
-from orchestrator.store.merge import merge
-from orchestrator.store.query import query
-from orchestrator.store.reads import RunSummary
-from orchestrator.store.record_files import find_files
-from orchestrator.store.records import Records, RecordStream, read
-from orchestrator.store.report import MergeReport
-from orchestrator.store.results import Measurement, ResultRow
-from orchestrator.store.run import Run
-from orchestrator.store.select import Filters, Selection, selection
-from orchestrator.store.stale import Installed, Stale, stale
-from orchestrator.store.stored_record import StoredRecord
+from orchestrator.store.file.forward import open_current
+from orchestrator.store.merging import imported
+from orchestrator.store.merging.merge import merge
+from orchestrator.store.merging.record_files import find_files
+from orchestrator.store.merging.report import MergeReport
+from orchestrator.store.reading import reads, results
+from orchestrator.store.reading.coverage import Coverage, coverage
+from orchestrator.store.reading.described import StoredRun, stored_runs
+from orchestrator.store.reading.frames import to_pandas
+from orchestrator.store.reading.query import query
+from orchestrator.store.reading.reads import RunSummary
+from orchestrator.store.reading.records import Records, RecordStream, read
+from orchestrator.store.reading.results import Measurement, ResultRow
+from orchestrator.store.reading.select import Filters, Selection, selection
+from orchestrator.store.reading.stale import Installed, Stale, stale
+from orchestrator.store.reading.stored_record import StoredRecord
+from orchestrator.store.schema.run import Run
 
 if TYPE_CHECKING:
     from pandas import DataFrame

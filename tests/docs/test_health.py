@@ -1,7 +1,7 @@
 """docs/health.md tells of every check what it finds and what `--fix` does about it."""
 
-from orchestrator.store.checks import CHECKS, Check
-from orchestrator.store.validate import ALTERED, FOREIGN
+from orchestrator.store.health.checks import CHECKS, Check
+from orchestrator.store.health.validate import ALTERED, FOREIGN
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.cli.app import app
 from orchestrator.store import Store, query
-from orchestrator.store.manifest import read_manifest
+from orchestrator.store.file.manifest import read_manifest
 from runner.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line

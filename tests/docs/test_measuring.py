@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
-from orchestrator.store.tables import TABLES
-from orchestrator.store.views import VIEWS
+from orchestrator.store.schema.tables import TABLES
+from orchestrator.store.schema.views import VIEWS
 from performance.__main__ import MEASUREMENTS
 from runner import agreement, fixed_input
 from runner.cell import Cell, Measure, Mode, Precision, Scenario

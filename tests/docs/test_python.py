@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.store import Store
-from orchestrator.store.select import Filters
+from orchestrator.store.reading.select import Filters
 from runner.record import save_record
 from tests.conftest import ROOT
 from tests.docs.pages import Page

@@ -11,12 +11,12 @@ import pytest
 from orchestrator.bundle import write_bundle
 from orchestrator.cli.app import app
 from orchestrator.store import WRITERS, Run, Store
-from orchestrator.store.export import TOPICS
+from orchestrator.store.reading.export import TOPICS
 from runner.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import Page
-from tests.orchestrator.store.test_origins import save as save_foreign
+from tests.orchestrator.store.merging.test_origins import save as save_foreign
 from tests.records import RECORDED_AT, a_failure, a_record
 
 PAGE = Page(ROOT / "docs/share.md")

@@ -17,7 +17,7 @@ from orchestrator.run import devices_of
 from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_paths
 from orchestrator.store import Store
-from orchestrator.store.compaction import compact_files
+from orchestrator.store.health.compaction import compact_files
 from runner.record import to_table
 from tests.finished_runs import NOW, finished, three_runs
 from tests.orchestrator.store.conftest import scalar

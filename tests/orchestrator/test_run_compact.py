@@ -10,7 +10,7 @@ from orchestrator.errors import StoreError
 from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_run
 from orchestrator.store import MergeReport, Store
-from orchestrator.store.compaction import compact, compact_files
+from orchestrator.store.health.compaction import compact, compact_files
 from runner.cell import Cell, Provenance
 from runner.record import Record, Status, read_record
 from tests.runs import a_run_folder

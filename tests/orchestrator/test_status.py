@@ -8,7 +8,7 @@ import pytest
 from orchestrator.errors import StoreError
 from orchestrator.status import command_anew, status_of
 from orchestrator.store import Installed, Store
-from orchestrator.store.stale import AXES
+from orchestrator.store.reading.stale import AXES
 from runner.record import save_record
 from tests.docs.command_line import parse
 from tests.records import a_record

@@ -11,7 +11,7 @@ from orchestrator.imports.found import Found
 from orchestrator.imports.quantities import UNITS, dimension_of
 from orchestrator.matrix.problems import Problem, one_of, refuse, unknown_key, wordings
 from orchestrator.matrix.source import Place, read_source
-from orchestrator.store.origin import OURS, SYNTHETIC
+from orchestrator.store.schema.origin import OURS, SYNTHETIC
 from runner.cell import Frozen
 
 HINT = "docs/import.md describes the mapping file"

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from orchestrator.store.columns import text
-from orchestrator.store.origin import SYNTHETIC
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.origin import SYNTHETIC
 from orchestrator.store.synthetic.cells import COMMIT, DIGEST, HOST, RUN
 from orchestrator.store.synthetic.chance import spread, uniform
 from orchestrator.store.synthetic.draw import DURATIONS, WARMUPS

@@ -9,15 +9,15 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store.columns import text
-from orchestrator.store.connect import explain
-from orchestrator.store.shapes import DEFAULTS
+from orchestrator.store.file.connect import explain
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.shapes import DEFAULTS
+from orchestrator.store.schema.tables import ORIGIN, RECORD
 from orchestrator.store.synthetic.cells import Row, cells
 from orchestrator.store.synthetic.draw import CELLS_A_RUN, drawn
 from orchestrator.store.synthetic.laboratory import HOSTS, hosts, releases
 from orchestrator.store.synthetic.parts import PARTS
 from orchestrator.store.synthetic.values import VALUES
-from orchestrator.store.tables import ORIGIN, RECORD
 
 ROWS_A_FILE = 2 * 122_880
 """Two of the pieces in which DuckDB shares work among threads."""

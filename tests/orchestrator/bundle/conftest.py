@@ -12,8 +12,8 @@ import pytest
 
 from orchestrator.bundle import write_bundle
 from orchestrator.store import Run, Store
-from orchestrator.store.origin import Origin
-from orchestrator.store.tables import TABLES, VERSION
+from orchestrator.store.schema.origin import Origin
+from orchestrator.store.schema.tables import TABLES, VERSION
 from runner.record import Record, arrow_schema, save_record
 from tests.records import RECORDED_AT, a_failure, a_record
 

@@ -11,7 +11,7 @@ from orchestrator.imports.formats.mapping import Mapped
 from orchestrator.imports.verdict import Verdict, judge_all
 from orchestrator.run_merge import merge_paths
 from orchestrator.store import Store, query
-from orchestrator.store.run import Run
+from orchestrator.store.schema.run import Run
 from tests.orchestrator.imports.files import LATER, TABLE, verdicts_on, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
 

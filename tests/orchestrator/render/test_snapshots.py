@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.render.snapshots import print_restored, print_snapshots, print_taken
-from orchestrator.store.manifest import Manifest
-from orchestrator.store.restore import Restored
-from orchestrator.store.snapshots import Snapshot
+from orchestrator.store.file.manifest import Manifest
+from orchestrator.store.health.restore import Restored
+from orchestrator.store.health.snapshots import Snapshot
 
 
 def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> Snapshot:

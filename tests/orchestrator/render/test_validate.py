@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.render.validate import SHOWN, print_validation
-from orchestrator.store.fix import Validation
-from orchestrator.store.validate import Finding
+from orchestrator.store.health.fix import Validation
+from orchestrator.store.health.validate import Finding
 
 DATABASE = Path("results/benchmarks.duckdb")
 ERROR = Finding(

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import Store
-from orchestrator.store.tables import STORE_VERSION
+from orchestrator.store.schema.tables import STORE_VERSION
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.records import a_record
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-SCHEMA_4 = Path(__file__).parent / "schema4"
+SCHEMA_4 = Path(__file__).parent / "schema" / "schema4"
 PATIENCE_S = 60.0
 
 Rows = list[tuple[object, ...]]

@@ -1,0 +1,1 @@
+"""The database file: opened, locked, brought forward and copied."""

@@ -1,0 +1,1 @@
+"""Keeps a database sound and small: faults, repairs, compaction, copies."""

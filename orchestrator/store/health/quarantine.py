@@ -1,0 +1,127 @@
+"""Rows that nothing can mend are kept aside, whole, and merging does not bring them back."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.health.checks import CHECKS, Check
+from orchestrator.store.health.checks.check import own
+from orchestrator.store.schema.columns import Column, text
+from orchestrator.store.schema.tables import (
+    DURATIONS,
+    JOB,
+    JOBS,
+    QUARANTINE,
+    RAW,
+    RESULTS,
+    RUNS,
+    Table,
+)
+
+_FAULTS = """
+    CREATE OR REPLACE TEMP TABLE faults (
+        table_name VARCHAR, place BIGINT, subject VARCHAR, reason VARCHAR)
+"""
+
+
+def find_faults(connection: DuckDBPyConnection, names: Collection[str]) -> None:
+    """The temporary table `faults`: rows with an error of these checks that may be taken out."""
+    connection.execute(_FAULTS)
+    for check in CHECKS:
+        if check.table is not None and check.name in names:
+            connection.execute(
+                f"INSERT INTO faults SELECT {text(check.table.name)}, place, subject,"
+                f" {text(check.name)} || coalesce(': ' || told, '')"
+                f" FROM ({check.query}) WHERE {_is_error(check)}"
+            )
+
+
+def quarantine(connection: DuckDBPyConnection) -> int:
+    """Move the rows of `faults` into the table `quarantine`; returns how many."""
+    before = _count(connection)
+    for table, statement in (
+        (RAW, _move(RAW, _OWNER)),
+        (JOBS, _move(JOBS, _OWNER)),
+        (RESULTS, _RESULTS),
+        (RUNS, _move(RUNS, "NULL AS result_id, o.run_id")),
+    ):
+        connection.execute(statement)
+        connection.execute(f"DELETE FROM {table.name} WHERE rowid IN ({_faulty(table)})")
+    for table in (RAW, JOBS):
+        connection.execute(
+            f"DELETE FROM {table.name} WHERE result_id IN ("
+            f"SELECT subject FROM faults WHERE table_name = {text(RESULTS.name)})"
+            f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})"
+        )
+    return _count(connection) - before
+
+
+def _is_error(check: Check) -> str:
+    ours = f"(source IS NULL OR {own()})"
+    if check.severity == check.imported:
+        return "true"
+    return ours if check.severity == "error" else f"NOT {ours}"
+
+
+def _count(connection: DuckDBPyConnection) -> int:
+    ((count,),) = connection.execute(f"SELECT count(*) FROM {QUARANTINE.name}").fetchall()
+    return int(count)
+
+
+def _faulty(table: Table) -> str:
+    return f"SELECT place FROM faults WHERE table_name = {text(table.name)}"
+
+
+def _reasons(table: Table) -> str:
+    return (
+        "(SELECT place, string_agg(reason, '; ' ORDER BY reason) AS reason FROM faults"
+        f" WHERE table_name = {text(table.name)} GROUP BY place) f"
+    )
+
+
+_OWNER = "o.result_id, split_part(o.result_id, '/', 1) AS run_id"
+
+
+def _move(table: Table, owner: str) -> str:
+    return f"""
+        INSERT INTO {QUARANTINE.name} BY NAME
+        SELECT {owner}, {text(table.name)} AS table_name, f.reason,
+            getvariable('moment') AS quarantined_at, {_content("o", table.columns)} AS content
+        FROM {_reasons(table)} JOIN {table.name} o ON o.rowid = f.place
+    """
+
+
+def _content(alias: str, columns: Sequence[Column], *more: str) -> str:
+    fields = [f"{text(each.name)}: {_value(f'{alias}.{each.name}', each)}" for each in columns]
+    return f"to_json({{{', '.join([*fields, *more])}}})::VARCHAR"
+
+
+def _value(name: str, column: Column) -> str:
+    """The column as JSON can hold it: what is no number becomes its name."""
+    if column.type != "DOUBLE":
+        return name
+    return f"CASE WHEN isfinite({name}) THEN to_json({name}) ELSE to_json({name}::VARCHAR) END"
+
+
+def _of_others() -> Iterator[str]:
+    for alias, columns in (("d", DURATIONS), ("j", (JOB,))):
+        yield from (f"{text(name)}: {alias}.{name}" for name in columns)
+
+
+def _beside(table: Table, alias: str) -> str:
+    """Another table's rows of results of which no row stays."""
+    return (
+        f"LEFT JOIN (SELECT * FROM {table.name} WHERE result_id NOT IN (SELECT result_id"
+        f" FROM {RESULTS.name} WHERE rowid NOT IN ({_faulty(RESULTS)}))) {alias}"
+        f" ON {alias}.result_id = r.result_id"
+    )
+
+
+_RESULTS = f"""
+    INSERT INTO {QUARANTINE.name} BY NAME
+    SELECT r.result_id, r.run_id, {text(RESULTS.name)} AS table_name, f.reason,
+        getvariable('moment') AS quarantined_at, r.recorded_at,
+        {_content("r", RESULTS.columns, *_of_others())} AS content
+    FROM {_reasons(RESULTS)} JOIN {RESULTS.name} r ON r.rowid = f.place
+    {_beside(RAW, "d")} {_beside(JOBS, "j")}
+"""

@@ -1,0 +1,183 @@
+"""Snapshots: whole copies of the database, to compare with later and to go back to."""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestrator.errors import MatrixError, StoreError
+from orchestrator.store.file.backup import copy_database, flush_folder
+from orchestrator.store.file.connect import (
+    WAIT_S,
+    connect,
+    explained,
+    require_database,
+    writer_lock,
+)
+from orchestrator.store.file.manifest import MANIFEST, Manifest, read_manifest
+from orchestrator.store.file.rows import fetch
+from orchestrator.store.schema.making import Kind, kind_of
+from runner import __version__
+from runner.whole_files import write_whole
+
+LAST = "last"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A copy of the database with its manifest, in a folder of its own."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def database(self) -> Path:
+        """The copy."""
+        return self.folder / self.manifest.database
+
+
+def take(
+    database: Path,
+    root: Path,
+    name: str | None,
+    git_commit: str | None,
+    wait_s: float = WAIT_S,
+) -> Snapshot:
+    """Copy the database into a folder of its own below `root`, whole or not at all.
+
+    Raises:
+        MatrixError: it cannot have that name.
+        StoreError: there is no database, it is not ours or in use, or the file system refuses.
+    """
+    if name is not None and (name == LAST or not _NAME.fullmatch(name)):
+        raise MatrixError(
+            f"{name!r} cannot name a snapshot",
+            hint="use up to 64 letters, digits, dots, dashes and underscores; `last` is taken",
+        )
+    require_database(database)
+    with writer_lock(database, wait_s):
+        return take_locked(database.resolve(), root, name, git_commit, wait_s)
+
+
+def snapshots(root: Path) -> list[Snapshot]:
+    """All there are, the newest first; those whose manifest is damaged are left out."""
+    folders = [path.parent for path in root.glob(f"[!.]*/{MANIFEST}")]
+    found = [Snapshot(folder, manifest) for folder in folders if (manifest := _readable(folder))]
+    return sorted(found, key=lambda each: (each.manifest.taken_at, each.folder.name), reverse=True)
+
+
+def find(root: Path, name: str) -> Snapshot:
+    """The snapshot of that folder or, the newest one, of that name; `last` is the newest of all.
+
+    Raises:
+        MatrixError: there is none.
+        StoreError: its manifest is damaged.
+    """
+    known = snapshots(root)
+    for each in known:
+        if name in (LAST, each.folder.name, each.manifest.name):
+            return each
+    if name and (root / name / MANIFEST).exists():
+        read_manifest(root / name)
+    newest = f"the newest are {', '.join(each.folder.name for each in known[:3])}"
+    raise MatrixError(
+        f"{name!r} is not a snapshot in {root}", hint=newest if known else "there is none yet"
+    )
+
+
+def take_locked(
+    path: Path, root: Path, name: str | None, git_commit: str | None, wait_s: float
+) -> Snapshot:
+    """The same with the writer's lock held, of the file itself and no link to it.
+
+    Raises:
+        StoreError: likewise.
+    """
+    now = datetime.now(UTC)
+    place = _free(root, "-".join(filter(None, (f"{now:%Y%m%d-%H%M%S}", name))))
+    ending = f".{path.name}.tmp"
+    unfinished = place.with_name(f".{place.name}{ending}")
+    try:
+        _sweep(root, ending)
+        unfinished.mkdir(parents=True)
+        copy = unfinished / path.name
+        copy_database(path, copy, wait_s)
+        manifest = _describe(copy, name, now, git_commit)
+        write_whole(
+            unfinished / MANIFEST,
+            lambda file: file.write(manifest.model_dump_json(indent=2).encode()),
+        )
+        unfinished.rename(place)
+        flush_folder(root)
+    except OSError as error:
+        raise StoreError(
+            f"{place}: the snapshot cannot be written: {error.strerror or error}",
+            hint="see that the folder can be written and the disk is not full",
+        ) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return Snapshot(place, manifest)
+
+
+def _sweep(root: Path, ending: str) -> None:
+    """Remove what one that was killed has left."""
+    for path in root.glob(".*"):
+        if path.name.endswith(ending):
+            shutil.rmtree(path)
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of the file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | None) -> Manifest:
+    kind, rows = _look(copy)
+    return Manifest(
+        name=name,
+        taken_at=now,
+        database=copy.name,
+        schema_version=kind.version,
+        scratch=kind.scratch,
+        size_bytes=copy.stat().st_size,
+        sha256=hash_of(copy),
+        rows=rows,
+        version=__version__,
+        git_commit=git_commit,
+    )
+
+
+def _look(copy: Path) -> tuple[Kind, Mapping[str, int]]:
+    """What kind of database it is, of whichever version, and how many rows its tables hold."""
+    with (
+        connect(copy, read_only=True, wait_s=0) as connection,
+        explained(f"{copy}: cannot be read", "`orchestrator validate` looks for what is wrong"),
+    ):
+        kind = kind_of(connection, copy)
+        tables = fetch(connection, "SELECT table_name AS name FROM duckdb_tables() ORDER BY name")
+        counts = {
+            row["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {row['name']}")[0]["rows"]
+            for row in tables
+        }
+    return kind, counts
+
+
+def _free(root: Path, name: str) -> Path:
+    """A folder that is not there yet."""
+    number, place = 1, root / name
+    while place.exists():
+        number += 1
+        place = root / f"{name}-{number}"
+    return place
+
+
+def _readable(folder: Path) -> Manifest | None:
+    try:
+        return read_manifest(folder)
+    except StoreError:
+        return None

@@ -1,0 +1,136 @@
+"""Merging record files: the newest record of each cell wins, in whatever order they come."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.file.transaction import transaction
+from orchestrator.store.merging.dimensions import statements
+from orchestrator.store.merging.inference import infer_runs
+from orchestrator.store.merging.report import MergeReport
+from orchestrator.store.merging.staging import stage, unstage
+from orchestrator.store.schema.origin import SYNTHETIC
+from orchestrator.store.schema.run import Run
+from orchestrator.store.schema.tables import DURATIONS, JOBS, QUARANTINE, RAW, RESULTS, RUNS
+
+REAL = f"(backend IS DISTINCT FROM 'fake' AND source <> '{SYNTHETIC}')"
+QUARANTINED = f"""
+    EXISTS (SELECT 1 FROM {QUARANTINE.name} q WHERE q.result_id = incoming.result_id
+        AND q.recorded_at IS NOT NULL
+        AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
+"""
+"""Whether a record is one that went into quarantine, or older; it must not come back by itself."""
+_CHOOSE = f"""
+    CREATE OR REPLACE TEMP TABLE chosen AS
+    SELECT newest.*, known.result_id IS NOT NULL AS replaces
+    FROM (
+        SELECT filename, file_row_number, result_id, recorded_at FROM incoming
+        WHERE {{welcome}} AND NOT {QUARANTINED}
+        QUALIFY row_number() OVER (
+            PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
+    ) newest
+    LEFT JOIN (
+        SELECT result_id, recorded_at FROM {RESULTS.name}
+        WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
+    ) known USING (result_id)
+    WHERE known.result_id IS NULL OR newest.recorded_at > known.recorded_at
+"""
+_COUNT = """
+    SELECT (SELECT count(*) FROM incoming),
+        count(*) FILTER (NOT replaces), count(*) FILTER (replaces)
+    FROM chosen
+"""
+_HAS_DURATIONS = " OR ".join(f"{name} IS NOT NULL" for name in DURATIONS)
+_MAGNITUDE = "durations_ns[1]"
+"""Durations take an eighth less room where those of the same magnitude stand together."""
+_INFER = infer_runs(
+    "run_id IN (SELECT DISTINCT run_id FROM taken)"
+    f" AND run_id NOT IN (SELECT run_id FROM {RUNS.name} WHERE described)"
+)
+
+
+def merge(
+    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
+) -> MergeReport:
+    """Bring these files' records into the database, all at once.
+
+    Raises:
+        duckdb.Error: the database cannot take them, e.g. because the disk is full.
+    """
+    damaged = stage(connection, files)
+    refused = () if scratch else _refused(connection)
+    welcome = "true" if scratch else REAL
+    connection.execute(_CHOOSE.format(welcome=welcome))
+    ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
+    _take(connection, everything=rows == inserted)
+    with transaction(connection):
+        _write(connection, runs, replacing=replaced > 0)
+    quarantined = _quarantined(connection, welcome)
+    connection.execute("DROP VIEW taken; DROP TABLE chosen")
+    unstage(connection)
+    unchanged = rows - inserted - replaced - len(refused) - quarantined
+    return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused, quarantined)
+
+
+def _take(connection: DuckDBPyConnection, *, everything: bool) -> None:
+    which = "" if everything else " SEMI JOIN chosen USING (filename, file_row_number)"
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW taken AS SELECT * FROM incoming{which}")
+
+
+def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bool) -> None:
+    if replacing:
+        _remove_replaced(connection)
+    insert_taken(connection)
+    for run in runs:
+        _describe(connection, run)
+    connection.execute(_INFER)
+
+
+def insert_taken(connection: DuckDBPyConnection) -> None:
+    """Write the rows of the view `taken` into the tables, with what they share."""
+    for table, which in (
+        (RESULTS, ""),
+        (RAW, f" WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
+        (JOBS, " WHERE job IS NOT NULL"),
+    ):
+        connection.execute(
+            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken{which}"
+        )
+    for statement in statements():
+        connection.execute(statement)
+
+
+def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:
+    found = connection.execute(
+        f"SELECT result_id FROM incoming WHERE NOT {REAL} ORDER BY result_id"
+    ).fetchall()
+    return tuple(result_id for (result_id,) in found)
+
+
+def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
+    """How many records were left out since they are in quarantine."""
+    ((anything,),) = connection.execute(
+        f"SELECT EXISTS (SELECT 1 FROM {QUARANTINE.name} WHERE recorded_at IS NOT NULL)"
+    ).fetchall()
+    if not anything:
+        return 0
+    ((count,),) = connection.execute(
+        f"SELECT count(*) FROM incoming WHERE {welcome} AND {QUARANTINED}"
+        f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})"
+    ).fetchall()
+    return int(count)
+
+
+def _remove_replaced(connection: DuckDBPyConnection) -> None:
+    for table in (RESULTS, RAW, JOBS):
+        connection.execute(
+            f"DELETE FROM {table.name}"
+            " WHERE result_id IN (SELECT result_id FROM chosen WHERE replaces)"
+        )
+
+
+def _describe(connection: DuckDBPyConnection, run: Run) -> None:
+    values = [*run.model_dump().values(), True]
+    places = ", ".join("?" for _ in values)
+    connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({places})", values)

@@ -1,0 +1,121 @@
+"""Questions in SQL, asked of a database that cannot be changed by asking."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from orchestrator.errors import StoreError
+from orchestrator.store.file.connect import WAIT_S, explain, explained, require_database
+from orchestrator.store.file.sealed import sealed
+
+BATCH_ROWS = 65_536
+HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
+_FAILED = "the query failed"
+_QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
+"""What may be asked; PIVOT is a `MULTI`."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question is answered with: it can be read once, while it is being asked."""
+
+    schema: pa.Schema
+    """Its columns; no two have the same name."""
+    batches: Iterator[pa.RecordBatch]
+    """Its rows, some thousands at a time."""
+
+    def table(self) -> pa.Table:
+        """All of it at once."""
+        return pa.Table.from_batches(list(self.batches), self.schema)
+
+
+def query(path: Path, sql: str, *, wait_s: float = WAIT_S) -> pa.Table:
+    """The answer to a question in SQL, as an Arrow table.
+
+    The database is opened read-only, and the statement reaches no other file and no setting.
+
+    Raises:
+        StoreError: there is no database, it is being written for longer than `wait_s` seconds,
+            or the statement is wrong; the message keeps DuckDB's suggestion of names.
+    """
+    with asking(path, sql, wait_s=wait_s) as answer:
+        return answer.table()
+
+
+@contextmanager
+def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
+    """The same answer, row by row as it is found, so that it need not fit into memory.
+
+    Raises:
+        StoreError: likewise, and also while the rows are read.
+    """
+    require_database(path)
+    with sealed(path, wait_s) as connection, ThreadPoolExecutor(1) as pool:
+
+        def wait_for(work: Callable[[], _T]) -> _T:
+            """Let the other thread do it, since DuckDB leaves this one deaf to Ctrl-C."""
+            try:
+                return pool.submit(work).result()
+            except KeyboardInterrupt:
+                connection.interrupt()
+                raise
+
+        reader = wait_for(lambda: _reader(connection, sql))
+        schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
+        with reader:  # left open, it would let nobody open the file again
+            yield Answer(schema, _batches(reader, schema, wait_for))
+
+
+def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
+    with explained(_FAILED, "docs/schema.md names tables, views and columns"):
+        statements = connection.extract_statements(sql)
+        if len(statements) > 1:
+            raise StoreError(f"{_FAILED}: these are {len(statements)} statements", hint=HINT)
+        if not statements:
+            raise StoreError("the query has no result", hint=HINT)
+        kind = statements[0].type.name
+        if kind not in _QUESTIONS:
+            raise StoreError(
+                f"{_FAILED}: {kind} asks nothing, and the database is read-only here",
+                hint=HINT,
+            )
+        return connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+
+
+def _batches(
+    reader: pa.RecordBatchReader,
+    schema: pa.Schema,
+    wait_for: Callable[[Callable[[], pa.RecordBatch | None]], pa.RecordBatch | None],
+) -> Iterator[pa.RecordBatch]:
+    while (batch := wait_for(lambda: _next(reader))) is not None:
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except (OSError, pa.ArrowException) as error:  # DuckDB's own, through Arrow's stream
+        raise StoreError(
+            f"{_FAILED}: {explain(error)}", hint="ask for fewer rows, or mend the expression"
+        ) from error
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Give a second column of the same name a number, as DuckDB does in `CREATE TABLE AS`."""
+    taken: list[str] = []
+    for name in names:
+        number, free = 0, name
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        taken.append(free)
+    return taken

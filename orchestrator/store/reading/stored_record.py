@@ -1,0 +1,98 @@
+"""One result as Python code gets it: a frozen value with every column that is kept of it."""
+
+from pydantic import AwareDatetime
+
+from orchestrator.store.schema.origin import Origin
+from runner.record.modes import Arrivals, Generation, Startup, Training
+from runner.record.resources import Resources
+from runner.record.surroundings import Raw
+from runner.record.timing import Timing
+from runner.record.trust import Trust
+
+
+class StoredRecord(Raw, Arrivals, Startup, Training, Generation, Timing, Resources, Trust, Origin):
+    """A record with its id and where it came from, in base units. None says `not known`.
+
+    Fields have the names and the meanings of the columns in docs/schema.md. Beside ids, model,
+    status and proof each may be None, and words may be others than ours: what others measured
+    lacks what their files do not tell. `job`, `warmup_durations_ns`, `durations_ns` and
+    `part_durations_ns` are read on demand, and None otherwise.
+    """
+
+    result_id: str
+    """`<run_id>/<cell_id>`: the verdict's id."""
+    run_id: str
+    job_id: str
+    cell_id: str
+    recorded_at: AwareDatetime
+    schema_version: int | None = None
+    other: str | None = None
+    """Columns of a newer runner that this version lacks, as a JSON object."""
+
+    model: str
+    family: str | None = None
+    task: str | None = None
+    modality: str | None = None
+    backend: str | None = None
+    runtime: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    sequence_length: int | None = None
+    image_size: int | None = None
+    audio_seconds: int | None = None
+    new_tokens: int | None = None
+    mode: str | None = None
+    scenario: str | None = None
+    target_qps: float | None = None
+    slo_ms: float | None = None
+    seed: int | None = None
+    profile: str | None = None
+    purpose: str | None = None
+    model_id: str | None = None
+    model_spec: str | None = None
+    job: str | None = None
+
+    weights: str | None = None
+    weights_revision: str | None = None
+    graph: str | None = None
+    graph_sha256: str | None = None
+    graph_remedy: str | None = None
+    graph_difference_relative: float | None = None
+    quantization: str | None = None
+    inference_precision: str | None = None
+    compile_time_s: float | None = None
+    cached_compile_time_s: float | None = None
+    execution_options: dict[str, str] | None = None
+    device_uuid: str | None = None
+    device_clock_hz: float | None = None
+    device_temperature_c: float | None = None
+    device_throttle_reasons: list[str] | None = None
+    predicted: bool | None = None
+
+    hardware_id: str | None = None
+    device_name: str | None = None
+    cpu_model: str | None = None
+    cpu_flags: list[str] | None = None
+    cpu_cores_physical: int | None = None
+    cpu_cores_logical: int | None = None
+    cpu_governor: str | None = None
+    cpu_affinity: list[int] | None = None
+    memory_total_bytes: int | None = None
+    machine: str | None = None
+    operating_system: str | None = None
+    environment_id: str | None = None
+    kernel: str | None = None
+    hostname: str | None = None
+    container_memory_limit_bytes: int | None = None
+    container_cpu_limit: float | None = None
+    threads: int | None = None
+    interop_threads: int | None = None
+    python_version: str | None = None
+    libraries: dict[str, str] | None = None
+    launcher: str | None = None
+    image: str | None = None
+    image_digest: str | None = None
+    image_labels: dict[str, str] | None = None
+    git_commit: str | None = None
+    runner_version: str | None = None
+    orchestrator_version: str | None = None

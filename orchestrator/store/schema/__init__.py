@@ -1,0 +1,1 @@
+"""Tables, columns and views: what a database is made of, and how older ones become it."""

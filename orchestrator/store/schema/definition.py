@@ -1,0 +1,76 @@
+"""Whether tables, views and comments are those of this code, and how they become so again."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.schema.making import create_schema
+from orchestrator.store.schema.tables import TABLES, comments
+from orchestrator.store.schema.views import VIEWS
+
+_RELATIONS = """
+    SELECT table_name AS name, 'table' AS kind, NULL AS sql, comment FROM duckdb_tables()
+    WHERE NOT internal AND NOT temporary
+    UNION ALL
+    SELECT view_name, 'view', sql, comment FROM duckdb_views() WHERE NOT internal AND NOT temporary
+"""
+_COLUMNS = """
+    SELECT table_name || '.' || column_name AS name, data_type, comment FROM duckdb_columns()
+    WHERE NOT internal AND database_name NOT IN ('temp', 'system')
+"""
+Definition = Mapping[str, tuple[str | None, ...]]
+
+
+def differences(connection: DuckDBPyConnection, *, scratch: bool) -> dict[str, str]:
+    """What was altered by hand: by name of the table, view or column, how it differs."""
+    return dict(sorted(_differences(_expected(scratch=scratch), _definition(connection))))
+
+
+def foreign(connection: DuckDBPyConnection) -> list[str]:
+    """Tables and views that somebody else made in this database."""
+    ours = {each.name for each in (*TABLES, *VIEWS)}
+    found = connection.execute(f"SELECT name FROM ({_RELATIONS}) ORDER BY name").fetchall()
+    return [name for (name,) in found if name not in ours]
+
+
+def define_anew(connection: DuckDBPyConnection) -> None:
+    """Make views and comments as the code has them; tables keep their columns."""
+    views = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary"
+    there = {name for (name,) in connection.execute(views).fetchall()}
+    for view in VIEWS:
+        if view.name in there:
+            connection.execute(f"DROP VIEW {view.name}")
+    for view in VIEWS:
+        connection.execute(view.ddl)
+    for table in TABLES:
+        for comment in comments("TABLE", table.name, table.doc, table.columns):
+            connection.execute(comment)
+
+
+@cache
+def _expected(*, scratch: bool) -> Definition:
+    with duckdb.connect() as connection:
+        create_schema(connection, scratch=scratch)
+        return _definition(connection)
+
+
+def _definition(connection: DuckDBPyConnection) -> Definition:
+    relations = connection.execute(_RELATIONS).fetchall()
+    columns = connection.execute(_COLUMNS).fetchall()
+    return {name: tuple(facts) for name, *facts in (*relations, *columns)}
+
+
+def _differences(expected: Definition, found: Definition) -> Iterator[tuple[str, str]]:
+    for name, (first, *facts, comment) in expected.items():
+        if name not in found:
+            yield name, "is missing"
+            continue
+        first_found, *facts_found, comment_found = found[name]
+        if first_found != first:
+            yield name, f"is {first_found}, not {first}"
+        elif facts_found != facts:
+            yield name, "asks something else"
+        elif comment_found != comment:
+            yield name, "has another comment"

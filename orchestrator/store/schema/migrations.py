@@ -1,0 +1,129 @@
+"""Brings databases of older schemas forward, one version after the other, all or nothing.
+
+A migration's statements never change once they are released: they make the tables of their own
+version, whatever came after it. Views and comments are made anew from today's code.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.schema.older_records import MODEL, environment_id
+
+Migration = Callable[[DuckDBPyConnection], None]
+
+_FACTS = (
+    *("operating_system", "kernel", "python_version", "libraries", "image", "image_digest"),
+    *("image_labels", "runner_version", "orchestrator_version"),
+)
+_REQUIRED = ("result_id", "run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
+
+
+def _to_5(connection: DuckDBPyConnection) -> None:
+    """Models, environments and artefacts get tables; results say where they came from."""
+    statements = (_SPLIT_JOBS, _RESULTS, *_CONSTRAINTS, _ENVIRONMENTS, _MODELS, _ARTEFACTS)
+    for statement in (*statements, *_RAW_AND_JOBS, *_SWAP, *_AFTERWARDS):
+        connection.execute(statement)
+
+
+_SPLIT_JOBS = f"""
+    CREATE OR REPLACE TEMP TABLE split_jobs AS
+    SELECT result_id, {", ".join(f"{value} AS {name}" for name, value in MODEL.items())}
+    FROM replay_jobs
+"""
+_RESULTS = f"""
+    CREATE TABLE newer_results AS
+    SELECT r.* EXCLUDE ({", ".join(_FACTS)}), {environment_id(_FACTS)} AS environment_id,
+        j.model_id,
+        'accelmatrix' AS source, NULL::VARCHAR AS source_format, NULL::VARCHAR AS source_file,
+        NULL::VARCHAR AS source_sha256, NULL::VARCHAR AS source_place,
+        NULL::TIMESTAMPTZ AS source_measured_at, false AS simulated, NULL::VARCHAR[] AS marks,
+        NULL::MAP(VARCHAR, VARCHAR) AS details, NULL::VARCHAR AS other
+    FROM benchmark_results r LEFT JOIN split_jobs j USING (result_id)
+"""
+_CONSTRAINTS: Sequence[str] = tuple(
+    f"ALTER TABLE newer_results ALTER COLUMN {name} SET NOT NULL"
+    for name in (*_REQUIRED, "source", "simulated")
+)
+_NEWEST = """
+    QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY recorded_at DESC, result_id) = 1
+"""
+_ENVIRONMENTS = f"""
+    CREATE TABLE environments (environment_id VARCHAR PRIMARY KEY, operating_system VARCHAR,
+        kernel VARCHAR, python_version VARCHAR, libraries MAP(VARCHAR, VARCHAR), image VARCHAR,
+        image_digest VARCHAR, image_labels MAP(VARCHAR, VARCHAR), runner_version VARCHAR,
+        orchestrator_version VARCHAR, seen_at TIMESTAMPTZ NOT NULL);
+    INSERT INTO environments BY NAME
+    SELECT n.environment_id, {", ".join(f"r.{name}" for name in _FACTS)}, r.recorded_at AS seen_at
+    FROM benchmark_results r JOIN newer_results n USING (result_id)
+    {_NEWEST.format(key="n.environment_id").replace("recorded_at", "r.recorded_at")}
+"""
+_MODELS = f"""
+    CREATE TABLE models (model_id VARCHAR PRIMARY KEY, model VARCHAR NOT NULL, family VARCHAR,
+        task VARCHAR, modality VARCHAR, model_spec VARCHAR, seen_at TIMESTAMPTZ NOT NULL);
+    INSERT INTO models BY NAME
+    SELECT n.model_id, n.model, n.family, n.task, n.modality, j.model_spec,
+        n.recorded_at AS seen_at
+    FROM newer_results n JOIN split_jobs j USING (result_id) WHERE n.model_id IS NOT NULL
+    {_NEWEST.format(key="n.model_id")}
+"""
+_ARTEFACTS = """
+    CREATE TABLE artefacts (digest VARCHAR PRIMARY KEY, kind VARCHAR NOT NULL, name VARCHAR,
+        facts VARCHAR, seen_at TIMESTAMPTZ NOT NULL);
+    INSERT INTO artefacts
+    SELECT graph_sha256, 'graph', arg_max(graph, recorded_at),
+        arg_max(to_json({'remedy': graph_remedy,
+            'difference_relative': graph_difference_relative})::VARCHAR, recorded_at),
+        max(recorded_at)
+    FROM benchmark_results WHERE graph_sha256 IS NOT NULL GROUP BY graph_sha256
+    UNION ALL
+    SELECT image_digest, 'image', arg_max(image, recorded_at),
+        arg_max(to_json(image_labels)::VARCHAR, recorded_at), max(recorded_at)
+    FROM benchmark_results WHERE image_digest IS NOT NULL GROUP BY image_digest
+    UNION ALL
+    SELECT weights_revision, 'weights', arg_max(model, recorded_at),
+        arg_max(to_json({'model_id': model_id})::VARCHAR, recorded_at), max(recorded_at)
+    FROM newer_results WHERE weights_revision IS NOT NULL GROUP BY weights_revision
+"""
+_RAW_AND_JOBS: Sequence[str] = (
+    """
+    CREATE TABLE newer_raw (result_id VARCHAR NOT NULL, warmup_durations_ns BIGINT[],
+        durations_ns BIGINT[], part_durations_ns MAP(VARCHAR, BIGINT[]));
+    INSERT INTO newer_raw BY NAME SELECT * FROM raw_benchmark_data
+    """,
+    """
+    CREATE TABLE newer_jobs (result_id VARCHAR USING COMPRESSION zstd NOT NULL,
+        job VARCHAR USING COMPRESSION zstd);
+    INSERT INTO newer_jobs BY NAME SELECT result_id, job FROM split_jobs
+    """,
+)
+_SWAP: Sequence[str] = tuple(
+    f"DROP TABLE {old}; ALTER TABLE {new} RENAME TO {old}"
+    for new, old in (
+        ("newer_results", "benchmark_results"),
+        ("newer_raw", "raw_benchmark_data"),
+        ("newer_jobs", "replay_jobs"),
+    )
+)
+_QUARANTINE = """
+    CREATE TABLE quarantine (result_id VARCHAR, run_id VARCHAR NOT NULL,
+        table_name VARCHAR NOT NULL, reason VARCHAR NOT NULL, quarantined_at TIMESTAMPTZ NOT NULL,
+        recorded_at TIMESTAMPTZ, content VARCHAR NOT NULL)
+"""
+_AFTERWARDS: Sequence[str] = (
+    _QUARANTINE,
+    "ALTER TABLE benchmark_runs ALTER COLUMN orchestrator_version DROP NOT NULL",
+    "DROP TABLE split_jobs",
+)
+
+MIGRATIONS: Mapping[int, Migration] = {4: _to_5}
+"""How a database of each version becomes one of the next."""
+OLDEST = min(MIGRATIONS)
+"""The oldest version that can be brought forward."""
+
+
+def migrate(connection: DuckDBPyConnection, version: int, newest: int) -> None:
+    """Make a database of that version one of the newest; call inside a transaction."""
+    for step in range(version, newest):
+        MIGRATIONS[step](connection)
+    connection.execute("UPDATE schema_version SET version = ?", [newest])

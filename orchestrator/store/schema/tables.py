@@ -1,0 +1,194 @@
+"""The tables: what a record's and a run's fields become."""
+
+from dataclasses import dataclass, replace
+
+from orchestrator.store.schema.columns import Column, columns_of, names, text
+from orchestrator.store.schema.origin import Origin
+from orchestrator.store.schema.run import Run
+from runner.record import ENVIRONMENT_FACTS, Record
+
+STORE_VERSION = 5
+"""Raised with every change of tables or columns; `migrations` brings older databases here.
+
+- 1 (2026-11-21): the first tables.
+- 2 (2026-11-21): record schema 2; raw durations of parts, replay_jobs, views by mode.
+- 3 (2026-11-21): record schema 3.
+- 4 (2026-11-21): record schema 4.
+- 5 (2026-11-21): record schema 5; models, environments, artefacts, origins, columns of newer
+  runners.
+"""
+
+HARDWARE_FACTS = (
+    "device_name",
+    "cpu_model",
+    "cpu_flags",
+    "cpu_cores_physical",
+    "cpu_cores_logical",
+    "memory_total_bytes",
+    "machine",
+)
+"""What stays the same under one `hardware_id`; kernel, system and host name may change under it."""
+
+DURATIONS = ("warmup_durations_ns", "durations_ns", "part_durations_ns")
+JOB = "job"
+MODEL_SPEC = "model_spec"
+ELSEWHERE = {*HARDWARE_FACTS, *ENVIRONMENT_FACTS, *DURATIONS, JOB, MODEL_SPEC}
+"""Columns of a record that `benchmark_results` leaves to other tables."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the database."""
+
+    name: str
+    doc: str
+    """What one row is; becomes the table's comment."""
+    columns: tuple[Column, ...]
+    keyed: bool = True
+    """Whether the first column is a primary key. Large tables have none: an index of a million
+    strings costs more than a merge that looks before it writes."""
+
+    @property
+    def ddl(self) -> str:
+        """The statements that create and describe the table."""
+        body = ", ".join(column.definition for column in self.columns)
+        key = f", PRIMARY KEY ({self.columns[0].name})" if self.keyed else ""
+        create = f"CREATE TABLE {self.name} ({body}{key})"
+        return "; ".join([create, *comments("TABLE", self.name, self.doc, self.columns)])
+
+    @property
+    def names(self) -> str:
+        """Its columns' names as a list for SQL."""
+        return names(self.columns)
+
+
+def comments(kind: str, name: str, doc: str, columns: tuple[Column, ...]) -> list[str]:
+    """The statements that write the documentation into the database itself."""
+    return [
+        f"COMMENT ON {kind} {name} IS {text(doc)}",
+        *(f"COMMENT ON COLUMN {name}.{each.name} IS {text(each.doc)}" for each in columns),
+    ]
+
+
+RECORD = columns_of(Record)
+ORIGIN = columns_of(Origin)
+OTHER = Column(
+    "other", "VARCHAR", "Columns of a newer runner that this schema lacks, as a JSON object."
+)
+_RESULT_ID = Column("result_id", "VARCHAR", "`<run_id>/<cell_id>`: the verdict's id.", False)
+_DESCRIBED = Column(
+    "described",
+    "BOOLEAN",
+    "Whether the orchestrator described the run; else it is inferred from its records.",
+    False,
+)
+_SEEN_AT = Column(
+    "seen_at", "TIMESTAMPTZ", "When the newest record that describes it was written.", False
+)
+REQUIRED = ("run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
+"""What every result has; the rest of what our own records must have, imported ones may lack."""
+
+
+def _of_record(*wanted: str) -> tuple[Column, ...]:
+    return tuple(column for column in RECORD if column.name in wanted)
+
+
+def _relaxed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    return tuple(replace(each, nullable=each.name not in REQUIRED) for each in columns)
+
+
+RUNS = Table(
+    "benchmark_runs",
+    "One invocation of `orchestrator run`, or one imported file.",
+    (*columns_of(Run), _DESCRIBED),
+)
+RESULTS = Table(
+    "benchmark_results",
+    "The verdict on one cell of one run: the newest record of it.",
+    (
+        _RESULT_ID,
+        *_relaxed(tuple(column for column in RECORD if column.name not in ELSEWHERE)),
+        *ORIGIN,
+        OTHER,
+    ),
+    keyed=False,
+)
+HARDWARE = Table(
+    "hardware_info",
+    "A machine with its device; `benchmark_results.hardware_id` points here.",
+    (*_of_record("hardware_id"), *_of_record(*HARDWARE_FACTS), _SEEN_AT),
+)
+ENVIRONMENTS = Table(
+    "environments",
+    "The software between machine and model; `benchmark_results.environment_id` points here.",
+    (*_of_record("environment_id"), *_relaxed(_of_record(*ENVIRONMENT_FACTS)), _SEEN_AT),
+)
+MODELS = Table(
+    "models",
+    "A model with its configuration; `benchmark_results.model_id` points here.",
+    (
+        *_of_record("model_id"),
+        *_relaxed(_of_record("model", "family", "task", "modality", MODEL_SPEC)),
+        _SEEN_AT,
+    ),
+)
+ARTEFACTS = Table(
+    "artefacts",
+    "A file that results depend on: a prepared graph, an image, or pretrained weights.",
+    (
+        Column("digest", "VARCHAR", "`sha256:…` or a hub's commit.", False),
+        Column("kind", "VARCHAR", "What it is.", False, ("graph", "image", "weights")),
+        Column("name", "VARCHAR", "Its name: a graph's folder, an image's tag, a model's name."),
+        Column("facts", "VARCHAR", "What is known of it, as a JSON object."),
+        _SEEN_AT,
+    ),
+)
+RAW = Table(
+    "raw_benchmark_data",
+    "The raw durations behind one result; `result_id` points to `benchmark_results`.",
+    (_RESULT_ID, *_of_record(*DURATIONS)),
+    keyed=False,
+)
+JOBS = Table(
+    "replay_jobs",
+    "What `orchestrator replay` runs again; `result_id` points to `benchmark_results`.",
+    # One job is much like the next, which only this compression sees.
+    tuple(replace(each, compression="zstd") for each in (_RESULT_ID, *_of_record(JOB))),
+    keyed=False,
+)
+VERSION = Table(
+    "schema_version",
+    "What kind of database this is: one row.",
+    (
+        Column("version", "BIGINT", "Version of tables and columns.", False),
+        Column("scratch", "BOOLEAN", "Whether fake and synthetic rows are welcome.", False),
+        Column("created_at", "TIMESTAMPTZ", "When the database was created, UTC.", False),
+        Column("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
+    ),
+)
+QUARANTINE = Table(
+    "quarantine",
+    "A row that `orchestrator validate --fix` took out of its table, whole.",
+    (
+        Column("result_id", "VARCHAR", "The result that it was, or was of; null for a run."),
+        Column("run_id", "VARCHAR", "The run that it was, or was of.", False),
+        Column("table_name", "VARCHAR", "The table it stood in.", False),
+        Column("reason", "VARCHAR", "What was wrong with it.", False),
+        Column("quarantined_at", "TIMESTAMPTZ", "When it was taken out, UTC.", False),
+        Column(
+            "recorded_at",
+            "TIMESTAMPTZ",
+            "When the record was written; null for rows of other tables than results.",
+        ),
+        Column(
+            "content",
+            "VARCHAR",
+            "The row as a JSON object, a result with its raw durations and its job.",
+            False,
+        ),
+    ),
+    keyed=False,
+)
+TABLES = (
+    *(RUNS, RESULTS, HARDWARE, ENVIRONMENTS, MODELS, ARTEFACTS, RAW, JOBS, QUARANTINE, VERSION),
+)

@@ -1,0 +1,314 @@
+"""What `--fix` does: mends, puts into quarantine, keeps a copy, and all of it or nothing."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from orchestrator.errors import StoreError
+from orchestrator.store import MergeReport, Store, query
+from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
+from tests.orchestrator.store.conftest import content, scalar
+from tests.orchestrator.store.health.damages import OF_ALL, Damage
+from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
+from tests.orchestrator.store.health.sound import FIRST, NOW, a_sound_database, records, saved
+from tests.records import RECORDED_AT
+
+FIX = """
+import sys
+from datetime import datetime
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store.health.fix import fix_database
+
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    now = datetime.fromisoformat(sys.argv[2])
+    print(fix_database(Path(sys.argv[1]), None, now=now).quarantined)
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+NO_SPACE = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n{FIX}"
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sound")
+    a_sound_database(folder / "benchmarks.duckdb", folder)
+    return folder / "benchmarks.duckdb"
+
+
+@pytest.fixture
+def database(sound: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "benchmarks.duckdb"
+    path.write_bytes(sound.read_bytes())
+    return path
+
+
+def whole(database: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows, those in quarantine too."""
+    with duckdb.connect(database, read_only=True) as connection:
+        kept = connection.execute("SELECT COLUMNS(*)::VARCHAR FROM quarantine ORDER BY ALL")
+        return {"quarantine": kept.fetchall()} | content(database)
+
+
+def held(database: Path) -> list[dict[str, Any]]:
+    """What lies in quarantine, and where it stood."""
+    sql = "SELECT result_id, table_name, reason, content FROM quarantine ORDER BY ALL"
+    found: list[dict[str, Any]] = query(database, sql).to_pylist()
+    return found
+
+
+def test_what_is_wrong_with_rows_is_gone_after_a_fix(tmp_path: Path) -> None:
+    database, results = tmp_path / "benchmarks.duckdb", tmp_path / "results"
+    rows = a_database_of_rows_to_harm(database, results)
+    harm_every_row(database, rows)
+    _assert_fixed_for_good(database)
+
+    kept = {row["result_id"] for row in held(database) if row["table_name"] == "benchmark_results"}
+    gone = kept - _ids(database)
+    with Store.open(database) as store:
+        report = store.merge([results])
+    assert gone.isdisjoint(_ids(database))
+    assert report.quarantined == len({row for row in gone if not _is_foreign(str(row))})
+    assert report.inserted == 2  # those that only their raw durations, or their jobs, were left of
+    assert validate_database(database, now=NOW).errors == frozenset()
+
+
+def _is_foreign(row: str) -> bool:
+    return row.startswith(("copied/", "imported/"))
+
+
+@pytest.mark.parametrize("damage", OF_ALL, ids=str)
+def test_what_is_wrong_with_the_whole_is_gone_after_a_fix(database: Path, damage: Damage) -> None:
+    harm(database, damage.sql)
+    _assert_fixed_for_good(database)
+
+
+def _assert_fixed_for_good(database: Path) -> None:
+    damaged = whole(database)
+    fixed = fix_database(database, None, now=NOW)
+    assert not fixed.errors, fixed.findings
+    assert fixed.mended or fixed.quarantined
+    assert fixed.backup is not None
+    assert fixed.backup.name == "benchmarks.duckdb.before-fix-20261121T180000Z"
+    assert whole(fixed.backup) == damaged
+    after = whole(database)
+    again = fix_database(database, None, now=NOW)
+    assert again == Validation(again.findings)
+    assert not again.errors
+    assert whole(database) == after
+
+
+def _ids(database: Path) -> set[object]:
+    rows = query(database, "SELECT result_id FROM benchmark_results").to_pylist()
+    return {row["result_id"] for row in rows}
+
+
+def test_what_record_files_hold_is_taken_from_them(tmp_path: Path) -> None:
+    database, results = tmp_path / "benchmarks.duckdb", tmp_path / "results"
+    rows = a_database_of_rows_to_harm(database, results)
+    before = content(database)
+    ours = {
+        damage: row
+        for damage, row in rows.items()
+        if damage.kind != "imported" and "copied" not in damage.sql
+    }
+    harm_every_row(database, ours)
+    harm(database, "DELETE FROM hardware_info; DELETE FROM environments; DELETE FROM models")
+    fixed = fix_database(database, results, now=NOW)
+    assert not fixed.errors, fixed.findings
+    assert fixed.mended[RECORDS] >= len(ours)
+    assert fixed.quarantined == 0
+    after = content(database)
+    for table in ("benchmark_results", "hardware_info", "raw_benchmark_data", "replay_jobs"):
+        assert after[table] == before[table]
+
+
+def test_a_sound_database_is_left_alone(database: Path) -> None:
+    before = database.read_bytes()
+    assert fix_database(database, None, now=NOW).backup is None
+    assert database.read_bytes() == before
+    assert [path.name for path in database.parent.glob("*before-fix*")] == []
+
+
+def test_statistics_are_those_of_the_durations_again(database: Path) -> None:
+    before = content(database)
+    harm(
+        database,
+        f"""
+        UPDATE benchmark_results SET latency_mean_s = 1, latency_median_s = NULL, iterations = 9,
+            latency_stddev_s = 1, latency_cv = 1, throughput = 'nan'::DOUBLE
+        WHERE result_id = '{FIRST}'
+        """,
+    )
+    fixed = fix_database(database, None, now=NOW)
+    assert fixed.quarantined == 0
+    assert _rounded(content(database)) == _rounded(before)
+
+
+def _rounded(tables: dict[str, list[tuple[object, ...]]]) -> list[tuple[object, ...]]:
+    """Results to the rounding of doubles."""
+    return [tuple(_digits(value) for value in row) for row in tables["benchmark_results"]]
+
+
+def _digits(value: object) -> object:
+    try:
+        return f"{float(str(value)):.12g}"
+    except ValueError:
+        return value
+
+
+def test_durations_of_something_else_change_no_statistic(database: Path) -> None:
+    harm(
+        database,
+        f"UPDATE raw_benchmark_data SET durations_ns = [11, 12, 13] WHERE result_id = '{FIRST}'",
+    )
+    fixed = fix_database(database, None, now=NOW)
+    assert (dict(fixed.mended), fixed.quarantined) == ({}, 1)
+    (row,) = held(database)
+    kept = json.loads(str(row["content"]))
+    assert kept["durations_ns"] == [11, 12, 13]
+    assert kept["latency_median_s"] == 0.003
+
+
+def test_a_batch_that_the_cell_does_not_name_derives_no_throughput(database: Path) -> None:
+    harm(database, f"UPDATE benchmark_results SET batch_size = 8 WHERE result_id = '{FIRST}'")
+    assert fix_database(database, None, now=NOW).quarantined == 1
+
+
+def test_nothing_of_a_row_in_quarantine_is_lost(database: Path) -> None:
+    row = query(database, f"FROM benchmark_results WHERE result_id = '{FIRST}'").to_pylist()[0]
+    harm(
+        database,
+        "UPDATE benchmark_results SET status = 'fine', drift = 'nan'::DOUBLE"
+        f" WHERE result_id = '{FIRST}'",
+    )
+    fix_database(database, None, now=NOW)
+    (put,) = query(database, "FROM quarantine").to_pylist()
+    kept = json.loads(put["content"])
+    assert (put["table_name"], put["run_id"]) == ("benchmark_results", "described")
+    assert (put["quarantined_at"], put["recorded_at"]) == (NOW, RECORDED_AT)
+    assert put["reason"] == "impossible value: drift is nan; unknown word: status is fine"
+    assert (kept["status"], kept["drift"]) == ("fine", "nan")
+    assert kept["durations_ns"] == [2_000_001, 3_000_000, 4_000_000]
+    assert kept["warmup_durations_ns"] == [5_000_000, 3_000_000]
+    assert kept["job"] == '{"id": "as it was given"}'
+    same = {name for name, value in row.items() if kept[name] == value}
+    numbers = {name for name, value in row.items() if isinstance(value, int | float | str)}
+    assert numbers - same == {"status"}
+    assert kept["evidence"] == {"device": "cpu", "dtype": "torch.float32"}
+    for table in ("raw_benchmark_data", "replay_jobs"):
+        assert scalar(database, f"SELECT count(*) FROM {table} WHERE result_id = '{FIRST}'") == 0
+
+
+def test_quarantine_is_told_as_a_note_and_leftovers_of_killed_fixes_go(database: Path) -> None:
+    leftover = database.with_name(f".{database.name}.before-fix-20261121T170000Z.copy")
+    leftover.write_text("half a copy")
+    harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
+    notes = {found.check: found for found in fix_database(database, None, now=NOW).findings}
+    assert notes["in quarantine"].rows == 1
+    assert not leftover.exists()
+    assert "unknown word: status is fine" in notes["in quarantine"].examples[0]
+
+
+def test_a_newer_record_of_a_cell_in_quarantine_is_taken(database: Path, tmp_path: Path) -> None:
+    harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
+    fix_database(database, None, now=NOW)
+    newer = records()[0].model_copy(update={"recorded_at": RECORDED_AT + timedelta(hours=1)})
+    with Store.open(database) as store:
+        assert store.merge(saved(tmp_path / "newer", [newer])) == MergeReport(inserted=1)
+    assert not validate_database(database, now=NOW).errors
+
+
+def test_a_fault_in_the_record_itself_ends_in_quarantine(database: Path, tmp_path: Path) -> None:
+    wrong = records()[0].model_copy(update={"run_id": "wrong", "memory_peak_bytes": -5})
+    wrong = wrong.model_copy(update={"durations_ns": [9_000_000, 9_100_000, 9_300_000]})
+    files = saved(tmp_path / "results", [wrong])
+    with Store.open(database) as store:
+        store.merge(files)
+    fixed = fix_database(database, tmp_path / "results", now=NOW)
+    assert (len(fixed.errors), fixed.quarantined) == (0, 1)
+    with Store.open(database) as store:
+        assert store.merge(files) == MergeReport(quarantined=1)
+
+
+def test_altered_columns_are_told_and_cannot_be_mended(database: Path) -> None:
+    harm(database, "ALTER TABLE raw_benchmark_data ALTER warmup_durations_ns TYPE DOUBLE[]")
+    before = database.read_bytes()
+    fixed = fix_database(database, None, now=NOW)
+    (found,) = [each for each in fixed.findings if each.severity == "error"]
+    assert "raw_benchmark_data.warmup_durations_ns is DOUBLE[], not BIGINT[]" in found.examples
+    assert fixed.backup is None
+    assert list(database.parent.glob("*before-fix*")) == []
+    assert len(before) == len(database.read_bytes())
+
+
+def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: Path) -> None:
+    harm(database, "UPDATE benchmark_results SET status = 'fine' WHERE source = 'accelmatrix'")
+    damaged, harmed = whole(database), database.read_bytes()
+    usual_s = _time_of_a_fix(tmp_path / "other.duckdb", harmed)
+    fixed = whole(tmp_path / "other.duckdb")
+    chance = random.Random(os.urandom(8))
+    for _ in range(3):
+        database.write_bytes(harmed)
+        with _started(database) as fixing:
+            _begin(fixing)
+            time.sleep(chance.uniform(0, usual_s))
+            fixing.send_signal(signal.SIGKILL)
+        assert whole(database) in (damaged, fixed)
+        _remove_log(database)
+    fix_database(database, None, now=NOW)
+    assert whole(database) == fixed
+
+
+def test_a_full_disk_changes_nothing(database: Path) -> None:
+    harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
+    before = whole(database)
+    command = [sys.executable, "-c", NO_SPACE, str(database), NOW.isoformat()]
+    done = subprocess.run(command, input="\n", capture_output=True, text=True, check=False)
+    assert "cannot be copied" in done.stdout, done.stderr
+    assert whole(database) == before
+    assert list(database.parent.glob("*before-fix*")) == []
+
+
+def test_a_database_in_use_is_not_mended(database: Path) -> None:
+    with Store.open(database), pytest.raises(StoreError, match="still in use"):
+        fix_database(database, None, now=NOW, wait_s=0)
+
+
+def _started(database: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", FIX, str(database), NOW.isoformat()]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def _begin(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def _time_of_a_fix(database: Path, harmed: bytes) -> float:
+    database.write_bytes(harmed)
+    with _started(database) as fixing:
+        started = time.monotonic()
+        assert fixing.communicate("go\n")[0] == "7\n"
+    return time.monotonic() - started
+
+
+def _remove_log(database: Path) -> None:
+    database.with_name(f"{database.name}.wal").unlink(missing_ok=True)

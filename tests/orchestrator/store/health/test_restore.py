@@ -1,0 +1,224 @@
+"""A restore puts a snapshot in the database's place, or changes nothing; nothing is thrown away."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestrator.errors import MatrixError, StoreError
+from orchestrator.store import Store, query
+from orchestrator.store.file.connect import log_of
+from orchestrator.store.health.restore import restore
+from orchestrator.store.health.snapshots import Snapshot, snapshots, take
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.orchestrator.store.whole import after, done, everything, killed, started
+from tests.records import a_record
+
+RESTORE = """
+import sys
+from pathlib import Path
+from orchestrator.store.health.restore import restore
+print("ready", flush=True)
+sys.stdin.readline()
+restore(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], None, 60)
+print("restored")
+"""
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store.health.restore import restore
+print("ready", flush=True)
+sys.stdin.readline()
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    restore(Path(sys.argv[1]), Path(sys.argv[2]), "small", None)
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "snapshots"
+
+
+@pytest.fixture
+def past(database: Path, root: Path, results: Path, save: Save) -> Snapshot:
+    """A snapshot of one result; the database has two by now."""
+    save(a_record())
+    with Store.open(database) as store:
+        store.merge([results])
+    taken = take(database, root, "small", None)
+    save(a_record(batch_size=8))
+    with Store.open(database) as store:
+        store.merge([results])
+    return taken
+
+
+def test_the_database_is_as_it_was_and_what_it_was_is_kept(
+    past: Snapshot, database: Path, root: Path
+) -> None:
+    before = everything(database)
+    restored = restore(database, root, "small", "c0ffee")
+    assert everything(database) == everything(past.database)
+    assert (restored.snapshot, restored.aside) == (past, None)
+    assert restored.kept is not None
+    assert restored.kept.manifest.name == "before-restore"
+    assert restored.kept.manifest.git_commit == "c0ffee"
+    assert everything(restored.kept.database) == before
+    assert not list(database.parent.glob(".*"))
+
+
+def test_restoring_the_last_one_goes_back_again(past: Snapshot, database: Path, root: Path) -> None:
+    before = everything(database)
+    restore(database, root, "small", None)
+    restore(database, root, "last", None)
+    assert everything(database) == before
+    assert len(snapshots(root)) == 3
+
+
+def test_it_takes_records_again(past: Snapshot, database: Path, root: Path, results: Path) -> None:
+    before = everything(database)
+    restore(database, root, "small", None)
+    with Store.open(database) as store:
+        report = store.merge([results])
+    assert (report.inserted, report.unchanged) == (1, 1)
+    assert everything(database) == before
+
+
+def test_a_database_that_is_gone_comes_back(past: Snapshot, database: Path, root: Path) -> None:
+    database.unlink()
+    restored = restore(database, root, "small", None)
+    assert (restored.kept, restored.aside) == (None, None)
+    assert everything(database) == everything(past.database)
+
+
+def test_a_damaged_database_is_set_aside_with_its_log(
+    past: Snapshot, database: Path, root: Path
+) -> None:
+    content = b"\xff" * database.stat().st_size
+    database.write_bytes(content)
+    log_of(database).write_bytes(b"a log")
+    restored = restore(database, root, "small", None)
+    assert restored.kept is None
+    assert restored.aside is not None
+    assert restored.aside.read_bytes() == content
+    assert log_of(restored.aside).read_bytes() == b"a log"
+    assert not log_of(database).exists()
+    assert everything(database) == everything(past.database)
+
+
+def test_a_snapshot_that_has_changed_is_refused(past: Snapshot, database: Path, root: Path) -> None:
+    before = everything(database)
+    with duckdb.connect(past.database) as connection:
+        connection.execute("UPDATE benchmark_results SET throughput = 1e9")
+    with pytest.raises(StoreError, match="is not as it was when it was taken") as caught:
+        restore(database, root, "small", None)
+    assert "nothing was changed" in str(caught.value.hint)
+    assert everything(database) == before
+    assert snapshots(root) == [past]
+    assert not list(database.parent.glob(".*"))
+
+
+def test_a_snapshot_without_its_database_is_told(
+    past: Snapshot, database: Path, root: Path
+) -> None:
+    before = everything(database)
+    past.database.unlink()
+    with pytest.raises(StoreError, match="cannot be restored: No such file"):
+        restore(database, root, "small", None)
+    assert everything(database) == before
+
+
+def test_an_unknown_one_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
+    with pytest.raises(MatrixError, match="'large' is not a snapshot"):
+        restore(database, root, "large", None)
+
+
+def test_somebody_elses_database_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "customers.duckdb"
+    with duckdb.connect(theirs) as connection:
+        connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
+    with pytest.raises(StoreError, match="not one of AccelMatrix"):
+        restore(theirs, root, "small", None)
+    assert scalar(theirs, "SELECT id FROM customers") == 1
+
+
+def test_a_folder_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder.duckdb"
+    folder.mkdir()
+    with pytest.raises(StoreError, match="cannot be restored: Is a directory"):
+        restore(folder, root, "small", None)
+    assert folder.is_dir()
+
+
+def test_a_real_database_never_becomes_a_scratch_one(
+    past: Snapshot, database: Path, root: Path, tmp_path: Path
+) -> None:
+    Store.open(tmp_path / "scratch.duckdb", scratch=True).close()
+    take(tmp_path / "scratch.duckdb", root, "scratch", None)
+    with pytest.raises(StoreError, match="a real database, and the snapshot is of a scratch one"):
+        restore(database, root, "scratch", None)
+    with pytest.raises(StoreError, match="a scratch database, and the snapshot is of a real one"):
+        restore(tmp_path / "scratch.duckdb", root, "small", None)
+
+
+def test_a_link_stays_one(past: Snapshot, database: Path, root: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.duckdb"
+    link.symlink_to(database)
+    restore(link, root, "small", None)
+    assert link.is_symlink()
+    assert everything(database) == everything(past.database)
+
+
+def test_a_writer_is_waited_for(past: Snapshot, database: Path, root: Path) -> None:
+    with Store.open(database), pytest.raises(StoreError, match="still in use"):
+        restore(database, root, "small", None, wait_s=0)
+
+
+def test_a_reader_keeps_what_it_opened(past: Snapshot, database: Path, root: Path) -> None:
+    with duckdb.connect(database, read_only=True) as reader:
+        assert done(RESTORE, database, root, "small") == "restored\n"
+        assert reader.execute("SELECT count(*) FROM benchmark_results").fetchall() == [(2,)]
+    assert query(database, "SELECT 1 FROM benchmark_results").num_rows == 1
+
+
+def test_a_full_disk_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
+    before = everything(database)
+    said = done(FULL_DISK, database, root)
+    assert "cannot be restored: File too large | nothing was lost" in said
+    assert everything(database) == before
+    assert snapshots(root) == [past]
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_killed_at_any_moment_it_is_one_or_the_other(
+    past: Snapshot, database: Path, root: Path, moment: int
+) -> None:
+    before, wanted = everything(database), everything(past.database)
+    incoming, inode = database.with_name(f".{database.name}.restored"), database.stat().st_ino
+    usual_s = _time_of_a_restore(past, root.parent / "elsewhere.duckdb")
+    when: list[Callable[[], bool]] = [
+        incoming.exists,
+        lambda: len(snapshots(root)) > 1,
+        lambda: database.stat().st_ino != inode,
+        *(after(usual_s * step / 3) for step in range(3)),
+    ]
+    killed(RESTORE, database, root, "small", when=when[moment])
+    assert everything(database) in (before, wanted)
+    kept = [each for each in snapshots(root) if each.manifest.name == "before-restore"]
+    assert all(everything(each.database) == before for each in kept)
+    assert kept or everything(database) == before
+    assert done(RESTORE, database, root, "small") == "restored\n"
+    assert everything(database) == wanted
+    assert not list(database.parent.glob(".*"))
+
+
+def _time_of_a_restore(past: Snapshot, database: Path) -> float:
+    with started(RESTORE, database, past.folder.parent, "small") as process:
+        began = time.monotonic()
+        process.communicate()
+    return time.monotonic() - began

@@ -1,0 +1,151 @@
+"""A database that the version before this one made loses nothing on its way here."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.store import MergeReport, Store
+from orchestrator.store.file.rows import Row, fetch
+from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.schema.views import VIEWS
+from runner.cell import Job
+from runner.record import ENVIRONMENT_FACTS, Record
+from tests.orchestrator.store.conftest import scalar
+from tests.orchestrator.store.whole import everything, schema_of, unpacked, version_of
+
+CREATED = {"schema_version"}
+DESCRIBED = {"benchmark_runs"}
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return unpacked("records.parquet", tmp_path)
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A database as schema 4 left it."""
+    return unpacked("benchmarks.duckdb", tmp_path)
+
+
+@pytest.fixture
+def forward(older: Path) -> Path:
+    """The same, brought forward."""
+    Store.open(older).close()
+    return older
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, records: Path) -> Path:
+    """What today's code makes of the same records."""
+    with Store.open(tmp_path / "fresh.duckdb") as store:
+        assert store.merge([records]) == MergeReport(inserted=9)
+    return tmp_path / "fresh.duckdb"
+
+
+def ask(database: Path, sql: str) -> list[Row]:
+    with duckdb.connect(database, read_only=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        return fetch(connection, sql)
+
+
+def test_the_older_database_is_one(older: Path) -> None:
+    assert version_of(older) == STORE_VERSION - 1
+
+
+def test_each_fact_of_a_result_is_still_there(older: Path, tmp_path: Path) -> None:
+    before = ask(older, "FROM benchmark_results ORDER BY result_id")
+    Store.open(older).close()
+    after = ask(
+        older,
+        "FROM benchmark_results LEFT JOIN environments USING (environment_id) ORDER BY result_id",
+    )
+    for then, now in zip(before, after, strict=True):
+        assert {name: now[name] for name in then} == then
+        assert now["environment_id"]
+        assert (now["source"], now["simulated"], now["other"]) == ("accelmatrix", False, None)
+
+
+def test_each_job_is_still_there_with_its_model(older: Path) -> None:
+    before = ask(older, "FROM replay_jobs ORDER BY result_id")
+    Store.open(older).close()
+    after = ask(
+        older,
+        "SELECT result_id, job, model_spec FROM replay_jobs JOIN benchmark_results"
+        " USING (result_id) JOIN models USING (model_id) ORDER BY result_id",
+    )
+    assert len(before) == 9
+    for then, now in zip(before, after, strict=True):
+        whole = json.loads(now["job"]) | {"model": json.loads(now["model_spec"])}
+        assert whole == json.loads(then["job"])
+        Job.model_validate(whole)
+
+
+@pytest.mark.parametrize("table", ["hardware_info", "raw_benchmark_data", "benchmark_runs"])
+def test_other_tables_stay_as_they_were(older: Path, table: str) -> None:
+    before = everything(older)[table]
+    Store.open(older).close()
+    assert everything(older)[table] == before != []
+
+
+def test_it_is_what_a_merge_of_the_same_records_makes(forward: Path, fresh: Path) -> None:
+    ours, anew = everything(forward), everything(fresh)
+    assert ours.keys() == anew.keys()
+    for table in ours.keys() - CREATED - DESCRIBED:
+        assert ours[table] == anew[table], table
+
+
+def test_merging_the_same_records_again_changes_nothing(forward: Path, records: Path) -> None:
+    before = everything(forward)
+    with Store.open(forward) as store:
+        assert store.merge([records]) == MergeReport(unchanged=9)
+    assert everything(forward) == before
+
+
+def test_ids_are_those_that_todays_runner_gives(forward: Path, records: Path) -> None:
+    known = {row["result_id"]: row for row in ask(forward, "FROM benchmark_results")}
+    for row in pq.read_table(records).to_pylist(maps_as_pydicts="strict"):
+        job = Job.model_validate_json(row["job"])
+        facts = {name: row[name] for name in ENVIRONMENT_FACTS}
+        today = Record.of(job, job.cells[0], **facts, status=row["status"])
+        found = known[f"{row['run_id']}/{row['cell_id']}"]
+        assert found["environment_id"] == today.environment_id
+        assert found["model_id"] == today.model_id
+
+
+def test_what_results_share_is_there_once(forward: Path) -> None:
+    assert scalar(forward, "SELECT count(*) FROM environments") == 3
+    assert scalar(forward, "SELECT count(*) FROM models") == 2
+    kinds = ask(forward, "SELECT kind FROM artefacts ORDER BY kind")
+    assert [row["kind"] for row in kinds] == ["graph", "image", "weights"]
+
+
+def test_tables_views_and_comments_are_those_of_a_new_database(forward: Path, fresh: Path) -> None:
+    assert schema_of(forward) == schema_of(fresh)
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+def test_views_answer_the_same(forward: Path, fresh: Path, view: object) -> None:
+    sql = f"SELECT * FROM {view.name} ORDER BY ALL"  # type: ignore[attr-defined]
+    assert repr(ask(forward, sql)) == repr(ask(fresh, sql))
+
+
+def test_numbers_can_be_quoted_as_before(forward: Path) -> None:
+    assert scalar(forward, "SELECT count(*) FROM benchmark_performance") == 4
+    assert scalar(
+        forward,
+        "SELECT list(DISTINCT kernel) FROM benchmark_results"
+        " JOIN environments USING (environment_id) WHERE hostname = 'beta'",
+    ) == ["6.8.0-größer"]
+
+
+def test_the_file_as_it_was_is_kept(older: Path) -> None:
+    before = everything(older)
+    Store.open(older).close()
+    kept = older.with_name(f"{older.name}.schema{STORE_VERSION - 1}")
+    assert version_of(kept) == STORE_VERSION - 1
+    assert everything(kept) == before
+    assert version_of(older) == STORE_VERSION

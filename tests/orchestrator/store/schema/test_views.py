@@ -1,0 +1,216 @@
+"""The views answer in names and units that people expect."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import Store, query
+from orchestrator.store.file.rows import Row, rows
+from runner.record import Record
+from tests.orchestrator.store.conftest import Save
+from tests.records import RECORDED_AT, a_failure, a_record
+
+Ask = Callable[..., list[Row]]
+LATER = RECORDED_AT + timedelta(hours=1)
+
+
+@pytest.fixture
+def ask(database: Path, results: Path, save: Save) -> Ask:
+    def answer(sql: str, *records: Record) -> list[Row]:
+        save(*records)
+        with Store.open(database) as store:
+            store.merge([results])
+        return rows(query(database, sql))
+
+    return answer
+
+
+def test_the_question_of_the_readme(ask: Ask) -> None:
+    answer = ask(
+        "SELECT model, hardware, AVG(throughput) FROM benchmark_performance"
+        " GROUP BY model, hardware",
+        a_record(batch_size=1, throughput=100.0),
+        a_record(batch_size=2, throughput=300.0),
+    )
+    assert answer == [
+        {"model": "bert-tiny", "hardware": "Example CPU", "avg(throughput)": pytest.approx(200.0)}
+    ]
+
+
+def test_performance_shows_milliseconds_and_megabytes(ask: Ask) -> None:
+    (row,) = ask("SELECT * FROM benchmark_performance", a_record(latency_p90_s=0.0035))
+    assert row["latency_mean_ms"] == pytest.approx(3.0)
+    assert row["latency_median_ms"] == pytest.approx(3.0)
+    assert row["latency_min_ms"] == pytest.approx(2.0)
+    assert row["latency_max_ms"] == pytest.approx(4.0)
+    assert row["latency_p90_ms"] == pytest.approx(3.5)
+    assert row["first_latency_ms"] == pytest.approx(5.0)
+    assert row["load_time_s"] == 0.25
+    assert row["memory_mb"] == 300.0
+    assert row["memory_average_mb"] == 250.0
+    assert row["measured_at"] == RECORDED_AT
+
+
+def test_only_proven_results_are_shown_unless_asked(ask: Ask) -> None:
+    records = [
+        a_record(batch_size=1),
+        a_record(batch_size=2, proof="partial"),
+        a_record(batch_size=4, proof="contradicted"),
+        a_failure("timeout", "hung", batch_size=8),
+    ]
+    assert [row["batch_size"] for row in ask("FROM benchmark_performance", *records)] == [1]
+    everything = ask("FROM benchmark_performance_all ORDER BY batch_size")
+    assert [row["proof"] for row in everything] == ["proven", "partial", "contradicted", "none"]
+    assert [row["reason"] for row in everything] == [None, None, None, "hung"]
+
+
+def test_wrong_outputs_and_what_was_not_timed_are_shown_only_if_asked(ask: Ask) -> None:
+    records = [
+        a_record(batch_size=1),
+        a_record(batch_size=2, correct=False, correct_reason="off by 0.3"),
+        a_record(batch_size=4, correct=None, correct_reason="not verified: --no-verify"),
+        a_record(batch_size=8, purpose="verify", latency_median_s=None),
+    ]
+    shown = ask("SELECT batch_size, correct FROM benchmark_performance ORDER BY ALL", *records)
+    assert [tuple(row.values()) for row in shown] == [(1, True), (4, None)]
+    everything = ask("FROM benchmark_performance_all ORDER BY batch_size")
+    assert [row["correct"] for row in everything] == [True, False, None, True]
+    assert everything[1]["correct_reason"] == "off by 0.3"
+    latest = ask("SELECT batch_size FROM latest_results ORDER BY ALL")
+    assert [row["batch_size"] for row in latest] == [1, 4]
+
+
+def test_the_medians_interval_and_the_grade_stand_beside_it(ask: Ask) -> None:
+    (row,) = ask(
+        "FROM benchmark_performance",
+        a_record(grade="C", grade_reasons=["host load 3.1 on 2 cores: stop what else runs"]),
+    )
+    assert row["latency_median_low_ms"] < row["latency_median_ms"] < row["latency_median_high_ms"]
+    assert row["latency_precision"] == 0.01
+    assert (row["grade"], len(row["grade_reasons"])) == ("C", 1)
+    assert (row["noise_score"], row["rounds"], row["scenario"]) == (0.02, 1, "single_stream")
+
+
+def test_each_mode_and_scenario_has_a_view_of_its_own(ask: Ask) -> None:
+    records = [
+        a_record(mode="generation", new_tokens=32, time_to_first_token_p90_s=0.02),
+        a_record(mode="training", backward_median_s=0.004, training_loss_last=2.5),
+        a_record(mode="startup", startup_import_mean_s=1.5, concurrent_speedup=1.7),
+        a_record(scenario="server", target_qps=50.0, achieved_qps=49.5),
+        a_record(scenario="offline"),
+        a_record(),
+        a_record(mode="training", batch_size=2, proof="contradicted"),
+    ]
+    (generation,) = ask("FROM generation_results", *records)
+    assert (generation["new_tokens"], generation["time_to_first_token_p90_ms"]) == (32, 20.0)
+    (training,) = ask("FROM training_results")
+    assert (training["backward_median_ms"], training["training_loss_last"]) == (4.0, 2.5)
+    (startup,) = ask("FROM startup_results")
+    assert (startup["startup_import_mean_s"], startup["concurrent_speedup"]) == (1.5, 1.7)
+    offline, server = ask("FROM arrival_results ORDER BY scenario")
+    assert (offline["scenario"], server["achieved_qps"]) == ("offline", 49.5)
+    assert server["hardware"] == "Example CPU"
+
+
+def test_hardware_falls_back_on_the_processor(ask: Ask) -> None:
+    (row,) = ask("FROM benchmark_performance", a_record(device_name=None, cpu_model="Old CPU"))
+    assert row["hardware"] == "Old CPU"
+
+
+def test_a_verdict_without_hardware_is_shown_too(ask: Ask) -> None:
+    (row,) = ask("FROM benchmark_performance_all", a_failure("lost", "killed", hardware_id=None))
+    assert (row["hardware"], row["status"]) == (None, "lost")
+
+
+def test_failures_say_why(ask: Ask) -> None:
+    answer = ask(
+        "SELECT cell_id, status, phase, reason FROM failures",
+        a_record(),
+        a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
+    )
+    assert answer == [
+        {
+            "cell_id": "cpu-bert-tiny-fp32-b512-s128-inference",
+            "status": "out_of_memory",
+            "phase": "steady",
+            "reason": "killed at 2 GB",
+        }
+    ]
+
+
+def test_what_was_foreseen_is_told_from_what_happened(ask: Ask) -> None:
+    records = [
+        a_failure("out_of_memory", "killed at 2 GB", batch_size=1),
+        a_failure("out_of_memory", "predicted: needs at least 30 GB", batch_size=2, predicted=True),
+    ]
+    for view in ("failures", "benchmark_performance_all"):
+        rows_ = ask(f"SELECT batch_size, predicted FROM {view} ORDER BY batch_size", *records)
+        assert [tuple(row.values()) for row in rows_] == [(1, False), (2, True)]
+
+
+def test_images_and_sounds_stand_beside_the_other_sizes(ask: Ask) -> None:
+    record = a_record(image_size=448, audio_seconds=5, mode="training")
+    for view in ("benchmark_performance", "latest_results", "training_results"):
+        (row,) = ask(f"FROM {view}", record)
+        assert (row["image_size"], row["audio_seconds"]) == (448, 5)
+
+
+def test_latest_results_hold_the_newest_proven_one_of_each_host(ask: Ask) -> None:
+    records = [
+        a_record(run_id="1", throughput=1.0),
+        a_record(run_id="2", throughput=2.0, recorded_at=LATER),
+        a_record(run_id="3", throughput=3.0, recorded_at=LATER, proof="none"),
+        a_record(run_id="4", throughput=4.0, hostname="other-host"),
+    ]
+    answer = ask("SELECT hostname, throughput FROM latest_results ORDER BY hostname", *records)
+    assert [tuple(row.values()) for row in answer] == [("example-host", 2.0), ("other-host", 4.0)]
+    answer = ask("SELECT hostname, run_id FROM latest_results_all ORDER BY hostname")
+    assert [tuple(row.values()) for row in answer] == [("example-host", "3"), ("other-host", "4")]
+
+
+def test_compatibility_tells_the_newest_verdict_of_each_combination(ask: Ask) -> None:
+    records = [
+        a_failure("failed", "old bug", run_id="1", batch_size=1),
+        a_record(run_id="2", batch_size=1, recorded_at=LATER),
+        a_record(run_id="2", batch_size=8),
+        a_failure("unsupported", "no bf16 here", precision="bf16"),
+    ]
+    answer = ask(
+        "SELECT precision, status, reason, cells, cells_ok FROM compatibility"
+        " ORDER BY precision DESC",
+        *records,
+    )
+    assert [tuple(row.values()) for row in answer] == [
+        ("fp32", "ok", None, 2, 2),
+        ("bf16", "unsupported", "no bf16 here", 1, 0),
+    ]
+
+
+def test_maps_and_lists_can_be_asked_for_their_parts(ask: Ask) -> None:
+    (row,) = ask(
+        "SELECT libraries['torch'] AS torch, list_contains(cpu_flags, 'avx2') AS avx2,"
+        " list_median(durations_ns) AS median FROM benchmark_results"
+        " JOIN environments USING (environment_id) JOIN hardware_info USING (hardware_id)"
+        " JOIN raw_benchmark_data USING (result_id)",
+        a_record(),
+    )
+    assert row == {"torch": "2.13.0", "avx2": True, "median": 3_000_000}
+
+
+def test_compatibility_shows_cells_that_were_verified_and_never_timed(ask: Ask) -> None:
+    verified = a_record(purpose="verify", correct=True, latency_median_s=None)
+    contradicted = a_record(
+        purpose="verify", precision="bf16", proof="contradicted", latency_median_s=None
+    )
+    answer = ask(
+        "SELECT precision, status, proof, correct, cells_proven FROM compatibility"
+        " ORDER BY precision DESC",
+        verified,
+        contradicted,
+    )
+    assert [tuple(row.values()) for row in answer] == [
+        ("fp32", "ok", "proven", True, 1),
+        ("bf16", "ok", "contradicted", contradicted.correct, 0),
+    ]
