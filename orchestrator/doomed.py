@@ -9,7 +9,7 @@ from orchestrator.errors import MatrixError, StoreError
 from orchestrator.imports.record_file import path_of
 from orchestrator.run_file import RUN_FILE
 from orchestrator.run_folder import RunFolder
-from orchestrator.store.health.maintain import StoredRun, stored_runs
+from orchestrator.store.health.dropping import DatedRun, dated_runs
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def choose(
         StoreError: the database cannot be read.
     """
     known = {run.run_id: run for run in _runs_on_disk(results)}
-    known |= {run.run_id: run for run in stored_runs(database)}
+    known |= {run.run_id: run for run in dated_runs(database)}
     if unknown := set(wanted.named) - known.keys():
         raise MatrixError(
             f"--drop: {min(unknown)!r} is not a run in {database} or {results}",
@@ -75,16 +75,16 @@ def run_folders(results: Path) -> list[Path]:
     return sorted(path.parent for path in results.glob(f"[!.]*/{RUN_FILE}"))
 
 
-def _runs_on_disk(results: Path) -> Iterator[StoredRun]:
+def _runs_on_disk(results: Path) -> Iterator[DatedRun]:
     for path in run_folders(results):
         try:
             run = RunFolder.open(results, path.name).run
         except StoreError:
             continue
-        yield StoredRun(run.run_id, run.started_at, 0, imported=False)
+        yield DatedRun(run.run_id, run.started_at, 0, imported=False)
 
 
-def _doom(run: StoredRun, results: Path) -> Doomed:
+def _doom(run: DatedRun, results: Path) -> Doomed:
     path = _place_of(run.run_id, results)
     return Doomed(run.run_id, run.started_at, run.verdicts, path, _size(path) if path else 0)
 

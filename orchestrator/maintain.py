@@ -15,9 +15,11 @@ from orchestrator.locks import hold_devices
 from orchestrator.run import devices_of
 from orchestrator.run_file import RUN_FILE
 from orchestrator.run_folder import RunFolder
-from orchestrator.store.file.connect import WAIT_S, writer_lock
+from orchestrator.store.file.connect import WAIT_S
+from orchestrator.store.file.lock import writer_lock
 from orchestrator.store.health.compaction import Compaction, NotCompact, compact
-from orchestrator.store.health.maintain import Tidied, drop_runs, tidy
+from orchestrator.store.health.dropping import drop_runs
+from orchestrator.store.health.tidy import Tidied, tidy
 from orchestrator.whole_files import storing
 
 DROPPED = ".dropped"

@@ -6,14 +6,11 @@ so one round tells. What the ratio would be without the fields that are null is 
 """
 
 import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import duckdb
 
-from orchestrator.store import Store
-from performance.synthetic import made, rows_wanted
+from performance.synthetic import merged, rows_wanted
 
 LIMIT = 0.15
 SHOWN = 8
@@ -31,11 +28,7 @@ COLUMN_BYTES = """
 def main() -> None:
     """Measure and print."""
     rows = rows_wanted(__doc__)
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder, "scratch.duckdb")
-        records = made(Path(folder, "records"), rows)
-        with Store.open(database, scratch=True) as store:
-            store.merge([records])
+    with merged(rows) as (database, records):
         parquet = sum(path.stat().st_size for path in records.glob("*.parquet"))
         with duckdb.connect() as connection:
             (as_json,) = connection.execute(JSON_BYTES.format(records=records)).fetchall()

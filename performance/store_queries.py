@@ -7,15 +7,14 @@ Answers come as `orchestrator query` gets them: the database is opened anew for 
 import json
 import re
 import statistics
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.store import Store, query
+from orchestrator.store import query
 from orchestrator.store.schema.tables import RAW
 from orchestrator.store.schema.views import VIEWS
 from performance.rounds import seconds
-from performance.synthetic import made, rows_wanted
+from performance.synthetic import merged, rows_wanted
 
 ROUNDS = 3
 LIMIT_S = 1.0
@@ -28,11 +27,7 @@ ONE_MODEL = "SELECT * FROM {view} WHERE model = 'bert-tiny' AND backend = 'cpu' 
 def main() -> None:
     """Measure and print."""
     rows = rows_wanted(__doc__)
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder, "scratch.duckdb")
-        records = made(Path(folder, "records"), rows)
-        with Store.open(database, scratch=True) as store:
-            store.merge([records])
+    with merged(rows) as (database, _):
         found = {name: measure(database, sql) for name, sql in questions()}
         scanned = [name for name, sql in questions() if reads_raw(database, sql)]
     report(found, scanned)

@@ -1,9 +1,13 @@
 """Synthetic results to measure the store with."""
 
 import argparse
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.store.synthetic import DURATIONS, synthesise
+from performance.merging import merge
 
 ROWS = 1_000_000
 SEED = 7
@@ -23,3 +27,13 @@ def made(folder: Path, rows: int, first: int = 0) -> Path:
     for _ in synthesise(folder, rows, SEED, first=first):
         pass
     return folder
+
+
+@contextmanager
+def merged(rows: int) -> Iterator[tuple[Path, Path]]:
+    """A scratch database with that many results, and the folder of their records, for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder, "scratch.duckdb")
+        records = made(Path(folder, "records"), rows)
+        merge(records, database, rows, scratch=True)
+        yield database, records

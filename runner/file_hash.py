@@ -1,4 +1,4 @@
-"""One hash for many files."""
+"""Hashes of files: of one, and one for many."""
 
 import hashlib
 from collections.abc import Iterable
@@ -13,3 +13,9 @@ def hash_of(root: Path, files: Iterable[Path]) -> str:
         digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of the file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, NonNegativeInt, TypeAdapter, ValidationError
 
+from runner.file_hash import sha256_of
 from runner.models import ModelSpec
 
 CONFIG_FILE = "config.json"
@@ -54,7 +55,7 @@ def revision_of(folder: Path) -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    hashes = {path.name: _hash(path) for path in weight_files(folder)}
+    hashes = {path.name: sha256_of(path) for path in weight_files(folder)}
     if len(hashes) == 1:
         return f"sha256:{next(iter(hashes.values()))}"
     lines = "".join(f"{digest}  {name}\n" for name, digest in hashes.items())
@@ -81,8 +82,3 @@ def _header(path: Path) -> Iterator[_Tensor]:
     except ValidationError as error:
         raise ValueError(f"{path.name} is not a {WEIGHTS_SUFFIX} file") from error
     return (entry for entry in entries if isinstance(entry, _Tensor))
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

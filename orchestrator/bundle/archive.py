@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.bundle.manifest import SUMS
+from runner.file_hash import sha256_of
 
 CHUNK = 1 << 20
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -49,10 +50,9 @@ def size(content: Content) -> int:
 
 def sha256(content: Content) -> str:
     """Its SHA-256 in hex."""
-    digest = hashlib.sha256()
-    for chunk in _chunks(content):
-        digest.update(chunk)
-    return digest.hexdigest()
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    return sha256_of(content)
 
 
 def unsafe(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:

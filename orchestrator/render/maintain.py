@@ -6,7 +6,7 @@ from dataclasses import asdict
 from orchestrator.maintain import Maintained
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.store.health.compaction import Compaction
-from orchestrator.store.health.maintain import Tidied
+from orchestrator.store.health.tidy import Tidied
 from orchestrator.units import format_size
 
 COLUMNS = ("run", "started", "verdicts", "on disk")

@@ -1,6 +1,5 @@
 """The store: the DuckDB file, and the Parquet files behind it."""
 
-from orchestrator.store.file.size import Size, size_on_disk
 from orchestrator.store.merging.report import Damaged, MergeReport
 from orchestrator.store.reading.coverage import BEST_FIRST, Coverage, Covered, Verdicts
 from orchestrator.store.reading.export import Exported, Wanted, export
@@ -8,10 +7,11 @@ from orchestrator.store.reading.query import Answer, asking, query
 from orchestrator.store.reading.reads import RunSummary, newest_run
 from orchestrator.store.reading.results import Measurement, ResultRow
 from orchestrator.store.reading.select import Filters
+from orchestrator.store.reading.size import Size, size_on_disk
 from orchestrator.store.reading.stale import Installed, Stale
 from orchestrator.store.reading.stored_record import StoredRecord
 from orchestrator.store.reading.written import WRITERS, form_of, save_answer, shown_rows
-from orchestrator.store.schema.making import schema_markdown
+from orchestrator.store.schema.page import schema_markdown
 from orchestrator.store.schema.run import Run
 from orchestrator.store.store import Store
 

@@ -11,16 +11,12 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store.file.connect import (
-    WAIT_S,
-    connect,
-    create,
-    explained,
-    is_missing,
-    require_database,
-    writer_lock,
-)
+from orchestrator.store.file.another_thread import AnotherThread
+from orchestrator.store.file.connect import WAIT_S, connect, create
+from orchestrator.store.file.explaining import explained
 from orchestrator.store.file.forward import open_current
+from orchestrator.store.file.lock import writer_lock
+from orchestrator.store.file.paths import is_missing, require_database
 from orchestrator.store.merging import imported
 from orchestrator.store.merging.merge import merge
 from orchestrator.store.merging.record_files import find_files
@@ -130,11 +126,16 @@ class Store:
         if self.read_only:
             raise StoreError(f"{self.path}: was opened read-only", hint="use `Store.open`")
         files = find_files(paths)
-        with explained(
-            f"{self.path}: the merge failed, and nothing was lost",
-            "see that the disk is not full, then merge the same files again",
+        with (
+            explained(
+                f"{self.path}: the merge failed, and nothing was lost",
+                "see that the disk is not full, then merge the same files again",
+            ),
+            AnotherThread(self._connection) as thread,
         ):
-            return merge(self._connection, files, runs, scratch=self.scratch)
+            return thread.wait_for(
+                lambda: merge(self._connection, files, runs, scratch=self.scratch)
+            )
 
     def imported(self, run_ids: Sequence[str]) -> pa.Table:
         """The rows of these imports, under the columns of record files."""

@@ -5,11 +5,9 @@ from typing import Literal
 from runner.cell import Frozen
 
 
-class Execution(Frozen):
+class Session(Frozen):
     """What only the runtime's session knows."""
 
-    weights: Literal["random", "pretrained"] = "random"
-    """Whether parameters were drawn with the seed, or read from a folder or a hub."""
     weights_revision: str | None = None
     """Which pretrained weights: `sha256:…` of a folder's files, or a hub's commit; else null."""
     graph: str | None = None
@@ -38,5 +36,12 @@ class Execution(Frozen):
     """The accelerator's temperature after the steady phase, °C."""
     device_throttle_reasons: list[str] | None = None
     """Why the accelerator's driver held its clock down; empty if it did not."""
+
+
+class Execution(Session):
+    """How the model was executed, if it was."""
+
+    weights: Literal["random", "pretrained"] = "random"
+    """Whether parameters were drawn with the seed, or read from a folder or a hub."""
     predicted: bool = False
     """Whether the verdict was predicted before anything was launched."""

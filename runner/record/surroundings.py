@@ -5,8 +5,8 @@ from pydantic import NonNegativeInt
 from runner.cell import Frozen
 
 
-class Surroundings(Frozen):
-    """Where the cell ran."""
+class Host(Frozen):
+    """The machine, and the software between it and the model."""
 
     hardware_id: str | None = None
     """Hash of the facts that identify the machine and its device."""
@@ -48,9 +48,6 @@ class Surroundings(Frozen):
     """Version of the Python interpreter."""
     libraries: dict[str, str] | None = None
     """Versions of the libraries that took part, and of the accelerator's driver."""
-
-    launcher: str
-    """Where the job executed: `docker` or `process`."""
     image: str | None = None
     """Name and tag of the image."""
     image_digest: str | None = None
@@ -61,6 +58,13 @@ class Surroundings(Frozen):
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     runner_version: str | None = None
     """Version of the runner that executed the cell."""
+
+
+class Surroundings(Host):
+    """Where the cell ran, and who sent it there."""
+
+    launcher: str
+    """Where the job executed: `docker` or `process`."""
     orchestrator_version: str
     """Version of the orchestrator that planned the cell."""
 

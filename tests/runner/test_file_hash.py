@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.file_hash import hash_of
+from runner.file_hash import hash_of, sha256_of
 
 FILES = (Path("a/b.py"), Path("c.py"))
 
@@ -33,3 +33,8 @@ def test_names_contents_and_the_border_between_them_count(root: Path) -> None:
     (root / "d.py").write_text("wo")
     known.add(hash_of(root, (FILES[0], Path("d.py"))))
     assert len(known) == 5
+
+
+def test_the_hash_of_one_file_is_what_sha256sum_prints(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    assert sha256_of(tmp_path / "file").startswith("ba7816bf8f01cfea414140de5dae2223")

@@ -9,7 +9,9 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store.file.connect import connect, explain, log_of
+from orchestrator.store.file.connect import connect
+from orchestrator.store.file.explaining import explain
+from orchestrator.store.file.paths import log_of
 
 CHUNK_BYTES = 16 * 2**20
 

@@ -9,9 +9,12 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
 from orchestrator.store.file.backup import copy_database
-from orchestrator.store.file.connect import connect, explain, interruptible, writer_lock
+from orchestrator.store.file.connect import connect
+from orchestrator.store.file.explaining import explain, interruptible
+from orchestrator.store.file.lock import writer_lock
 from orchestrator.store.file.manifest import MANIFEST
-from orchestrator.store.schema.making import Kind, OlderSchema, bring_forward, kind_of, recognise
+from orchestrator.store.schema.kind import Kind, OlderSchema, kind_of, recognise
+from orchestrator.store.schema.making import bring_forward
 from orchestrator.store.schema.tables import STORE_VERSION
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.file.connect import explained
+from orchestrator.store.file.explaining import explained
 from orchestrator.store.file.forward import open_current
 
 _IS_SEALED = "SELECT current_setting('lock_configuration')"

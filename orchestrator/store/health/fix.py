@@ -9,14 +9,18 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.file.backup import copy_database
-from orchestrator.store.file.connect import WAIT_S, explained, require_database, writer_lock
+from orchestrator.store.file.connect import WAIT_S
+from orchestrator.store.file.explaining import explained
 from orchestrator.store.file.forward import open_current
+from orchestrator.store.file.lock import writer_lock
+from orchestrator.store.file.paths import require_database
 from orchestrator.store.file.transaction import transaction
 from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.quarantine import find_faults, quarantine
 from orchestrator.store.health.restoring import restore, stage_records
 from orchestrator.store.health.validate import ALTERED, Finding, prepare, validate
-from orchestrator.store.schema.definition import define_anew, differences
+from orchestrator.store.schema.definition import differences
+from orchestrator.store.schema.making import define_anew
 
 RECORDS = "taken from record files"
 OUTRIGHT = frozenset(check.name for check in CHECKS if check.outright)
@@ -108,9 +112,9 @@ def mend(
         for check in CHECKS:
             for statement in check.mends:
                 mended[check.name] = mended.get(check.name, 0) + _changed(connection, statement)
-        find_faults(connection, errors_in(validate(connection, now, scratch=scratch)))
+        find_faults(connection, errors_in(validate(connection, now)))
         quarantined += quarantine(connection)
-        mended[ALTERED] = _define_anew(connection, scratch=scratch)
+        mended[ALTERED] = _define_anew(connection)
     return {name: rows for name, rows in mended.items() if rows}, quarantined
 
 
@@ -121,12 +125,11 @@ def _forget_killed(path: Path) -> None:
 
 
 def _validated(path: Path, now: datetime, wait_s: float, *, read_only: bool) -> Validation:
-    connection, kind = open_current(path, read_only=read_only, wait_s=wait_s)
     with (
-        connection,
+        open_current(path, read_only=read_only, wait_s=wait_s)[0] as connection,
         explained(f"{path}: cannot be validated", "merge the record files into a new database"),
     ):
-        return Validation(validate(connection, now, scratch=kind.scratch))
+        return Validation(validate(connection, now))
 
 
 def _fixed(
@@ -141,16 +144,16 @@ def _fixed(
         ),
     ):
         mended, quarantined = mend(connection, results, now, errors, scratch=kind.scratch)
-        findings = validate(connection, now, scratch=kind.scratch)
+        findings = validate(connection, now)
     return Validation(findings, None, mended, quarantined)
 
 
-def _define_anew(connection: DuckDBPyConnection, *, scratch: bool) -> int:
+def _define_anew(connection: DuckDBPyConnection) -> int:
     """How many views and comments that were altered are as they should be."""
-    altered = differences(connection, scratch=scratch)
+    altered = differences(connection)
     if altered:
         define_anew(connection)
-    return len(altered) - len(differences(connection, scratch=scratch))
+    return len(altered) - len(differences(connection))
 
 
 def _changed(connection: DuckDBPyConnection, statement: str) -> int:

@@ -8,16 +8,12 @@ from pathlib import Path
 
 from orchestrator.errors import StoreError
 from orchestrator.store.file.backup import flush_folder
-from orchestrator.store.file.connect import (
-    WAIT_S,
-    NotADatabase,
-    connect,
-    is_missing,
-    log_of,
-    writer_lock,
-)
-from orchestrator.store.health.snapshots import Snapshot, find, hash_of, take_locked
-from orchestrator.store.schema.making import kind_of
+from orchestrator.store.file.connect import WAIT_S, NotADatabase, connect
+from orchestrator.store.file.lock import writer_lock
+from orchestrator.store.file.paths import is_missing, log_of
+from orchestrator.store.health.snapshots import Snapshot, find, take_locked
+from orchestrator.store.schema.kind import kind_of
+from runner.file_hash import sha256_of
 
 BEFORE_RESTORE = "before-restore"
 
@@ -76,7 +72,7 @@ def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
         shutil.copyfileobj(source, target)
         target.flush()
         os.fsync(target.fileno())
-    if hash_of(incoming) != snapshot.manifest.sha256:
+    if sha256_of(incoming) != snapshot.manifest.sha256:
         raise StoreError(
             f"{snapshot.database}: is not as it was when it was taken: another hash",
             hint="nothing was changed; restore another one, see `orchestrator snapshot --list`",

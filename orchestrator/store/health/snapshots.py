@@ -1,6 +1,5 @@
 """Snapshots: whole copies of the database, to compare with later and to go back to."""
 
-import hashlib
 import re
 import shutil
 from collections.abc import Mapping
@@ -10,17 +9,15 @@ from pathlib import Path
 
 from orchestrator.errors import MatrixError, StoreError
 from orchestrator.store.file.backup import copy_database, flush_folder
-from orchestrator.store.file.connect import (
-    WAIT_S,
-    connect,
-    explained,
-    require_database,
-    writer_lock,
-)
+from orchestrator.store.file.connect import WAIT_S, connect
+from orchestrator.store.file.explaining import explained
+from orchestrator.store.file.lock import writer_lock
 from orchestrator.store.file.manifest import MANIFEST, Manifest, read_manifest
-from orchestrator.store.file.rows import fetch
-from orchestrator.store.schema.making import Kind, kind_of
+from orchestrator.store.file.paths import require_database
+from orchestrator.store.file.rows import count_rows
+from orchestrator.store.schema.kind import Kind, kind_of
 from runner import __version__
+from runner.file_hash import sha256_of
 from runner.whole_files import write_whole
 
 LAST = "last"
@@ -130,12 +127,6 @@ def _sweep(root: Path, ending: str) -> None:
             shutil.rmtree(path)
 
 
-def hash_of(path: Path) -> str:
-    """SHA-256 of the file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | None) -> Manifest:
     kind, rows = _look(copy)
     return Manifest(
@@ -145,7 +136,7 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
         schema_version=kind.version,
         scratch=kind.scratch,
         size_bytes=copy.stat().st_size,
-        sha256=hash_of(copy),
+        sha256=sha256_of(copy),
         rows=rows,
         version=__version__,
         git_commit=git_commit,
@@ -158,13 +149,7 @@ def _look(copy: Path) -> tuple[Kind, Mapping[str, int]]:
         connect(copy, read_only=True, wait_s=0) as connection,
         explained(f"{copy}: cannot be read", "`orchestrator validate` looks for what is wrong"),
     ):
-        kind = kind_of(connection, copy)
-        tables = fetch(connection, "SELECT table_name AS name FROM duckdb_tables() ORDER BY name")
-        counts = {
-            row["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {row['name']}")[0]["rows"]
-            for row in tables
-        }
-    return kind, counts
+        return kind_of(connection, copy), count_rows(connection)
 
 
 def _free(root: Path, name: str) -> Path:

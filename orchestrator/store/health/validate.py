@@ -33,15 +33,13 @@ class Finding:
     """What to do about it."""
 
 
-def validate(
-    connection: DuckDBPyConnection, now: datetime, *, scratch: bool
-) -> tuple[Finding, ...]:
+def validate(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
     """Everything that is wrong, or worth knowing; in the order of the checks."""
     prepare(connection, now)
     there = _views(connection)
     checks = (check for check in CHECKS if there.issuperset(check.asks))
     found = [finding for check in checks for finding in _findings(connection, check)]
-    return (*found, *_of_definition(connection, scratch=scratch))
+    return (*found, *_of_definition(connection))
 
 
 def prepare(connection: DuckDBPyConnection, now: datetime) -> None:
@@ -77,8 +75,8 @@ def _finding(check: Check, source: str | None, rows: int, examples: Sequence[str
     )
 
 
-def _of_definition(connection: DuckDBPyConnection, *, scratch: bool) -> list[Finding]:
-    altered = [f"{name} {how}" for name, how in differences(connection, scratch=scratch).items()]
+def _of_definition(connection: DuckDBPyConnection) -> list[Finding]:
+    altered = [f"{name} {how}" for name, how in differences(connection).items()]
     findings = (
         Finding(
             ALTERED,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from orchestrator.store.file.connect import explain, interruptible
+from orchestrator.store.file.explaining import explain, interruptible
 from orchestrator.store.file.rows import fetch
 from orchestrator.store.merging.staging import stage
 

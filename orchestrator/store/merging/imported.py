@@ -6,8 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.file.connect import connect, explained, is_missing
-from orchestrator.store.schema.making import OlderSchema, recognise
+from orchestrator.store.file.connect import connect
+from orchestrator.store.file.explaining import explained
+from orchestrator.store.file.paths import is_missing
+from orchestrator.store.schema.kind import OlderSchema, recognise
 from orchestrator.store.schema.shapes import KNOWN
 from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, RAW, RESULTS
 

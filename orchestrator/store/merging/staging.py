@@ -38,6 +38,8 @@ def stage(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged
     """
     try:
         damaged = _stage_sound(connection, files)
+    except duckdb.InterruptException:
+        raise
     except duckdb.Error:
         damaged = [Damaged(file, reason) for file in files if (reason := fault(file)) is not None]
         if not damaged:

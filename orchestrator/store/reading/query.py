@@ -1,17 +1,18 @@
 """Questions in SQL, asked of a database that cannot be changed by asking."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store.file.connect import WAIT_S, explain, explained, require_database
+from orchestrator.store.file.another_thread import AnotherThread
+from orchestrator.store.file.connect import WAIT_S
+from orchestrator.store.file.explaining import explain, explained
+from orchestrator.store.file.paths import require_database
 from orchestrator.store.file.sealed import sealed
 
 BATCH_ROWS = 65_536
@@ -19,7 +20,6 @@ HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
 _FAILED = "the query failed"
 _QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
 """What may be asked; PIVOT is a `MULTI`."""
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,11 @@ def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
         StoreError: likewise, and also while the rows are read.
     """
     require_database(path)
-    with sealed(path, wait_s) as connection, ThreadPoolExecutor(1) as pool:
-
-        def wait_for(work: Callable[[], _T]) -> _T:
-            """Let the other thread do it, since DuckDB leaves this one deaf to Ctrl-C."""
-            try:
-                return pool.submit(work).result()
-            except KeyboardInterrupt:
-                connection.interrupt()
-                raise
-
-        reader = wait_for(lambda: _reader(connection, sql))
+    with sealed(path, wait_s) as connection, AnotherThread(connection) as thread:
+        reader = thread.wait_for(lambda: _reader(connection, sql))
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
         with reader:  # left open, it would let nobody open the file again
-            yield Answer(schema, _batches(reader, schema, wait_for))
+            yield Answer(schema, _batches(reader, schema, thread))
 
 
 def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
@@ -90,11 +81,9 @@ def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
 
 
 def _batches(
-    reader: pa.RecordBatchReader,
-    schema: pa.Schema,
-    wait_for: Callable[[Callable[[], pa.RecordBatch | None]], pa.RecordBatch | None],
+    reader: pa.RecordBatchReader, schema: pa.Schema, thread: AnotherThread
 ) -> Iterator[pa.RecordBatch]:
-    while (batch := wait_for(lambda: _next(reader))) is not None:
+    while (batch := thread.wait_for(lambda: _next(reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 

@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 from pydantic import ValidationError
 
 from orchestrator.errors import StoreError
-from orchestrator.store.file.connect import explain
+from orchestrator.store.file.explaining import explain
 from orchestrator.store.file.rows import Row, each_row, fetch
 from orchestrator.store.reading.select import Selection
 from orchestrator.store.reading.stored_record import StoredRecord

@@ -3,14 +3,17 @@
 from pydantic import AwareDatetime
 
 from orchestrator.store.schema.origin import Origin
+from runner.record.execution import Session
 from runner.record.modes import Arrivals, Generation, Startup, Training
 from runner.record.resources import Resources
-from runner.record.surroundings import Raw
+from runner.record.surroundings import Host, Raw
 from runner.record.timing import Timing
 from runner.record.trust import Trust
 
 
-class StoredRecord(Raw, Arrivals, Startup, Training, Generation, Timing, Resources, Trust, Origin):
+class StoredRecord(
+    Raw, Host, Session, Resources, Arrivals, Startup, Training, Generation, Timing, Trust, Origin
+):
     """A record with its id and where it came from, in base units. None says `not known`.
 
     Fields have the names and the meanings of the columns in docs/schema.md. Beside ids, model,
@@ -53,46 +56,6 @@ class StoredRecord(Raw, Arrivals, Startup, Training, Generation, Timing, Resourc
     job: str | None = None
 
     weights: str | None = None
-    weights_revision: str | None = None
-    graph: str | None = None
-    graph_sha256: str | None = None
-    graph_remedy: str | None = None
-    graph_difference_relative: float | None = None
-    quantization: str | None = None
-    inference_precision: str | None = None
-    compile_time_s: float | None = None
-    cached_compile_time_s: float | None = None
-    execution_options: dict[str, str] | None = None
-    device_uuid: str | None = None
-    device_clock_hz: float | None = None
-    device_temperature_c: float | None = None
-    device_throttle_reasons: list[str] | None = None
     predicted: bool | None = None
-
-    hardware_id: str | None = None
-    device_name: str | None = None
-    cpu_model: str | None = None
-    cpu_flags: list[str] | None = None
-    cpu_cores_physical: int | None = None
-    cpu_cores_logical: int | None = None
-    cpu_governor: str | None = None
-    cpu_affinity: list[int] | None = None
-    memory_total_bytes: int | None = None
-    machine: str | None = None
-    operating_system: str | None = None
-    environment_id: str | None = None
-    kernel: str | None = None
-    hostname: str | None = None
-    container_memory_limit_bytes: int | None = None
-    container_cpu_limit: float | None = None
-    threads: int | None = None
-    interop_threads: int | None = None
-    python_version: str | None = None
-    libraries: dict[str, str] | None = None
     launcher: str | None = None
-    image: str | None = None
-    image_digest: str | None = None
-    image_labels: dict[str, str] | None = None
-    git_commit: str | None = None
-    runner_version: str | None = None
     orchestrator_version: str | None = None

@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.file.connect import WAIT_S, explained, require_database
+from orchestrator.store.file.connect import WAIT_S
+from orchestrator.store.file.explaining import explained
 from orchestrator.store.file.forward import open_current
+from orchestrator.store.file.paths import require_database
 from orchestrator.store.file.rows import Row
 from orchestrator.store.reading.described import StoredRun, stored_runs
 from orchestrator.store.reading.plain import plain_rows

@@ -1,4 +1,4 @@
-"""Whether tables, views and comments are those of this code, and how they become so again."""
+"""Whether tables, views and comments are those of this code."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -7,7 +7,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.schema.making import create_schema
-from orchestrator.store.schema.tables import TABLES, comments
+from orchestrator.store.schema.tables import TABLES
 from orchestrator.store.schema.views import VIEWS
 
 _RELATIONS = """
@@ -23,9 +23,9 @@ _COLUMNS = """
 Definition = Mapping[str, tuple[str | None, ...]]
 
 
-def differences(connection: DuckDBPyConnection, *, scratch: bool) -> dict[str, str]:
+def differences(connection: DuckDBPyConnection) -> dict[str, str]:
     """What was altered by hand: by name of the table, view or column, how it differs."""
-    return dict(sorted(_differences(_expected(scratch=scratch), _definition(connection))))
+    return dict(sorted(_differences(_expected(), _definition(connection))))
 
 
 def foreign(connection: DuckDBPyConnection) -> list[str]:
@@ -35,24 +35,10 @@ def foreign(connection: DuckDBPyConnection) -> list[str]:
     return [name for (name,) in found if name not in ours]
 
 
-def define_anew(connection: DuckDBPyConnection) -> None:
-    """Make views and comments as the code has them; tables keep their columns."""
-    views = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary"
-    there = {name for (name,) in connection.execute(views).fetchall()}
-    for view in VIEWS:
-        if view.name in there:
-            connection.execute(f"DROP VIEW {view.name}")
-    for view in VIEWS:
-        connection.execute(view.ddl)
-    for table in TABLES:
-        for comment in comments("TABLE", table.name, table.doc, table.columns):
-            connection.execute(comment)
-
-
 @cache
-def _expected(*, scratch: bool) -> Definition:
+def _expected() -> Definition:
     with duckdb.connect() as connection:
-        create_schema(connection, scratch=scratch)
+        create_schema(connection)
         return _definition(connection)
 
 

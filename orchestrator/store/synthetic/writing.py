@@ -1,7 +1,6 @@
 """Writes synthetic results as record files, each whole or not at all."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -9,7 +8,8 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import StoreError
-from orchestrator.store.file.connect import explain
+from orchestrator.store.file.another_thread import AnotherThread
+from orchestrator.store.file.explaining import explain
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.shapes import DEFAULTS
 from orchestrator.store.schema.tables import ORIGIN, RECORD
@@ -101,11 +101,12 @@ def _records(query: str) -> str:
 def _write(connection: DuckDBPyConnection, query: str, path: Path) -> None:
     unfinished = path.with_suffix(".tmp")
     try:
-        _execute(
-            connection,
+        copy = (
             f"COPY ({query}) TO {text(str(unfinished))}"
-            f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP})",
+            f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP})"
         )
+        with AnotherThread(connection) as thread:
+            thread.wait_for(lambda: connection.execute(copy))
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:
         raise StoreError(
@@ -114,13 +115,3 @@ def _write(connection: DuckDBPyConnection, query: str, path: Path) -> None:
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def _execute(connection: DuckDBPyConnection, sql: str) -> None:
-    """Let another thread do it, since DuckDB leaves this one deaf to Ctrl-C."""
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            pool.submit(connection.execute, sql).result()
-        except KeyboardInterrupt:
-            connection.interrupt()
-            raise

@@ -5,7 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from orchestrator.bundle import write_bundle
 from orchestrator.store import Run, Store
 from orchestrator.store.schema.origin import Origin
-from orchestrator.store.schema.tables import TABLES, VERSION
 from runner.record import Record, arrow_schema, save_record
 from tests.records import RECORDED_AT, a_failure, a_record
 
@@ -65,18 +63,6 @@ IMPORTED = {
     "marks": ["is_simulated: true"],
     "details": {"gpu": "a|b"},
 }
-
-
-def content(database: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table, in a fixed order; when the database was made is left out."""
-    names = [table.name for table in TABLES if table != VERSION]
-    with duckdb.connect(database, read_only=True) as connection:
-        return {
-            name: connection.execute(
-                f"SELECT COLUMNS(*)::VARCHAR FROM {name} ORDER BY ALL"
-            ).fetchall()
-            for name in names
-        }
 
 
 def save_foreign(folder: Path, record: Record, **more: Any) -> None:

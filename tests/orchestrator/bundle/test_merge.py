@@ -10,7 +10,8 @@ from orchestrator.errors import StoreError
 from orchestrator.run_merge import merge_paths
 from orchestrator.store import MergeReport, Store, query
 from runner.record import save_record
-from tests.orchestrator.bundle.conftest import RECORDS, TOLD, content
+from tests.orchestrator.bundle.conftest import RECORDS, TOLD
+from tests.orchestrator.store.whole import content
 from tests.records import a_record
 
 ROWS = len(RECORDS) + 2

@@ -8,7 +8,7 @@ from orchestrator.doomed import Doomed
 from orchestrator.maintain import CompactRun, Left, Maintained
 from orchestrator.render.maintain import print_maintained
 from orchestrator.store.health.compaction import Compaction
-from orchestrator.store.health.maintain import Tidied
+from orchestrator.store.health.tidy import Tidied
 
 WHEN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DONE = Maintained(

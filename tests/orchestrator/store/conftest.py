@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from runner.record import Record, save_record
+from tests.orchestrator.store.whole import unpacked
 
 Save = Callable[..., Path]
 
@@ -40,26 +41,17 @@ def save(results: Path) -> Save:
 
 
 @pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A database as schema 4 left it."""
+    return unpacked("benchmarks.duckdb", tmp_path)
+
+
+@pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that other users may enter, which pytest's own may not."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
-
-
-def content(database: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of all tables of results, in a fixed order."""
-    tables = (
-        *("benchmark_runs", "benchmark_results", "hardware_info", "environments", "models"),
-        *("artefacts", "raw_benchmark_data", "replay_jobs"),
-    )
-    with duckdb.connect(database, read_only=True) as connection:
-        return {
-            table: connection.execute(
-                f"SELECT COLUMNS(*)::VARCHAR FROM {table} ORDER BY ALL"
-            ).fetchall()
-            for table in tables
-        }
 
 
 def scalar(database: Path, sql: str) -> object:

@@ -40,6 +40,11 @@ def everything(database: Path) -> dict[str, Rows]:
         }
 
 
+def content(database: Path) -> dict[str, Rows]:
+    """The same but for the row that says when the database was made."""
+    return {name: rows for name, rows in everything(database).items() if name != "schema_version"}
+
+
 def schema_of(database: Path) -> list[Rows]:
     """All columns, tables, views and constraints with their comments."""
     with duckdb.connect(database, read_only=True) as connection:
@@ -84,6 +89,15 @@ def done(script: str, *arguments: object) -> str:
     return said
 
 
+def time_of(script: str, *arguments: object) -> float:
+    """Seconds that the script takes from `go` until it ends well."""
+    with started(script, *arguments) as process:
+        began = time.monotonic()
+        complaint = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 0, complaint
+    return time.monotonic() - began
+
+
 def killed(script: str, *arguments: object, when: Callable[[], bool]) -> bool:
     """Kill -9 the script when something is so; whether it was still running."""
     with started(script, *arguments) as process:
@@ -96,6 +110,12 @@ def killed(script: str, *arguments: object, when: Callable[[], bool]) -> bool:
 
 
 def after(seconds: float) -> Callable[[], bool]:
-    """A moment so long from now."""
-    moment = time.monotonic() + seconds
-    return lambda: time.monotonic() >= moment
+    """A moment so long after it is first asked whether it has come."""
+    moments: list[float] = []
+
+    def has_come() -> bool:
+        if not moments:
+            moments.append(time.monotonic() + seconds)
+        return time.monotonic() >= moments[0]
+
+    return has_come

@@ -10,8 +10,9 @@ import pytest
 from orchestrator.errors import StoreError
 from orchestrator.store import Store
 from orchestrator.store.file.backup import copy_database
-from orchestrator.store.file.connect import log_of
-from tests.orchestrator.store.conftest import Save, content, scalar
+from orchestrator.store.file.paths import log_of
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.orchestrator.store.whole import content
 from tests.records import a_record
 
 DIE = """

@@ -10,10 +10,11 @@ import pytest
 from orchestrator.errors import StoreError
 from orchestrator.store import Store, query
 from orchestrator.store.file.backup import copy_database
-from orchestrator.store.file.connect import log_of, writer_lock
-from orchestrator.store.health.maintain import tidy
+from orchestrator.store.file.lock import writer_lock
+from orchestrator.store.file.paths import log_of
 from orchestrator.store.health.restore import restore
 from orchestrator.store.health.snapshots import take
+from orchestrator.store.health.tidy import tidy
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.orchestrator.store.whole import done, everything, started
 from tests.records import a_record

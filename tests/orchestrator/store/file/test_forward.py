@@ -1,7 +1,6 @@
 """Older databases are brought forward whatever happens meanwhile, newer ones are left alone."""
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,17 +10,20 @@ import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import Store, query
-from orchestrator.store.health.maintain import drop_runs, stored_runs, tidy
+from orchestrator.store.health.dropping import dated_runs, drop_runs
 from orchestrator.store.health.restore import restore
 from orchestrator.store.health.snapshots import take
+from orchestrator.store.health.tidy import tidy
 from orchestrator.store.schema.tables import STORE_VERSION
 from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.whole import (
+    Rows,
     after,
     done,
     everything,
     killed,
     started,
+    time_of,
     unpacked,
     version_of,
 )
@@ -69,9 +71,18 @@ except StoreError as error:
 NOBODY = 65534
 
 
-@pytest.fixture
-def older(tmp_path: Path) -> Path:
-    return unpacked("benchmarks.duckdb", tmp_path)
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+    """What it holds once it has been brought forward."""
+    path = unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("wanted"))
+    Store.open(path).close()
+    return everything(path)
+
+
+@pytest.fixture(scope="module")
+def usual_s(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How long bringing it forward takes, seconds."""
+    return time_of(OPEN, unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("timed")))
 
 
 @pytest.fixture
@@ -107,9 +118,9 @@ def test_two_at_once_bring_it_forward_once(older: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", range(5))
-def test_a_killed_migration_is_repeated(older: Path, tmp_path: Path, moment: int) -> None:
-    wanted = _brought_forward(tmp_path / "untouched")
-    usual_s = _time_to_open(tmp_path / "timed")
+def test_a_killed_migration_is_repeated(
+    older: Path, wanted: dict[str, Rows], usual_s: float, moment: int
+) -> None:
     killed(OPEN, older, when=after(usual_s * moment / 5))
     _assert_whole(older, wanted)
 
@@ -118,9 +129,8 @@ def test_a_killed_migration_is_repeated(older: Path, tmp_path: Path, moment: int
     "name", [".{name}.schema4.copy", "{name}.schema4", "{name}.wal"], ids=["copy", "kept", "log"]
 )
 def test_a_migration_killed_as_soon_as_a_file_appears_is_repeated(
-    older: Path, tmp_path: Path, name: str
+    older: Path, wanted: dict[str, Rows], name: str
 ) -> None:
-    wanted = _brought_forward(tmp_path / "untouched")
     file = older.with_name(name.format(name=older.name))
     killed(OPEN, older, when=file.exists)
     _assert_whole(older, wanted)
@@ -181,7 +191,7 @@ def test_a_snapshot_stays_as_it_is(older: Path, tmp_path: Path) -> None:
         Store.open,
         Store.open_readonly,
         tidy,
-        stored_runs,
+        dated_runs,
         lambda path: query(path, "SELECT 1"),
         lambda path: drop_runs(path, ["run-1"]),
     ],
@@ -203,7 +213,7 @@ def test_a_newer_database_can_be_kept_and_restored(newer: Path, tmp_path: Path) 
     assert version_of(newer) == STORE_VERSION + 1
 
 
-def _assert_whole(path: Path, wanted: dict[str, list[tuple[object, ...]]]) -> None:
+def _assert_whole(path: Path, wanted: dict[str, Rows]) -> None:
     """It can be opened, and lacks nothing."""
     assert scalar(path, "SELECT count(*) FROM benchmark_results") == 9
     Store.open(path).close()
@@ -211,22 +221,6 @@ def _assert_whole(path: Path, wanted: dict[str, list[tuple[object, ...]]]) -> No
     kept = path.with_name(f"{path.name}.schema{OLDER}")
     assert version_of(kept) == OLDER
     assert not list(path.parent.glob(".*"))
-
-
-def _brought_forward(folder: Path) -> dict[str, list[tuple[object, ...]]]:
-    folder.mkdir()
-    path = unpacked("benchmarks.duckdb", folder)
-    Store.open(path).close()
-    return everything(path)
-
-
-def _time_to_open(folder: Path) -> float:
-    folder.mkdir()
-    path = unpacked("benchmarks.duckdb", folder)
-    with started(OPEN, path) as process:
-        began = time.monotonic()
-        process.communicate()
-    return time.monotonic() - began
 
 
 @contextmanager

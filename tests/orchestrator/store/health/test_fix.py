@@ -3,24 +3,22 @@
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import MergeReport, Store, query
+from orchestrator.store.file.paths import log_of
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
-from tests.orchestrator.store.conftest import content, scalar
+from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.health.damages import OF_ALL, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
-from tests.orchestrator.store.health.sound import FIRST, NOW, a_sound_database, records, saved
+from tests.orchestrator.store.health.sound import FIRST, NOW, records, saved
+from tests.orchestrator.store.whole import after, content, done, killed, time_of
 from tests.records import RECORDED_AT
 
 FIX = """
@@ -41,25 +39,10 @@ except StoreError as error:
 NO_SPACE = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n{FIX}"
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sound")
-    a_sound_database(folder / "benchmarks.duckdb", folder)
-    return folder / "benchmarks.duckdb"
-
-
 @pytest.fixture
 def database(sound: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "benchmarks.duckdb"
-    path.write_bytes(sound.read_bytes())
-    return path
-
-
-def whole(database: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All rows, those in quarantine too."""
-    with duckdb.connect(database, read_only=True) as connection:
-        kept = connection.execute("SELECT COLUMNS(*)::VARCHAR FROM quarantine ORDER BY ALL")
-        return {"quarantine": kept.fetchall()} | content(database)
+    """A copy that a test may damage."""
+    return Path(shutil.copy(sound, tmp_path))
 
 
 def held(database: Path) -> list[dict[str, Any]]:
@@ -96,18 +79,18 @@ def test_what_is_wrong_with_the_whole_is_gone_after_a_fix(database: Path, damage
 
 
 def _assert_fixed_for_good(database: Path) -> None:
-    damaged = whole(database)
+    damaged = content(database)
     fixed = fix_database(database, None, now=NOW)
     assert not fixed.errors, fixed.findings
     assert fixed.mended or fixed.quarantined
     assert fixed.backup is not None
     assert fixed.backup.name == "benchmarks.duckdb.before-fix-20261121T180000Z"
-    assert whole(fixed.backup) == damaged
-    after = whole(database)
+    assert content(fixed.backup) == damaged
+    afterwards = content(database)
     again = fix_database(database, None, now=NOW)
     assert again == Validation(again.findings)
     assert not again.errors
-    assert whole(database) == after
+    assert content(database) == afterwards
 
 
 def _ids(database: Path) -> set[object]:
@@ -130,9 +113,9 @@ def test_what_record_files_hold_is_taken_from_them(tmp_path: Path) -> None:
     assert not fixed.errors, fixed.findings
     assert fixed.mended[RECORDS] >= len(ours)
     assert fixed.quarantined == 0
-    after = content(database)
+    afterwards = content(database)
     for table in ("benchmark_results", "hardware_info", "raw_benchmark_data", "replay_jobs"):
-        assert after[table] == before[table]
+        assert afterwards[table] == before[table]
 
 
 def test_a_sound_database_is_left_alone(database: Path) -> None:
@@ -256,59 +239,29 @@ def test_altered_columns_are_told_and_cannot_be_mended(database: Path) -> None:
 
 def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: Path) -> None:
     harm(database, "UPDATE benchmark_results SET status = 'fine' WHERE source = 'accelmatrix'")
-    damaged, harmed = whole(database), database.read_bytes()
-    usual_s = _time_of_a_fix(tmp_path / "other.duckdb", harmed)
-    fixed = whole(tmp_path / "other.duckdb")
+    damaged, harmed = content(database), database.read_bytes()
+    other = tmp_path / "other.duckdb"
+    other.write_bytes(harmed)
+    usual_s = time_of(FIX, other, NOW.isoformat())
+    fixed = content(other)
     chance = random.Random(os.urandom(8))
     for _ in range(3):
         database.write_bytes(harmed)
-        with _started(database) as fixing:
-            _begin(fixing)
-            time.sleep(chance.uniform(0, usual_s))
-            fixing.send_signal(signal.SIGKILL)
-        assert whole(database) in (damaged, fixed)
-        _remove_log(database)
+        killed(FIX, database, NOW.isoformat(), when=after(chance.uniform(0, usual_s)))
+        assert content(database) in (damaged, fixed)
+        log_of(database).unlink(missing_ok=True)
     fix_database(database, None, now=NOW)
-    assert whole(database) == fixed
+    assert content(database) == fixed
 
 
 def test_a_full_disk_changes_nothing(database: Path) -> None:
     harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
-    before = whole(database)
-    command = [sys.executable, "-c", NO_SPACE, str(database), NOW.isoformat()]
-    done = subprocess.run(command, input="\n", capture_output=True, text=True, check=False)
-    assert "cannot be copied" in done.stdout, done.stderr
-    assert whole(database) == before
+    before = content(database)
+    assert "cannot be copied" in done(NO_SPACE, database, NOW.isoformat())
+    assert content(database) == before
     assert list(database.parent.glob("*before-fix*")) == []
 
 
 def test_a_database_in_use_is_not_mended(database: Path) -> None:
     with Store.open(database), pytest.raises(StoreError, match="still in use"):
         fix_database(database, None, now=NOW, wait_s=0)
-
-
-def _started(database: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", FIX, str(database), NOW.isoformat()]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def _begin(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
-
-
-def _time_of_a_fix(database: Path, harmed: bytes) -> float:
-    database.write_bytes(harmed)
-    with _started(database) as fixing:
-        started = time.monotonic()
-        assert fixing.communicate("go\n")[0] == "7\n"
-    return time.monotonic() - started
-
-
-def _remove_log(database: Path) -> None:
-    database.with_name(f"{database.name}.wal").unlink(missing_ok=True)

@@ -1,6 +1,5 @@
 """A restore puts a snapshot in the database's place, or changes nothing; nothing is thrown away."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,11 +8,11 @@ import pytest
 
 from orchestrator.errors import MatrixError, StoreError
 from orchestrator.store import Store, query
-from orchestrator.store.file.connect import log_of
+from orchestrator.store.file.paths import log_of
 from orchestrator.store.health.restore import restore
 from orchestrator.store.health.snapshots import Snapshot, snapshots, take
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.orchestrator.store.whole import after, done, everything, killed, started
+from tests.orchestrator.store.whole import after, done, everything, killed, time_of
 from tests.records import a_record
 
 RESTORE = """
@@ -200,7 +199,7 @@ def test_killed_at_any_moment_it_is_one_or_the_other(
 ) -> None:
     before, wanted = everything(database), everything(past.database)
     incoming, inode = database.with_name(f".{database.name}.restored"), database.stat().st_ino
-    usual_s = _time_of_a_restore(past, root.parent / "elsewhere.duckdb")
+    usual_s = time_of(RESTORE, root.parent / "elsewhere.duckdb", root, "small")
     when: list[Callable[[], bool]] = [
         incoming.exists,
         lambda: len(snapshots(root)) > 1,
@@ -215,10 +214,3 @@ def test_killed_at_any_moment_it_is_one_or_the_other(
     assert done(RESTORE, database, root, "small") == "restored\n"
     assert everything(database) == wanted
     assert not list(database.parent.glob(".*"))
-
-
-def _time_of_a_restore(past: Snapshot, database: Path) -> float:
-    with started(RESTORE, database, past.folder.parent, "small") as process:
-        began = time.monotonic()
-        process.communicate()
-    return time.monotonic() - began

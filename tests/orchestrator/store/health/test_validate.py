@@ -1,5 +1,6 @@
 """A sound database has no findings; each kind of damage is found, and named."""
 
+import shutil
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -18,26 +19,17 @@ from orchestrator.store.health.validate import EXAMPLES, Finding, prepare
 from runner.record import Record
 from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
-from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, a_sound_database, saved
+from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, saved
 from tests.records import RECORDED_AT, a_failure, a_record
 
 CONTRADICTS = "throughput contradicts latency"
 CLOCKS = "throughput by another clock"
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sound")
-    a_sound_database(folder / "benchmarks.duckdb", folder)
-    return folder / "benchmarks.duckdb"
-
-
 @pytest.fixture
 def database(sound: Path, tmp_path: Path) -> Path:
     """A copy that a test may damage."""
-    path = tmp_path / "benchmarks.duckdb"
-    path.write_bytes(sound.read_bytes())
-    return path
+    return Path(shutil.copy(sound, tmp_path))
 
 
 def findings(database: Path) -> dict[str, Finding]:

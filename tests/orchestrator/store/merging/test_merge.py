@@ -13,7 +13,8 @@ import pytest
 from orchestrator.errors import StoreError
 from orchestrator.store import Damaged, MergeReport, Run, Store
 from runner.record import digest, save_record, to_table
-from tests.orchestrator.store.conftest import Save, content, scalar
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.orchestrator.store.whole import content
 from tests.records import RECORDED_AT, a_failure, a_record
 
 RUN = Run(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchestrator.store import MergeReport, Store
 from runner.record import Record, save_record
-from tests.orchestrator.store.conftest import content
+from tests.orchestrator.store.whole import content
 from tests.records import RECORDED_AT, a_failure, a_record
 
 

@@ -2,10 +2,8 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,8 +13,8 @@ import pytest
 from orchestrator.errors import StoreError
 from orchestrator.store import MergeReport, Store, query
 from runner.record import Record, to_table
-from tests.orchestrator.store.conftest import content, scalar
-from tests.orchestrator.store.whole import started
+from tests.orchestrator.store.conftest import scalar
+from tests.orchestrator.store.whole import after, content, killed, started, time_of
 from tests.records import RECORDED_AT, a_failure, a_record
 
 CELLS = 1_000
@@ -119,13 +117,10 @@ def second(tmp_path: Path) -> Path:
 def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
     database: Path, first: Path, second: Path, tmp_path: Path
 ) -> None:
-    usual_s = _time_of_a_merge(tmp_path / "other.duckdb", first, second)
+    usual_s = time_of(MERGE, tmp_path / "other.duckdb", first, second)
     chance = random.Random(os.urandom(8))
     for _ in range(6):
-        with _started(database, first, second) as merging:
-            _begin(merging)
-            time.sleep(chance.uniform(0, usual_s))
-            merging.send_signal(signal.SIGKILL)
+        killed(MERGE, database, first, second, when=after(chance.uniform(0, usual_s)))
         if database.exists():
             _assert_whole(database)
     with Store.open(database) as store:
@@ -136,8 +131,8 @@ def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
 
 
 def test_two_writers_take_turns(database: Path, first: Path, second: Path) -> None:
-    with _started(database, first) as one, _started(database, second) as other:
-        answers = [process.communicate("go\n")[0].split() for process in (one, other)]
+    with started(MERGE, database, first) as one, started(MERGE, database, second) as other:
+        answers = [process.communicate()[0].split() for process in (one, other)]
     assert {answer[0] for answer in answers} <= {str(CELLS), "0"}
     assert scalar(database, "SELECT count(*) FROM benchmark_performance") == CELLS
     _assert_whole(database)
@@ -149,8 +144,7 @@ def test_a_reader_during_a_merge_waits_and_sees_it_whole(
     with Store.open(database) as store:
         store.merge([first])
     sql = "SELECT status, count(*) AS cells FROM benchmark_results GROUP BY status"
-    with _started(database, second) as merging:
-        _begin(merging)
+    with started(MERGE, database, second) as merging:
         seen: list[dict[str, object]] = []
         while merging.poll() is None or not seen:
             seen += query(database, sql, wait_s=60).to_pylist()
@@ -233,28 +227,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def _saved(path: Path, records: list[Record]) -> Path:
     pq.write_table(to_table(records), path)
     return path
-
-
-def _started(database: Path, *paths: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", MERGE, str(database), *map(str, paths)]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def _begin(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
-
-
-def _time_of_a_merge(database: Path, *paths: Path) -> float:
-    with _started(database, *paths) as merging:
-        started = time.monotonic()
-        merging.communicate("go\n")
-    return time.monotonic() - started
 
 
 def _assert_whole(database: Path) -> None:

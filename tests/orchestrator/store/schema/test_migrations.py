@@ -26,12 +26,6 @@ def records(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def older(tmp_path: Path) -> Path:
-    """A database as schema 4 left it."""
-    return unpacked("benchmarks.duckdb", tmp_path)
-
-
-@pytest.fixture
 def forward(older: Path) -> Path:
     """The same, brought forward."""
     Store.open(older).close()

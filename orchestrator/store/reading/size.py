@@ -1,0 +1,33 @@
+"""What a database and the record files behind it take on disk."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.store.file.paths import size_of
+from orchestrator.store.merging.record_files import find_files
+
+
+@dataclass(frozen=True)
+class Size:
+    """Files and bytes."""
+
+    database_bytes: int
+    """The database file with its log."""
+    parquet_files: int
+    """Record files in the results folder, unfinished ones left out."""
+    parquet_bytes: int
+
+
+def size_on_disk(database: Path, results: Path) -> Size:
+    """What the database takes, and the record files below that folder."""
+    sizes = list(_sizes(results))
+    return Size(size_of(database), len(sizes), sum(sizes))
+
+
+def _sizes(results: Path) -> Iterator[int]:
+    """The bytes of each record file; what somebody removes meanwhile does not count."""
+    for path in find_files([results] if results.exists() else []):
+        with suppress(FileNotFoundError):
+            yield path.stat().st_size
