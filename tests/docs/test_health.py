@@ -1,7 +1,7 @@
 """docs/health.md tells of every check what it finds and what `--fix` does about it."""
 
 from orchestrator.store.health.checks import CHECKS, Check
-from orchestrator.store.health.validate import ALTERED, FOREIGN
+from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 
@@ -17,7 +17,7 @@ def told_fix(check: Check) -> str:
 
 def test_every_check_is_told_in_order() -> None:
     assert [row[0] for row in PAGE.rows("check")] == [check.name for check in CHECKS]
-    assert {ALTERED, FOREIGN} <= set(PAGE.spans)
+    assert {ALTERED, RETYPED, FOREIGN} <= set(PAGE.spans)
 
 
 def test_severities_and_remedies_are_told() -> None:

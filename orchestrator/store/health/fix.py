@@ -18,7 +18,7 @@ from orchestrator.store.file.transaction import transaction
 from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.quarantine import find_faults, quarantine
 from orchestrator.store.health.restoring import restore, stage_records
-from orchestrator.store.health.validate import ALTERED, Finding, prepare, validate
+from orchestrator.store.health.validate import ALTERED, RETYPED, Finding, prepare, validate
 from orchestrator.store.schema.definition import differences
 from orchestrator.store.schema.making import define_anew
 
@@ -78,7 +78,7 @@ def fix_database(
     now = now or datetime.now(UTC)
     with writer_lock(path, wait_s):
         before = _validated(path, now, wait_s, read_only=False)
-        if not before.errors:
+        if not before.errors or RETYPED in before.errors:
             return before
         backup = path.with_name(f"{path.name}.before-fix-{now:%Y%m%dT%H%M%SZ}")
         _forget_killed(path)

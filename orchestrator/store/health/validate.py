@@ -1,6 +1,7 @@
 """Whether the database is sound: what every check finds in it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,9 +10,10 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.health.checks import CHECKS, FUNCTIONS, Check, Severity
 from orchestrator.store.health.checks.check import own
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.definition import differences, foreign
+from orchestrator.store.schema.definition import differences, foreign, retyped
 
 ALTERED = "defined otherwise"
+RETYPED = "column of another type"
 FOREIGN = "made by somebody else"
 LEFT = "the imported file says so; `--fix` leaves it as it is"
 EXAMPLES = 5
@@ -36,10 +38,11 @@ class Finding:
 def validate(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
     """Everything that is wrong, or worth knowing; in the order of the checks."""
     prepare(connection, now)
-    there = _views(connection)
-    checks = (check for check in CHECKS if there.issuperset(check.asks))
+    altered = differences(connection)
+    wrong = retyped(altered)
+    checks = _that_can_be_made(_views(connection), wrong)
     found = [finding for check in checks for finding in _findings(connection, check)]
-    return (*found, *_of_definition(connection))
+    return (*found, *_of_definition(connection, altered, wrong))
 
 
 def prepare(connection: DuckDBPyConnection, now: datetime) -> None:
@@ -56,6 +59,15 @@ def _views(connection: DuckDBPyConnection) -> frozenset[str]:
         " ON c.table_name = v.view_name AND c.column_name = 'result_id' WHERE NOT v.internal"
     ).fetchall()
     return frozenset(name for (name,) in found)
+
+
+def _that_can_be_made(views: frozenset[str], wrong: Collection[str]) -> list[Check]:
+    """The checks that ask neither a view which is not there nor a column of another type."""
+    if not wrong:
+        return [check for check in CHECKS if views.issuperset(check.asks)]
+    columns = "|".join(name.rpartition(".")[2] for name in wrong)
+    asks_wrong = re.compile(rf"\b({columns})\b")
+    return [check for check in CHECKS if not check.asks and not asks_wrong.search(check.query)]
 
 
 def _findings(connection: DuckDBPyConnection, check: Check) -> list[Finding]:
@@ -75,25 +87,27 @@ def _finding(check: Check, source: str | None, rows: int, examples: Sequence[str
     )
 
 
-def _of_definition(connection: DuckDBPyConnection) -> list[Finding]:
-    altered = [f"{name} {how}" for name, how in differences(connection).items()]
+def _of_definition(
+    connection: DuckDBPyConnection, altered: Mapping[str, str], wrong: Mapping[str, str]
+) -> list[Finding]:
+    others = {name: how for name, how in altered.items() if name not in wrong}
     findings = (
-        Finding(
-            ALTERED,
+        _about(ALTERED, "error", _told(others), "`--fix` makes views and comments anew"),
+        _about(
+            RETYPED,
             "error",
-            None,
-            len(altered),
-            tuple(altered[:EXAMPLES]),
-            "`--fix` makes views and comments anew; for a table, merge the record files into a"
-            " new database",
+            _told(wrong),
+            "what asks for it was not checked, and `--fix` mends nothing: merge the record files"
+            " into a new database",
         ),
-        Finding(
-            FOREIGN,
-            "note",
-            None,
-            len(others := foreign(connection)),
-            tuple(others[:EXAMPLES]),
-            "AccelMatrix neither reads nor changes it",
-        ),
+        _about(FOREIGN, "note", foreign(connection), "AccelMatrix neither reads nor changes it"),
     )
     return [finding for finding in findings if finding.rows]
+
+
+def _told(altered: Mapping[str, str]) -> list[str]:
+    return [f"{name} {how}" for name, how in altered.items()]
+
+
+def _about(check: str, severity: Severity, found: Sequence[str], remedy: str) -> Finding:
+    return Finding(check, severity, None, len(found), tuple(found[:EXAMPLES]), remedy)

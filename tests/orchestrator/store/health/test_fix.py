@@ -14,6 +14,7 @@ from orchestrator.errors import StoreError
 from orchestrator.store import MergeReport, Store, query
 from orchestrator.store.file.paths import log_of
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
+from orchestrator.store.health.validate import RETYPED
 from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.health.damages import OF_ALL, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
@@ -226,15 +227,26 @@ def test_a_fault_in_the_record_itself_ends_in_quarantine(database: Path, tmp_pat
         assert store.merge(files) == MergeReport(quarantined=1)
 
 
-def test_altered_columns_are_told_and_cannot_be_mended(database: Path) -> None:
-    harm(database, "ALTER TABLE raw_benchmark_data ALTER warmup_durations_ns TYPE DOUBLE[]")
-    before = database.read_bytes()
+@pytest.mark.parametrize(
+    ("column", "type_", "other"),
+    [
+        ("raw_benchmark_data.warmup_durations_ns", "DOUBLE[]", "BIGINT[]"),
+        ("benchmark_results.throughput", "VARCHAR", "DOUBLE"),
+        ("benchmark_results.result_id", "BLOB", "VARCHAR"),
+    ],
+)
+def test_columns_of_another_type_are_told_and_nothing_is_mended(
+    database: Path, column: str, type_: str, other: str
+) -> None:
+    table, _, name = column.partition(".")
+    harm(database, f"ALTER TABLE {table} ALTER {name} TYPE {type_}")
+    before = content(database)
     fixed = fix_database(database, None, now=NOW)
-    (found,) = [each for each in fixed.findings if each.severity == "error"]
-    assert "raw_benchmark_data.warmup_durations_ns is DOUBLE[], not BIGINT[]" in found.examples
+    (found,) = [each for each in fixed.findings if each.check == RETYPED]
+    assert (found.severity, found.examples) == ("error", (f"{column} is {type_}, not {other}",))
     assert fixed.backup is None
     assert list(database.parent.glob("*before-fix*")) == []
-    assert len(before) == len(database.read_bytes())
+    assert content(database) == before
 
 
 def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: Path) -> None:
