@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator.imports.change import Change, change_to, dated, newer
-from orchestrator.imports.content import Contents, contents_by_run, contents_of, same
+from orchestrator.imports.content import Contents, contents_by_run, contents_of, same, tells_less
 from orchestrator.imports.document import writable
 from orchestrator.imports.foreign_record import LAUNCHER, table_of
 from orchestrator.imports.record_file import contents_at, path_of, save
@@ -65,13 +65,11 @@ def foresee(verdicts: Iterable[Verdict], database: Path) -> Import:
     run_ids = [verdict.run_id for verdict in with_records]
     table = held_at(database, run_ids, wait_s=WAIT_S)
     held = {} if table is None else contents_by_run(table)
-    return Import(
-        {
-            each.run_id: change_to(held.get(each.run_id, {}), contents_of(table_of(each, now)))
-            for each in with_records
-        },
-        None,
-    )
+    changes = {}
+    for each in with_records:
+        read, known = contents_of(table_of(each, now)), held.get(each.run_id, {})
+        changes[each.run_id] = change_to(known, known if _is_known(each, read, known) else read)
+    return Import(changes, None)
 
 
 def bring(verdicts: Iterable[Verdict], results: Path, database: Path, command: str) -> Import:
@@ -107,11 +105,22 @@ def _with_records(verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
 def _write(verdict: Verdict, held: Contents, results: Path, now: datetime) -> Change:
     """Write a file's records, unless they lie there already."""
     table, path = table_of(verdict, now), path_of(results, verdict.run_id)
-    read, stored = contents_of(table), contents_at(path)
+    stored = contents_at(path)
+    if not held and stored is None:
+        save(table, path)
+        return Change(new=tuple(table["cell_id"].to_pylist()))
+    read, known = contents_of(table), held or stored or {}
+    if _is_known(verdict, read, known):
+        return change_to(held, known)
     change = change_to(held, read)
     if stored is None or not same(stored, read) or not newer(stored, held, change):
         save(dated(table, held, change, now), path)
     return change
+
+
+def _is_known(verdict: Verdict, read: Contents, known: Contents) -> bool:
+    """Whether the content was imported under another name, which told as much or more of it."""
+    return not verdict.reading.beside and tells_less(read, known)
 
 
 def _run(verdict: Verdict, now: datetime, command: str) -> Run:

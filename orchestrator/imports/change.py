@@ -14,11 +14,11 @@ _TICK = timedelta(microseconds=1)
 class Change:
     """Of one file's records, by cell id."""
 
-    new: tuple[str, ...]
-    changed: tuple[str, ...]
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     """Those that an earlier version of the reader read otherwise."""
-    there: tuple[str, ...]
-    gone: tuple[str, ...]
+    there: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     """Those that the database holds of the same file, and that are no longer read from it."""
 
     @property

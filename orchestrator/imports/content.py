@@ -2,18 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 
-from orchestrator.store.file.rows import rows
-
 OF_THE_IMPORT = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
 """What may differ from one import of a content to the next."""
-_NEEDED = frozenset({"run_id", "cell_id", "recorded_at"})
 
 
 @dataclass(frozen=True)
@@ -24,6 +20,10 @@ class Content:
     """Hash of all that it says."""
     recorded_at: datetime
     """When it was imported."""
+    file: str = ""
+    """The file that it was read from."""
+    length: int = 0
+    """How much it says, in letters."""
 
 
 Contents = Mapping[str, Content]
@@ -32,14 +32,15 @@ Contents = Mapping[str, Content]
 
 def contents_of(table: pa.Table) -> dict[str, Content]:
     """The rows of one run."""
-    return {row["cell_id"]: _content(row) for row in rows(_told(table))}
+    return dict(zip(table["cell_id"].to_pylist(), _contents(table), strict=True))
 
 
 def contents_by_run(table: pa.Table) -> dict[str, dict[str, Content]]:
     """The rows of several runs, by run id."""
     found: dict[str, dict[str, Content]] = {}
-    for row in rows(_told(table)):
-        found.setdefault(row["run_id"], {})[row["cell_id"]] = _content(row)
+    names = zip(table["run_id"].to_pylist(), table["cell_id"].to_pylist(), strict=True)
+    for (run_id, cell_id), content in zip(names, _contents(table), strict=True):
+        found.setdefault(run_id, {})[cell_id] = content
     return found
 
 
@@ -50,29 +51,51 @@ def same(one: Contents, other: Contents) -> bool:
     }
 
 
-def _told(table: pa.Table) -> pa.Table:
-    """The columns in which some row says something."""
-    return table.select(
-        [
-            name
-            for name in table.column_names
-            if name in _NEEDED or table[name].null_count < table.num_rows
-        ]
+def tells_less(one: Contents, other: Contents) -> bool:
+    """Whether they are of differently named files, and the first says no more than the second.
+
+    Of two readings of one content that is the one under the name that tells less.
+    """
+    return (
+        bool(other)
+        and not same(one, other)
+        and {each.file for each in one.values()} != {each.file for each in other.values()}
+        and sum(each.length for each in one.values()) <= sum(each.length for each in other.values())
     )
 
 
-def _content(row: Mapping[str, Any]) -> Content:
-    told = {
-        name: value
-        for name, value in row.items()
-        if name not in OF_THE_IMPORT and value not in (None, [], {})
-    }
-    said = json.dumps(told, sort_keys=True, default=_plain)
-    sha = hashlib.sha256(said.encode()).hexdigest()
-    return Content(sha, row["recorded_at"].astimezone(UTC))
+def _contents(table: pa.Table) -> Iterator[Content]:
+    names = sorted({*table.column_names} - OF_THE_IMPORT)
+    told = [name for name in names if table[name].null_count < table.num_rows]
+    rows = zip(*(_texts(name, table[name]) for name in told), strict=True)
+    around = zip(table["recorded_at"].to_pylist(), table["source_file"].to_pylist(), strict=True)
+    for row, (moment, file) in zip(rows, around, strict=True):
+        said = "\n".join(text for text in row if text is not None)
+        sha = hashlib.sha256(said.encode()).hexdigest()
+        yield Content(sha, moment.astimezone(UTC), file, len(said))
+
+
+def _texts(name: str, column: pa.ChunkedArray) -> Iterator[str | None]:
+    """Each value of a column with its name, null where it says nothing; equal ones made once."""
+    if pa.types.is_map(column.type):
+        return (_text(name, value and dict(value)) for value in column.to_pylist())
+    if pa.types.is_nested(column.type):
+        return (_text(name, value) for value in column.to_pylist())
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = [_text(name, value) for value in encoded.dictionary.to_pylist()]
+    return (None if index is None else texts[index] for index in encoded.indices.to_pylist())
+
+
+def _text(name: str, value: object) -> str | None:
+    if value in (None, [], {}):
+        return None
+    return f"{name} {_JSON.encode(value)}"
 
 
 def _plain(value: object) -> str:
     if not isinstance(value, datetime):
         raise TypeError(f"{value!r} is not in a record")
     return value.astimezone(UTC).isoformat()
+
+
+_JSON = json.JSONEncoder(sort_keys=True, default=_plain)

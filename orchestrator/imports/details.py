@@ -9,7 +9,9 @@ from orchestrator.imports.quantities import says_nothing
 
 def flatten(value: Any, name: str = "") -> dict[str, str]:
     """Everything in a value that says something, by dotted names; lists of plain values whole."""
-    return dict(_leaves(value, name))
+    if isinstance(value, dict | list):
+        return dict(_leaves(value, name))
+    return {} if says_nothing(value) else {name: as_text(value)}
 
 
 def as_text(value: Any) -> str:

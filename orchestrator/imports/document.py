@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from orchestrator.matrix.problems import shown
+
 LARGEST_BYTES = 2**28
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HALF_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
@@ -34,6 +36,8 @@ class Document:
             Unreadable: it is no regular file, cannot be read, or is larger than any result is.
         """
         try:
+            if path.is_dir():
+                raise Unreadable("it is a folder that cannot be listed")
             if path.exists() and not path.is_file():
                 raise Unreadable("it is no regular file")
             size = path.stat().st_size
@@ -98,5 +102,14 @@ def writable(value: Any) -> Any:
 
 
 def _loaded(text: str) -> Any:
-    value = json.loads(text)
+    value = json.loads(text, object_pairs_hook=_object)
     return writable(value) if _HALF_LETTER.search(text) else value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next((name for name, value in pairs if found[name] != value), None)
+        if twice is not None:
+            raise ValueError(f"{shown(twice)} stands twice in one object, with different values")
+    return found

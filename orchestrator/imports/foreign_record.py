@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from orchestrator.imports.document import writable
 from orchestrator.imports.found import Found
 from orchestrator.imports.verdict import Verdict
 from orchestrator.store.schema.origin import Origin
+from orchestrator.store.schema.shapes import DEFAULTS
 from runner import __version__
 from runner.record import SCHEMA_VERSION, arrow_schema, digest
 
@@ -22,11 +24,22 @@ HARDWARE = (
 )
 ENVIRONMENT = ("operating_system", "python_version", "libraries")
 LAUNCHER = "import"
-_OWN = {"place", "simulated", "marks", "measured_at", "details"}
+_OWN = frozenset({"place", "simulated", "marks", "measured_at", "details"})
 _IN_ID = ("backend", "runtime", "model", "precision", "batch_size", "sequence_length", "mode")
 _ID_LENGTH = 120
 _NOT_IN_ID = re.compile(r"[^\w.+-]+")
-SCHEMA = pa.schema([field.remove_metadata() for field in (*arrow_schema(), *arrow_schema(Origin))])
+_ADDED = (
+    *("schema_version", "run_id", "job_id", "recorded_at", "proof", "launcher"),
+    *("orchestrator_version", "cell_id", "hardware_id", "environment_id"),
+)
+_WRITTEN = frozenset({*Found.model_fields, *Origin.model_fields, *_ADDED, *DEFAULTS})
+SCHEMA = pa.schema(
+    field.remove_metadata()
+    for field in (*arrow_schema(), *arrow_schema(Origin))
+    if field.name in _WRITTEN
+)
+"""Of our columns those that can tell of a foreign measurement, and those that the store would give
+a default where a file lacks them; it knows the others as null."""
 
 
 def table_of(verdict: Verdict, recorded_at: datetime) -> pa.Table:
@@ -44,19 +57,17 @@ def table_of(verdict: Verdict, recorded_at: datetime) -> pa.Table:
 
 def _rows(verdict: Verdict, recorded_at: datetime) -> Iterator[dict[str, Any]]:
     places: Counter[str] = Counter()
+    ours = {**_of_file(verdict), **_ours(verdict, recorded_at)}
     for found in verdict.reading.found:
         places[found.place] += 1
-        cell_id = _cell_id(found, f"{found.place} ({places[found.place]})")
-        yield _told(
-            {
-                **found.model_dump(exclude=_OWN),
-                **_origin(verdict, found),
-                **_ours(verdict, recorded_at),
-                "cell_id": cell_id,
-                "hardware_id": _id_of(found, HARDWARE),
-                "environment_id": _id_of(found, ENVIRONMENT),
-            }
-        )
+        yield {
+            **{name: getattr(found, name) for name in found.model_fields_set - _OWN},
+            **ours,
+            **_of_entry(found),
+            "cell_id": _cell_id(found, f"{found.place} ({places[found.place]})"),
+            "hardware_id": _id_of(found, HARDWARE),
+            "environment_id": _id_of(found, ENVIRONMENT),
+        }
 
 
 def _ours(verdict: Verdict, recorded_at: datetime) -> dict[str, Any]:
@@ -71,18 +82,23 @@ def _ours(verdict: Verdict, recorded_at: datetime) -> dict[str, Any]:
     }
 
 
-def _origin(verdict: Verdict, found: Found) -> dict[str, Any]:
-    return Origin(
-        source=verdict.source or "",
-        source_format=verdict.format,
-        source_file=writable(str(verdict.path)),
-        source_sha256=verdict.sha256,
-        source_place=found.place,
-        source_measured_at=found.measured_at,
-        simulated=found.simulated,
-        marks=list(found.marks),
-        details=found.details,
-    ).model_dump()
+def _of_file(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "source": verdict.source or "",
+        "source_format": verdict.format,
+        "source_file": writable(str(verdict.path)),
+        "source_sha256": verdict.sha256,
+    }
+
+
+def _of_entry(found: Found) -> dict[str, Any]:
+    return {
+        "source_place": found.place,
+        "source_measured_at": found.measured_at,
+        "simulated": found.simulated,
+        "marks": found.marks or None,
+        "details": found.details or None,
+    }
 
 
 def _cell_id(found: Found, place: str) -> str:
@@ -92,10 +108,15 @@ def _cell_id(found: Found, place: str) -> str:
 
 
 def _id_of(found: Found, facts: Sequence[str]) -> str | None:
-    told = {name: value for name in facts if (value := getattr(found, name))}
-    return digest(json.dumps(told, sort_keys=True)) if told else None
+    told = [(name, value) for name in facts if (value := getattr(found, name))]
+    return _id(tuple((name, _hashable(value)) for name, value in told)) if told else None
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with null in place of lists and maps that hold nothing."""
-    return {name: value for name, value in row.items() if value not in ((), [], {})}
+def _hashable(value: Any) -> Any:
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value
+
+
+@lru_cache(maxsize=100)
+def _id(facts: tuple[tuple[str, Any], ...]) -> str:
+    told = {name: dict(value) if isinstance(value, tuple) else value for name, value in facts}
+    return digest(json.dumps(told, sort_keys=True))

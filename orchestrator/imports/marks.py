@@ -13,6 +13,7 @@ from orchestrator.imports.pointer import under
 from orchestrator.matrix.problems import shown
 
 Claim = Literal["simulated", "invented", "real"]
+Way = tuple[str | int, ...]
 
 _HINT = re.compile("mock|simul|emul", re.I)
 _WORDS = r"mock(?:ed|ing)?|simulat(?:e|ed|ing|ion|or)|emulat(?:ed|ion|or)"
@@ -20,12 +21,18 @@ _IN_TEXT = re.compile(rf"(?<!not )(?<!no )(?<!non-)(?<![A-Za-z_])(?:{_WORDS})(?!
 _IN_CAPITALS = re.compile(
     r"(?<!NOT_)(?<!NO_)(?<!NON_)(?<![A-Za-z])(?:MOCK(?:ED)?|(?:SIMUL|EMUL)AT(?:ED|ION))(?![A-Za-z])"
 )
-_IN_KEY = re.compile(rf"(?:^|_)(?:{_WORDS})(?:$|_)")
+_IN_KEY = re.compile(rf"(?:^|_)(?:{_WORDS})s?(?:$|_)")
+_DENIED_IN_KEY = re.compile(rf"(?:^|_)(?:not|non|no)_(?:{_WORDS})s?(?:$|_)")
 _INVENTED_KEY = re.compile(
-    r"(?:is_|was_)?(?:faked?|dummy|synthetic|predicted|estimated|projected|extrapolated)"
+    r"(?:is_|was_)?"
+    r"(?:faked?|dummy|placeholder|synthetic|predicted|estimated|projected|extrapolated)"
 )
 _REAL_KEY = re.compile(r"(?:is_|was_|uses?_|using_)?real(?:_hardware|_device|_implementation)?")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ONE_WORD = re.compile(r"[\w().-]+")
+_BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+")
+_YES = ("true", "yes", "1")
+_NO = ("false", "no", "0")
 _DENIED = ("", "false", "no", "0", "none", "null", "n/a", "nan", "-")
 _SAID_IN = ("input", "prompt", "command", "test_prompt", "test_text")
 _KEY_IN_TEXT = rf"\w*(?:{_WORDS})\w*[\"']?\s*[:=]\s*"
@@ -37,27 +44,37 @@ def marks_in(value: Any, place: str = "", without: Collection[str] = ()) -> tupl
     """Each mark in a value with its place; keys named in `without` are left out."""
     if isinstance(value, dict) and without:
         value = {key: item for key, item in value.items() if key not in without}
-    return tuple(dict.fromkeys(_walk(value, place, "")))
+    marks = (f"{under(place, *way)}: {told}" for way, told in _walk(value, (), ""))
+    return tuple(dict.fromkeys(marks))
 
 
-def _walk(value: Any, place: str, key: str) -> Iterator[str]:
+def marks_in_name(name: str) -> tuple[str, ...]:
+    """The mark that a file's name is."""
+    words = _BETWEEN_WORDS.sub("_", name)
+    return (f"file name: {shown(name)}",) if _claim_of(words) == "simulated" else ()
+
+
+def _walk(value: Any, way: Way, key: str, around: str = "") -> Iterator[tuple[Way, str]]:
     if isinstance(value, dict):
         for name, item in value.items():
             if not name.startswith(_SAID_IN):
-                yield from _walk(item, under(place, name), name)
+                yield from _walk(item, (*way, name), name, key or around)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _walk(item, under(place, index), key)
-    elif _is_mark(_claim_of(key), value):
-        yield f"{place}: {shown(value)}"
-    elif isinstance(value, str):
-        yield from _in_text(value, place)
+            yield from _walk(item, (*way, index), key, around)
+    elif _is_mark(_claim_of(key), value) or (around and _is_marked_by(around, value)):
+        yield way, shown(value)
+    elif isinstance(value, str) and _HINT.search(value):
+        in_list = bool(way) and isinstance(way[-1], int)
+        yield from ((way, shown(line)) for line in _in_text(value, in_list=in_list))
 
 
 @lru_cache(maxsize=10_000)
 def _claim_of(key: str) -> Claim | None:
     """What a key claims of a value that is true."""
     name = _HUMP.sub("_", key).lower()
+    if _DENIED_IN_KEY.search(name):
+        return "real"
     if _IN_KEY.search(name):
         return "simulated"
     if _INVENTED_KEY.fullmatch(name):
@@ -71,14 +88,21 @@ def _is_mark(claim: Claim | None, value: Any) -> bool:
     word = str(value).strip().lower()
     if claim == "simulated":
         return word not in _DENIED and bool(value)
-    return word in (("true", "yes", "1") if claim == "invented" else ("false", "no", "0"))
+    return word in (_YES if claim == "invented" else _NO)
 
 
-def _in_text(text: str, place: str) -> Iterator[str]:
-    if not _HINT.search(text):
+def _is_marked_by(around: str, value: Any) -> bool:
+    """Whether the value says yes to what the key of the object around it claims."""
+    return _claim_of(around) == "simulated" and str(value).strip().lower() in _YES
+
+
+def _in_text(text: str, *, in_list: bool) -> Iterator[str]:
+    """The line that says so; lists also hold names of keys, which say nothing by themselves."""
+    if not in_list and _ONE_WORD.fullmatch(text.strip()) and _claim_of(text) == "simulated":
+        yield text
         return
     for line in text.splitlines():
         rest = _DENIED_IN_TEXT.sub("", line)
         if any(sign.search(rest) for sign in (_IN_TEXT, _IN_CAPITALS, _SAID_IN_TEXT)):
-            yield f"{place}: {shown(line.strip())}"
+            yield line.strip()
             return

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Context, Decimal
+from functools import lru_cache
 
 from orchestrator.matrix.problems import shown
 
@@ -61,15 +62,18 @@ _WHOLE = frozenset({"bytes", "nanoseconds"})
 _LARGEST = 10**300
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SILENT = frozenset({"", "nan", "null", "none", "n/a", "na", "-"})
+_LONGEST_SILENT = max(map(len, _SILENT))
 
 
 def says_nothing(value: object) -> bool:
     """Whether a value only fills its place: null, not a number, or a word for that."""
     if isinstance(value, str):
-        return value.strip().lower() in _SILENT
+        word = value.strip()
+        return len(word) <= _LONGEST_SILENT and word.lower() in _SILENT
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
+@lru_cache
 def dimension_of(column: str) -> str:
     """The dimension of one of our columns, which its name ends in."""
     endings = {"_s": "seconds", "_ns": "nanoseconds", "_bytes": "bytes", "_joules": "joules"}

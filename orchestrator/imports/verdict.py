@@ -7,10 +7,12 @@ from typing import Literal
 
 from orchestrator.imports.document import Document, Unreadable
 from orchestrator.imports.formats.base import Format
+from orchestrator.imports.marks import marks_in_name
 from orchestrator.imports.reading import NotReadable, Reading
 from runner.record import digest
 
 Kind = Literal["records", "same content", "no measurement", "not recognised"]
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 TOO_DEEP = "it is nested too deeply"
 NO_VALUE = "no entry has a measured value"
 
@@ -96,9 +98,23 @@ def judge_document(document: Document, formats: Sequence[Format]) -> Verdict:
 def _read(document: Document, each: Format) -> Verdict:
     verdict = Verdict(document.path, document.sha256, each.name, each.source)
     try:
-        return replace(verdict, reading=each.read(document))
+        return replace(verdict, reading=_marked(each.read(document), document.path.name))
     except NotReadable as reason:
         return replace(verdict, refused=str(reason))
+
+
+def _marked(reading: Reading, name: str) -> Reading:
+    """The reading with the mark that the file's name is."""
+    marks = marks_in_name(name)
+    if not marks:
+        return reading
+    return replace(
+        reading,
+        found=tuple(
+            each.model_copy(update={"simulated": True, "marks": (*each.marks, *marks)})
+            for each in reading.found
+        ),
+    )
 
 
 def _why(document: Document, formats: Sequence[Format]) -> str:
@@ -118,6 +134,8 @@ def _unfit(document: Document) -> str | None:
         return "the file is empty"
     if document.content.startswith(b"PAR1"):
         return "a Parquet file; `orchestrator merge` takes those of AccelMatrix"
+    if document.content.startswith(_PACKED):
+        return "it is compressed; unpack it first"
     if document.text is None or "\0" in document.text:
         return "it is not text in UTF-8"
     return None

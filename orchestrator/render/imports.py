@@ -36,22 +36,29 @@ def print_import(
     if as_json:
         print_line(json.dumps(_data(verdicts, done, removals, database), indent=2))
         return
-    print_table(COLUMNS, [_row(verdict) for verdict in verdicts])
+    print_table(COLUMNS, [_line(verdict) for verdict in verdicts])
     print_line()
     told = [verdict for verdict in verdicts if verdict.kind != "same content"]
     _print_some("left out", list(_faults(told)))
     _print_some("without a value", list(_empty(told)))
     dry = done.merged is None
     for removal in removals:
-        print_line(_told(removal, dry=dry))
+        print_line(_printable(_told(removal, dry=dry)))
     print_line(_files(verdicts))
     print_line(_records(verdicts, done))
     print_line("nothing was written: a dry run" if dry else f"database: {database}")
 
 
+def _printable(text: str) -> str:
+    """The text without letters that a terminal obeys: names and content are somebody else's."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 def _print_some(what: str, lines: Sequence[str]) -> None:
     for line in lines[:SHOWN]:
-        print_line(f"{what}: {line}")
+        print_line(f"{what}: {_printable(line)}")
     if len(lines) > SHOWN:
         print_line(f"{what}: and {len(lines) - SHOWN} more; --json has them all")
 
@@ -110,6 +117,10 @@ def _row(verdict: Verdict) -> tuple[object, ...]:
     counts = _counts([verdict]) if verdict.kind == "records" else {}
     shown = (counts.get(name) for name in ("records", "simulated", "failed"))
     return (str(verdict.path), verdict.format, *shown, verdict.outcome)
+
+
+def _line(verdict: Verdict) -> tuple[object, ...]:
+    return tuple(_printable(cell) if isinstance(cell, str) else cell for cell in _row(verdict))
 
 
 def _data(

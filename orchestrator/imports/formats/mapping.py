@@ -84,6 +84,8 @@ class Mapped:
         if not missing:
             return None
         near = did_you_mean(missing[0], dict.fromkeys(names))
+        if len(names) == 1 and document.json is None:
+            near = f"; {self._mapping.delimiter!r} separates no columns in its first line"
         return f"the mapping names {missing[0]!r}, which is not in the file{near}"
 
     def _around(self, document: Document) -> Any:

@@ -26,7 +26,7 @@ SCENARIOS = {
     "server": "server",
 }
 FOLDERS = {"interactive": "server"}
-RUN_FOLDER = re.compile(r"run_\d+|performance|TEST\d+")
+RUN_FOLDER = re.compile(r"run_\d+|performance|TEST\d+(?:-[A-Z])?")
 ENDS = re.compile(r"^(?:No|\d+) (?:warnings?|errors?) encountered", re.IGNORECASE | re.MULTILINE)
 ERRORS = re.compile(r"^\d+ ERRORS? encountered.*$", re.MULTILINE)
 PERMUTED = "sample_concatenate_permutation"

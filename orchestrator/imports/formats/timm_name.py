@@ -48,5 +48,5 @@ def parse_name(name: str) -> TimmName | None:
 def _torch_version(digits: str) -> str:
     # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
     if digits[0] == "1":
-        return f"1.{digits[1:]}"
+        return ".".join(filter(None, ("1", digits[1:3], digits[3:])))
     return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"

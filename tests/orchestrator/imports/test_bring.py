@@ -107,6 +107,40 @@ def test_another_name_is_the_same_content(place: Place) -> None:
     assert str(row["source_file"]).endswith("timm.csv")
 
 
+FULL_NAME = "benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv"
+
+
+def test_a_name_that_tells_less_takes_nothing_away(place: Place) -> None:
+    (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
+    place.bring()
+    before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
+    (place.sources / FULL_NAME).rename(place.sources / "copy.csv")
+    assert counts(place.foresee()) == counts(place.bring()) == (0, 0, 6, 0)
+    assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
+    place.database.unlink()
+    assert counts(place.bring()) == (6, 0, 0, 0)
+    devices = place.ask("SELECT DISTINCT hardware FROM imported_results WHERE family = 'vision'")
+    assert devices == [{"hardware": "rtx4090"}]
+
+
+def test_a_name_that_tells_more_replaces_what_was_read(place: Place) -> None:
+    place.bring()
+    (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
+    assert counts(place.foresee()) == counts(place.bring()) == (2, 0, 4, 2)
+    found = place.ask("SELECT model, precision FROM imported_results WHERE source_format = 'timm'")
+    assert {row["precision"] for row in found} == {"amp"}
+    assert len(found) == 2
+
+
+def test_a_mark_in_a_name_stays(place: Place) -> None:
+    place.bring()
+    (place.sources / "timm.csv").rename(place.sources / "timm-simulated.csv")
+    assert counts(place.bring()) == (0, 2, 4, 0)
+    (place.sources / "timm-simulated.csv").rename(place.sources / "timm.csv")
+    assert counts(place.bring()) == (0, 0, 6, 0)
+    assert place.ask("SELECT model FROM imported_results WHERE source_format = 'timm'") == []
+
+
 def test_a_dry_run_writes_nothing_and_knows_what_is_there(place: Place, tmp_path: Path) -> None:
     assert counts(place.foresee()) == (6, 0, 0, 0)
     assert [path.name for path in tmp_path.iterdir()] == ["sources"]
@@ -153,6 +187,17 @@ def test_what_was_interrupted_before_the_merge_is_finished(place: Place) -> None
     before = {file: file.stat().st_mtime_ns for file in place.files()}
     assert counts(place.bring()) == (6, 0, 0, 0)
     assert {file: file.stat().st_mtime_ns for file in place.files()} == before
+
+
+def test_what_came_with_other_records_is_there(place: Place, tmp_path: Path) -> None:
+    place.bring()
+    elsewhere = Place(tmp_path / "elsewhere")
+    write(elsewhere.sources / "copy.csv", TABLE)
+    merge_paths([place.results], elsewhere.database, scratch=False)
+    before = elsewhere.ask("SELECT * FROM benchmark_results ORDER BY ALL")
+    assert counts(elsewhere.foresee()) == counts(elsewhere.bring()) == (0, 0, 2, 0)
+    assert elsewhere.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
+    assert len(elsewhere.files()) == 1
 
 
 def mapped(folder: Path, *columns: str) -> Mapped:

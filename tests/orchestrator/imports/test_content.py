@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from orchestrator.imports.content import contents_by_run, contents_of, same
+from orchestrator.imports.content import contents_by_run, contents_of, same, tells_less
 from orchestrator.imports.foreign_record import table_of
 from orchestrator.imports.found import Found
 from orchestrator.imports.reading import Reading
@@ -57,3 +57,12 @@ def test_rows_of_several_runs_are_kept_apart() -> None:
     found = contents_by_run(pa.concat_tables([one, other]))
     assert same(found[one["run_id"][0].as_py()], contents_of(one))
     assert same(found["import-2"], contents_of(other))
+
+
+def test_of_two_names_one_can_tell_less() -> None:
+    bare, full = contents_of(table("copy.csv")), contents_of(table("full.csv", precision="amp"))
+    assert tells_less(bare, full)
+    assert not tells_less(full, bare)
+    assert not tells_less(bare, {})
+    assert not tells_less(bare, contents_of(table("other.csv")))
+    assert not tells_less(contents_of(table("full.csv")), full)

@@ -23,6 +23,15 @@ def test_numbers_and_depths_that_python_refuses_are_told() -> None:
     assert deep.json_fault == "not JSON that can be read: it is nested too deeply"
 
 
+def test_a_name_that_stands_twice_must_mean_the_same() -> None:
+    assert text_document('{"a": 1, "b": 2, "a": 1}').json == {"a": 1, "b": 2}
+    contradiction = text_document('[{"model": "m", "ms": 1, "ms": 2}]')
+    assert contradiction.json is None
+    assert contradiction.json_fault == (
+        "not JSON that can be read: 'ms' stands twice in one object, with different values"
+    )
+
+
 def test_the_header_is_the_first_line_s_fields() -> None:
     assert text_document('\ufeffmodel,"a,b", c \r\n1,2,3\r\n').header == ("model", "a,b", "c")
     assert text_document("").header == ()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.imports.marks import marks_in
+from orchestrator.imports.marks import marks_in, marks_in_name
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,14 @@ from orchestrator.imports.marks import marks_in
         ({"fake": True}, "/x/fake: true"),
         ({"is_estimated": "true"}, "/x/is_estimated: 'true'"),
         ({"predicted": 1}, "/x/predicted: 1"),
+        ({"is_placeholder": True}, "/x/is_placeholder: true"),
+        ({"using_mocks": True}, "/x/using_mocks: true"),
+        ({"simulation": {"enabled": True}}, "/x/simulation/enabled: true"),
+        ({"simulated": {"webgpu": "yes", "cuda": "no"}}, "/x/simulated/webgpu: 'yes'"),
+        ({"not_simulated": False}, "/x/not_simulated: false"),
+        ({"platform": "webgpu_simulated"}, "/x/platform: 'webgpu_simulated'"),
+        ({"implementation": "mock_cuda"}, "/x/implementation: 'mock_cuda'"),
+        ({"endpoint_type": "MagicMock"}, "/x/endpoint_type: 'MagicMock'"),
     ],
 )
 def test_marks(value: Any, mark: str) -> None:
@@ -57,6 +65,9 @@ def test_marks(value: Any, mark: str) -> None:
         {"simulated": 0},
         {"simulated_hardware": [], "mock_models": [None, ""]},
         {"simulated": 0.0},
+        {"simulation": {"enabled": False, "seconds": 3}},
+        {"not_simulated": True, "no_mock_fallback": "true"},
+        {"implementation": "REAL_NOT_SIMULATED", "kind": "non_simulated"},
         {"implementation_type": "REAL"},
         {"implementation": "NO_SIMULATION", "stdout": "USE_MOCK=0"},
         {"keys": ["is_simulated", "mock_implementation"]},
@@ -86,3 +97,15 @@ def test_places_begin_at_the_top() -> None:
 def test_what_governs_others_alone_can_be_asked_for() -> None:
     value = {"mock": True, "results": {"simulated": True}}
     assert marks_in(value, "/", without=("results",)) == ("/mock: true",)
+
+
+@pytest.mark.parametrize(
+    "name", ["results_simulated.json", "bert-MOCK-cuda.csv", "simulatedResults.json", "mock.json"]
+)
+def test_a_file_s_name_can_be_a_mark(name: str) -> None:
+    assert marks_in_name(name) == (f"file name: {name!r}",)
+
+
+@pytest.mark.parametrize("name", ["bert.json", "mockingjay.json", "not_simulated.json"])
+def test_other_names_are_none(name: str) -> None:
+    assert marks_in_name(name) == ()

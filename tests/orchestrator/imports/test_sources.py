@@ -1,5 +1,6 @@
 """Which files an import looks at."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,27 @@ def test_what_is_left_out_is_so_by_any_name(tmp_path: Path) -> None:
     write(tmp_path / "lab.csv", "")
     left = files_in([tmp_path], without=[tmp_path / "x" / ".." / mapping.name])
     assert [file.name for file in left] == ["lab.csv"]
+
+
+def test_links_that_lead_in_circles_are_looked_at(tmp_path: Path) -> None:
+    mapping = write(tmp_path / "lab.yaml", "")
+    (tmp_path / "one.csv").symlink_to(tmp_path / "two.csv")
+    (tmp_path / "two.csv").symlink_to(tmp_path / "one.csv")
+    left = files_in([tmp_path], without=[mapping])
+    assert [file.name for file in left] == ["one.csv", "two.csv"]
+
+
+def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", "{}")
+    made = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("x" * 250, dir_fd=made)
+        above, made = made, os.open("x" * 250, os.O_RDONLY, dir_fd=made)
+        os.close(above)
+    os.close(made)
+    first, unlisted = files_in([tmp_path])
+    assert first.name == "a.json"
+    assert unlisted.name == "x" * 250
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:

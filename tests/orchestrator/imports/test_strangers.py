@@ -162,6 +162,15 @@ def test_a_mark_at_the_top_marks_every_row(value: Any, mark: dict[str, Any]) -> 
         assert all(found.simulated for found in judged(json.dumps(marked).encode()).reading.found)
 
 
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_at_the_top_changes_no_ending(mark: dict[str, Any]) -> None:
+    for value in SAMPLES:
+        if isinstance(value, dict):
+            plain, marked = (judged(json.dumps(each).encode()) for each in (value, value | mark))
+            assert (marked.format, marked.kind) == (plain.format, plain.kind)
+            assert len(marked.reading.found) == len(plain.reading.found)
+
+
 @settings(max_examples=200)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_bytes_that_were_cut_or_changed_end_in_an_outcome(value: Any, data: st.DataObject) -> None:

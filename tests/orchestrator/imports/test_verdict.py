@@ -41,6 +41,8 @@ def test_a_file_without_a_measurement() -> None:
         (b"\x89PNG\r\n\x1a\n\xff", "it is not text in UTF-8"),
         (b"\x00" * 100, "it is not text in UTF-8"),
         (b'{"model": "caf\xe9"}', "it is not text in UTF-8"),
+        (b"\x1f\x8b\x08\x00\x00", "it is compressed; unpack it first"),
+        (b'{"a": 1, "a": 2}', "'a' stands twice in one object, with different values"),
         (b"PAR1\x15\x04", "a Parquet file; `orchestrator merge` takes those of AccelMatrix"),
         (b"[" * 100_000, "not JSON that can be read: it is nested too deeply"),
         (b"9" * 5000, "not JSON that can be read: Exceeds the limit"),
@@ -69,6 +71,12 @@ def test_nesting_that_json_allows_ends_as_an_outcome() -> None:
         text = b"[" * depth + b"]" * depth
         assert judged(text).kind == "not recognised"
     assert judged(deep).kind in {"no measurement", "not recognised"}
+
+
+def test_the_name_of_the_file_marks_its_records() -> None:
+    verdict = judge_document(text_document(TABLE, "rtx4090_simulated.csv"), FORMATS)
+    assert all(found.simulated for found in verdict.reading.found)
+    assert verdict.reading.found[0].marks == ("file name: 'rtx4090_simulated.csv'",)
 
 
 def test_text_in_utf_16_is_read_where_its_mark_says_so() -> None:
@@ -100,6 +108,8 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert verdict.outcome == "not recognised: cannot be read: No such file or directory"
     assert verdict.sha256 == ""
     assert judge(Path("/dev/null"), FORMATS).outcome == "not recognised: it is no regular file"
+    folder = judge(tmp_path, FORMATS).outcome
+    assert folder == "not recognised: it is a folder that cannot be listed"
 
 
 def test_giants_are_not_read(tmp_path: Path) -> None:

@@ -10,7 +10,12 @@ from orchestrator.imports.formats.legacy.digest import DIGEST
 from orchestrator.imports.formats.legacy.direct import DIRECT
 from orchestrator.imports.formats.legacy.functionality import FUNCTIONALITY
 from orchestrator.imports.formats.legacy.methods import METHODS
-from orchestrator.imports.formats.legacy.plain import DATABASE, MODELS, SETTINGS
+from orchestrator.imports.formats.legacy.plain import (
+    DATABASE,
+    EMPTY_SUMMARY,
+    MODELS,
+    SETTINGS,
+)
 from orchestrator.imports.formats.legacy.progress import PROGRESS
 from orchestrator.imports.formats.legacy.rows import ROWS
 from orchestrator.imports.formats.legacy.suite import SUITE
@@ -38,5 +43,6 @@ LEGACY = (
     ROWS,
     SETTINGS,
     MODELS,
+    EMPTY_SUMMARY,
     DATABASE,
 )

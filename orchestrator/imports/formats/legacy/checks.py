@@ -9,7 +9,13 @@ from orchestrator.imports.formats.legacy.build import each, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.machine import libraries_of, python_of
 from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.shape import Shape, has_any, has_map, is_map
+from orchestrator.imports.formats.legacy.shape import (
+    Shape,
+    has_any,
+    has_map,
+    is_map,
+    without_remarks,
+)
 from orchestrator.imports.found import Found
 from orchestrator.imports.marks import marks_in
 from orchestrator.imports.pointer import WHOLE, last, under
@@ -19,6 +25,7 @@ _CONTENTS = ("json_result", "performance_metrics", "results")
 _FAULTS = ("test_error", "traceback", "error")
 _NAMES = ("model_name", "test_model", "model_id", "model")
 _NO_NAMES = ("", "unknown")
+_SCRIPT = "test_"
 _OUTPUTS = ("stdout", "stderr", *_CONTENTS)
 
 
@@ -66,7 +73,7 @@ def _model(run: dict[str, Any], content: dict[str, Any], name: str) -> str:
     texts = (item for item in named if isinstance(item, str))
     fits = (text for text in texts if text.strip().lower() not in _NO_NAMES)
     file = run.get("test_file") or metadata.get("test_file") or name
-    return next(fits, PurePosixPath(str(file)).stem.removeprefix("test_"))
+    return next(fits, PurePosixPath(str(file)).stem.removeprefix(_SCRIPT))
 
 
 def _is_run(value: Any) -> bool:
@@ -98,12 +105,18 @@ def _is_content(value: Any) -> bool:
 
 
 def _is_by_script(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    scripts = _scripts(value)
     return (
-        isinstance(value, dict)
-        and all(name.startswith("test_") for name in value)
-        and all(isinstance(told, dict | str) for told in value.values())
-        and any(platforms.names_platforms(told) for told in value.values())
+        without_remarks(value).keys() <= scripts.keys()
+        and all(isinstance(told, dict | str) for told in scripts.values())
+        and any(platforms.names_platforms(told) for told in scripts.values())
     )
+
+
+def _scripts(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: told for name, told in value.items() if name.startswith(_SCRIPT)}
 
 
 def _spots(value: dict[str, Any]) -> Iterator[Spot]:
@@ -142,10 +155,12 @@ def _read_by_script(value: dict[str, Any]) -> Reading:
 
 
 def _by_script(value: dict[str, Any]) -> Iterator[Spot]:
-    for name, told in value.items():
+    scripts = _scripts(value)
+    marks = marks_in(value, WHOLE, without=scripts)
+    for name, told in scripts.items():
         content = told if isinstance(told, dict) else {"error": told}
         run = {"test_file": f"{name}.py", **content}
-        around = Around({"model": _model(run, content, name)})
+        around = Around({"model": _model(run, content, name)}, marks=marks)
         of_platforms = list(platforms.spots_of(content, under(WHOLE, name), around))
         yield from of_platforms
         if not of_platforms:

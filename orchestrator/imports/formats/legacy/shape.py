@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.imports.document import Document
+from orchestrator.imports.marks import marks_in
 from orchestrator.imports.reading import NotReadable, Reading
+
+_REMARKS = frozenset({"warning", "warnings", "note", "notes"})
 
 
 @dataclass
@@ -54,3 +57,13 @@ def has_map(value: Any, *keys: str) -> bool:
 def has_any(value: Any, *keys: str) -> bool:
     """Whether it is an object with one of these keys, and that not null."""
     return isinstance(value, dict) and any(value.get(key) is not None for key in keys)
+
+
+def without_remarks(value: dict[str, Any]) -> dict[str, Any]:
+    """An object of entries without what only speaks of all of them: warnings, notes and marks."""
+    return {name: item for name, item in value.items() if not _is_remark(name, item)}
+
+
+def _is_remark(name: str, item: Any) -> bool:
+    marks = () if isinstance(item, dict) else marks_in({name: item})
+    return name.lower() in _REMARKS or bool(marks)

@@ -161,6 +161,11 @@ def test_broken_rows_let_the_others_through() -> None:
         ),
         ('[{"net": "a", "time": 5}]', "the mapping names 'ms', which is not in the file"),
         ("[]", "the mapping names 'net', which is not in the file"),
+        (
+            "net;ms\na;5\n",
+            "the mapping names 'net', which is not in the file;"
+            " ',' separates no columns in its first line",
+        ),
         ("[7]", "/0: 7 is not a table of values"),
         ("", "the mapping names 'net', which is not in the file"),
         ("net,net,ms\n", "line 1: the column 'net' stands twice"),

@@ -188,6 +188,7 @@ def test_errors_make_a_valid_result_a_failure() -> None:
         ("results/8xMI300X/llama2-70b-99/Server/performance/run_1/summary.txt", "llama2-70b-99"),
         ("results/8xMI300X/llama2-70b/Interactive/performance/run_2/summary.txt", "llama2-70b"),
         ("results/8xMI300X/sdxl/Server/TEST01/performance/run_1/summary.txt", "sdxl"),
+        ("audit/8xMI300X/sdxl/Server/TEST04-A/performance/run_1/summary.txt", "sdxl"),
         ("results/8xMI300X/sdxl/Offline/performance/run_1/summary.txt", "unknown"),
         ("home/server/mine/summary.txt", "unknown"),
         ("Server/summary.txt", "unknown"),

@@ -17,6 +17,10 @@ from orchestrator.imports.formats.timm_name import TimmName, parse_name
             TimmName("amp", "nchw", "1.12", "11.3", "rtx3090", dynamo=False),
         ),
         (
+            "benchmark-infer-amp-nchw-pt1131-cu117-rtx3090.csv",
+            TimmName("amp", "nchw", "1.13.1", "11.7", "rtx3090", dynamo=False),
+        ),
+        (
             "benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv",
             TimmName("fp32", "nchw", "2.2.1", None, "i9_10940x", dynamo=True),
         ),
