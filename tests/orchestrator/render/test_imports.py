@@ -54,6 +54,18 @@ def test_every_file_has_a_line(capsys: Capture) -> None:
     ]
 
 
+def test_foreign_text_does_not_reach_the_terminal_as_it_is(capsys: Capture) -> None:
+    path = Path("a\x1b[2J\nb.json")
+    refused = Verdict(path, "4" * 64, refused="an object with k\x1b[31m")
+    faulty = Verdict(path, "5" * 64, "f", "x", Reading((OK,), faults=("/\r: bad",)))
+    removal = Removal(path, "it is young")
+    print_import((refused, faulty), DONE, [removal], Path("x.duckdb"), as_json=False)
+    out = capsys.readouterr().out
+    assert all(line.isprintable() for line in out.splitlines())
+    assert "a\\x1b[2J\\nb.json" in out
+    assert "k\\x1b[31m" in out
+
+
 def test_faults_are_shown_up_to_a_bound(capsys: Capture) -> None:
     lines = [line for line in shown(capsys, DONE) if line.startswith(("left out", "without a"))]
     assert lines[0] == "left out: a.json: line 0: bad"
