@@ -34,9 +34,7 @@ _ADDED = (
 )
 _WRITTEN = frozenset({*Found.model_fields, *Origin.model_fields, *_ADDED, *DEFAULTS})
 SCHEMA = pa.schema(
-    field.remove_metadata()
-    for field in (*arrow_schema(), *arrow_schema(Origin))
-    if field.name in _WRITTEN
+    field for field in (*arrow_schema(), *arrow_schema(Origin)) if field.name in _WRITTEN
 )
 """Of our columns those that can tell of a foreign measurement, and those that the store would give
 a default where a file lacks them; it knows the others as null."""

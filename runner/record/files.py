@@ -9,8 +9,16 @@ import pyarrow.parquet as pq
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from runner.errors import RecordError
-from runner.record.record import SCHEMA_VERSION, Record
+from runner.record.record import Record
 from runner.whole_files import save_whole
+
+ONE_ROW: Mapping[str, Any] = {
+    "compression": "zstd",
+    "store_schema": False,
+    "use_dictionary": False,
+    "write_statistics": False,
+}
+"""How a file of one row is written: what helps with many rows would take two thirds of it."""
 
 
 def save_record(record: Record, folder: Path) -> Path:
@@ -21,7 +29,7 @@ def save_record(record: Record, folder: Path) -> Path:
     """
     path = folder / f"{record.cell_id}.parquet"
     table = to_table([record])
-    save_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    save_whole(path, lambda file: pq.write_table(table, file, **ONE_ROW))
     return path
 
 
@@ -54,12 +62,10 @@ def record_of(row: Mapping[str, Any]) -> Record:
 
 
 def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:
-    """The Arrow schema of record files, derived from a value's fields and their docstrings."""
-    fields = [
-        pa.field(name, _arrow_type(info.annotation), metadata={"doc": info.description or ""})
-        for name, info in value.model_fields.items()
-    ]
-    return pa.schema(fields, metadata={"accelmatrix.schema_version": str(SCHEMA_VERSION)})
+    """The Arrow schema of record files, derived from a value's fields."""
+    return pa.schema(
+        (name, _arrow_type(info.annotation)) for name, info in value.model_fields.items()
+    )
 
 
 def to_table(records: list[Record]) -> pa.Table:

@@ -49,8 +49,8 @@ _RECORDS = (
 _OF_RUNS = f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
 SCHEMA = pa.unify_schemas(
     [
-        arrow_schema().with_metadata(None),
-        arrow_schema(Origin).with_metadata(None),
+        arrow_schema(),
+        arrow_schema(Origin),
         pa.schema([(OTHER.name, pa.string())]),
     ]
 )

@@ -154,7 +154,7 @@ def test_a_row_that_no_record_may_hold_is_named(database: Path, results: Path, s
 
 
 def _save_foreign(path: Path) -> None:
-    schema = arrow_schema().with_metadata(None)
+    schema = arrow_schema()
     for field in arrow_schema(Origin):
         schema = schema.append(field)
     row = {

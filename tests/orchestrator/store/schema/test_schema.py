@@ -20,13 +20,13 @@ from orchestrator.store.schema.tables import (
     TABLES,
 )
 from orchestrator.store.schema.views import VIEWS
-from runner.record import Record, arrow_schema
+from runner.record import Record
 
 ROOT = Path(__file__).parents[4]
 
 
 def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
-    documented = {field.name: field.metadata[b"doc"].decode() for field in arrow_schema()}
+    documented = {name: info.description for name, info in Record.model_fields.items()}
     assert {column.name: column.doc for column in RECORD} == documented
 
 
