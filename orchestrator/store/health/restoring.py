@@ -6,6 +6,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.health.checks.times import LATER
+from orchestrator.store.merging.dimensions import describe_shared
 from orchestrator.store.merging.merge import QUARANTINED, REAL, insert_taken
 from orchestrator.store.merging.record_files import find_files
 from orchestrator.store.merging.staging import stage
@@ -52,6 +53,7 @@ def restore(connection: DuckDBPyConnection, *, scratch: bool) -> int:
             f"DELETE FROM {table.name} WHERE result_id IN (SELECT result_id FROM restored)"
         )
     insert_taken(connection)
+    describe_shared(connection, "taken")
     ((count,),) = connection.execute("SELECT count(*) FROM restored").fetchall()
     return int(count)
 

@@ -1,26 +1,41 @@
 """What many results share: machines, software, models and files, each kept once."""
 
-from collections.abc import Iterator
+from duckdb import DuckDBPyConnection
 
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import ARTEFACTS, ENVIRONMENTS, HARDWARE, MODELS, Table
 
+_FILES = (
+    (
+        "graph_sha256",
+        "graph",
+        "graph",
+        "{'remedy': graph_remedy, 'difference_relative': graph_difference_relative}",
+    ),
+    ("image_digest", "image", "image", "image_labels"),
+    ("weights_revision", "weights", "model", "{'model_id': model_id}"),
+)
+"""Columns with digests of artefacts: their kind, what names them, and what is known of them."""
 
-def statements() -> Iterator[str]:
-    """The statements that describe anew what the rows of `taken` share, the newest row's words."""
+
+def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
+    """Describe anew what the rows of that relation share, in the newest row's words.
+
+    Records that newer ones replace count as well, or it would matter in which order they came.
+    """
     for table in (HARDWARE, ENVIRONMENTS, MODELS):
-        yield _upsert(table, _newest(table))
-    yield _upsert(ARTEFACTS, _ARTEFACTS)
+        connection.execute(_upsert(table, _newest(table, records)))
+    connection.execute(_upsert(ARTEFACTS, _artefacts(records)))
 
 
-def _newest(table: Table) -> str:
+def _newest(table: Table, records: str) -> str:
     """The newest row of each key; wide columns are looked at in those rows alone."""
     key = table.columns[0].name
     facts = ", ".join(column.name for column in table.columns[1:-1])
     return f"""
-        SELECT {key}, {facts}, recorded_at AS seen_at FROM taken
+        SELECT {key}, {facts}, recorded_at AS seen_at FROM {records}
         SEMI JOIN (
-            SELECT filename, file_row_number FROM taken WHERE {key} IS NOT NULL
+            SELECT filename, file_row_number FROM {records} WHERE {key} IS NOT NULL
             QUALIFY row_number() OVER (
                 PARTITION BY {key} ORDER BY recorded_at DESC, result_id) = 1
         ) USING (filename, file_row_number)
@@ -37,25 +52,14 @@ def _upsert(table: Table, query: str) -> str:
     """
 
 
-def _artefacts(digest: str, kind: str, name: str, facts: str) -> str:
-    return f"""
+def _artefacts(records: str) -> str:
+    return " UNION ALL ".join(
+        f"""
         SELECT {digest} AS digest, {text(kind)} AS kind,
             arg_max({name}, recorded_at) AS name,
             arg_max(to_json({facts})::VARCHAR, recorded_at) AS facts,
             max(recorded_at) AS seen_at
-        FROM taken WHERE {digest} IS NOT NULL GROUP BY {digest}
-    """
-
-
-_ARTEFACTS = " UNION ALL ".join(
-    (
-        _artefacts(
-            "graph_sha256",
-            "graph",
-            "graph",
-            "{'remedy': graph_remedy, 'difference_relative': graph_difference_relative}",
-        ),
-        _artefacts("image_digest", "image", "image", "image_labels"),
-        _artefacts("weights_revision", "weights", "model", "{'model_id': model_id}"),
+        FROM {records} WHERE {digest} IS NOT NULL GROUP BY {digest}
+        """
+        for digest, kind, name, facts in _FILES
     )
-)

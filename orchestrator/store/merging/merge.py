@@ -6,7 +6,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.file.transaction import transaction
-from orchestrator.store.merging.dimensions import statements
+from orchestrator.store.merging.dimensions import describe_shared
 from orchestrator.store.merging.inference import infer_runs
 from orchestrator.store.merging.report import MergeReport
 from orchestrator.store.merging.staging import stage, unstage
@@ -21,20 +21,25 @@ QUARANTINED = f"""
         AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
 """
 """Whether a record is one that went into quarantine, or older; it must not come back by itself."""
-_CHOOSE = f"""
-    CREATE OR REPLACE TEMP TABLE chosen AS
-    SELECT newest.*, known.result_id IS NOT NULL AS replaces
+_COMPARE = f"""
+    CREATE OR REPLACE TEMP TABLE unseen AS
+    SELECT offered.*, known.recorded_at AS known_at
     FROM (
         SELECT filename, file_row_number, result_id, recorded_at FROM incoming
         WHERE {{welcome}} AND NOT {QUARANTINED}
-        QUALIFY row_number() OVER (
-            PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
-    ) newest
+    ) offered
     LEFT JOIN (
         SELECT result_id, recorded_at FROM {RESULTS.name}
         WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
     ) known USING (result_id)
-    WHERE known.result_id IS NULL OR newest.recorded_at > known.recorded_at
+    WHERE offered.recorded_at IS DISTINCT FROM known.recorded_at
+"""
+_CHOOSE = """
+    CREATE OR REPLACE TEMP TABLE chosen AS
+    SELECT filename, file_row_number, result_id, known_at IS NOT NULL AS replaces FROM unseen
+    WHERE known_at IS NULL OR recorded_at > known_at
+    QUALIFY row_number() OVER (
+        PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
 """
 _COUNT = """
     SELECT (SELECT count(*) FROM incoming),
@@ -61,34 +66,38 @@ def merge(
     damaged = stage(connection, files)
     refused = () if scratch else _refused(connection)
     welcome = "true" if scratch else REAL
-    connection.execute(_CHOOSE.format(welcome=welcome))
+    connection.execute(_COMPARE.format(welcome=welcome))
+    connection.execute(_CHOOSE)
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
-    _take(connection, everything=rows == inserted)
+    for view, which in (("taken", "chosen"), ("told", "unseen")):
+        _select(connection, view, None if rows == inserted else which)
     with transaction(connection):
         _write(connection, runs, replacing=replaced > 0)
     quarantined = _quarantined(connection, welcome)
-    connection.execute("DROP VIEW taken; DROP TABLE chosen")
+    connection.execute("DROP VIEW taken; DROP VIEW told; DROP TABLE chosen; DROP TABLE unseen")
     unstage(connection)
     unchanged = rows - inserted - replaced - len(refused) - quarantined
     return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused, quarantined)
 
 
-def _take(connection: DuckDBPyConnection, *, everything: bool) -> None:
-    which = "" if everything else " SEMI JOIN chosen USING (filename, file_row_number)"
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW taken AS SELECT * FROM incoming{which}")
+def _select(connection: DuckDBPyConnection, view: str, which: str | None) -> None:
+    """Give a name to those of the incoming records, or to all of them."""
+    those = f" SEMI JOIN {which} USING (filename, file_row_number)" if which else ""
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM incoming{those}")
 
 
 def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bool) -> None:
     if replacing:
         _remove_replaced(connection)
     insert_taken(connection)
+    describe_shared(connection, "told")
     for run in runs:
         _describe(connection, run)
     connection.execute(_INFER)
 
 
 def insert_taken(connection: DuckDBPyConnection) -> None:
-    """Write the rows of the view `taken` into the tables, with what they share."""
+    """Write the rows of the view `taken` into the tables."""
     for table, which in (
         (RESULTS, ""),
         (RAW, f" WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
@@ -97,8 +106,6 @@ def insert_taken(connection: DuckDBPyConnection) -> None:
         connection.execute(
             f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken{which}"
         )
-    for statement in statements():
-        connection.execute(statement)
 
 
 def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:

@@ -354,3 +354,19 @@ def test_a_file_with_many_records_is_merged_whole_or_not_at_all(
     pq.write_table(broken, results / "broken.parquet")
     report = merge(database, results)
     assert (report.inserted, len(report.damaged)) == (3, 1)
+
+
+@pytest.mark.parametrize("parts", [[0, 1], [1, 0]])
+def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
+    database: Path, tmp_path: Path, save: Save, parts: list[int]
+) -> None:
+    later = RECORDED_AT + timedelta(hours=1)
+    files = [
+        save(a_record(hardware_id="machine-1")),
+        save(a_failure("lost", "gone", recorded_at=later, hardware_id=None)),
+    ]
+    for part in parts:
+        merge(database, files[part])
+    merge(tmp_path / "at-once.duckdb", *files)
+    assert content(database) == content(tmp_path / "at-once.duckdb")
+    assert scalar(database, "SELECT hardware_id FROM hardware_info") == "machine-1"
