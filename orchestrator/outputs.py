@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.errors import MatrixError
+from orchestrator.pipes import is_disk, is_stream, streaming
 from orchestrator.whole_files import storing
 
 HINT = "see that the folder can be written and the disk is not full; nothing is left behind"
@@ -16,24 +17,32 @@ HINT = "see that the folder can be written and the disk is not full; nothing is 
 def require_free(option: str, path: Path, *, force: bool, database: Path) -> None:
     """Insist that this file may be written, before anything is done for it.
 
+    Pipes and devices may be: nothing in them is replaced.
+
     Raises:
-        MatrixError: it exists and `force` does not allow to replace it, it is a folder, or the
-            very database that is read.
+        MatrixError: it exists and `force` does not allow to replace it, it is a folder, a disk, or
+            the very database that is read.
     """
-    if path.is_dir():
-        raise MatrixError(f"{option} {path}: is a folder", hint="name a file")
+    if path.is_dir() or is_disk(path):
+        what = "a folder" if path.is_dir() else "a disk"
+        raise MatrixError(f"{option} {path}: is {what}", hint="name a file")
     if path.resolve() == database.resolve():
         raise MatrixError(f"{option} {path}: is the database itself", hint="name another file")
-    _require_absent(option, path, force=force)
+    if not is_stream(path):
+        _require_absent(option, path, force=force)
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when everything is in it.
+    """A file that gets its name when everything is in it; pipes and devices get what comes.
 
     Raises:
         StoreError: the file system refused; what was there before is as it was.
     """
+    if is_stream(path):
+        with streaming(path) as file:
+            yield file
+        return
     unfinished = path.with_name(f".{path.name}.tmp")
     try:
         with storing(path, hint=HINT):

@@ -1,6 +1,6 @@
 """A run's records after a compaction: many rows in one file, until the run is resumed."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from os import stat_result
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.store.health.compaction import compact_files
+from orchestrator.store.merging.faults import UNREADABLE, reading_fault
 from orchestrator.whole_files import storing
 from runner.cell import Cell
 from runner.record import Record, record_of
@@ -51,12 +52,13 @@ class RunCompact:
                     _write_missing(folder / f"{row['cell_id']}.parquet", table.slice(at, 1))
                 path.unlink()
 
-    def set_damaged_aside(self) -> list[Path]:
-        """Rename what cannot be read; returns where it is now."""
-        found = compact_files(self._records)
-        for path in found:
-            self._rows(path)
-        return [path.with_name(path.name + DAMAGED_SUFFIX) for path in found if not path.exists()]
+    def set_aside(self, damaged: Container[Path]) -> dict[Path, Path]:
+        """Rename those of these files that cannot be read; returns where each of them is now."""
+        moved = {}
+        for path in map(Path.absolute, compact_files(self._records)):
+            if path in damaged and reading_fault(path) and (aside := set_aside(path)):
+                moved[path] = aside
+        return moved
 
     def _rows(self, path: Path) -> _Rows:
         with storing(path, "read"):
@@ -67,12 +69,21 @@ class RunCompact:
             content = path.read_bytes()
         try:
             rows = _table(content).to_pylist(maps_as_pydicts="strict")
-        except (OSError, pa.ArrowException):
+        except UNREADABLE:
             path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
             return {}
         found = {row["cell_id"]: row for row in rows}
         self._known[path] = stamp, found
         return found
+
+
+def set_aside(path: Path) -> Path | None:
+    """Give a damaged file another name; None if it cannot be renamed."""
+    aside = path.with_name(path.name + DAMAGED_SUFFIX)
+    try:
+        return path.replace(aside)
+    except OSError:
+        return None
 
 
 def _record(row: Mapping[str, Any]) -> Record | None:

@@ -15,14 +15,15 @@ results/graphs/<key>/<shape>/                                a prepared graph, s
 results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from orchestrator.defaults import DATABASE_NAME
 from orchestrator.errors import MatrixError, StoreError
-from orchestrator.run_compact import DAMAGED_SUFFIX, RunCompact
+from orchestrator.run_compact import DAMAGED_SUFFIX, RunCompact, set_aside
 from orchestrator.run_file import RUN_FILE, RunFile
 from orchestrator.run_parts import RunParts
 from orchestrator.whole_files import storing, write_whole
@@ -31,6 +32,16 @@ from runner.errors import RecordError
 from runner.record import Record, Status, read_record, save_record
 
 SUBFOLDERS = ("records", "jobs", "logs")
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What became of damaged records."""
+
+    moved: Mapping[Path, Path]
+    """Where each of them lies now."""
+    lost: Sequence[Path]
+    """The records that stand for them, with the verdict `lost`."""
 
 
 class RunFolder:
@@ -160,7 +171,7 @@ class RunFolder:
 
     def record_of(self, cell: Cell) -> Record | None:
         """The cell's record, or None; a damaged file is set aside under another name."""
-        path = self.records / cell.job_id / f"{cell.id}.parquet"
+        path = self.file_of(cell)
         if not path.exists():
             return self._compact.record(cell)
         try:
@@ -170,6 +181,10 @@ class RunFolder:
             path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
             return None
 
+    def file_of(self, cell: Cell) -> Path:
+        """The cell's own record file, whether there is one or not."""
+        return self.records / cell.job_id / f"{cell.id}.parquet"
+
     def missing(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells without a sound record."""
         return [cell for cell in cells if self.record_of(cell) is None]
@@ -178,22 +193,34 @@ class RunFolder:
         """The cells that this round still has to visit: no record, no sound part of the round."""
         return [cell for cell in self.missing(cells) if not self.parts.has(cell, round_)]
 
-    def set_damaged_aside(self) -> list[Path]:
-        """Replace each damaged record by the verdict `lost`; returns where the damaged ones are."""
-        compact = self._compact.set_damaged_aside()
-        aside = list(compact)
+    def unsound(self, cell_ids: Container[str]) -> list[Path]:
+        """The files of these cells that are no sound records."""
+        files = (self.file_of(cell) for cell in self.cells if cell.id in cell_ids)
+        return [path for path in files if path.exists() and not _is_sound(path)]
+
+    def set_aside(self, damaged: Iterable[Path]) -> Aside:
+        """Rename those of these files that are this run's; cells without another are `lost`.
+
+        What cannot be renamed stays as it is.
+        """
+        named = {path.absolute() for path in damaged}
+        compact = self._compact.set_aside(named)
+        moved, lost = dict(compact), list[Path]()
         for cell in self.cells:
-            path = self.records / cell.job_id / f"{cell.id}.parquet"
-            if not (compact or path.exists()) or self.record_of(cell) is not None:
-                continue
-            if not compact:
-                aside.append(path.with_name(path.name + DAMAGED_SUFFIX))
-            reason = f"its record was damaged and lies in {aside[-1].name}"
-            job = self.job([cell], self.nowhere)
-            # As old as the run, so that a verdict the database has already outweighs it.
-            when = self.run.started_at
-            self.save(Record.of(job, cell, status="lost", reason=reason, recorded_at=when))
-        return aside
+            path = self.file_of(cell).absolute()
+            if path in named and (aside := set_aside(path)):
+                moved[path] = aside
+            if (compact or path in moved) and self.record_of(cell) is None:
+                where = moved.get(path) or next(iter(compact.values()))
+                self._save_lost(cell, f"its record was damaged and lies in {where.name}")
+                lost.append(path)
+        return Aside(moved, lost)
+
+    def _save_lost(self, cell: Cell, reason: str) -> None:
+        job = self.job([cell], self.nowhere)
+        # As old as the run, so that a verdict the database has already outweighs it.
+        when = self.run.started_at
+        self.save(Record.of(job, cell, status="lost", reason=reason, recorded_at=when))
 
     def traces(self) -> list[Path]:
         """The traces that cells left."""
@@ -236,3 +263,12 @@ class RunFolder:
         """The cells' sound records, by cell id."""
         records = filter(None, map(self.record_of, self.cells))
         return {record.cell_id: record for record in records}
+
+
+def _is_sound(path: Path) -> bool:
+    try:
+        with storing(path, "read"):
+            read_record(path)
+    except RecordError:
+        return False
+    return True

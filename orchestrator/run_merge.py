@@ -1,17 +1,19 @@
 """From run folders into the database."""
 
+import os
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.bundle import is_bundle, merge_bundle, opened
-from orchestrator.errors import StoreError
+from orchestrator.errors import MatrixError, StoreError
+from orchestrator.imports.record_file import runs_of
 from orchestrator.run_file import RUN_FILE
-from orchestrator.run_folder import RunFolder
+from orchestrator.run_folder import Aside, RunFolder
 from orchestrator.store import Damaged, MergeReport, Run, Store
-from orchestrator.store.merging.record_files import files_below
-
-REASON = "not a whole record file; its cell is now lost"
+from orchestrator.store.merging.record_files import files_below, find_files
+from orchestrator.store.reading.described import untold
 
 
 def merge_run(folder: RunFolder, database: Path) -> MergeReport:
@@ -30,13 +32,15 @@ def merge_run(folder: RunFolder, database: Path) -> MergeReport:
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
     """Merge run folders, folders of run folders, bare folders of records, records and bundles.
 
-    What `merge_run` says of damaged records holds in every run folder. All bundles are checked
-    before anything is merged.
+    What `merge_run` says of damaged records holds in every run folder. All paths and bundles are
+    checked before anything is merged.
 
     Raises:
-        StoreError: a path does not exist, a bundle is not sound, or the database cannot be written.
+        MatrixError: a path does not exist.
+        StoreError: a bundle is not sound, or the database cannot be written.
     """
     named, total = list(paths), MergeReport()
+    _require(named)
     with ExitStack() as closing:
         bundles = {path: closing.enter_context(opened(path)) for path in named if is_bundle(path)}
         for bundle in bundles.values():
@@ -47,6 +51,16 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
                 merge_bundle(bundles[path], store) if path in bundles else _merge_below(path, store)
             )
     return total
+
+
+def _require(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if not os.path.lexists(path):
+            raise MatrixError(
+                f"{path}: no such file or folder",
+                hint="name Parquet files, folders of them such as results/, or bundles;"
+                " nothing was merged",
+            )
 
 
 def _merge_below(path: Path, store: Store) -> MergeReport:
@@ -62,12 +76,27 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
             total += _merge(folder, store)
     within = {run_file.parent for run_file in runs}
     loose = [file for file in files_below(path.resolve()) if within.isdisjoint(file.parents)]
-    return total + store.merge(loose if runs else [path])
+    files = loose if runs else find_files([path])
+    return total + store.merge(files, *untold(runs_of(files), store.described_runs()))
 
 
 def _merge(folder: RunFolder, store: Store) -> MergeReport:
-    damaged = tuple(Damaged(path, REASON) for path in folder.set_damaged_aside())
-    return store.merge([folder.records], _facts(folder)) + MergeReport(damaged=damaged)
+    run = _facts(folder)
+    merged = store.merge([folder.records], run)
+    reasons = {file.path: file.reason for file in merged.damaged}
+    without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
+    reasons |= dict.fromkeys(folder.unsound(without), "not a whole record file")
+    if not reasons:
+        return merged
+    aside = folder.set_aside(reasons)
+    damaged = tuple(_told(path, reason, aside) for path, reason in reasons.items())
+    return replace(merged, damaged=damaged) + store.merge(aside.lost, run)
+
+
+def _told(path: Path, reason: str, aside: Aside) -> Damaged:
+    if path not in aside.moved:
+        return Damaged(path, reason)
+    return Damaged(aside.moved[path], f"{reason}; it was set aside")
 
 
 def _run_files(path: Path) -> list[Path]:
@@ -77,11 +106,9 @@ def _run_files(path: Path) -> list[Path]:
 
 def _facts(folder: RunFolder) -> Run:
     run = folder.run
-    ended = [record.recorded_at for record in folder.sound_records().values()]
     return Run(
         run_id=run.run_id,
         started_at=run.started_at,
-        finished_at=max(ended) if len(ended) == len(folder.cells) else None,
         matrix=run.matrix,
         matrix_path=run.matrix_path,
         command=run.command,

@@ -28,6 +28,8 @@ class Status:
     """All that `orchestrator status` tells."""
 
     database: Path
+    results: Path
+    """The folder in which its record files were looked for."""
     scratch: bool
     size: Size
     coverage: Coverage
@@ -38,19 +40,21 @@ class Status:
 
 
 def status_of(results: Path, database: Path, installed: Installed) -> Status:
-    """The state of this database, and of the Parquet files in that folder.
+    """The state of this database, and of its runs' Parquet files in that folder.
 
     Raises:
         StoreError: there is no database, or it cannot be read.
     """
     with Store.open_readonly(database) as store:
         stale = sorted(store.stale(installed), key=lambda group: -group.cells)
+        runs = tuple(store.runs())
         return Status(
             database=database,
+            results=results,
             scratch=store.scratch,
-            size=size_on_disk(database, results),
+            size=size_on_disk(database, results, {run.run_id for run in runs}),
             coverage=store.coverage(),
-            runs=tuple(store.runs()),
+            runs=runs,
             stale=tuple(stale),
         )
 

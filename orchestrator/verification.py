@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from orchestrator.errors import MatrixError, StoreError
+from orchestrator.pipes import require_no_stream
 from orchestrator.run_folder import RunFolder
 from orchestrator.whole_files import storing, write_whole
 from runner.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
@@ -142,8 +143,10 @@ def require_place(path: Path) -> None:
     """Find out before verifying whether the verdicts can be kept in this file.
 
     Raises:
+        MatrixError: it is a pipe or a device.
         StoreError: it is a folder, or no file can be made beside it.
     """
+    require_no_stream("--save", path)
     try:
         if path.is_dir():
             raise IsADirectoryError(EISDIR, strerror(EISDIR))

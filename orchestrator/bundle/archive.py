@@ -6,11 +6,12 @@ import stat
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from orchestrator.bundle.manifest import SUMS
-from runner.file_hash import sha256_of
 
 CHUNK = 1 << 20
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -22,7 +23,29 @@ BROKEN = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
 _SAFE = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
-Content = bytes | Path
+
+@dataclass(frozen=True)
+class Member:
+    """One of an archive that is being read."""
+
+    archive: zipfile.ZipFile
+    info: zipfile.ZipInfo
+
+
+Content = bytes | Path | Member
+
+
+class Writable(Protocol):
+    """What an archive is written to; one that can seek too gets plain headers."""
+
+    def write(self, data: bytes, /) -> int:
+        """Take these bytes; returns how many."""
+
+    def flush(self) -> None:
+        """Hold nothing back."""
+
+    def close(self) -> None:
+        """Take no more."""
 
 
 def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
@@ -32,27 +55,34 @@ def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
         OSError: the file system refused.
     """
     sums = "".join(f"{sha256(members[name])}  {name}\n" for name in sorted(members))
-    everything: Mapping[str, Content] = {**members, SUMS: sums.encode()}
+    pack(file, {**members, SUMS: sums.encode()})
+
+
+def pack(file: Writable, members: Mapping[str, Content]) -> None:
+    """Write the members alone; the same ones give the same bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(everything):
+        for name in sorted(members):
             info = zipfile.ZipInfo(name, EPOCH)
             info.external_attr, info.create_system = MODE, 3
-            info.file_size = size(everything[name])
+            info.file_size = size(members[name])
             with archive.open(info, "w") as member:
-                for chunk in _chunks(everything[name]):
+                for chunk in _chunks(members[name]):
                     member.write(chunk)
 
 
 def size(content: Content) -> int:
     """Its bytes."""
+    if isinstance(content, Member):
+        return content.info.file_size
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
 def sha256(content: Content) -> str:
-    """Its SHA-256 in hex."""
-    if isinstance(content, bytes):
-        return hashlib.sha256(content).hexdigest()
-    return sha256_of(content)
+    """Its SHA-256 in hex; of a member that is damaged, raises one of `BROKEN`."""
+    digest = hashlib.sha256()
+    for chunk in _chunks(content):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def unsafe(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:
@@ -74,12 +104,6 @@ def checksums(text: str) -> dict[str, str] | None:
     return {match[2]: match[1] for match in whole} if len(whole) == len(found) else None
 
 
-def sha256_of_member(archive: zipfile.ZipFile, name: str) -> str:
-    """The SHA-256 of a member in hex; raises one of `BROKEN` if it is damaged."""
-    with archive.open(name) as member:
-        return hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
-
-
 def _unsafe_member(info: zipfile.ZipInfo) -> str | None:
     name = info.filename
     if not _SAFE.fullmatch(name) or {".", ".."} & {*name.split("/")}:
@@ -95,9 +119,14 @@ def _unsafe_member(info: zipfile.ZipInfo) -> str | None:
 
 
 def _chunks(content: Content) -> Iterator[bytes]:
-    if isinstance(content, bytes):
-        yield content
-        return
-    with content.open("rb") as file:
+    with _opened(content) as file:
         while chunk := file.read(CHUNK):
             yield chunk
+
+
+def _opened(content: Content) -> IO[bytes]:
+    if isinstance(content, bytes):
+        return BytesIO(content)
+    if isinstance(content, Path):
+        return content.open("rb")
+    return content.archive.open(content.info)

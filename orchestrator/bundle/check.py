@@ -2,14 +2,15 @@
 
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from orchestrator.bundle import manifest as names
 from orchestrator.bundle.archive import BROKEN, sha256, size, unsafe
+from orchestrator.bundle.contradictions import contradictions
 from orchestrator.bundle.manifest import VERSION, Manifest, RunEntry, matrix_name
 from orchestrator.bundle.members import (
     Unsound,
@@ -18,15 +19,20 @@ from orchestrator.bundle.members import (
     list_of,
     member_faults,
     text_of,
+    unpacking,
     valid,
 )
+from orchestrator.bundle.twin import is_its_own_twin
 from orchestrator.errors import StoreError
 from orchestrator.store import Run
-from orchestrator.store.merging.examine import Examined, examine
+from orchestrator.store.merging.examine import examine
+from orchestrator.store.merging.ids import id_fault
 from orchestrator.whole_files import storing
 
 SHOWN = 3
-HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
+ASK_AGAIN = "ask for the bundle once more; `orchestrator verify` names every fault"
+INSTALL = "install the newer AccelMatrix that wrote it"
+NAME_ONE = "name a bundle: a file that `orchestrator export --bundle` wrote"
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Bundle:
     """Those that the orchestrator described, with their matrices."""
     records: Path | None = None
     """A copy of its records."""
+    newer: bool = False
+    """Whether nothing is wrong with it but that a newer AccelMatrix wrote it."""
 
     def require_sound(self) -> None:
         """Insist that nothing is wrong.
@@ -54,7 +62,13 @@ class Bundle:
         if self.faults:
             more = len(self.faults) - SHOWN
             told = "; ".join(self.faults[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
-            raise StoreError(f"{self.path}: no sound bundle: {told}", hint=HINT)
+            raise StoreError(
+                f"{self.path}: no sound bundle: {told}", hint=INSTALL if self.newer else ASK_AGAIN
+            )
+
+
+class _Newer(Unsound):
+    """It is of a version that nobody knew when this was written."""
 
 
 def is_bundle(path: Path) -> bool:
@@ -67,17 +81,19 @@ def opened(path: Path) -> Iterator[Bundle]:
     """Check the whole bundle. Faults don't raise; ask for `faults` or `require_sound`.
 
     Raises:
-        StoreError: there is no such file, or the disk is full.
+        StoreError: there is no such file, or no room to unpack it.
     """
-    with storing(
-        path, "read", hint="name a bundle: a file that `orchestrator export --bundle` wrote"
-    ):
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path}: cannot be read: it is no plain file", hint=NAME_ONE)
+    with storing(path, "read", hint=NAME_ONE):
         whole, bytes_ = sha256(path), size(path)
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as closing:
+        with unpacking(path):
+            folder = Path(closing.enter_context(tempfile.TemporaryDirectory()))
         try:
-            manifest, runs, records = _look(path, bytes_, Path(folder))
+            manifest, runs, records = _look(path, bytes_, folder)
         except Unsound as found:
-            yield Bundle(path, whole, bytes_, found.faults)
+            yield Bundle(path, whole, bytes_, found.faults, newer=isinstance(found, _Newer))
         else:
             yield Bundle(path, whole, bytes_, (), manifest, runs, records)
 
@@ -89,15 +105,19 @@ def _look(path: Path, bytes_: int, folder: Path) -> tuple[Manifest, tuple[Run, .
         raise Unsound(f"not a whole zip archive: {error}") from error
     with archive:
         _demand(unsafe(archive, bytes_))
+        _require_known_version(archive)
         _demand(member_faults(archive))
+        if not is_its_own_twin(archive, path):
+            raise Unsound(_OTHER_BYTES)
         manifest = _manifest(archive)
-        records = extracted(archive, names.RECORDS, folder)
+        with unpacking(path):
+            records = extracted(archive, names.RECORDS, folder)
         lists = {name: list_of(archive, name) for name in _LISTS}
         runs = _runs(archive, lists[names.RUNS])
     found = examine(records)
     if isinstance(found, str):
         raise Unsound(f"{names.RECORDS}: {found}")
-    _demand(_contradictions(manifest, lists, runs, found))
+    _demand(contradictions(manifest, lists, runs, found))
     return manifest, tuple(run for run, described in runs if described), records
 
 
@@ -106,17 +126,25 @@ def _demand(faults: Sequence[str]) -> None:
         raise Unsound(*faults)
 
 
-def _manifest(archive: zipfile.ZipFile) -> Manifest:
-    """What the bundle says of itself, provided that we can read bundles of its version."""
-    said = json_of(archive, names.MANIFEST)
-    if not isinstance(said, dict) or said.get("format") != names.FORMAT:
-        raise Unsound(f"{names.MANIFEST}: is none of AccelMatrix")
-    version = said.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise Unsound(
+def _require_known_version(archive: zipfile.ZipFile) -> None:
+    """Insist on it before anything else is demanded that a newer one may do otherwise."""
+    try:
+        said = json_of(archive, names.MANIFEST)
+    except (Unsound, KeyError, *BROKEN):
+        return  # whoever looks at all members says what is wrong with it
+    version = said.get("version") if isinstance(said, dict) else None
+    if isinstance(version, int) and version > VERSION and said.get("format") == names.FORMAT:
+        raise _Newer(
             f"is of version {version}, and this AccelMatrix reads up to {VERSION};"
             f" AccelMatrix {said.get('accelmatrix')} wrote it"
         )
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    """What the bundle says of itself."""
+    said = json_of(archive, names.MANIFEST)
+    if not isinstance(said, dict) or said.get("format") != names.FORMAT:
+        raise Unsound(f"{names.MANIFEST}: is none of AccelMatrix")
     manifest = valid(Manifest, said, names.MANIFEST)
     sizes = {info.filename: info.file_size for info in archive.infolist()}
     told = {name: bytes_ for name, bytes_ in sizes.items() if name in manifest.members}
@@ -131,6 +159,8 @@ def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, b
     runs = []
     for entry in entries:
         found = valid(RunEntry, entry, names.RUNS)
+        if (reason := id_fault({"run_id": found.run_id})) is not None:
+            raise Unsound(f"{names.RUNS}: {reason}")
         matrix = None
         if found.matrix is not None:
             if found.matrix != matrix_name(found.run_id) or found.matrix not in archive.namelist():
@@ -141,40 +171,8 @@ def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, b
     return runs
 
 
-def _contradictions(
-    manifest: Manifest,
-    lists: Mapping[str, Sequence[Any]],
-    runs: Sequence[tuple[Run, bool]],
-    found: Examined,
-) -> list[str]:
-    """What one member says and another one denies."""
-    counted = {
-        "runs": len(runs),
-        "records": found.records,
-        "hosts": found.hosts,
-        "matrices": sum(run.matrix is not None for run, _ in runs),
-        "hardware": len(lists[names.HARDWARE]),
-        "environments": len(lists[names.ENVIRONMENTS]),
-        "artefacts": len(lists[names.ARTEFACTS]),
-    }
-    faults = [
-        f"{names.MANIFEST}: counts {said:,} {what}, and there are {counted[what]:,}"
-        for what, said in manifest.counts.model_dump().items()
-        if said != counted[what]
-    ]
-    if found.repeated:
-        faults.append(f"{names.RECORDS}: {found.repeated:,} records stand in it twice")
-    faults += _unknown(names.RUNS, found.runs, {run.run_id for run, _ in runs})
-    for name, key, used in (
-        (names.HARDWARE, "hardware_id", found.hardware),
-        (names.ENVIRONMENTS, "environment_id", found.environments),
-    ):
-        faults += _unknown(name, used, {row.get(key) for row in lists[name]})
-    return faults
-
-
-def _unknown(name: str, used: frozenset[str], known: set[Any]) -> list[str]:
-    return [f"{name}: lacks {each}, to which records refer" for each in sorted(used - known)]
-
-
 _LISTS = (names.RUNS, names.HARDWARE, names.ENVIRONMENTS, names.ARTEFACTS)
+_OTHER_BYTES = (
+    "is not byte for byte what `orchestrator export --bundle` writes: its headers were changed, it"
+    " was packed anew, or something stands before, between or behind its members"
+)

@@ -11,10 +11,10 @@ artefacts.json              digests of the images, graphs and weights behind the
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic import NonNegativeInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from orchestrator.store import Run
 from runner.cell import Frozen
@@ -50,12 +50,12 @@ class Manifest(Frozen):
 
     format: Literal["accelmatrix-bundle"] = FORMAT
     """What kind of archive it is."""
-    version: int = VERSION
+    version: PositiveInt = VERSION
     """Version of its members."""
     accelmatrix: str
     """Version of AccelMatrix that wrote it."""
-    record_version: int
-    """Version of the records' columns."""
+    record_version: PositiveInt
+    """Version of the records' columns; a merge takes newer ones, as it does from record files."""
     scratch: bool
     """Whether it comes from a scratch database, and may hold what no device measured."""
     counts: Counts
@@ -67,6 +67,10 @@ class Manifest(Frozen):
 class RunEntry(Run):
     """One run in `runs.json`; its matrix is named there and lies beside."""
 
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    """The same, as far as the database can hold it."""
+    planned: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    """Likewise."""
     described: bool
     """Whether the orchestrator described it; else it is inferred from its records."""
 

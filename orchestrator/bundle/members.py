@@ -2,16 +2,18 @@
 
 import json
 import shutil
+import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from orchestrator.bundle import manifest as names
-from orchestrator.bundle.archive import BROKEN, checksums, sha256_of_member
-from orchestrator.whole_files import storing
+from orchestrator.bundle.archive import BROKEN, Member, checksums, sha256
+from orchestrator.errors import StoreError
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -51,7 +53,7 @@ def _damage(archive: zipfile.ZipFile, name: str, known: str | None) -> list[str]
     if known is None:
         return [f"{name}: is not in {names.SUMS}"]
     try:
-        found = sha256_of_member(archive, name)
+        found = sha256(Member(archive, archive.getinfo(name)))
     except BROKEN as error:
         return [f"{name}: is damaged: {error}"]
     return [] if found == known else [f"{name}: is not what its checksum says"]
@@ -111,9 +113,26 @@ def extracted(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
     """A copy of the member in this folder.
 
     Raises:
-        StoreError: the disk is full.
+        OSError: the file system refused.
     """
     path = folder / name
-    with storing(path), archive.open(name) as member, path.open("wb") as file:
+    with archive.open(name) as member, path.open("wb") as file:
         shutil.copyfileobj(member, file)
     return path
+
+
+@contextmanager
+def unpacking(bundle: Path) -> Iterator[None]:
+    """Say in one line that there is no room for what is taken out of the bundle.
+
+    Raises:
+        StoreError: the file system refused.
+    """
+    try:
+        yield
+    except OSError as error:
+        place = f"the temporary folder {tempfile.tempdir}" if tempfile.tempdir else "no folder"
+        raise StoreError(
+            f"{bundle}: cannot be unpacked into {place}: {error.strerror or error}",
+            hint="free some space there, or let `TMPDIR` name another folder",
+        ) from error

@@ -2,6 +2,7 @@
 
 from orchestrator.bundle.check import Bundle
 from orchestrator.store import MergeReport, Store
+from orchestrator.store.reading.described import untold
 
 
 def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
@@ -11,10 +12,5 @@ def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
         StoreError: the bundle is not sound, or the database cannot take it.
     """
     bundle.require_sound()
-    known = store.described_runs()
-    runs = [
-        run
-        for run in bundle.runs
-        if run.run_id not in known or not known[run.run_id].is_newer_than(run)
-    ]
+    runs = untold(bundle.runs, store.described_runs())
     return store.merge([bundle.records] if bundle.records else [], *runs)

@@ -15,6 +15,7 @@ from orchestrator.bundle.archive import Content, sha256, size, write_archive
 from orchestrator.bundle.manifest import Counts, Manifest, RunEntry, matrix_name
 from orchestrator.errors import NothingToDo
 from orchestrator.outputs import HINT, new_file, require_free
+from orchestrator.pipes import require_no_stream
 from orchestrator.store import Store
 from orchestrator.store.reading.described import StoredRun
 from orchestrator.store.reading.takeout import SCHEMA, Takeout, takeout
@@ -49,6 +50,7 @@ def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bo
             replace it.
         StoreError: the database cannot be read, or the file not written.
     """
+    require_no_stream(OPTION, output)
     require_free(OPTION, output, force=force, database=database)
     with takeout(database, _named(database, runs)) as taken, storing(output, hint=HINT):
         if not taken.runs:

@@ -55,7 +55,7 @@ def bench(
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
-    scratch: options.Scratch = False,
+    scratch: options.ScratchOfTests = False,
     json: options.Json = False,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""

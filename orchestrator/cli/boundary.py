@@ -4,34 +4,48 @@ import os
 import signal
 import sys
 import traceback
-from io import StringIO, TextIOWrapper
+from collections.abc import Callable
 from typing import NoReturn
 
 import typer
 from typer import TyperException
 
-from orchestrator.cli import commands
+from orchestrator.cli import commands, streams
 from orchestrator.cli.app import app, chosen
 from orchestrator.cli.interrupts import Interruptions
+from orchestrator.visible import visible
 from runner.errors import BenchError
 
 INTERRUPTED = 130
 READER_GONE = 128 + signal.SIGPIPE
 BUG = 70
+_PREFIX = "Value error, "
+"""What typer lets pydantic put before its own sentence about a value."""
 
 
 def main() -> NoReturn:
     """Run the command line; the process ends with one of the documented exit codes."""
-    _mend_streams()
+    streams.mend()
     Interruptions().install()
-    sys.exit(_run())
+    code = _ended(_run)
+    sys.exit(_ended(_flush) or code)
 
 
 def _run() -> int:
     commands.register(app)
+    result = app(standalone_mode=False)
+    return result if isinstance(result, int) else 0
+
+
+def _flush() -> int:
+    sys.stdout.flush()
+    return 0
+
+
+def _ended(work: Callable[[], int]) -> int:
+    """The exit code of this work, whatever ends it."""
     try:
-        result = app(standalone_mode=False)
-        sys.stdout.flush()
+        return work()
     except TyperException as error:
         _show_usage(error)
         return error.exit_code
@@ -41,19 +55,24 @@ def _run() -> int:
     except (BrokenPipeError, SystemExit) as end:
         return _leave(end)
     except BenchError as error:
-        if chosen.debug:
-            traceback.print_exc()
-        typer.echo(f"error: {error}", err=True)
-        if error.hint:
-            typer.echo(f"hint: {error.hint}", err=True)
+        _tell("error", str(error), error.hint)
         return error.exit_code
     except Exception as error:  # a bug: say so instead of dropping a traceback on the user
-        if chosen.debug:
-            raise
-        typer.echo(f"bug: {type(error).__name__}: {error}", err=True)
-        typer.echo("hint: run it again with `orchestrator --debug …` and report it", err=True)
+        _tell(
+            "bug",
+            f"{type(error).__name__}: {error}",
+            "run it again with `orchestrator --debug …` and report it",
+        )
         return BUG
-    return result if isinstance(result, int) else 0
+
+
+def _tell(kind: str, message: str, hint: str | None) -> None:
+    """Show the error in hand, which may quote what others wrote."""
+    if chosen.debug:
+        typer.echo(visible(traceback.format_exc()), err=True, nl=False)
+    typer.echo(f"{kind}: {visible(message)}", err=True)
+    if hint:
+        typer.echo(f"hint: {visible(hint)}", err=True)
 
 
 def _leave(end: BrokenPipeError | SystemExit) -> int:
@@ -70,18 +89,9 @@ def _leave(end: BrokenPipeError | SystemExit) -> int:
 
 def _show_usage(error: TyperException) -> None:
     """Usage errors know how to show themselves, with the command's usage line."""
+    error.message = error.message.replace(_PREFIX, "", 1)
     show = getattr(error, "show", None)
     if show is not None:
         show()
     else:
         typer.echo(f"error: {error}", err=True)
-
-
-def _mend_streams() -> None:
-    """Output goes nowhere if its stream is closed, and loses what its encoding lacks."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, StringIO())
-        elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.measuring import note
 from orchestrator.cli.options import database_in
 from orchestrator.defaults import RESULTS
 
@@ -33,7 +34,9 @@ TopicIfAny = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", metavar="PATH", help="The file, or the folder of partitions."),
+    typer.Option(
+        "--output", metavar="PATH", help="The file, - for stdout, or the folder of partitions."
+    ),
 ]
 PartitionBy = Annotated[
     str | None,
@@ -65,7 +68,7 @@ def export(
     topic: TopicIfAny = None,
     format_: Annotated[
         ExportFormat | None,
-        typer.Option("--format", help="[default: what PATH's name says, else parquet]"),
+        typer.Option("--format", help="[default: what PATH's name says; parquet if nothing]"),
     ] = None,
     output: Output = None,
     partition_by: PartitionBy = None,
@@ -79,8 +82,10 @@ def export(
 ) -> None:
     """Take results out: a table for other programs, or a bundle for other people."""
     from orchestrator.bundle import write_bundle
+    from orchestrator.pipes import is_stdout
+    from orchestrator.render.answer import require_printable
     from orchestrator.render.bundle import print_written
-    from orchestrator.render.export import print_exported
+    from orchestrator.render.export import lines, print_exported
     from orchestrator.store import Wanted
     from orchestrator.store import export as take_out
 
@@ -99,4 +104,10 @@ def export(
         everything,
         force,
     )
-    print_exported(take_out(path, wanted), wanted, as_json=json)
+    if not is_stdout(output):
+        print_exported(take_out(path, wanted), wanted, as_json=json)
+        return
+    options.refuse_beside(context, "stdout as output", {"json"})
+    require_printable(wanted.form or "parquet")
+    for line in lines(take_out(path, wanted), wanted):
+        note(line)

@@ -10,6 +10,7 @@ import typer
 
 from orchestrator.cli.app import chosen
 from orchestrator.cli.options import LauncherChoice, database_in
+from orchestrator.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,4 +187,4 @@ def command_line() -> str:
 def note(text: str) -> None:
     """Show one line on stderr, unless the user wants quiet."""
     if not chosen.quiet:
-        typer.echo(text, err=True)
+        typer.echo(visible(text), err=True)

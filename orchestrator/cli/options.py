@@ -98,10 +98,10 @@ TraceOrProfile = Annotated[
         help=f"{TRACE_HELP} How long to measure is measure.profile in the file.",
     ),
 ]
-Scratch = Annotated[
-    bool,
-    typer.Option("--scratch", hidden=True, help="A database that takes fake and synthetic rows."),
-]
+_SCRATCH_HELP = "A database of its own kind, which alone takes fake and synthetic rows."
+Scratch = Annotated[bool, typer.Option("--scratch", help=_SCRATCH_HELP)]
+ScratchOfTests = Annotated[bool, typer.Option("--scratch", hidden=True, help=_SCRATCH_HELP)]
+"""Where nobody but our tests has such rows to store."""
 Output = Annotated[
     Path | None,
     typer.Option("--output", metavar="FILE", help="Write it there, whole or not at all."),
@@ -113,6 +113,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print data as JSON.")]
 def database_in(results: Path, database: Path | None) -> Path:
     """The database named, or the one in the results folder."""
     return database or results / DATABASE_NAME
+
+
+def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
+    """The format that two options ask for, if any.
+
+    Raises:
+        MatrixError: they ask for different ones.
+    """
+    from orchestrator.errors import MatrixError
+
+    if as_json and chosen not in {None, AnswerFormat.json}:
+        raise MatrixError(
+            f"--json and --format {chosen} contradict each other", hint="give one of them"
+        )
+    return "json" if as_json else chosen and chosen.value
 
 
 def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> None:

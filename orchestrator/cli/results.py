@@ -24,17 +24,19 @@ def query(
 ) -> None:
     """Ask the database in SQL. docs/schema.md describes tables and views."""
     from orchestrator.outputs import require_free
-    from orchestrator.render.answer import print_answer, require_printable, require_savable
-    from orchestrator.store import asking, form_of, save_answer
+    from orchestrator.pipes import is_stdout
+    from orchestrator.render.answer import TABLE, print_answer, require_printable, savable_form
+    from orchestrator.store import asking, save_answer
 
     path = database_in(results, database)
-    form = "json" if json else format_.value if format_ else form_of(output)
-    if output is None:
+    form = options.answer_format(format_, as_json=json)
+    if output is None or is_stdout(output):
+        form = form or TABLE
         require_printable(form)
         with asking(path, sql) as answer:
             print_answer(answer, form)
         return
-    require_savable(form)
+    form = savable_form(form, output)
     require_free("--output", output, force=force, database=path)
     with asking(path, sql) as answer:
         save_answer(answer, form, output)
@@ -54,6 +56,7 @@ def merge(
     from orchestrator.render.merge import print_merged
     from orchestrator.run_merge import merge_paths
 
-    report = merge_paths(paths, database_in(results, database), scratch=scratch)
-    print_merged(report, as_json=json)
+    path = database_in(results, database)
+    report = merge_paths(paths, path, scratch=scratch)
+    print_merged(report, path, as_json=json)
     report.require_complete()

@@ -29,7 +29,7 @@ def run(
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
-    scratch: options.Scratch = False,
+    scratch: options.ScratchOfTests = False,
     json: options.Json = False,
 ) -> int:
     """Run every cell of a matrix and merge the records into the database."""

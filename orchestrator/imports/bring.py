@@ -9,7 +9,7 @@ from orchestrator.imports.change import Change, change_to, dated, newer
 from orchestrator.imports.content import Contents, contents_by_run, contents_of, same, tells_less
 from orchestrator.imports.document import writable
 from orchestrator.imports.foreign_record import LAUNCHER, table_of
-from orchestrator.imports.record_file import contents_at, path_of, save
+from orchestrator.imports.record_file import contents_at, path_of, runs_of, save
 from orchestrator.imports.verdict import Verdict
 from orchestrator.store import MergeReport, Run, Store
 from orchestrator.store.file.connect import WAIT_S
@@ -87,7 +87,9 @@ def bring(verdicts: Iterable[Verdict], results: Path, database: Path, command: s
     with Store.open(database) as store:
         held = contents_by_run(store.imported([verdict.run_id for verdict in with_records]))
         changes = {
-            verdict.run_id: _write(verdict, held.get(verdict.run_id, {}), results, now)
+            verdict.run_id: _write(
+                verdict, held.get(verdict.run_id, {}), results, _run(verdict, now, command)
+            )
             for verdict in with_records
         }
         changing = [each for each in with_records if not changes[each.run_id].is_none]
@@ -95,26 +97,27 @@ def bring(verdicts: Iterable[Verdict], results: Path, database: Path, command: s
             [f"{run_id}/{cell}" for run_id, change in changes.items() for cell in change.gone]
         )
         files = [path_of(results, verdict.run_id) for verdict in changing]
-        return Import(changes, store.merge(files, *(_run(each, now, command) for each in changing)))
+        return Import(changes, store.merge(files, *runs_of(files)))
 
 
 def _with_records(verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
     return [verdict for verdict in verdicts if verdict.kind == "records"]
 
 
-def _write(verdict: Verdict, held: Contents, results: Path, now: datetime) -> Change:
+def _write(verdict: Verdict, held: Contents, results: Path, run: Run) -> Change:
     """Write a file's records, unless they lie there already."""
+    now = run.started_at
     table, path = table_of(verdict, now), path_of(results, verdict.run_id)
     stored = contents_at(path)
     if not held and stored is None:
-        save(table, path)
+        save(table, path, run)
         return Change(new=tuple(table["cell_id"].to_pylist()))
     read, known = contents_of(table), held or stored or {}
     if _is_known(verdict, read, known):
         return change_to(held, known)
     change = change_to(held, read)
     if stored is None or not same(stored, read) or not newer(stored, held, change):
-        save(dated(table, held, change, now), path)
+        save(dated(table, held, change, now), path, run)
     return change
 
 

@@ -1,7 +1,9 @@
 """Reads YAML and JSON strictly into plain data, and knows where each value stood."""
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -172,7 +174,7 @@ def _read_text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise MatrixError(f"{path}: there is no such file") from None
+        raise MatrixError(f"{path}: there is no such file", hint=_instead_of(path)) from None
     except IsADirectoryError:
         raise MatrixError(f"{path}: is a folder, not a file") from None
     except (OSError, ValueError) as error:
@@ -183,6 +185,17 @@ def _read_text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise MatrixError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def _instead_of(path: Path) -> str:
+    """What may have been meant: a file beside it with a name like that."""
+    beside: list[str] = []
+    with suppress(OSError):
+        beside = [each.name for each in path.parent.iterdir()]
+    near = difflib.get_close_matches(path.name, beside, n=1)
+    if near:
+        return f"did you mean {path.with_name(near[0])}?"
+    return f"name a file that is there; {path.parent.absolute()} is where it was looked for"
 
 
 def _parse_json(text: str, name: str) -> Any:

@@ -1,10 +1,11 @@
 """The answer to a question, on a terminal or in a pipe."""
 
 import sys
+from pathlib import Path
 
 from orchestrator.errors import MatrixError
 from orchestrator.render.tables import print_table
-from orchestrator.store import WRITERS, Answer, shown_rows
+from orchestrator.store import SUFFIXES, WRITERS, Answer, shown_rows
 
 TABLE = "table"
 
@@ -22,16 +23,24 @@ def require_printable(form: str) -> None:
         )
 
 
-def require_savable(form: str) -> None:
-    """Insist that a file can hold this format.
+def savable_form(form: str | None, path: Path) -> str:
+    """The format that was asked for, or else that the file's name asks for.
 
     Raises:
-        MatrixError: it is the one for the eye.
+        MatrixError: it is the one for the eye, or the name asks for none.
     """
     if form == TABLE:
         raise MatrixError(
-            "--output: tables are for the screen", hint=f"add `--format {'|'.join(WRITERS)}`"
+            "--output: tables are for the screen", hint=f"`--format` takes {', '.join(WRITERS)}"
         )
+    form = form or SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        end = f"{path.suffix!r} says no format" if path.suffix else "says no format"
+        raise MatrixError(
+            f"--output {path}: {end}; names end with {', '.join(SUFFIXES)}",
+            hint=f"name it so, or add `--format {'|'.join(WRITERS)}`",
+        )
+    return form
 
 
 def print_answer(answer: Answer, form: str) -> None:

@@ -1,10 +1,12 @@
 """Bundles that were written, and what is wrong with one."""
 
 import json
+from pathlib import Path
 
-from orchestrator.bundle import Bundle, Manifest, Written
+from orchestrator.bundle import INSTALL, Bundle, Manifest, Written
 from orchestrator.render.tables import print_line
 from orchestrator.units import format_size
+from runner.record import SCHEMA_VERSION
 
 
 def print_written(written: Written, *, as_json: bool) -> None:
@@ -38,12 +40,23 @@ def print_checked(bundle: Bundle, *, as_json: bool) -> None:
         return
     for fault in bundle.faults:
         print_line(f"{bundle.path}: {fault}")
+    if bundle.newer:
+        print_line(INSTALL)
     if bundle.manifest is not None:
-        writer = f"written by AccelMatrix {bundle.manifest.accelmatrix}"
-        print_line(f"{bundle.path}: sound: {_counted(bundle.manifest)}, {writer}")
-        if bundle.manifest.scratch:
-            print_line("it comes from a scratch database: not every row need be measured")
+        _print_sound(bundle.path, bundle.manifest)
     print_line(f"sha256: {bundle.sha256}")
+
+
+def _print_sound(path: Path, manifest: Manifest) -> None:
+    writer = f"written by AccelMatrix {manifest.accelmatrix}"
+    print_line(f"{path}: sound: {_counted(manifest)}, {writer}")
+    if manifest.scratch:
+        print_line("it comes from a scratch database: not every row need be measured")
+    if manifest.record_version > SCHEMA_VERSION:
+        print_line(
+            f"its records are of version {manifest.record_version}, and this AccelMatrix knows up"
+            f" to {SCHEMA_VERSION}: `merge` keeps columns that it does not know in `other`"
+        )
 
 
 def _counted(manifest: Manifest) -> str:

@@ -1,6 +1,7 @@
 """What an export wrote."""
 
 import json
+from collections.abc import Iterator
 
 from orchestrator.render.tables import print_line
 from orchestrator.store import Exported, Wanted
@@ -17,7 +18,14 @@ def print_exported(exported: Exported, wanted: Wanted, *, as_json: bool) -> None
         }
         print_line(json.dumps(data, indent=2))
         return
+    for line in lines(exported, wanted):
+        print_line(line)
+
+
+def lines(exported: Exported, wanted: Wanted) -> Iterator[str]:
+    """The same in words."""
     files = "" if exported.files == 1 else f" in {exported.files:,} files"
-    print_line(f"{exported.topic}: {exported.rows:,} rows{files}: {exported.path}")
+    rows = f"{exported.rows:,} row{'' if exported.rows == 1 else 's'}"
+    yield f"{exported.topic}: {rows}{files}: {exported.path}"
     if exported.rows == 0 and not wanted.everything:
-        print_line("the default views hold none; `--all` takes every row with its marks")
+        yield "the default views hold none; `--all` takes every row with its marks"

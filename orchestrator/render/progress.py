@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from orchestrator.observer import Observer, QuietObserver
 from orchestrator.render.tables import format_number
 from orchestrator.units import format_duration
+from orchestrator.visible import visible, visible_line
 from runner.cell import Cell, Job
 from runner.record import Phase, Record
 
@@ -114,7 +115,7 @@ class PlainObserver:
         self._print(f"[{count}] {cell.id}: {describe(record)}, {self._forecast.time_left}")
 
     def _print(self, text: str) -> None:
-        self._console.print(text, soft_wrap=True)
+        self._console.print(visible(text), soft_wrap=True)
 
 
 class LiveObserver:
@@ -142,7 +143,7 @@ class LiveObserver:
 
     def note(self, text: str) -> None:
         """Print the note above the live lines."""
-        self._progress.console.print(text)
+        self._progress.console.print(visible(text))
 
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
@@ -198,4 +199,4 @@ def describe(record: Record) -> str:
         return f"{format_number(record.latency_median_s * 1000)} ms"
     if not record.reason:
         return record.status
-    return f"{record.status} ({record.reason.partition(chr(10))[0]})"
+    return f"{record.status} ({visible_line(record.reason.partition(chr(10))[0])})"

@@ -12,6 +12,8 @@ from orchestrator.units import format_size
 SHOWN = 10
 """Runs and stale groups that are shown; `--json` has them all."""
 MODELS_SHOWN = 50
+IMPORTED = "imported_results"
+"""The view of what others measured."""
 
 
 def print_status(status: Status, *, as_json: bool) -> None:
@@ -29,6 +31,9 @@ def print_status(status: Status, *, as_json: bool) -> None:
     if status.coverage.covered:
         _print_covered(status.coverage.covered)
         print_line()
+    elif imported := sum(sum(each.counts.values()) for each in status.coverage.verdicts):
+        print_line(f"models: all {imported:,} results are imported; ask `{IMPORTED}` for theirs")
+        print_line()
     for line in _stale(status.stale):
         print_line(line)
 
@@ -37,6 +42,7 @@ def _data(status: Status) -> dict[str, object]:
     coverage = status.coverage
     return {
         "database": str(status.database),
+        "results": str(status.results),
         "scratch": status.scratch,
         **asdict(status.size),
         "rows": coverage.rows,
@@ -56,7 +62,8 @@ def _head(status: Status) -> Iterator[str]:
     size, rows = status.size, status.coverage.rows
     kind = "scratch database" if status.scratch else "database"
     yield f"{kind}: {status.database}, {format_size(size.database_bytes)}"
-    yield f"Parquet: {size.parquet_files} files, {format_size(size.parquet_bytes)}"
+    files = f"{size.parquet_files} file{'' if size.parquet_files == 1 else 's'}"
+    yield f"Parquet: {files} of its runs in {status.results}, {format_size(size.parquet_bytes)}"
     counts = (f"{count} in {table}" for table, count in rows.items() if count)
     yield f"rows: {', '.join(counts) or 'none'}"
 

@@ -7,6 +7,8 @@ from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
+from orchestrator.visible import visible, visible_line
+
 FOLDED_ROWS = 1000
 
 
@@ -15,11 +17,12 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     numeric = [
         any(isinstance(row[index], int | float) for row in rows) for index in range(len(columns))
     ]
+    heads = [visible_line(column) for column in columns]
     texts = [[_text(value) for value in row] for row in rows]
     if sys.stdout.isatty() and len(rows) <= FOLDED_ROWS:
-        _print_folded(columns, texts, numeric)
+        _print_folded(heads, texts, numeric)
     else:
-        _print_lines([list(columns), *texts], numeric)
+        _print_lines([heads, *texts], numeric)
 
 
 def _print_folded(
@@ -51,8 +54,8 @@ def _print_lines(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None
 
 
 def print_line(text: str = "") -> None:
-    """Print one line of result on stdout, as it is."""
-    sys.stdout.write(f"{text}\n")
+    """Print one line of result on stdout, whatever would steer the terminal escaped."""
+    sys.stdout.write(f"{visible(text)}\n")
 
 
 def format_number(value: float) -> str:
@@ -63,4 +66,4 @@ def format_number(value: float) -> str:
 def _text(value: object) -> str:
     if value is None:
         return "–"
-    return format_number(value) if isinstance(value, float) else str(value)
+    return format_number(value) if isinstance(value, float) else visible_line(str(value))

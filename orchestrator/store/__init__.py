@@ -10,7 +10,7 @@ from orchestrator.store.reading.select import Filters
 from orchestrator.store.reading.size import Size, size_on_disk
 from orchestrator.store.reading.stale import Installed, Stale
 from orchestrator.store.reading.stored_record import StoredRecord
-from orchestrator.store.reading.written import WRITERS, form_of, save_answer, shown_rows
+from orchestrator.store.reading.written import SUFFIXES, WRITERS, save_answer, shown_rows
 from orchestrator.store.schema.page import schema_markdown
 from orchestrator.store.schema.run import Run
 from orchestrator.store.store import Store
@@ -18,6 +18,7 @@ from orchestrator.store.store import Store
 __all__ = [
     "BEST_FIRST",
     "OURS",
+    "SUFFIXES",
     "WRITERS",
     "Answer",
     "Coverage",
@@ -39,7 +40,6 @@ __all__ = [
     "Wanted",
     "asking",
     "export",
-    "form_of",
     "newest_run",
     "query",
     "save_answer",

@@ -46,7 +46,7 @@ def read_record(path: Path) -> Record:
         table = pq.ParquetFile(content).read(use_threads=False)
         (row,) = table.to_pylist(maps_as_pydicts="strict")
         return record_of(row)
-    except (OSError, pa.ArrowException, ValidationError, ValueError) as error:
+    except (OSError, pa.ArrowException, ValidationError, ValueError, OverflowError) as error:
         summary = str(error).splitlines()[0]
         raise RecordError(f"{path}: not a whole record file: {summary}") from error
 

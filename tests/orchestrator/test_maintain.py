@@ -113,9 +113,11 @@ def test_imports_go_only_where_they_are_named(results: Path) -> None:
 def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path, run_id: str) -> None:
     outside = finished(results.parent, "outside", 1)
     a_run_folder(results, run_id=".hidden")
-    table = to_table([a_record(run_id=run_id)])
-    pq.write_table(table, results.parent / "strange.parquet")
+    pq.write_table(to_table([a_record(run_id="d")]), results.parent / "strange.parquet")
     merge_paths([results.parent / "strange.parquet"], results / "benchmarks.duckdb", scratch=True)
+    with duckdb.connect(results / "benchmarks.duckdb") as connection:
+        for table in ("benchmark_runs", "benchmark_results"):
+            connection.execute(f"UPDATE {table} SET run_id = ? WHERE run_id = 'd'", [run_id])
     (run,) = choose(results, results / "benchmarks.duckdb", Wanted(named=[run_id]))
     assert run.path is None
     work(results).drop([run])

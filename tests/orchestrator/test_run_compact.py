@@ -98,14 +98,15 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
 ) -> None:
     (path,) = compact_files(compacted.records)
     path.write_bytes(content)
-    (aside,) = compacted.set_damaged_aside()
+    ((moved, aside),) = compacted.set_aside([path]).moved.items()
+    assert moved == path
     assert aside.name == f"{path.name}.damaged"
     assert aside.read_bytes() == content
     records = compacted.sound_records()
     assert {record.status for record in records.values()} == {"lost"}
     assert {record.recorded_at for record in records.values()} == {compacted.run.started_at}
     assert aside.name in str(records[compacted.cells[0].id].reason)
-    assert compacted.set_damaged_aside() == []
+    assert compacted.set_aside([path]).moved == {}
 
 
 def test_a_damaged_one_leaves_verdicts_of_the_database_alone(

@@ -126,7 +126,9 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
     sound, broken = (give(folder, cell, "ok") for cell in folder.cells[:2])
     kept = sound.read_bytes()
     broken.write_bytes(b"PAR1")
-    (aside,) = folder.set_damaged_aside()
+    done = folder.set_aside([broken, folder.path / "no record of ours.parquet"])
+    (aside,) = done.moved.values()
+    assert done.lost == [broken]
     assert aside.read_bytes() == b"PAR1"
     record = read_record(broken)
     assert (record.status, record.reason) == (
@@ -134,7 +136,7 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
         f"its record was damaged and lies in {aside.name}",
     )
     assert sound.read_bytes() == kept
-    assert folder.set_damaged_aside() == []
+    assert folder.unsound([cell.id for cell in folder.cells]) == []
     assert folder.missing(folder.cells) == folder.cells[2:]
 
 
@@ -142,7 +144,7 @@ def test_a_lost_verdict_is_older_than_any_measurement_of_its_cell(folder: RunFol
     path = give(folder, folder.cells[0], "ok")
     measured_at = read_record(path).recorded_at
     path.write_bytes(b"")
-    folder.set_damaged_aside()
+    folder.set_aside(folder.unsound([folder.cells[0].id]))
     assert read_record(path).recorded_at == folder.run.started_at < measured_at
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.errors import StoreError
+from orchestrator.errors import MatrixError, StoreError
 from orchestrator.run_folder import RunFolder
 from orchestrator.run_merge import merge_paths, merge_run
 from orchestrator.store import MergeReport, Store, query
@@ -125,9 +125,14 @@ def test_bare_records_are_taken_one_by_one(results: Path, database: Path) -> Non
     assert verdicts(database) == ["ok", "ok", "timeout"]
 
 
-def test_a_path_that_is_not_there_is_named(results: Path, database: Path) -> None:
-    with pytest.raises(StoreError, match="no such file or folder"):
-        merge(results / "nowhere", database)
+def test_a_path_that_is_not_there_is_named_before_anything_is_merged(
+    results: Path, database: Path
+) -> None:
+    folder = a_finished_run(results)
+    for nowhere in ("nowhere", "nowhere.zip"):
+        with pytest.raises(MatrixError, match=rf"{nowhere}: no such file or folder"):
+            merge_paths([folder.path, results / nowhere], database, scratch=True)
+    assert not database.exists()
 
 
 def test_a_damaged_record_leaves_its_cell_lost(results: Path, database: Path) -> None:
@@ -206,3 +211,50 @@ def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(tmp_path: Path) 
     assert report == MergeReport(inserted=len(folder.cells))
     other = query(tmp_path / "benchmarks.duckdb", "SELECT DISTINCT other FROM benchmark_results")
     assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
+
+
+def _flipped(path: Path, name: str) -> None:
+    """Flip a bit of the column's name in the footer."""
+    content = bytearray(path.read_bytes())
+    footer = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+    content[content.index(name.encode(), footer)] ^= 0x80
+    path.write_bytes(content)
+
+
+def test_a_name_that_is_no_text_leaves_one_cell_lost(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    _flipped(give(folder, 2, "ok"), "latency_median_s")
+    report = merge(results, database)
+    assert report.inserted == 3
+    (damaged,) = report.damaged
+    assert damaged.path.name.endswith(".parquet.damaged")
+    assert damaged.reason.endswith("it was set aside")
+    assert verdicts(database) == ["lost", "ok", "ok"]
+
+
+def test_a_record_without_a_row_leaves_its_cell_lost(results: Path, database: Path) -> None:
+    path = give(a_finished_run(results), 2, "ok")
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    report = merge(results, database)
+    assert [file.reason for file in report.damaged] == ["not a whole record file; it was set aside"]
+    assert verdicts(database) == ["lost", "ok", "ok"]
+    assert merge(results, database) == MergeReport(unchanged=3)
+
+
+def test_what_cannot_be_renamed_is_left_where_it_is(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    path = give(folder, 2, "ok")
+    path.write_bytes(b"PAR1")
+    path.with_name(f"{path.name}.damaged").mkdir()
+    report = merge(results, database)
+    assert (report.inserted, [file.path for file in report.damaged]) == (2, [path])
+    assert path.read_bytes() == b"PAR1"
+
+
+def test_a_run_whose_records_are_refused_has_ended_all_the_same(
+    results: Path, database: Path
+) -> None:
+    scratch = a_finished_run(results)
+    merge_run(RunFolder(scratch.path, scratch.run.model_copy(update={"scratch": False})), database)
+    with Store.open_readonly(database) as store:
+        assert store.described_runs()["run-1"].run.finished_at is not None

@@ -20,7 +20,7 @@ HERE = Installed("example-host", "0.1.0", lambda backend, labels: False)
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """Two cells of one host, of which one was measured before its kernel changed."""
-    folder = tmp_path / "results" / "run"
+    folder = tmp_path / "results" / a_record().run_id
     folder.mkdir(parents=True)
     save_record(a_record(kernel="6.1", environment_id="then"), folder)
     save_record(a_record(batch_size=8, recorded_at="2026-11-22T12:00:00Z"), folder)
@@ -38,6 +38,14 @@ def test_everything_is_gathered(results: Path) -> None:
     assert status.coverage.rows["benchmark_results"] == 2
     assert [run.counts for run in status.runs] == [{"ok": 2}]
     assert [group.changes for group in status.stale] == [("kernel 6.1, now 6.12.0",)]
+
+
+def test_record_files_of_others_do_not_count(results: Path) -> None:
+    other = results / "other.duckdb"
+    Store.open(other).close()
+    assert status_of(results, other, HERE).size.parquet_files == 0
+    save_record(a_record(), results)
+    assert status_of(results, results / "benchmarks.duckdb", HERE).size.parquet_files == 2
 
 
 def test_without_a_database_there_is_nothing_to_tell(tmp_path: Path) -> None:

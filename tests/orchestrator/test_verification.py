@@ -118,6 +118,11 @@ def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path, name
     assert caught.value.hint == "name a file in a folder that exists and can be written to"
 
 
+def test_verdicts_do_not_replace_a_device() -> None:
+    with pytest.raises(MatrixError, match="--save /dev/null: is a stream"):
+        require_place(Path("/dev/null"))
+
+
 def test_trying_a_place_leaves_it_as_it_was(tmp_path: Path) -> None:
     require_place(tmp_path / "new.json")
     assert list(tmp_path.iterdir()) == []

@@ -81,6 +81,15 @@ def test_foreign_parquet_is_no_record(tmp_path: Path) -> None:
         read_record(path)
 
 
+def test_a_time_that_no_calendar_has_is_no_record(tmp_path: Path) -> None:
+    path, table = tmp_path / "far.parquet", to_table([a_verdict()])
+    at = table.column_names.index("recorded_at")
+    far = pa.array([2**61]).cast(table.schema.field(at).type)
+    pq.write_table(table.set_column(at, table.schema.field(at), far), path)
+    with pytest.raises(RecordError, match=r"far\.parquet"):
+        read_record(path)
+
+
 def test_two_rows_are_no_record(tmp_path: Path) -> None:
     path = tmp_path / "two.parquet"
     pq.write_table(to_table([a_verdict(), a_verdict()]), path)

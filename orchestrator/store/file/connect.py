@@ -18,6 +18,8 @@ WAIT_S = 10.0
 """How long whoever holds a database is waited for, unless somebody says otherwise, seconds."""
 RETRY_S = 0.05
 _BUSY = re.compile(r"Could not set lock|different configuration")
+_A_TABLE = "Cannot launch in-memory database"
+"""What DuckDB says where a file is no database, but named like one that it reads as a table."""
 _REFUSED = re.compile(r"Permission denied|Read-only file system")
 
 
@@ -36,7 +38,7 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            connection = duckdb.connect(path, read_only=read_only)
+            connection = duckdb.connect(path.absolute(), read_only=read_only)  # not `:memory:`
             _show_utc(connection)
             return connection
         except duckdb.Error as error:
@@ -84,7 +86,8 @@ def _unusable(path: Path, error: Exception) -> StoreError:
             f"{path}: cannot be opened: {refused[0]}",
             hint="copy it to a folder of your own, or name another file with `--database`",
         )
+    why = "it does not begin like one" if _A_TABLE in str(error) else explain(error)
     return NotADatabase(
-        f"{path}: not a database that DuckDB {duckdb.__version__} can open: {explain(error)}",
+        f"{path}: not a database that DuckDB {duckdb.__version__} can open: {why}",
         hint="name another file with `--database`; the Parquet files can be merged into a new one",
     )

@@ -1,5 +1,6 @@
 """DuckDB's errors in our words."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -33,5 +34,17 @@ def explained(doing: str, hint: str) -> Iterator[None]:
 
 def explain(error: Exception) -> str:
     """An error's message without DuckDB's picture of the statement."""
-    message = str(error).partition("\nLINE ")[0]
+    message = _of_a_thread(str(error)).partition("\nLINE ")[0]
     return "\n".join(line for line in message.splitlines() if line.strip())
+
+
+def _of_a_thread(message: str) -> str:
+    """What one of DuckDB's threads met comes as JSON inside of another error."""
+    start = message.find('{"exception_type"')
+    if start < 0:
+        return message
+    try:
+        found = json.loads(message[start:])
+        return f"{found['exception_type']} Error: {found['exception_message']}"
+    except (ValueError, KeyError):
+        return message

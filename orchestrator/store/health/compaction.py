@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from orchestrator.errors import StoreError
 from orchestrator.store.file.backup import flush_folder
-from orchestrator.store.merging.record_files import fault
+from orchestrator.store.merging.faults import Unsound, sound_table
 
 _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
 
@@ -101,10 +101,14 @@ def compact(
 def _look(records: Path, run_id: str) -> _Found:
     compacted = {}
     for path in compact_files(records):
-        if wrong := fault(path):
-            raise NotCompact(f"{path.name}: {wrong}")
-        compacted[path] = _read(path)
-    loose = {path: _read(path) for path in sorted(records.glob("*/*.parquet")) if not fault(path)}
+        try:
+            compacted[path] = sound_table(path)
+        except Unsound as unsound:
+            raise NotCompact(f"{path.name}: {unsound}") from unsound
+    loose = {}
+    for path in sorted(records.glob("*/*.parquet")):
+        with suppress(Unsound):
+            loose[path] = sound_table(path)
     ours = {path: table for path, table in loose.items() if _is_record(path, table, run_id)}
     return _Found(ours, compacted)
 

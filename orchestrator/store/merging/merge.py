@@ -1,14 +1,19 @@
 """Merging record files: the newest record of each cell wins, in whatever order they come."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
+from orchestrator.store.file.rows import fetch
 from orchestrator.store.file.transaction import transaction
 from orchestrator.store.merging.dimensions import describe_shared
+from orchestrator.store.merging.faults import reading_fault
 from orchestrator.store.merging.inference import infer_runs
-from orchestrator.store.merging.report import MergeReport
+from orchestrator.store.merging.known import known_files
+from orchestrator.store.merging.report import Damaged, MergeReport, without
 from orchestrator.store.merging.staging import stage, unstage
 from orchestrator.store.schema.origin import SYNTHETIC
 from orchestrator.store.schema.run import Run
@@ -46,6 +51,12 @@ _COUNT = """
         count(*) FILTER (NOT replaces), count(*) FILTER (replaces)
     FROM chosen
 """
+_ENDED = f"""
+    SELECT count(DISTINCT result_id) AS verdicts, max(recorded_at) AS last FROM (
+        SELECT result_id, recorded_at FROM {RESULTS.name} WHERE run_id = ?
+        UNION ALL SELECT result_id, recorded_at FROM incoming WHERE run_id = ?)
+"""
+"""Records that are refused or in quarantine count as well: their cells have ended."""
 _HAS_DURATIONS = " OR ".join(f"{name} IS NOT NULL" for name in DURATIONS)
 _MAGNITUDE = "durations_ns[1]"
 """Durations take an eighth less room where those of the same magnitude stand together."""
@@ -58,12 +69,28 @@ _INFER = infer_runs(
 def merge(
     connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
 ) -> MergeReport:
-    """Bring these files' records into the database, all at once.
+    """Bring these files' records into the database, all at once; damaged files are left out.
 
     Raises:
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
     """
-    damaged = stage(connection, files)
+    try:
+        return _merge(connection, files, runs, scratch=scratch)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        damaged = [Damaged(path, reason) for path in files if (reason := reading_fault(path))]
+        if not damaged:
+            raise
+    report = _merge(connection, without(files, damaged), runs, scratch=scratch)
+    return report + MergeReport(damaged=tuple(damaged))
+
+
+def _merge(
+    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
+) -> MergeReport:
+    known = known_files(connection, files)
+    damaged = stage(connection, [file for file in files if file not in known])
     refused = () if scratch else _refused(connection)
     welcome = "true" if scratch else REAL
     connection.execute(_COMPARE.format(welcome=welcome))
@@ -76,7 +103,7 @@ def merge(
     quarantined = _quarantined(connection, welcome)
     connection.execute("DROP VIEW taken; DROP VIEW told; DROP TABLE chosen; DROP TABLE unseen")
     unstage(connection)
-    unchanged = rows - inserted - replaced - len(refused) - quarantined
+    unchanged = rows - inserted - replaced - len(refused) - quarantined + sum(known.values())
     return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused, quarantined)
 
 
@@ -138,6 +165,14 @@ def _remove_replaced(connection: DuckDBPyConnection) -> None:
 
 
 def _describe(connection: DuckDBPyConnection, run: Run) -> None:
-    values = [*run.model_dump().values(), True]
+    values = [*(run.model_dump() | {"finished_at": _end(connection, run)}).values(), True]
     places = ", ".join("?" for _ in values)
     connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({places})", values)
+
+
+def _end(connection: DuckDBPyConnection, run: Run) -> datetime | None:
+    """When the run ended, if it says so or has a verdict for every cell of its plan."""
+    if run.finished_at is not None or run.planned is None:
+        return run.finished_at
+    (found,) = fetch(connection, _ENDED, run.run_id, run.run_id)
+    return found["last"] if found["verdicts"] >= run.planned else None

@@ -1,5 +1,6 @@
 """What a merge did."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
@@ -15,6 +16,12 @@ class Damaged:
 
     path: Path
     reason: str
+
+
+def without(files: Sequence[Path], damaged: Sequence[Damaged]) -> list[Path]:
+    """The files that are not among the damaged ones."""
+    left_out = {file.path for file in damaged}
+    return [file for file in files if file not in left_out]
 
 
 @dataclass(frozen=True)
@@ -39,27 +46,43 @@ class MergeReport:
         pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
         return type(self)(*(mine + theirs for mine, theirs in pairs))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no record was sound and welcome."""
+        return not (self.inserted or self.replaced or self.unchanged)
+
     def require_complete(self) -> None:
         """Insist that everything was merged.
 
         Raises:
-            StoreError: it names the rows that were refused, or else the files that are damaged.
+            StoreError: it names the rows that were refused and the files that are damaged.
         """
+        left_out = [*self._refused(), *self._damaged()]
+        if left_out:
+            others = "nothing was merged" if self.is_empty else "all others were merged"
+            hints = [hint for _, hint in left_out]
+            told = "; ".join(told for told, _ in left_out)
+            raise StoreError(told, hint="; ".join([*hints, others]))
+
+    def _refused(self) -> Iterator[tuple[str, str]]:
         if self.refused:
-            raise StoreError(
-                f"refused {len(self.refused)} rows that no device made: {_some(self.refused)}",
-                hint="fake and synthetic rows belong in a scratch database, which `--scratch`"
-                " makes; all other rows were merged",
+            rows = "1 row" if len(self.refused) == 1 else f"{len(self.refused)} rows"
+            yield (
+                f"refused {rows} that no device made: {_some(self.refused)}",
+                "fake and synthetic rows belong in a scratch database, which `--scratch` makes",
             )
+
+    def _damaged(self) -> Iterator[tuple[str, str]]:
         if self.damaged:
-            files = tuple(f"{file.path}: {file.reason}" for file in self.damaged)
-            raise StoreError(
-                f"{len(files)} damaged record files were left out: {_some(files)}",
-                hint="all others were merged; remove the damaged ones and measure again with"
-                " `orchestrator run --resume`",
+            several = len(self.damaged) > 1
+            files = f"{len(self.damaged)} damaged record file{'s were' if several else ' was'}"
+            reasons = [f"{file.path}: {file.reason}" for file in self.damaged]
+            yield (
+                f"{files} left out: {_some(reasons)}",
+                "remove what is damaged and measure again with `orchestrator run --resume`",
             )
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

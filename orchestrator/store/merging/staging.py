@@ -2,32 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-import duckdb
-import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.merging.record_files import fault, shape_fault
-from orchestrator.store.merging.report import Damaged
+from orchestrator.store.merging.alike import apart, shapes_of
+from orchestrator.store.merging.bystander import Bystander, offering
+from orchestrator.store.merging.faults import fault
+from orchestrator.store.merging.ids import ID_COLUMNS, is_path
+from orchestrator.store.merging.report import Damaged, without
 from orchestrator.store.schema.columns import Column, text
 from orchestrator.store.schema.origin import OURS
-from orchestrator.store.schema.shapes import NO_ROWS, Shape, literals
+from orchestrator.store.schema.shapes import NO_ROWS, Shape
 from orchestrator.store.schema.tables import RECORD, REQUIRED
 
-SMALL_FILE_ROWS = 1000
-"""Files with fewer rows on average are read once into memory; opening them costs more."""
+SMALL_FILE_BYTES = 1_000_000
+"""Files that are smaller on average are read once into memory; opening them costs more."""
+_FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
+"""The times that Python knows, wherever on earth."""
 FILES_AT_ONCE = 200
 """DuckDB keeps nearly two megabytes of each file until a statement has read its last one."""
-_SHAPES = """
-    SELECT list(file_name) FROM (
-        SELECT file_name,
-            sum(hash({{'name': name, 'type': type, 'repetition': repetition_type,
-                'children': num_children, 'logical': logical_type}})) AS shape
-        FROM parquet_schema([{files}]) GROUP BY file_name)
-    GROUP BY shape
-"""
-_ROWS = "SELECT sum(num_rows) FROM parquet_file_metadata([{files}])"
 
 
 def stage(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged]:
@@ -36,16 +31,11 @@ def stage(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged
     Raises:
         duckdb.Error: reading failed, and not because of a file.
     """
-    try:
-        damaged = _stage_sound(connection, files)
-    except duckdb.InterruptException:
-        raise
-    except duckdb.Error:
-        damaged = [Damaged(file, reason) for file in files if (reason := fault(file)) is not None]
-        if not damaged:
-            raise
-        damaged += _stage_sound(connection, _without(files, damaged))
-    return damaged
+    unstage(connection)
+    small = are_small(files)
+    with Bystander(threads=1 if small else None) as own:
+        shapes, damaged = shapes_of(own, files)
+        return damaged + (_copy if small else _view)(own, connection, shapes)
 
 
 def unstage(connection: DuckDBPyConnection) -> None:
@@ -59,65 +49,58 @@ def unstage(connection: DuckDBPyConnection) -> None:
             connection.execute(f"DROP {kind} temp.incoming")
 
 
-def _stage_sound(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged]:
-    shapes, damaged = _shapes(connection, files)
-    _relate(connection, shapes)
-    unsound = _unsound_files(connection)
-    if unsound:
-        left = [Shape(tuple(_without(shape.files, unsound)), shape.columns) for shape in shapes]
-        _relate(connection, [shape for shape in left if shape.files])
-    return damaged + unsound
+def are_small(files: Sequence[Path]) -> bool:
+    """Whether it is the number of these files that matters, and not their size."""
+    sizes = (path.stat().st_size for path in files if path.exists())
+    return sum(sizes) <= SMALL_FILE_BYTES * len(files)
 
 
-def _shapes(
-    connection: DuckDBPyConnection, files: Sequence[Path]
-) -> tuple[list[Shape], list[Damaged]]:
-    """The files by their columns; one file of each shape is looked at closely."""
-    shapes: list[Shape] = []
+def _view(own: Bystander, connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> list[Damaged]:
+    """Read large files where they are, as often as need be."""
     damaged: list[Damaged] = []
-    if not files:
-        return shapes, damaged
-    alike = connection.execute(_SHAPES.format(files=literals(files))).fetchall()
-    for (names,) in alike:
-        paths = tuple(Path(name) for name in sorted(names))
-        reason = shape_fault(paths[0])
-        if reason is None:
-            shapes.append(Shape(paths, frozenset(pq.read_schema(paths[0]).names)))
-        else:
-            damaged += [Damaged(path, reason) for path in paths]
-    return shapes, damaged
+    queries: list[str] = []
+    for shape in shapes:
+        unsound: list[Path] = []
+        damaged += apart(shape.files, partial(_find_unsound, own, shape, unsound))
+        damaged += map(_unsound, unsound)
+        left = tuple(without(shape.files, damaged))
+        queries += [replace(shape, files=left).query] if left else []
+    connection.execute(f"CREATE TEMP VIEW incoming AS {' UNION ALL '.join(queries) or NO_ROWS}")
+    return damaged
 
 
-def _relate(connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> None:
-    unstage(connection)
-    if not _small(connection, shapes):
-        query = " UNION ALL ".join(shape.query for shape in shapes)
-        connection.execute(f"CREATE TEMP VIEW incoming AS {query}")
-        return
+def _find_unsound(own: Bystander, shape: Shape, unsound: list[Path], files: Sequence[Path]) -> None:
+    rows = own.rows(_UNSOUND_FILES.format(rows=f"({replace(shape, files=tuple(files)).query})"))
+    unsound += [Path(name) for (name,) in rows]
+
+
+def _copy(own: Bystander, connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> list[Damaged]:
+    """Read small files into memory."""
     connection.execute(f"CREATE TEMP TABLE incoming AS {NO_ROWS}")
+    damaged: list[Damaged] = []
     for shape in shapes:
         for first in range(0, len(shape.files), FILES_AT_ONCE):
-            some = replace(shape, files=shape.files[first : first + FILES_AT_ONCE])
-            connection.execute(f"INSERT INTO incoming {some.query}")
+            some = shape.files[first : first + FILES_AT_ONCE]
+            damaged += apart(some, partial(_insert, own, connection, shape))
+    unsound = connection.execute(_UNSOUND_FILES.format(rows="incoming")).fetchall()
+    if unsound:
+        names = ", ".join(text(name) for (name,) in unsound)
+        connection.execute(f"DELETE FROM incoming WHERE filename IN ({names})")
+    return [*damaged, *(_unsound(Path(name)) for (name,) in unsound)]
 
 
-def _small(connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> bool:
-    files = [file for shape in shapes for file in shape.files]
-    if not files:
-        return True
-    ((rows,),) = connection.execute(_ROWS.format(files=literals(files))).fetchall()
-    return bool(rows < SMALL_FILE_ROWS * len(files))
+def _insert(
+    own: Bystander, connection: DuckDBPyConnection, shape: Shape, files: Sequence[Path]
+) -> None:
+    with offering(connection, "read_rows", own.table(replace(shape, files=tuple(files)).query)):
+        connection.execute("INSERT INTO incoming BY NAME FROM read_rows")
 
 
-def _unsound_files(connection: DuckDBPyConnection) -> list[Damaged]:
-    unsound = " OR ".join(filter(None, map(_unsound, RECORD)))
-    found = connection.execute(
-        f"SELECT DISTINCT filename FROM incoming WHERE {unsound} ORDER BY filename"
-    ).fetchall()
-    return [Damaged(Path(name), fault(Path(name)) or "not a record") for (name,) in found]
+def _unsound(path: Path) -> Damaged:
+    return Damaged(path, fault(path) or "pyarrow and DuckDB differ in what is in it")
 
 
-def _unsound(column: Column) -> str:
+def _impossible(column: Column) -> str:
     """The condition under which a row's value is none that a record may have; empty if all are.
 
     What others measured may lack what we insist on, and has words of its own.
@@ -131,6 +114,8 @@ def _unsound(column: Column) -> str:
         everyone = column.name in REQUIRED
         ours = "" if everyone else f" AND source = '{OURS}'"
         conditions.append(f"{column.name} NOT IN ({allowed}){ours}")
+    if column.type == "TIMESTAMPTZ":
+        conditions.append(f"{column.name} NOT BETWEEN {_FIRST} AND {_LAST}")
     if column.name.endswith("durations_ns"):
         is_map = column.type.startswith("MAP")
         durations = f"flatten(map_values({column.name}))" if is_map else column.name
@@ -138,6 +123,7 @@ def _unsound(column: Column) -> str:
     return " OR ".join(conditions)
 
 
-def _without(files: Sequence[Path], damaged: Sequence[Damaged]) -> list[Path]:
-    left_out = {file.path for file in damaged}
-    return [file for file in files if file not in left_out]
+_UNSOUND_FILES = "SELECT DISTINCT filename FROM {{rows}} WHERE {} ORDER BY filename".format(
+    " OR ".join(filter(None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS))))
+)
+"""Which files have rows that no record may have."""

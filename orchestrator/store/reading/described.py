@@ -1,6 +1,6 @@
 """Runs with all that is known of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
@@ -46,3 +46,13 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
         )
         for row in found
     }
+
+
+def untold(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
+    """Those of which the database knows less."""
+    return [
+        run
+        for run in runs
+        if (stored := known.get(run.run_id)) is None
+        or not (stored.is_newer_than(run) or (stored.described and stored.run == run))
+    ]

@@ -8,9 +8,10 @@ import pyarrow as pa
 
 from orchestrator.errors import MatrixError
 from orchestrator.outputs import new_folder, require_free, require_free_folder
+from orchestrator.pipes import require_no_stream
 from orchestrator.store.reading.partitions import is_part, require_partitions, write_partitions
 from orchestrator.store.reading.query import Answer, asking
-from orchestrator.store.reading.written import form_of, save_answer
+from orchestrator.store.reading.written import SUFFIXES, save_answer
 from orchestrator.store.schema.shapes import identifier
 
 OUTPUT = "--output"
@@ -18,8 +19,10 @@ _RAW = """
     SELECT result_id, run_id, cell_id, model, hardware, hostname, backend, runtime, precision,
         batch_size, sequence_length, image_size, audio_seconds, new_tokens, mode, scenario,
         measured_at, status, proof, correct, grade, source, simulated,
-        warmup_durations_ns, durations_ns, part_durations_ns
-    FROM {view} JOIN raw_benchmark_data USING (result_id)
+        warmup_durations_ns, durations_ns, part_durations_ns, other
+    FROM {view}
+    JOIN raw_benchmark_data USING (result_id)
+    JOIN (SELECT result_id, other FROM benchmark_results) USING (result_id)
 """
 
 
@@ -49,6 +52,7 @@ TOPICS: Mapping[str, Topic] = {
 
 
 FORMS = ("csv", "json", "parquet")
+ENDINGS = tuple(ending for ending, form in SUFFIXES.items() if form in FORMS)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Wanted:
     output: Path | None
     """The file, or the folder of partitions."""
     form: str | None = None
-    """One of `FORMS`; None: what the file's name says, else Parquet."""
+    """One of `FORMS`; None: what the file's name says, or Parquet if it has no ending."""
     partition_by: tuple[str, ...] = ()
     """Columns after which folders are named; empty for one file."""
     everything: bool = False
@@ -119,12 +123,32 @@ class _Tally:
 
 
 def _export_file(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
+    form = form_for(output, wanted.form)
     require_free(OUTPUT, output, force=wanted.force, database=database)
-    said = form_of(output)
-    form = wanted.form or (said if said in FORMS else "parquet")
     with asking(database, sql) as answer:
         save_answer(tally.passing(answer), form, output)
     return 1
+
+
+def form_for(output: Path, form: str | None) -> str:
+    """The format that was asked for, or else the one of the file's name; Parquet if it has none.
+
+    Raises:
+        MatrixError: the name says another one, or one that nobody knows.
+    """
+    ending = output.suffix.lower()
+    told = SUFFIXES.get(ending)
+    if form is not None and told not in {None, form}:
+        raise MatrixError(
+            f"{OUTPUT} {output}: ends as {told} does, and `--format` is {form}",
+            hint="leave one of the two out",
+        )
+    if form is None and ending and told not in FORMS:
+        raise MatrixError(
+            f"{OUTPUT} {output}: {ending!r} is not one of {', '.join(ENDINGS)}",
+            hint=f"name one of these, or say `--format {'|'.join(FORMS)}`",
+        )
+    return form or told or "parquet"
 
 
 def _export_folder(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
@@ -134,6 +158,7 @@ def _export_folder(database: Path, sql: str, wanted: Wanted, output: Path, tally
             f"--partition-by: folders hold Parquet, not {wanted.form}",
             hint="leave one of the two options out",
         )
+    require_no_stream(OUTPUT, output)
     require_free_folder(OUTPUT, output, force=wanted.force, ours=is_part)
     with asking(database, f"SELECT * FROM ({sql}) LIMIT 0") as answer:
         require_partitions(answer.schema, by)

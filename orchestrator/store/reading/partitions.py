@@ -1,5 +1,6 @@
 """A folder of Parquet files by the values of some columns, as data lakes lay them out."""
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -36,9 +37,11 @@ def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
     """
     for name in by:
         if name not in schema.names:
+            near = difflib.get_close_matches(name, schema.names, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
             raise MatrixError(
-                f"--partition-by: there is no column {name!r}",
-                hint=f"columns are {', '.join(schema.names)}",
+                f"--partition-by: there is no column {name!r} here{meant}",
+                hint="docs/schema.md names columns; a few make good folders, e.g. backend,model",
             )
         type_ = schema.field(name).type
         if not any(fits(type_) for fits in _NAMES_FOLDERS):

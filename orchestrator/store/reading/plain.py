@@ -2,46 +2,28 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import types
 
-from orchestrator.errors import StoreError
+from orchestrator.store.reading.readable import values_of
 
 Convert = Callable[[Any], Any]
+_BEYOND = "out of range"
+_NO_FRACTION = re.compile(r"\.0+$")
 
 
 def plain_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """The batch's rows; a map becomes a dict, a number that is not finite null.
-
-    Raises:
-        StoreError: a value is beyond what Python can hold.
-    """
+    """The batch's rows; a map becomes a dict, a number that is not finite null."""
     return zip(*map(plain_values, batch.schema, batch.columns), strict=True)
 
 
 def plain_values(field: pa.Field, column: pa.Array) -> list[Any]:
     """A column's values, likewise."""
     return _each(_converter(field.type), values_of(field, column))
-
-
-def values_of(field: pa.Field, column: pa.Array) -> list[Any]:
-    """A column's values as Python has them.
-
-    Raises:
-        StoreError: a value is beyond what Python can hold.
-    """
-    if types.is_timestamp(column.type) and column.type.unit == "ns":
-        column = column.cast(pa.string())
-    try:
-        return list(column.to_pylist())
-    except (ValueError, OverflowError) as error:
-        raise StoreError(
-            f"column {field.name}: {str(error).partition('. ')[0]}",
-            hint=f"ask for it as text: {field.name}::VARCHAR",
-        ) from error
 
 
 def as_json(value: Any) -> str:
@@ -105,8 +87,30 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _iso(value: Any) -> str:
-    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+def _date(told: str) -> str:
+    """What Arrow calls out of range is one of DuckDB's infinite dates."""
+    if _BEYOND in told:
+        return "-infinity" if "-" in told else "infinity"
+    return told
+
+
+def _moment(told: str) -> str:
+    told = _date(told)
+    return _NO_FRACTION.sub("", told).replace(" ", "T")
+
+
+def _moment_in_utc(told: str) -> str:
+    told = _moment(told)
+    return told if told.endswith("infinity") else f"{told}+00:00"
+
+
+def _time(told: str) -> str:
+    """The one time of DuckDB that Arrow has not is the end of the day."""
+    return "24:00:00" if _BEYOND in told else _NO_FRACTION.sub("", told)
+
+
+def _has_zone(type_: pa.DataType) -> bool:
+    return types.is_timestamp(type_) and type_.tz is not None
 
 
 def _is_list(type_: pa.DataType) -> bool:
@@ -122,9 +126,10 @@ _SCALARS: tuple[tuple[Callable[[pa.DataType], bool], Convert | None], ...] = (
     (types.is_string, None),
     (types.is_large_string, None),
     (types.is_floating, _finite),
-    (types.is_date, _iso),
-    (types.is_time, _iso),
-    (types.is_timestamp, _iso),
+    (types.is_date, _date),
+    (types.is_time, _time),
+    (_has_zone, _moment_in_utc),
+    (types.is_timestamp, _moment),
     (types.is_binary, bytes.hex),
     (types.is_large_binary, bytes.hex),
 )

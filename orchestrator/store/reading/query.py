@@ -11,13 +11,13 @@ from duckdb import DuckDBPyConnection
 from orchestrator.errors import StoreError
 from orchestrator.store.file.another_thread import AnotherThread
 from orchestrator.store.file.connect import WAIT_S
-from orchestrator.store.file.explaining import explain, explained
 from orchestrator.store.file.paths import require_database
 from orchestrator.store.file.sealed import sealed
+from orchestrator.store.reading.carried import carried
+from orchestrator.store.reading.failed import FAILED, answering
 
 BATCH_ROWS = 65_536
 HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
-_FAILED = "the query failed"
 _QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
 """What may be asked; PIVOT is a `MULTI`."""
 
@@ -65,19 +65,19 @@ def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
 
 
 def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
-    with explained(_FAILED, "docs/schema.md names tables, views and columns"):
+    with answering():
         statements = connection.extract_statements(sql)
         if len(statements) > 1:
-            raise StoreError(f"{_FAILED}: these are {len(statements)} statements", hint=HINT)
+            raise StoreError(f"{FAILED}: these are {len(statements)} statements", hint=HINT)
         if not statements:
             raise StoreError("the query has no result", hint=HINT)
         kind = statements[0].type.name
         if kind not in _QUESTIONS:
             raise StoreError(
-                f"{_FAILED}: {kind} asks nothing, and the database is read-only here",
+                f"{FAILED}: {kind} asks nothing, and the database is read-only here",
                 hint=HINT,
             )
-        return connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+        return carried(connection.sql(sql)).to_arrow_reader(BATCH_ROWS)
 
 
 def _batches(
@@ -88,14 +88,11 @@ def _batches(
 
 
 def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    try:
-        return reader.read_next_batch()
-    except StopIteration:
-        return None
-    except (OSError, pa.ArrowException) as error:  # DuckDB's own, through Arrow's stream
-        raise StoreError(
-            f"{_FAILED}: {explain(error)}", hint="ask for fewer rows, or mend the expression"
-        ) from error
+    with answering():
+        try:
+            return reader.read_next_batch()
+        except StopIteration:
+            return None
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from orchestrator.errors import StoreError
 from orchestrator.outputs import new_file
-from orchestrator.store.reading.plain import as_json, is_nested, plain_rows, plain_values, values_of
+from orchestrator.store.reading.plain import as_json, is_nested, plain_rows, plain_values
 from orchestrator.store.reading.query import Answer
+from orchestrator.store.reading.readable import values_of
+from orchestrator.visible import visible_line
 
 Write = Callable[[Answer, IO[bytes]], None]
 
@@ -51,19 +52,10 @@ def write_markdown(answer: Answer, file: IO[bytes]) -> None:
 
 
 def write_parquet(answer: Answer, file: IO[bytes]) -> None:
-    """Types as they are, compressed.
-
-    Raises:
-        StoreError: Parquet has no such type.
-    """
-    try:
-        with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
-            for batch in answer.batches:
-                writer.write_batch(batch)
-    except pa.ArrowNotImplementedError as error:
-        raise StoreError(
-            f"Parquet cannot hold this: {error}", hint="ask for such columns as ::VARCHAR"
-        ) from error
+    """Types as they are, compressed."""
+    with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
+        for batch in answer.batches:
+            writer.write_batch(batch)
 
 
 WRITERS: Mapping[str, Write] = {
@@ -83,11 +75,7 @@ SUFFIXES: Mapping[str, str] = {
 
 
 def shown_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """The batch's rows as people see them: lists and maps as JSON, numbers as they are.
-
-    Raises:
-        StoreError: a value is beyond what Python can hold.
-    """
+    """The batch's rows as people see them: lists and maps as JSON, numbers as they are."""
     return zip(*map(_shown, batch.schema, batch.columns), strict=True)
 
 
@@ -100,16 +88,11 @@ def _shown(field: pa.Field, column: pa.Array) -> list[Any]:
     return values
 
 
-def form_of(path: Path | None) -> str:
-    """The format that this file's name asks for; a table if there is none, or it says nothing."""
-    return SUFFIXES.get(path.suffix.lower(), "table") if path else "table"
-
-
 def save_answer(answer: Answer, form: str, path: Path) -> None:
     """Write an answer to a file, whole or not at all.
 
     Raises:
-        StoreError: the file system refused, or Parquet has no such type.
+        StoreError: the file system refused.
     """
     with new_file(path) as file:
         WRITERS[form](answer, file)
@@ -127,6 +110,7 @@ def _is_number(type_: pa.DataType) -> bool:
 
 _SPECIAL = re.compile(r"[\\`*<|~\[\]]|(?<![^\W_])_|_(?![^\W_])")
 """What Markdown would take for markup; an underscore inside a word is none."""
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 def _markdown_value(value: object) -> str:
@@ -134,8 +118,11 @@ def _markdown_value(value: object) -> str:
 
 
 def _literally(text: str) -> str:
-    escaped = _SPECIAL.sub(r"\\\g<0>", text.replace("&", "&amp;"))
-    return re.sub(r"\r\n|\r|\n", "<br>", escaped)
+    return "<br>".join(map(_escaped, _LINE_BREAK.split(text)))
+
+
+def _escaped(line: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", visible_line(line).replace("&", "&amp;"))
 
 
 def _markdown_row(cells: Any) -> str:

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import os
+import random
 import stat
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from io import BytesIO
@@ -17,6 +20,7 @@ import pytest
 from orchestrator.bundle import is_bundle, opened
 from orchestrator.bundle.archive import write_archive
 from orchestrator.errors import StoreError
+from tests.conftest import ROOT
 from tests.orchestrator.bundle.conftest import RECORDS, TOLD
 
 Members = dict[str, bytes]
@@ -99,16 +103,69 @@ def test_a_changed_byte_in_any_member_is_noticed(bundle: Path) -> None:
         assert fault.startswith(f"{name}: is damaged: Bad CRC-32")
 
 
-def test_no_damage_is_taken_for_a_bug(tmp_path: Path) -> None:
-    file, path = BytesIO(), tmp_path / "small.zip"
-    write_archive(file, dict.fromkeys(("manifest.json", "runs.json", "records.parquet"), b"{}"))
-    whole = file.getvalue()
-    for place in range(0, len(whole), 2):
-        for value in (0x00, 0xFF, whole[place] ^ 0x01, whole[place] ^ 0x40):
-            changed = bytearray(whole)
-            changed[place] = value
-            path.write_bytes(changed)
-            assert faults(path)
+def outside_of_members(bundle: Path) -> list[int]:
+    """The places of headers, directory and end record."""
+    with zipfile.ZipFile(bundle) as archive:
+        starts = {
+            info.header_offset + len(info.FileHeader()): info.file_size
+            for info in archive.infolist()
+        }
+    within = {place for start, size in starts.items() for place in range(start, start + size)}
+    return [place for place in range(bundle.stat().st_size) if place not in within]
+
+
+def test_a_changed_byte_outside_of_members_is_noticed(bundle: Path) -> None:
+    whole, chance = bundle.read_bytes(), random.Random(1)
+    for place in chance.sample(outside_of_members(bundle), 200):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << chance.randrange(8)
+        bundle.write_bytes(changed)
+        assert faults(bundle), place
+
+
+def between(whole: bytes, more: bytes) -> bytes:
+    """The archive with more before its directory, of which the end record knows."""
+    directory = int.from_bytes(whole[-6:-2], "little")
+    end = whole[:-6] + (directory + len(more)).to_bytes(4, "little") + whole[-2:]
+    return end[:directory] + more + end[directory:]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda whole: whole + b"x",
+        lambda whole: b"#!/bin/sh\n" + whole,
+        lambda whole: whole[:-2] + b"\5\0hello",
+        lambda whole: between(whole, bytes(8)),
+    ],
+    ids=["behind", "before", "a comment", "between"],
+)
+def test_nothing_stands_beside_the_members(bundle: Path, change: Callable[[bytes], bytes]) -> None:
+    bundle.write_bytes(change(bundle.read_bytes()))
+    (fault,) = faults(bundle)
+    assert "is not byte for byte what" in fault
+
+
+def test_a_bundle_that_was_packed_anew_is_refused(bundle: Path) -> None:
+    (fault,) = faults(rezipped(bundle, lambda _: None))
+    assert "it was packed anew" in fault
+
+
+def test_no_damage_is_taken_for_a_bug(bundle: Path) -> None:
+    chance = random.Random(1)
+    records = members(bundle)["records.parquet"]
+    footer = int.from_bytes(records[-8:-4], "little") + 8
+    for _ in range(10):
+        changed = bytearray(records)
+        changed[-chance.randrange(1, footer)] ^= 1 << chance.randrange(8)
+        found = faults(forged(bundle, put("records.parquet", bytes(changed))))
+        assert {fault.split(": ")[0] for fault in found} <= {"records.parquet", "manifest.json"}
+
+
+def test_a_column_whose_name_is_no_text_is_a_fault(bundle: Path) -> None:
+    records = members(bundle)["records.parquet"].replace(b"achieved_qps", b"achieved_qp\xf3")
+    (fault,) = faults(forged(bundle, put("records.parquet", records)))
+    assert fault.startswith("records.parquet: ")
 
 
 def drop(name: str) -> Change:
@@ -227,7 +284,12 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
     "no text": (put("hardware.json", b"\xff"), "hardware.json: is not UTF-8: "),
     "no list": (put("runs.json", b"{}"), "runs.json: is not a list of objects"),
     "a newer bundle": (saying(version=2, accelmatrix="9.9"), "is of version 2, and this"),
+    "a newer bundle with other members": (
+        lambda found: (saying(version=2)(found), found.pop("runs.json"))[0],
+        "is of version 2, and this",
+    ),
     "no version": (saying(version="one"), "manifest.json: version: "),
+    "version nought": (saying(version=0), "manifest.json: version: "),
     "a run without its id": (
         as_json("runs.json", lambda runs: [{"described": True}]),
         "runs.json: run_id: Field required",
@@ -236,11 +298,31 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
         as_json("runs.json", lambda runs: [run | {"matrix": "/etc/passwd"} for run in runs]),
         "its matrix is missing",
     ),
+    "a run whose id is a path": (
+        as_json("runs.json", lambda runs: [*runs, runs[0] | {"run_id": "../../x", "matrix": None}]),
+        "runs.json: run_id: '../../x' is a path, and no id",
+    ),
+    "records whose run is a path": (
+        in_table(lambda table: with_column(table, "run_id", "/tmp/x")),
+        "records.parquet: run_id: '/tmp/x' is a path, and no id",
+    ),
+    "a run twice": (
+        as_json("runs.json", lambda runs: [*runs, runs[0]]),
+        "stands in it twice",
+    ),
+    "a seed beyond 64 bits": (
+        as_json("runs.json", lambda runs: [run | {"seed": 2**63} for run in runs]),
+        "runs.json: seed: ",
+    ),
     "a run too few": (
         as_json("runs.json", lambda runs: [run for run in runs if run["described"]]),
         "manifest.json: counts 4 runs, and there are 1",
     ),
     "a machine too few": (put("hardware.json", b"[]"), "hardware.json: lacks 0123456789abcdef"),
+    "a machine without a name": (
+        as_json("hardware.json", lambda rows: [row | {"hardware_id": [1]} for row in rows]),
+        "hardware.json: lacks 0123456789abcdef",
+    ),
     "software too little": (put("environments.json", b"[]"), "environments.json: lacks 00112233"),
     "other counts": (
         counting(records=1),
@@ -290,3 +372,45 @@ def test_a_bundle_is_known_by_name_or_content(bundle: Path, tmp_path: Path) -> N
 def test_what_cannot_be_read_is_no_fault_but_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be read"), opened(tmp_path / name):
         pass
+
+
+def test_a_pipe_is_no_bundle(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.zip")
+    with pytest.raises(StoreError, match="it is no plain file"), opened(tmp_path / "pipe.zip"):
+        pass
+
+
+def test_records_of_a_newer_runner_are_taken(bundle: Path) -> None:
+    def change(found: Members) -> None:
+        in_table(lambda table: with_column(table, "schema_version", 99))(found)
+        saying(record_version=99)(found)
+
+    with opened(forged(bundle, change)) as found:
+        assert found.faults == ()
+        assert found.manifest is not None
+        assert found.manifest.record_version == 99
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from orchestrator.bundle import opened
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+with opened(Path(sys.argv[1])):
+    pass
+"""
+
+
+def test_a_full_temporary_folder_is_named(bundle: Path, tmp_path: Path) -> None:
+    (place := tmp_path / "small").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(bundle)],
+        env={**os.environ, "TMPDIR": str(place)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"{bundle}: cannot be unpacked into the temporary folder {place}: " in done.stderr
+    assert "StoreError" in done.stderr
+    assert list(place.iterdir()) == []

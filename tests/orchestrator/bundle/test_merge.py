@@ -11,6 +11,7 @@ from orchestrator.run_merge import merge_paths
 from orchestrator.store import MergeReport, Store, query
 from runner.record import save_record
 from tests.orchestrator.bundle.conftest import RECORDS, TOLD
+from tests.orchestrator.bundle.test_check import forged, saying
 from tests.orchestrator.store.whole import content
 from tests.records import a_record
 
@@ -117,6 +118,15 @@ def test_a_bundle_with_a_fault_keeps_all_others_out(bundle: Path, tmp_path: Path
     with pytest.raises(StoreError, match=r"bad\.zip: no sound bundle: not a whole zip archive"):
         merge_paths([bundle, bad], other, scratch=False)
     assert not other.exists()
+
+
+def test_who_cannot_read_a_newer_bundle_is_told_what_to_install(
+    bundle: Path, tmp_path: Path
+) -> None:
+    newer = forged(bundle, saying(version=2, accelmatrix="9.9"))
+    with pytest.raises(StoreError, match=r"version 2.*AccelMatrix 9\.9 wrote it") as caught:
+        take(newer, tmp_path / "other.duckdb")
+    assert caught.value.hint == "install the newer AccelMatrix that wrote it"
 
 
 def test_rows_of_the_fake_backend_stay_in_scratch_databases(tmp_path: Path) -> None:

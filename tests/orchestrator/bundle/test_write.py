@@ -101,6 +101,12 @@ def test_nothing_is_left_where_it_cannot_be_written(database: Path, tmp_path: Pa
     assert (tmp_path / "file").read_text() == "in the way"
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/null"])
+def test_an_archive_does_not_go_to_a_stream(database: Path, name: str) -> None:
+    with pytest.raises(MatrixError, match=f"--bundle {name}: is a stream"):
+        write_bundle(database, (), Path(name), force=True)
+
+
 def test_what_is_there_is_replaced_by_force_alone(database: Path, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     path.write_text("precious")

@@ -1,5 +1,6 @@
 """`export`, `verify BUNDLE` and `merge BUNDLE` as a user meets them."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -16,6 +17,18 @@ def test_a_topic_goes_to_a_file(measured: Workplace, tmp_path: Path) -> None:
     assert done.stdout == f"performance: 3 rows: {path}\n"
     assert len(pd.read_csv(path)) == 3
     complains(measured.do("export", "raw", "--output", str(path)), 2, "exists already")
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_a_topic_goes_to_stdout(measured: Workplace, name: str) -> None:
+    before = files(measured.folder)
+    done = measured.do("export", "performance", "--all", "--format", "csv", "--output", name)
+    assert len(list(csv.DictReader(done.stdout.splitlines()))) == 3
+    assert done.stderr == f"performance: 3 rows: {name}\n"
+    assert measured.do("query", "SELECT 1 AS a", "--output", name, "--format", "csv").stdout == (
+        "a\n1\n"
+    )
+    assert files(measured.folder) == before
 
 
 def test_a_topic_goes_to_partitions(measured: Workplace, tmp_path: Path) -> None:
@@ -43,6 +56,8 @@ def test_a_topic_goes_to_partitions(measured: Workplace, tmp_path: Path) -> None
         (["--bundle", "a.zip", "--run", "nobody"], "'nobody' is not a run in"),
         (["raw", "--output", "a", "--partition-by", "modell"], "there is no column 'modell'"),
         (["raw", "--output", "results"], "results: is a folder"),
+        (["raw", "--output", "-", "--json"], "--json: means nothing beside stdout as output"),
+        (["raw", "--output", "a.xlsx"], "'.xlsx' is not one of .csv, .json, .parquet"),
         (["--bundle", "results/benchmarks.duckdb", "--force"], "is the database itself"),
     ],
 )

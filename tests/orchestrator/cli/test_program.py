@@ -91,6 +91,18 @@ def test_a_wrong_option_is_refused_before_anything_happens(
     assert files(place.folder) == before
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["plan", "matrix.yaml", "--format", "xml"], ["query", "SELECT 1", "--format", "xml"]],
+)
+def test_a_word_that_is_not_allowed_is_told_in_our_words(
+    place: Workplace, arguments: list[str]
+) -> None:
+    done = place.do(*arguments)
+    complains(done, 2, "Invalid value for '--format': 'xml' is not one of")
+    assert "Value error" not in done.stderr
+
+
 def test_debug_shows_where_an_error_came_from(place: Workplace) -> None:
     plain = place.do("run", "nowhere.yaml")
     complains(plain, 2, "error: nowhere.yaml")

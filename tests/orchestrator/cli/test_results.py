@@ -74,9 +74,27 @@ def test_an_answer_goes_to_a_file(measured: Workplace, tmp_path: Path, name: str
 def test_a_table_is_for_the_screen(measured: Workplace, tmp_path: Path) -> None:
     complains(
         measured.do("query", SQL, "--output", str(tmp_path / "a.txt")),
-        *(2, "tables are for the screen", "--format csv|json|markdown|parquet"),
+        *(2, "a.txt: '.txt' says no format", ".csv, .json", "--format csv|json|markdown|parquet"),
+    )
+    complains(
+        measured.do("query", SQL, "--output", str(tmp_path / "a.csv"), "--format", "table"),
+        *(2, "tables are for the screen"),
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_options_that_name_two_formats_are_refused(measured: Workplace) -> None:
+    complains(
+        measured.do("query", SQL, "--json", "--format", "csv"),
+        *(2, "--json and --format csv contradict each other"),
+    )
+    done = measured.do("query", SQL, "--json", "--format", "json")
+    assert json.loads(done.stdout)[0] == {"batch_size": 1, "status": "ok"}
+
+
+def test_what_takes_synthetic_results_is_told_where_they_are_made(place: Workplace) -> None:
+    assert "--scratch" in place.do("merge", "--help").stdout
+    assert "--scratch" in place.do("dev", "synthesise", "--help").stdout
 
 
 def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
@@ -140,4 +158,4 @@ def test_merge_tells_what_it_did(place: Workplace) -> None:
     assert done.stdout == "3 inserted, 0 replaced, 0 unchanged\n"
     done = place.do("merge", "results", "--scratch", "--database", "other.duckdb", "--json")
     assert json.loads(done.stdout)["unchanged"] == 3
-    complains(place.do("merge", "nowhere", "--scratch"), 6, "nowhere: no such file or folder")
+    complains(place.do("merge", "nowhere", "--scratch"), 2, "nowhere: no such file or folder")

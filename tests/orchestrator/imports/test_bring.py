@@ -163,6 +163,17 @@ def test_the_database_can_be_made_anew_from_the_files(place: Place, tmp_path: Pa
     assert counts(place.bring()) == (0, 0, 6, 0)
 
 
+@pytest.mark.parametrize("which", ["results", "results/imports", "each file"])
+def test_the_imports_are_described_anew(place: Place, tmp_path: Path, which: str) -> None:
+    place.bring()
+    runs = place.ask("SELECT * FROM benchmark_runs ORDER BY ALL")
+    paths = place.files() if which == "each file" else [tmp_path / which]
+    for _ in range(2):
+        merge_paths(paths, tmp_path / "new.duckdb", scratch=False)
+        place.database = tmp_path / "new.duckdb"
+        assert place.ask("SELECT * FROM benchmark_runs ORDER BY ALL") == runs
+
+
 def test_after_the_files_were_deleted_nothing_is_replaced(place: Place, tmp_path: Path) -> None:
     place.bring()
     before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")

@@ -73,6 +73,21 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
         read_source(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("matrx.yaml", "did you mean {folder}/matrix.yaml?"),
+        ("nope.csv", "{folder} is where it was looked for"),
+        ("deep/nope.csv", "{folder}/deep is where it was looked for"),
+    ],
+)
+def test_a_missing_file_has_a_hint(tmp_path: Path, name: str, hint: str) -> None:
+    (tmp_path / "matrix.yaml").touch()
+    with pytest.raises(MatrixError) as caught:
+        read_source(tmp_path / name)
+    assert str(caught.value.hint).endswith(hint.format(folder=tmp_path))
+
+
 def test_knows_the_line_of_each_value() -> None:
     data, lines = parse_yaml("a: 1\nb:\n  - x\n  - c: 2\n", "m")
     assert data == {"a": 1, "b": ["x", {"c": 2}]}

@@ -1,10 +1,12 @@
 """Answers on stdout."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 from orchestrator.errors import MatrixError
-from orchestrator.render.answer import print_answer, require_printable, require_savable
+from orchestrator.render.answer import print_answer, require_printable, savable_form
 from orchestrator.store import WRITERS, Answer
 
 TABLE = pa.table(
@@ -46,6 +48,18 @@ def test_only_bytes_are_kept_from_a_terminal() -> None:
 
 def test_a_table_is_not_for_files() -> None:
     for form in WRITERS:
-        require_savable(form)
+        assert savable_form(form, Path("a.txt")) == form
     with pytest.raises(MatrixError, match="tables are for the screen"):
-        require_savable("table")
+        savable_form("table", Path("a.csv"))
+
+
+@pytest.mark.parametrize(("name", "form"), [("a.csv", "csv"), ("a.PARQUET", "parquet")])
+def test_a_name_says_the_format(name: str, form: str) -> None:
+    assert savable_form(None, Path(name)) == form
+
+
+@pytest.mark.parametrize(("name", "said"), [("a.txt", "'.txt' says"), ("answer", "answer: says")])
+def test_a_name_that_says_no_format_is_refused(name: str, said: str) -> None:
+    with pytest.raises(MatrixError, match=f"{said} no format.*csv, .json, .*.parquet") as caught:
+        savable_form(None, Path(name))
+    assert "--format csv|json|markdown|parquet" in str(caught.value.hint)

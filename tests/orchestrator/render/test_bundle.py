@@ -14,13 +14,17 @@ PATH = Path("ours.zip")
 HASH = "ab" * 32
 
 
-def a_manifest(*, scratch: bool = False, hosts: int = 1) -> Manifest:
+def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5) -> Manifest:
     counts = Counts(
         runs=2, records=1200, hosts=hosts, matrices=1, hardware=1, environments=1, artefacts=0
     )
     members = {"runs.json": 9}
     return Manifest(
-        accelmatrix="0.1.0", record_version=5, scratch=scratch, counts=counts, members=members
+        accelmatrix="0.1.0",
+        record_version=record_version,
+        scratch=scratch,
+        counts=counts,
+        members=members,
     )
 
 
@@ -47,6 +51,20 @@ def test_a_sound_bundle(capsys: Capture) -> None:
 def test_a_bundle_of_a_scratch_database_says_so(capsys: Capture) -> None:
     print_checked(Bundle(PATH, HASH, 9, (), a_manifest(scratch=True)), as_json=False)
     assert "scratch database" in capsys.readouterr().out
+
+
+def test_records_of_a_newer_runner_are_told(capsys: Capture) -> None:
+    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(record_version=99)), as_json=False)
+    told = capsys.readouterr().out.splitlines()[1]
+    assert told.startswith("its records are of version 99, and this AccelMatrix knows up to ")
+
+
+def test_a_newer_bundle_is_told_with_what_to_do(capsys: Capture) -> None:
+    print_checked(Bundle(PATH, HASH, 9, ("is of version 2",), newer=True), as_json=False)
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "ours.zip: is of version 2",
+        "install the newer AccelMatrix that wrote it",
+    ]
 
 
 def test_every_fault_has_a_line(capsys: Capture) -> None:

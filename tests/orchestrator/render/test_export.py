@@ -14,7 +14,11 @@ PATH = Path("lake")
 
 @pytest.mark.parametrize(
     ("rows", "files", "told"),
-    [(1234, 1, "raw: 1,234 rows: lake\n"), (3, 2000, "raw: 3 rows in 2,000 files: lake\n")],
+    [
+        (1234, 1, "raw: 1,234 rows: lake\n"),
+        (1, 1, "raw: 1 row: lake\n"),
+        (3, 2000, "raw: 3 rows in 2,000 files: lake\n"),
+    ],
 )
 def test_rows_and_files_are_counted(rows: int, files: int, told: str, capsys: Capture) -> None:
     print_exported(Exported("raw", PATH, rows, files), Wanted("raw", PATH), as_json=False)

@@ -175,6 +175,20 @@ def test_odd_text_is_printed_as_it_is(stopwatch: Stopwatch) -> None:
     assert text.getvalue() == f"{ODD}\n"
 
 
+def test_reasons_do_not_steer_the_terminal(stopwatch: Stopwatch) -> None:
+    record = record_of(0, "failed", reason="\x1b[2Jgone\rand more")
+    observer, text = plain(stopwatch)
+    observer.note("a \x1b]0;title\x07")
+    observer.cell_ended(CELLS[0], record)
+    assert text.getvalue().startswith("a \\u001b]0;title\\u0007\n")
+    assert "(\\u001b[2Jgone\\rand more)" in text.getvalue()
+    console, live = a_console(terminal=True)
+    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as alive:
+        alive.note("a \x1b]0;title\x07")
+    assert "\\u001b]0;title" in live.getvalue()
+    assert "\x1b]0;" not in live.getvalue()
+
+
 def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch) -> None:
     console, text = a_console(terminal=True)
     with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:

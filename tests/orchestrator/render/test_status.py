@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.render.status import MODELS_SHOWN, SHOWN, print_status
+from orchestrator.render.status import IMPORTED, MODELS_SHOWN, SHOWN, print_status
 from orchestrator.status import Status
 from orchestrator.store import Coverage, Covered, RunSummary, Size, Verdicts
+from orchestrator.store.schema.views import VIEWS
 from tests.records import RECORDED_AT
 from tests.stale import a_stale_group
 
@@ -31,6 +32,7 @@ def a_status(**changes: Any) -> Status:
     coverage = Coverage({"benchmark_runs": 2, "replay_jobs": 0}, VERDICTS, COVERED)
     values: dict[str, Any] = {
         "database": Path("a.duckdb"),
+        "results": Path("results"),
         "scratch": False,
         "size": Size(4 << 20, 12, 3 << 10),
         "coverage": coverage,
@@ -48,7 +50,7 @@ def shown(capsys: Capture, status: Status) -> list[str]:
 def test_size_and_rows_come_first(capsys: Capture) -> None:
     assert shown(capsys, a_status())[:3] == [
         "database: a.duckdb, 4MiB",
-        "Parquet: 12 files, 3KiB",
+        "Parquet: 12 files of its runs in results, 3KiB",
         "rows: 2 in benchmark_runs",
     ]
 
@@ -131,6 +133,14 @@ def test_long_lists_are_cut_and_say_so(capsys: Capture) -> None:
     assert "… and 1 more models; --json has them all" in lines
     assert lines[-1] == "… and 2 more stale groups; --json has them all"
     assert sum(line.startswith("run-2") for line in lines) == SHOWN
+
+
+def test_imports_alone_say_where_to_look(capsys: Capture) -> None:
+    told = "models: all 5 results are imported; ask `imported_results` for theirs"
+    assert told in shown(capsys, a_status(coverage=Coverage({}, VERDICTS[1:], ())))
+    assert IMPORTED in {view.name for view in VIEWS}
+    for coverage in (Coverage({}, (), ()), Coverage({}, VERDICTS, COVERED)):
+        assert not any("imported" in line for line in shown(capsys, a_status(coverage=coverage)))
 
 
 def test_an_empty_database_is_shown(capsys: Capture) -> None:

@@ -42,6 +42,13 @@ def test_a_table_without_rows_is_its_headings(capsys: Capture) -> None:
     assert printed(capsys) == ["one  two"]
 
 
+def test_what_would_steer_the_terminal_is_shown(capsys: Capture) -> None:
+    print_table(("a\nb", "c"), [("\x1b[2Jx", "two\nlines")])
+    assert printed(capsys) == ["a\\nb        c", "\\u001b[2Jx  two\\nlines"]
+    print_line("one\n\x1b[31mtwo")
+    assert capsys.readouterr().out == "one\n\\u001b[31mtwo\n"
+
+
 def test_a_line_is_printed_as_it_is(capsys: Capture) -> None:
     print_line("[b]:x:[/b]" + "y" * 500)
     print_line()

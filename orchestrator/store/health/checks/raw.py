@@ -139,8 +139,9 @@ RAW_DURATIONS = (
         "rounds are not the iterations",
         of_results(
             "list_sum(r.round_iterations) <> r.iterations OR len(r.round_iterations) <> r.rounds",
-            "r.rounds || ' rounds of ' || r.round_iterations::VARCHAR || ' iterations, '"
-            " || r.iterations || ' in all'",
+            "r.rounds || if(r.rounds = 1, ' round of ', ' rounds of ')"
+            " || array_to_string(r.round_iterations, ' + ')"
+            " || ' iterations, ' || r.iterations || ' in all'",
         ),
         "`--fix` takes such results out",
         table=RESULTS,

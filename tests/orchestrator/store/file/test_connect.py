@@ -84,6 +84,29 @@ def test_a_folder_is_no_database(tmp_path: Path, opening: Callable[[Path], objec
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.parquet", "a.duckdb", ":memory:"])
+def test_a_file_that_is_no_database_is_told_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"a,b\n")
+    with pytest.raises(StoreError, match="not a database that DuckDB") as caught:
+        Store.open_readonly(path)
+    assert "in-memory" not in str(caught.value)
+    with pytest.raises(StoreError, match=r"not a database|not one of AccelMatrix"):
+        Store.open(path)
+    assert path.read_bytes() == b"a,b\n"
+
+
+def test_a_database_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save
+) -> None:
+    record = save(a_record())
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "a.csv", "a.parquet"):
+        with Store.open(Path(name)) as store:
+            assert store.merge([record]).inserted == 1
+        assert scalar(tmp_path / name, "SELECT count(*) FROM benchmark_results") == 1
+
+
 def test_writers_through_a_link_and_without_take_turns(tmp_path: Path) -> None:
     real, link = tmp_path / "real.duckdb", tmp_path / "link.duckdb"
     Store.open(real).close()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from orchestrator.store.file.explaining import explained, interruptible
+from orchestrator.store.file.explaining import explain, explained, interruptible
 
 LONG = "SELECT sum(hash(i)) FROM range(3000000000) AS t(i)"
 
@@ -32,3 +32,15 @@ def test_a_function_may_be_interrupted_as_a_whole(ctrl_c: Callable[[], None]) ->
 
     with duckdb.connect() as connection, pytest.raises(KeyboardInterrupt):
         ask(connection)
+
+
+def test_what_a_thread_met_is_told_in_words() -> None:
+    with duckdb.connect() as connection, pytest.raises(duckdb.IOException) as caught:
+        connection.execute("COPY (SELECT 1) TO '/dev/full' (FORMAT parquet)")
+    told = explain(caught.value)
+    assert told == 'IO Error: Could not write file "/dev/full": No space left on device'
+
+
+@pytest.mark.parametrize("text", ['x: {"exception_type":"IO"}', 'x: {"exception_type" and no end'])
+def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
+    assert explain(RuntimeError(text)) == text

@@ -81,6 +81,18 @@ def test_examples_tell_the_row_and_what_is_wrong(database: Path) -> None:
     assert findings(database)["impossible value"].examples == (f"{FIRST}: throughput is -2.0",)
 
 
+def test_rounds_are_told_in_words(database: Path) -> None:
+    told = []
+    for rounds, counts in ((1, "[2]"), (2, "[2, 1]")):
+        change = f"rounds = {rounds}, round_iterations = {counts}, iterations = 9"
+        harm(database, f"UPDATE benchmark_results SET {change} WHERE result_id = '{FIRST}'")
+        told += findings(database)["rounds are not the iterations"].examples
+    assert told == [
+        f"{FIRST}: 1 round of 2 iterations, 9 in all",
+        f"{FIRST}: 2 rounds of 2 + 1 iterations, 9 in all",
+    ]
+
+
 def test_examples_are_bounded(database: Path) -> None:
     harm(database, "UPDATE benchmark_results SET first_latency_s = -1 WHERE source = 'accelmatrix'")
     found = findings(database)["impossible value"]

@@ -1,6 +1,7 @@
 """Merging keeps exactly one verdict per cell, whatever files come and in whatever order."""
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
@@ -181,7 +182,7 @@ def test_fake_rows_stay_out_of_a_real_database(database: Path, results: Path, sa
         1,
         ("fakes/fake-bert-tiny-fp32-b1-s128-inference",),
     )
-    with pytest.raises(StoreError, match=r"refused 1 rows .*fakes/fake-bert-tiny-fp32-b1"):
+    with pytest.raises(StoreError, match=r"refused 1 row .*fakes/fake-bert-tiny-fp32-b1"):
         report.require_complete()
     assert scalar(database, "SELECT count(*) FROM benchmark_runs") == 1
 
@@ -370,3 +371,21 @@ def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
     merge(tmp_path / "at-once.duckdb", *files)
     assert content(database) == content(tmp_path / "at-once.duckdb")
     assert scalar(database, "SELECT hardware_id FROM hardware_info") == "machine-1"
+
+
+def test_damage_in_a_large_file_that_shows_as_it_is_written_is_named(
+    database: Path, results: Path
+) -> None:
+    noise = random.Random(7)
+    records = [
+        a_record(run_id=f"run-{number}", job=noise.randbytes(2_000_000).hex()) for number in (1, 2)
+    ]
+    for record in records:
+        pq.write_table(to_table([record]), results / f"{record.run_id}.parquet")
+    damaged = results / "run-2.parquet"
+    content = bytearray(damaged.read_bytes())
+    content[500_000:1_000_000] = bytes(500_000)
+    damaged.write_bytes(content)
+    report = merge(database, results)
+    assert (report.inserted, [file.path for file in report.damaged]) == (1, [damaged])
+    assert scalar(database, "SELECT run_id FROM benchmark_results") == "run-1"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ from orchestrator.errors import MatrixError, StoreError
 from orchestrator.store import Exported, Store, Wanted, export, query
 from orchestrator.store.reading.export import TOPICS
 from runner.record import save_record
+from tests.orchestrator.bundle.conftest import save_foreign
 from tests.records import a_failure, a_record
 
 
@@ -81,11 +83,40 @@ def test_each_topic_comes_in_each_format(
 def test_the_name_says_the_format_unless_somebody_does(database: Path, tmp_path: Path) -> None:
     export(database, Wanted("performance", tmp_path / "a.json"))
     assert json.loads((tmp_path / "a.json").read_text())
-    for name in ("b", "c.md"):
-        export(database, Wanted("performance", tmp_path / name))
-        assert len(pd.read_parquet(tmp_path / name)) == 3
-    export(database, Wanted("performance", tmp_path / "d.json", "csv"))
-    assert (tmp_path / "d.json").read_text().startswith("result_id,")
+    export(database, Wanted("performance", tmp_path / "b"))
+    assert len(pd.read_parquet(tmp_path / "b")) == 3
+    for name in ("c.txt", "d.csv", "e"):
+        export(database, Wanted("performance", tmp_path / name, "csv"))
+        assert (tmp_path / name).read_text().startswith("result_id,")
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "told"),
+    [
+        ("out.xlsx", None, "'.xlsx' is not one of .csv, .json, .parquet"),
+        ("out.md", None, "'.md' is not one of .csv, .json, .parquet"),
+        ("out.json", "csv", "ends as json does, and `--format` is csv"),
+        ("out.md", "csv", "ends as markdown does, and `--format` is csv"),
+        ("OUT.CSV", "parquet", "ends as csv does, and `--format` is parquet"),
+    ],
+)
+def test_a_name_that_says_something_else_is_refused(
+    database: Path, tmp_path: Path, name: str, form: str | None, told: str
+) -> None:
+    with pytest.raises(MatrixError, match=re.escape(told)):
+        export(database, Wanted("performance", tmp_path / name, form))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_of_newer_runners_are_in_raw(tmp_path: Path) -> None:
+    records = tmp_path / "records"
+    records.mkdir()
+    save_foreign(records, a_record(), zeal="high")
+    with Store.open(tmp_path / "b.duckdb") as store:
+        store.merge([records]).require_complete()
+    export(tmp_path / "b.duckdb", Wanted("raw", tmp_path / "raw.json"))
+    (row,) = json.loads((tmp_path / "raw.json").read_text())
+    assert json.loads(row["other"]) == {"zeal": "high"}
 
 
 def test_raw_durations_stay_whole_numbers(database: Path, tmp_path: Path) -> None:
@@ -128,6 +159,7 @@ def test_an_earlier_export_is_replaced_by_force(database: Path, tmp_path: Path) 
         (Wanted("raw", None), "wants a topic and `--output`"),
         (Wanted("raw", Path("a"), "csv", ("model",)), "folders hold Parquet, not csv"),
         (Wanted("raw", Path("a"), None, ("modell",)), "no column 'modell'"),
+        (Wanted("raw", Path("-"), None, ("model",)), "--output -: is a stream"),
     ],
 )
 def test_what_does_not_go_together_is_refused(database: Path, wanted: Wanted, told: str) -> None:

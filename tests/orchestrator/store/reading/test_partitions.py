@@ -146,3 +146,14 @@ def test_columns_that_name_no_folders_are_refused(by: tuple[str, ...], told: str
 )
 def test_what_an_export_made_is_known_by_its_name(name: str, ours: bool) -> None:
     assert is_part(Path(name)) == ours
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("modell", "'modell' here; did you mean 'model'?"), ("zzz", "no column 'zzz' here")],
+)
+def test_a_column_that_is_not_there_is_told_with_the_nearest(name: str, told: str) -> None:
+    schema = pa.schema([("model", pa.string()), ("backend", pa.string()), ("n", pa.int64())])
+    with pytest.raises(MatrixError) as caught:
+        require_partitions(schema, (name,))
+    assert str(caught.value).endswith(told)

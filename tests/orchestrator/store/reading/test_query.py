@@ -147,6 +147,25 @@ def test_an_error_further_down_is_explained_too(filled: Path) -> None:
     assert "LINE 1" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT nothing FROM benchmark_results", "docs/schema.md names"),
+        ("FROM nowhere", "docs/schema.md names"),
+        ("SELECT nonsense(1)", "docs/schema.md names"),
+        ("SELECT '1x'::INTEGER", "TRY_CAST"),
+        ("SELECT CASE WHEN i > 100000 THEN 'x' ELSE '1' END::INT FROM range(200000) t(i)", "TRY_"),
+        ("SELECT 100::TINYINT * 100::TINYINT", "TRY_CAST"),
+        ("SELEC 1", "docs/ask.md shows"),
+        ("FROM 'other.csv'", "this database alone"),
+    ],
+)
+def test_the_hint_fits_the_kind_of_error(filled: Path, sql: str, hint: str) -> None:
+    with pytest.raises(StoreError, match="the query failed") as caught:
+        query(filled, sql)
+    assert hint in str(caught.value.hint)
+
+
 def test_times_are_shown_in_utc(filled: Path) -> None:
     table = query(filled, "SELECT TIMESTAMPTZ '2026-11-21 12:00:00+02'::VARCHAR AS t")
     assert table.to_pydict() == {"t": ["2026-11-21 10:00:00+00"]}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.errors import StoreError
-from orchestrator.store import WRITERS, Store, asking, form_of, save_answer
+from orchestrator.store import WRITERS, Store, asking, save_answer
 from tests.orchestrator.store.conftest import Save
 from tests.records import a_record
 
@@ -108,10 +108,14 @@ def test_parquet_keeps_types(filled: Path) -> None:
     assert table.column("list").to_pylist() == [[1.5, None]]
 
 
-def test_what_parquet_cannot_hold_is_named(filled: Path) -> None:
-    with pytest.raises(StoreError, match="Parquet cannot hold this") as caught:
-        written(filled, "SELECT INTERVAL 3 DAYS AS span", "parquet")
-    assert "::VARCHAR" in str(caught.value.hint)
+@pytest.mark.parametrize("form", WRITERS)
+def test_other_programs_get_the_bytes_but_a_table_is_one(filled: Path, form: str) -> None:
+    content = written(filled, "SELECT chr(27) || '[2J' AS \"a\nb\"", form)
+    assert (b"\x1b[2J" in content) is (form in {"csv", "parquet"})
+    if form == "markdown":
+        assert content.decode().splitlines()[::2] == ["| a<br>b |", r"| \\u001b\[2J |"]
+    if form == "json":
+        assert json.loads(content) == [{"a\nb": "\x1b[2J"}]
 
 
 READ: dict[str, Any] = {
@@ -147,12 +151,3 @@ def test_a_file_is_written_whole_or_not_at_all(filled: Path, tmp_path: Path) -> 
     with asking(filled, "SELECT 1 AS a") as answer:
         save_answer(answer, "csv", path)
     assert path.read_text() == "a\n1\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [("a.csv", "csv"), ("a.PARQUET", "parquet"), ("a.md", "markdown"), ("a.txt", "table")],
-)
-def test_a_name_says_the_format(name: str, form: str) -> None:
-    assert form_of(Path(name)) == form
-    assert form_of(None) == "table"

@@ -162,5 +162,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "synthetic-0-0000000000.parquet: cannot be written" in done.stdout
+    assert "synthetic-0-0000000000.parquet: cannot be written: IO Error: Could" in done.stdout
+    assert "exception_type" not in done.stdout
     assert list((tmp_path / "out").iterdir()) == []

@@ -1,0 +1,138 @@
+"""What is wrong with one record file."""
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from orchestrator.store.file.explaining import explain
+from orchestrator.store.file.rows import Row, rows
+from orchestrator.store.merging.bystander import Bystander
+from orchestrator.store.merging.ids import id_fault
+from orchestrator.store.schema.origin import OURS
+from orchestrator.store.schema.shapes import Shape, literals
+from orchestrator.store.schema.tables import REQUIRED
+from runner.record import Record, arrow_schema, record_of
+
+UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
+"""What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""
+LONGEST = 300
+"""Letters of a reason; what is damaged may hold any number of them."""
+_EXPECTED = {field.name: field.type for field in arrow_schema()}
+_NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
+"""What every record of ours has, whichever version of the runner wrote it."""
+
+
+class Unsound(Exception):
+    """A file that cannot be merged, for the reason given."""
+
+
+class Unreadable(Unsound):
+    """A file that a reader gives up, whatever is in it."""
+
+
+def sound_table(path: Path) -> pa.Table:
+    """The rows of a record file that can be merged.
+
+    Raises:
+        Unsound: it cannot.
+    """
+    try:
+        table = _table(path)
+        wrong = shape_fault(table.schema)
+        wrong = wrong or next(filter(None, map(_row_fault, rows(table))), None)
+    except UNREADABLE as error:
+        raise _unreadable(error) from error
+    if wrong is not None:
+        raise Unsound(one_line(wrong))
+    return table
+
+
+def fault(path: Path) -> str | None:
+    """What keeps this file from being merged, as far as pyarrow sees; None if nothing does."""
+    try:
+        sound_table(path)
+    except Unsound as unsound:
+        return str(unsound)
+    return None
+
+
+def look_at_columns(path: Path) -> tuple[list[str], str | None]:
+    """The file's columns as pyarrow names them, and what is wrong with them.
+
+    Raises:
+        Unreadable: pyarrow cannot tell.
+    """
+    try:
+        schema = pq.read_schema(path)
+        return schema.names, shape_fault(schema)
+    except UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+def reading_fault(path: Path) -> str | None:
+    """What keeps pyarrow or DuckDB from reading this file; None if both can."""
+    try:
+        names = _table(path).column_names
+    except UNREADABLE as error:
+        return str(_unreadable(error))
+    file, everything = literals([path]), Shape((path,), frozenset(names)).query
+    try:
+        with Bystander() as own:
+            for part in (
+                f"parquet_schema({file})",
+                f"parquet_kv_metadata({file})",
+                f"({everything})",
+            ):
+                own.rows(f"SELECT max(hash(each)) FROM {part} each")
+    except duckdb.Error as error:
+        return of_duckdb(error)
+    return None
+
+
+def shape_fault(schema: pa.Schema) -> str | None:
+    """What is wrong with these columns, whatever is in them."""
+    found = {field.name: field.type for field in schema}
+    if "cell_id" not in found:
+        return "a Parquet file, but not of AccelMatrix: it has no column cell_id"
+    for name, type_ in _EXPECTED.items():
+        if found.get(name, type_) != type_:
+            return f"column {name} holds {found[name]}, not {type_}"
+    needed = REQUIRED if "source" in found else _NEEDED
+    lacking = sorted(set(needed) - found.keys())
+    return f"lacks the columns {lacking}" if lacking else None
+
+
+def of_duckdb(error: duckdb.Error) -> str:
+    """What DuckDB says of a file, as a reason."""
+    return one_line(f"DuckDB cannot read it: {explain(error)}")
+
+
+def one_line(text: str) -> str:
+    """The first line of a reason, cut if it is endless."""
+    line = text.partition("\n")[0]
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+
+
+def _table(path: Path) -> pa.Table:
+    with pa.OSFile(str(path)) as file:
+        return pq.ParquetFile(file).read(use_threads=False)
+
+
+def _row_fault(row: Row) -> str | None:
+    if row.get("source", OURS) != OURS:
+        lacking = [name for name in REQUIRED if row.get(name) is None]
+        return f"{lacking[0]}: is null" if lacking else id_fault(row)
+    try:
+        record_of(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return f"{place}: {first['input']!r}: {first['msg']}"
+    return id_fault(row)
+
+
+def _unreadable(error: Exception) -> Unreadable:
+    return Unreadable(one_line(f"truncated or not a Parquet file: {error}"))

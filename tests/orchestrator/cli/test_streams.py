@@ -1,0 +1,91 @@
+"""Wherever stdout and stderr lead, a command ends as its documentation says."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.workplace import CLI, Workplace
+
+FULL = Path("/dev/full")
+ROWS = "SELECT cell_id, i FROM benchmark_results, range(10000) AS t(i)"
+
+
+def ended(
+    place: Workplace, redirection: str, *command: str, unbuffered: str = ""
+) -> "subprocess.CompletedProcess[bytes]":
+    """The command in a shell that leads its streams elsewhere."""
+    return subprocess.run(
+        ["sh", "-c", f'"$@" {redirection}', "sh", *CLI, *command],
+        cwd=place.folder,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        *((["query", ROWS, "--format", form], "") for form in ("table", "csv", "parquet")),
+        (["query", "SELECT 1"], ""),
+        (["query", "SELECT 1", "--format", "json"], "1"),
+        (["status"], ""),
+        (["--help"], ""),
+        (["--version"], "1"),
+    ],
+    ids=str,
+)
+def test_a_full_disk_behind_stdout_is_one_clear_error(
+    measured: Workplace, command: list[str], unbuffered: str
+) -> None:
+    done = ended(measured, f"> {FULL}", *command, unbuffered=unbuffered)
+    assert done.stderr.decode().splitlines() == [
+        "error: stdout: cannot be written: No space left on device",
+        "hint: see that the disk is not full; what was printed is not whole",
+    ]
+    assert done.returncode == 6
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(["query", "SELECT nothing"], 6), (["status", "nobody"], 2)]
+)
+def test_a_full_disk_behind_stderr_changes_nothing(
+    measured: Workplace, command: list[str], code: int
+) -> None:
+    done = ended(measured, f"2> {FULL}", *command)
+    assert (done.returncode, done.stdout) == (code, b"")
+
+
+def test_progress_that_cannot_be_shown_stops_no_run(place: Workplace) -> None:
+    done = ended(place, f"2> {FULL}", *place.run_arguments())
+    assert (done.returncode, b"3 ok" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+def test_a_closed_stdout_is_where_nothing_goes(measured: Workplace, form: str) -> None:
+    done = ended(measured, ">&-", "query", "SELECT 1", "--format", form)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_closed_streams_leave_the_exit_code(measured: Workplace) -> None:
+    assert ended(measured, ">&- 2>&-", "query", "SELECT nothing").returncode == 6
+    assert ended(measured, ">&- 2>&-", "status").returncode == 0
+
+
+@pytest.mark.parametrize("command", [["status"], ["query", ROWS], ["query", ROWS, "--format=csv"]])
+def test_a_reader_that_reads_one_line_is_quiet(measured: Workplace, command: list[str]) -> None:
+    done = ended(measured, "| head -n 1", *command)
+    assert done.stderr == b""
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_what_others_wrote_does_not_steer_the_terminal(measured: Workplace) -> None:
+    done = measured.do("query", "SELECT chr(27) || '[2J' AS \"a\nb\"")
+    assert done.stdout == "a\\nb\n\\u001b[2J\n"
+    done = measured.do("query", "SELECT '\x1b[2Jx'::INTEGER")
+    assert "\x1b" not in done.stderr
+    assert "\\u001b[2Jx" in done.stderr
+    done = measured.do("query", "SELECT chr(27) AS a", "--format", "csv")
+    assert done.stdout == "a\n\x1b\n"
