@@ -1,6 +1,7 @@
 """Arrow tables as plain Python rows."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -40,7 +41,17 @@ def count_rows(connection: DuckDBPyConnection, database: str | None = None) -> d
 
 
 def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        return list(_moments(column))
     values: list[Any] = column.to_pylist()
     if pa.types.is_map(column.type):
         return [None if value is None else dict(value) for value in values]
     return values
+
+
+def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
+    """What pyarrow gives as well, but not without importing pandas where there is one."""
+    zone = column.type.tz
+    epoch = datetime(1970, 1, 1, tzinfo=UTC if zone else None)
+    since = column.cast(pa.timestamp("us", zone)).cast(pa.int64()).to_pylist()
+    return (None if each is None else epoch + timedelta(microseconds=each) for each in since)
