@@ -17,6 +17,7 @@ from runner.cell import Cell, Job
 from runner.ended import describe_end, last_line
 from runner.errors import JobError, RecordNotSaved
 from runner.record import Phase, Status
+from runner.whole_files import drop_unfinished
 
 Clock = Callable[[], float]
 """Seconds that never go backwards."""
@@ -63,7 +64,7 @@ class Cause:
 
 
 def attempt(job: Job, task: Task, surroundings: Surroundings) -> Attempt:
-    """Launch the job and wait for its end.
+    """Launch the job, wait for its end, and clear away what it was killed at writing.
 
     Raises:
         EngineUnavailable: the engine could not launch it.
@@ -72,11 +73,14 @@ def attempt(job: Job, task: Task, surroundings: Surroundings) -> Attempt:
         StoreError: the results folder takes no more files.
     """
     made = Attempt(job)
-    with surroundings.launcher.launch(task) as execution:
-        _follow(execution, made, surroundings)
-        with suppress(EngineUnavailable):
-            made.exit = execution.wait()
-            surroundings.folder.write_log(task.job_file, made.exit.log)
+    try:
+        with surroundings.launcher.launch(task) as execution:
+            _follow(execution, made, surroundings)
+            with suppress(EngineUnavailable):
+                made.exit = execution.wait()
+                surroundings.folder.write_log(task.job_file, made.exit.log)
+    finally:
+        drop_unfinished(task.out)
     _refuse_full_disk(made, surroundings.folder)
     return made
 

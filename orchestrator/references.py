@@ -7,7 +7,6 @@ from orchestrator.attempt import Surroundings
 from orchestrator.groundwork import BACKEND, Groundwork, Prepare
 from orchestrator.makers import versions_of
 from orchestrator.memory_need import shortage
-from orchestrator.whole_files import storing
 from runner.cell import Cell, Job
 from runner.graph import content_of
 from runner.keys import REFERENCES, Versions, reference_key
@@ -77,15 +76,14 @@ class References:
             return False
 
     def _compute(self, job: Job, key: str) -> None:
-        what, path = _what(job), self._ground.path
         self._ground.forget_failure(key)
         wanted = _reference_job(job)
         reason = self._foreseen(wanted) or self._launch(wanted)
-        with storing(path):
-            (path / f".{key}.npz.tmp").unlink(missing_ok=True)
         if not self._has(key):
             reason = self._ground.keep_failure(key, reason)
-            self._ground.note(f"no reference of {what}, so its outputs are not verified: {reason}")
+            self._ground.note(
+                f"no reference of {_what(job)}, so its outputs are not verified: {reason}"
+            )
 
     def _foreseen(self, wanted: Job) -> str | None:
         """Why there is no use in trying: a model that fits in int8 may not in fp32."""

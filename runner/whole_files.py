@@ -2,10 +2,14 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from runner.errors import RecordNotSaved
+
+UNFINISHED = ".{}.tmp"
+"""The name that a file goes by until everything is in it."""
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -14,16 +18,23 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     Raises:
         OSError: the file system refused; nothing is left behind.
     """
-    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished = path.with_name(UNFINISHED.format(path.name))
     try:
         with unfinished.open("wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
-    except OSError:
+    except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def drop_unfinished(folder: Path) -> None:
+    """Remove the files of this folder that a killed writer has left under their other names."""
+    for path in folder.glob(UNFINISHED.format("*")):
+        with suppress(OSError):
+            path.unlink()
 
 
 def save_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

@@ -93,6 +93,18 @@ def test_the_cell_in_hand_gets_the_verdict_and_the_rest_is_measured(
     assert len(observer.ended) == 3
 
 
+def test_what_a_runner_was_killed_at_writing_is_cleared_away(tmp_path: Path) -> None:
+    def dies_writing(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "steady", job.cells[0])
+        (out / f".{job.cells[0].id}.parquet.tmp").write_bytes(b"PAR1")
+        lines.put(None)
+        return KILLED
+
+    found, _, _, folder = run(tmp_path, dies_writing, measures_all)
+    assert [found[size][0] for size in (1, 2, 4)] == ["lost", "ok", "ok"]
+    assert list(folder.path.rglob("*.tmp")) == []
+
+
 def test_a_hanging_cell_is_killed_at_its_timeout(tmp_path: Path) -> None:
     def hangs(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
         record(lines, job, job.cells[0], out)

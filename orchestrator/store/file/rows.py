@@ -8,6 +8,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 Row = dict[str, Any]
+_UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def rows(table: pa.Table) -> list[Row]:
@@ -50,8 +51,15 @@ def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
-    """What pyarrow gives as well, but not without importing pandas where there is one."""
-    zone = column.type.tz
-    epoch = datetime(1970, 1, 1, tzinfo=UTC if zone else None)
-    since = column.cast(pa.timestamp("us", zone)).cast(pa.int64()).to_pylist()
-    return (None if each is None else epoch + timedelta(microseconds=each) for each in since)
+    """What pyarrow gives as well, but not without importing pandas where there is one.
+
+    A cast would import half of Python's library, which a user of fewer rights may not read.
+    """
+    epoch = datetime(1970, 1, 1, tzinfo=UTC if column.type.tz else None)
+    a_second = _UNITS_A_SECOND[column.type.unit]
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        for since in chunk.view(pa.int64()).to_pylist():
+            if since is None:
+                yield None
+            else:
+                yield epoch + timedelta(microseconds=since * 10**6 // a_second)
