@@ -13,7 +13,7 @@ from orchestrator.store.health.compaction import compact_files
 from orchestrator.store.merging.faults import UNREADABLE, reading_fault
 from orchestrator.whole_files import storing
 from runner.cell import Cell
-from runner.record import Record, record_of
+from runner.record import Record, record_of, rows
 from runner.whole_files import write_whole
 
 DAMAGED_SUFFIX = ".damaged"
@@ -68,11 +68,10 @@ class RunCompact:
                 return known[1]
             content = path.read_bytes()
         try:
-            rows = _table(content).to_pylist(maps_as_pydicts="strict")
+            found = {row["cell_id"]: row for row in rows(_table(content))}
         except UNREADABLE:
             path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
             return {}
-        found = {row["cell_id"]: row for row in rows}
         self._known[path] = stamp, found
         return found
 

@@ -2,6 +2,7 @@
 
 from runner.record.files import arrow_schema, read_record, record_of, save_record, to_table
 from runner.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Record, digest
+from runner.record.rows import Row, each_row, rows
 from runner.record.vocabulary import Grade, Phase, Proof, Status
 
 __all__ = [
@@ -11,11 +12,14 @@ __all__ = [
     "Phase",
     "Proof",
     "Record",
+    "Row",
     "Status",
     "arrow_schema",
     "digest",
+    "each_row",
     "read_record",
     "record_of",
+    "rows",
     "save_record",
     "to_table",
 ]

@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from runner.errors import RecordError
 from runner.record.record import Record
+from runner.record.rows import rows
 from runner.whole_files import save_whole
 
 ONE_ROW: Mapping[str, Any] = {
@@ -44,7 +45,7 @@ def read_record(path: Path) -> Record:
     try:
         # On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
         table = pq.ParquetFile(content).read(use_threads=False)
-        (row,) = table.to_pylist(maps_as_pydicts="strict")
+        (row,) = rows(table)
         return record_of(row)
     except (OSError, pa.ArrowException, ValidationError, ValueError, OverflowError) as error:
         summary = str(error).splitlines()[0]

@@ -1,4 +1,4 @@
-"""Every failure is tried with each launcher."""
+"""What a launcher takes part in is tried with each of them, the rest with processes."""
 
 from pathlib import Path
 
@@ -13,3 +13,9 @@ def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Workplace:
     if request.param == "docker":
         request.getfixturevalue("cpu_image")
     return Workplace(tmp_path, request.param)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    """A user's folder where it does not matter what launches."""
+    return Workplace(tmp_path, "process")

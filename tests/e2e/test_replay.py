@@ -38,10 +38,10 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert workplace.leftovers() == []
 
 
-def test_a_failure_can_be_repeated_and_fails_again(workplace: Workplace) -> None:
-    workplace.write_matrix({"*-b2-*": "raise"})
-    workplace.run()
-    done = workplace.do("replay", f"last/{CELL}", "--json")
+def test_a_failure_can_be_repeated_and_fails_again(place: Workplace) -> None:
+    place.write_matrix({"*-b2-*": "raise"})
+    place.run()
+    done = place.do("replay", f"last/{CELL}", "--json")
     assert done.returncode == 1, done.stderr
     data = json.loads(done.stdout)
     assert [data[when]["status"] for when in ("then", "now")] == ["failed", "failed"]

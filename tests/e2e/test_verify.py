@@ -17,10 +17,10 @@ TIMED = "latency_median_s IS NOT NULL AS timed, correct, correct_reason, purpose
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workplace:
+def place(place: Workplace) -> Workplace:
     """A user's folder."""
-    (tmp_path / "matrix.yaml").write_text(MATRIX)
-    return Workplace(tmp_path, "process")
+    (place.folder / "matrix.yaml").write_text(MATRIX)
+    return place
 
 
 def measure(place: Workplace, *options: str) -> str:

@@ -8,13 +8,12 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.store.file.explaining import explain
-from orchestrator.store.file.rows import Row, rows
 from orchestrator.store.merging.bystander import Bystander
 from orchestrator.store.merging.ids import id_fault
 from orchestrator.store.schema.origin import OURS
 from orchestrator.store.schema.shapes import Shape, literals
 from orchestrator.store.schema.tables import REQUIRED
-from runner.record import Record, arrow_schema, record_of
+from runner.record import Record, Row, arrow_schema, record_of, rows
 
 UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
 """What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from orchestrator.errors import StoreError
 from orchestrator.store.file.explaining import explain
-from orchestrator.store.file.rows import Row, each_row, fetch
+from orchestrator.store.file.rows import fetch
 from orchestrator.store.reading.select import Selection
 from orchestrator.store.reading.stored_record import StoredRecord
 from orchestrator.store.schema.tables import (
@@ -22,6 +22,7 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     Table,
 )
+from runner.record import Row, each_row
 
 Records = Generator[StoredRecord, None, None]
 BATCH_ROWS = 2048

@@ -8,9 +8,10 @@ from typing import Any, Self
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.file.rows import Row, fetch
+from orchestrator.store.file.rows import fetch
 from orchestrator.store.schema.quotable import ORDER, QUOTABLE, SAME
 from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
+from runner.record import Row
 
 REPLAY = r"^orchestrator( -\S+)* replay "
 """The command of a replay, which takes the image of then."""

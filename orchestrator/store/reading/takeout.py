@@ -12,7 +12,6 @@ from orchestrator.store.file.connect import WAIT_S
 from orchestrator.store.file.explaining import explained
 from orchestrator.store.file.forward import open_current
 from orchestrator.store.file.paths import require_database
-from orchestrator.store.file.rows import Row
 from orchestrator.store.reading.described import StoredRun, stored_runs
 from orchestrator.store.reading.plain import plain_rows
 from orchestrator.store.schema.origin import Origin
@@ -28,7 +27,7 @@ from orchestrator.store.schema.tables import (
     RECORD,
     RESULTS,
 )
-from runner.record import arrow_schema
+from runner.record import Row, arrow_schema
 
 ROWS_AT_ONCE = 20_000
 """Runs are read together until they have so many records: these are sorted in memory."""

@@ -11,7 +11,7 @@ from orchestrator.imports.found import Found
 from orchestrator.imports.reading import Reading
 from orchestrator.imports.registry import FORMATS
 from orchestrator.imports.verdict import Verdict, judge_document
-from orchestrator.store.file.rows import Row, rows
+from runner.record import Row, rows
 from tests.orchestrator.imports.documents import json_document
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT
 

@@ -13,9 +13,8 @@ from orchestrator.imports.found import Found
 from orchestrator.imports.reading import Reading
 from orchestrator.imports.verdict import Verdict
 from orchestrator.store import Store
-from orchestrator.store.file.rows import Row, rows
 from orchestrator.store.merging.imported import held_at
-from runner.record import Record
+from runner.record import Record, Row, rows
 from tests.records import a_record
 
 FOUND = [

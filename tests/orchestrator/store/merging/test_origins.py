@@ -12,11 +12,10 @@ import pytest
 
 from orchestrator.errors import StoreError
 from orchestrator.store import Store, query
-from orchestrator.store.file.rows import rows
 from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.synthetic import synthesise
-from runner.record import Record, arrow_schema
+from runner.record import Record, arrow_schema, rows
 from tests.records import RECORDED_AT, a_failure, a_record
 
 LATER = RECORDED_AT + timedelta(hours=1)

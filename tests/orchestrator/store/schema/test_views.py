@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Store, query
-from orchestrator.store.file.rows import Row, rows
-from runner.record import Record
+from runner.record import Record, Row, rows
 from tests.orchestrator.store.conftest import Save
 from tests.records import RECORDED_AT, a_failure, a_record
 

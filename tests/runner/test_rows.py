@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pyarrow as pa
 import pytest
 
-from orchestrator.store.file.rows import rows
+from runner.record import rows
 
 MOMENT = datetime(2026, 11, 22, 6, 54, 1, 123456)
 
