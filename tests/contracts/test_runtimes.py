@@ -211,7 +211,7 @@ def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> No
 
 @training
 def test_training_changes_the_parameters(job: Job, session: Session) -> None:
-    cell = job.cells[0]
+    cell = job.cells[1]
     with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
         assert not trainer.has_learnt()
         trainer.step()
@@ -220,7 +220,7 @@ def test_training_changes_the_parameters(job: Job, session: Session) -> None:
 
 @training
 def test_after_training_a_session_answers_as_before(job: Job, session: Session) -> None:
-    cell = job.cells[0]
+    cell = job.cells[1]
     query = session.bind(cell, inputs_of(job, cell))
     before = session.arrays(query())
     with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
@@ -231,7 +231,7 @@ def test_after_training_a_session_answers_as_before(job: Job, session: Session) 
 
 @training
 def test_training_starts_from_the_same_place_each_time(job: Job, session: Session) -> None:
-    cell = job.cells[0]
+    cell = job.cells[1]
     losses = []
     for _ in range(2):
         with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
