@@ -32,6 +32,8 @@ qnn: $(BIN)/.qnn ## The same for the qnn backend
 # Each worker collects the tests for itself, and a set has the same order in two of them only if
 # they hash alike.
 test: export PYTHONHASHSEED = $(shell date +%s)
+# Tests start the program a thousand times; it need not be compiled each time.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(BIN)/.dev $(STACKS) ## Run the whole test suite; TESTS=path runs a part
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
