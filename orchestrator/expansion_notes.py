@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.matrix import AXES, FIND_PEAK, Axis, Combiner, Matrix
+from orchestrator.units import plural
 from runner.cell import Cell
 
 _FALL_TOGETHER: Mapping[Axis, str] = {
@@ -50,8 +51,7 @@ class Tally:
         """A sentence for each model of which combinations fell together."""
         for model, repeats in self._repeats.items():
             cells = self.cells[model]
-            noun = "cell" if cells == 1 else "cells"
-            became = f"{cells + repeats:,} combinations are {cells:,} {noun}"
+            became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
             why = [words for axis, words in _FALL_TOGETHER.items() if axis in self._axes[model]]
             yield f"{model}: {became}, because {_listing(why or ['some name the same cell'])}"
 

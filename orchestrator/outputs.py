@@ -1,6 +1,5 @@
 """Files and folders that a command was asked for: they appear whole or not at all."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +9,7 @@ from typing import IO
 from orchestrator.errors import MatrixError
 from orchestrator.pipes import is_disk, is_stream, streaming
 from orchestrator.whole_files import storing
+from runner.whole_files import whole_file
 
 HINT = "see that the folder can be written and the disk is not full; nothing is left behind"
 
@@ -43,18 +43,10 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         with streaming(path) as file:
             yield file
         return
-    unfinished = path.with_name(f".{path.name}.tmp")
-    try:
-        with storing(path, hint=HINT):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with unfinished.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+    with storing(path, hint=HINT):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as file:
+            yield file
 
 
 def require_free_folder(

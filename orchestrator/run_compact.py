@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.store.health.compaction import compact_files
-from orchestrator.store.merging.faults import UNREADABLE, reading_fault
+from orchestrator.store.merging.faults import reading_fault
 from orchestrator.whole_files import storing
 from runner.cell import Cell
-from runner.record import Record, record_of, rows
+from runner.record import UNREADABLE, Record, read_table, record_of, rows
 from runner.whole_files import write_whole
 
 DAMAGED_SUFFIX = ".damaged"
@@ -45,7 +45,7 @@ class RunCompact:
         """
         for path in compact_files(self._records):
             with storing(path, "unpacked"):
-                table = _table(path.read_bytes())
+                table = read_table(path)
                 for at, row in enumerate(table.select(["job_id", "cell_id"]).to_pylist()):
                     folder = self._records / row["job_id"]
                     folder.mkdir(exist_ok=True)
@@ -68,9 +68,9 @@ class RunCompact:
                 return known[1]
             content = path.read_bytes()
         try:
-            found = {row["cell_id"]: row for row in rows(_table(content))}
+            found = {row["cell_id"]: row for row in rows(read_table(content))}
         except UNREADABLE:
-            path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
+            set_aside(path)
             return {}
         self._known[path] = stamp, found
         return found
@@ -90,10 +90,6 @@ def _record(row: Mapping[str, Any]) -> Record | None:
         return record_of(row)
     except ValidationError:  # a newer runner's, with words that this one does not know
         return None
-
-
-def _table(content: bytes) -> pa.Table:
-    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
 
 def _write_missing(path: Path, row: pa.Table) -> None:

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from orchestrator.defaults import DATABASE_NAME
 from orchestrator.errors import MatrixError, StoreError
-from orchestrator.run_compact import DAMAGED_SUFFIX, RunCompact, set_aside
+from orchestrator.run_compact import RunCompact, set_aside
 from orchestrator.run_file import RUN_FILE, RunFile
 from orchestrator.run_parts import RunParts
 from orchestrator.whole_files import storing, write_whole
@@ -178,7 +178,7 @@ class RunFolder:
             with storing(path, "read"):
                 return read_record(path)
         except RecordError:
-            path.replace(path.with_name(path.name + DAMAGED_SUFFIX))
+            set_aside(path)
             return None
 
     def file_of(self, cell: Cell) -> Path:

@@ -1,7 +1,7 @@
 """From run folders into the database."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -77,7 +77,13 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
     within = {run_file.parent for run_file in runs}
     loose = [file for file in files_below(path.resolve()) if within.isdisjoint(file.parents)]
     files = loose if runs else find_files([path])
-    return total + store.merge(files, *untold(runs_of(files), store.described_runs()))
+    return total + store.merge(files, *_imports(files, store))
+
+
+def _imports(files: Sequence[Path], store: Store) -> list[Run]:
+    """The imports of which the database knows less; most files are of none, so it is not asked."""
+    told = runs_of(files)
+    return untold(told, store.described_runs()) if told else []
 
 
 def _merge(folder: RunFolder, store: Store) -> MergeReport:

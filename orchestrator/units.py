@@ -1,4 +1,4 @@
-"""Durations, byte sizes and shares as people write them, to and from base units."""
+"""Durations, byte sizes, shares and counts as people write them, to and from base units."""
 
 import math
 import re
@@ -96,3 +96,8 @@ def _number(value: object) -> float | None:
 def _parts(text: str) -> dict[str, str | None]:
     match = _DURATION.fullmatch(text.strip())
     return match.groupdict() if match else {}
+
+
+def plural(count: int, noun: str) -> str:
+    """The noun as it stands behind this count."""
+    return noun if count == 1 else f"{noun}s"

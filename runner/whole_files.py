@@ -1,8 +1,8 @@
 """Files that appear whole or not at all."""
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -12,8 +12,9 @@ UNFINISHED = ".{}.tmp"
 """The name that a file goes by until everything is in it."""
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a file under another name, sync it, then give it its own.
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when everything is in it and synced.
 
     Raises:
         OSError: the file system refused; nothing is left behind.
@@ -21,13 +22,23 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     unfinished = path.with_name(UNFINISHED.format(path.name))
     try:
         with unfinished.open("wb") as file:
-            write(file)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let `write` fill such a file.
+
+    Raises:
+        OSError: the file system refused; nothing is left behind.
+    """
+    with whole_file(path) as file:
+        write(file)
 
 
 def drop_unfinished(folder: Path) -> None:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from orchestrator.imports.content import Contents, contents_of
 from orchestrator.store import Run
-from orchestrator.store.merging.faults import UNREADABLE
 from orchestrator.whole_files import storing
+from runner.record import UNREADABLE, read_table
 from runner.whole_files import write_whole
 
 FOLDER = "imports"
@@ -40,9 +40,7 @@ def save(table: pa.Table, path: Path, run: Run) -> None:
 def contents_at(path: Path) -> Contents | None:
     """What the file holds; None if there is none, or none that can be read."""
     try:
-        # On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
-        with pa.OSFile(str(path)) as file:
-            return contents_of(pq.ParquetFile(file).read(use_threads=False))
+        return contents_of(read_table(path))
     except UNREADABLE:
         return None
 

@@ -9,8 +9,9 @@ from pydantic import Field, PositiveInt, ValidationError
 
 from orchestrator.matrix.model_ladder import LADDERS, Config, Ladder
 from orchestrator.matrix.pretrained import Undescribed, implied, read_folder
-from orchestrator.matrix.problems import Problem, did_you_mean, refuse, wordings
+from orchestrator.matrix.problems import Problem, refuse, wordings
 from orchestrator.matrix.source import read_source
+from orchestrator.nearest import did_you_mean
 from runner.cell import Frozen
 from runner.models import (
     AxisRange,

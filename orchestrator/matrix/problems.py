@@ -1,6 +1,5 @@
 """What is wrong in a user's file or options, told with place, value and what is allowed."""
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ from pydantic import ValidationError
 
 from orchestrator.errors import MatrixError
 from orchestrator.matrix.source import Place, Source
+from orchestrator.nearest import did_you_mean
 
 _SHOWN = 20
 _YAML_WORDS = {"True": "true", "False": "false", "None": "null"}
@@ -50,12 +50,6 @@ def one_of(value: object, allowed: Sequence[str], otherwise: str = "") -> str:
     """The sentence that refuses a value, with the nearest allowed one at its end."""
     near = did_you_mean(value, allowed)
     return f"{shown(value)} is not one of {', '.join(allowed)}{otherwise}{near}"
-
-
-def did_you_mean(value: object, allowed: Iterable[str]) -> str:
-    """`; did you mean 'fp16'?`, or nothing where no allowed value is near."""
-    near = difflib.get_close_matches(str(value)[:100], list(allowed), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def shown(value: object) -> str:

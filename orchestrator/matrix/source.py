@@ -1,6 +1,5 @@
 """Reads YAML and JSON strictly into plain data, and knows where each value stood."""
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, NoReturn
 import yaml
 
 from orchestrator.errors import MatrixError
+from orchestrator.nearest import nearest
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
@@ -192,9 +192,8 @@ def _instead_of(path: Path) -> str:
     beside: list[str] = []
     with suppress(OSError):
         beside = [each.name for each in path.parent.iterdir()]
-    near = difflib.get_close_matches(path.name, beside, n=1)
-    if near:
-        return f"did you mean {path.with_name(near[0])}?"
+    if near := nearest(path.name, beside):
+        return f"did you mean {path.with_name(near)}?"
     return f"name a file that is there; {path.parent.absolute()} is where it was looked for"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from orchestrator.bundle import INSTALL, Bundle, Manifest, Written
 from orchestrator.render.tables import print_line
-from orchestrator.units import format_size
+from orchestrator.units import format_size, plural
 from runner.record import SCHEMA_VERSION
 
 
@@ -62,5 +62,5 @@ def _print_sound(path: Path, manifest: Manifest) -> None:
 def _counted(manifest: Manifest) -> str:
     counts = manifest.counts
     told = (("record", counts.records), ("run", counts.runs), ("host", counts.hosts))
-    records, runs, hosts = (f"{n:,} {word}{'' if n == 1 else 's'}" for word, n in told)
+    records, runs, hosts = (f"{n:,} {plural(n, word)}" for word, n in told)
     return f"{records} of {runs} on {hosts}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from orchestrator.render.tables import print_line
 from orchestrator.store import Exported, Wanted
+from orchestrator.units import plural
 
 
 def print_exported(exported: Exported, wanted: Wanted, *, as_json: bool) -> None:
@@ -25,7 +26,7 @@ def print_exported(exported: Exported, wanted: Wanted, *, as_json: bool) -> None
 def lines(exported: Exported, wanted: Wanted) -> Iterator[str]:
     """The same in words."""
     files = "" if exported.files == 1 else f" in {exported.files:,} files"
-    rows = f"{exported.rows:,} row{'' if exported.rows == 1 else 's'}"
+    rows = f"{exported.rows:,} {plural(exported.rows, 'row')}"
     yield f"{exported.topic}: {rows}{files}: {exported.path}"
     if exported.rows == 0 and not wanted.everything:
         yield "the default views hold none; `--all` takes every row with its marks"

@@ -10,6 +10,7 @@ from orchestrator.imports.bring import Import
 from orchestrator.imports.removal import Removal
 from orchestrator.imports.verdict import Kind, Verdict
 from orchestrator.render.tables import print_line, print_table
+from orchestrator.units import plural
 
 COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
 SHOWN = 20
@@ -95,7 +96,7 @@ def _records(verdicts: Sequence[Verdict], done: Import) -> str:
         deeds.append(f"{done.gone} {would}removed, since they are no longer read")
     if done.quarantined:
         deeds.append(f"{done.quarantined} left out, since `validate --fix` took them out before")
-    records = f"{counts['records']} record{'' if counts['records'] == 1 else 's'}"
+    records = f"{counts['records']} {plural(counts['records'], 'record')}"
     return (
         f"{records}, {counts['simulated']} of them simulated and"
         f" {counts['failed']} failed: {', '.join(deeds)}"

@@ -9,7 +9,7 @@ from orchestrator.graphs import Kind
 from orchestrator.plan import Plan
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.schedule import JobPlan, planned_jobs
-from orchestrator.units import format_duration
+from orchestrator.units import format_duration, plural
 
 
 def print_plan(plan: Plan, *, as_json: bool, exports: Sequence[Kind] = ()) -> None:
@@ -50,7 +50,7 @@ def print_plan(plan: Plan, *, as_json: bool, exports: Sequence[Kind] = ()) -> No
 def _launched(jobs: Sequence[JobPlan]) -> str:
     launches = sum(job.measure.rounds for job in jobs)
     often = f" ({launches:,} launches)" if launches > len(jobs) else ""
-    return f"{len(jobs):,} job{'' if len(jobs) == 1 else 's'}{often}"
+    return f"{len(jobs):,} {plural(len(jobs), 'job')}{often}"
 
 
 def plan_data(plan: Plan, exports: Sequence[Kind] = ()) -> dict[str, object]:

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from orchestrator.observer import Observer, QuietObserver
 from orchestrator.render.tables import format_number
-from orchestrator.units import format_duration
+from orchestrator.units import format_duration, plural
 from orchestrator.visible import visible, visible_line
 from runner.cell import Cell, Job
 from runner.record import Phase, Record
@@ -185,7 +185,7 @@ class LiveObserver:
 def describe_job(job: Job) -> str:
     """A launch in few words: `3 cells, round 2 of 3`."""
     count = len(job.cells)
-    return f"{count} cell{'' if count == 1 else 's'}{round_of(job)}"
+    return f"{count} {plural(count, 'cell')}{round_of(job)}"
 
 
 def round_of(job: Job) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.status import Status, command_anew
 from orchestrator.store import Covered, RunSummary, Stale, Verdicts
-from orchestrator.units import format_size
+from orchestrator.units import format_size, plural
 
 SHOWN = 10
 """Runs and stale groups that are shown; `--json` has them all."""
@@ -62,7 +62,7 @@ def _head(status: Status) -> Iterator[str]:
     size, rows = status.size, status.coverage.rows
     kind = "scratch database" if status.scratch else "database"
     yield f"{kind}: {status.database}, {format_size(size.database_bytes)}"
-    files = f"{size.parquet_files} file{'' if size.parquet_files == 1 else 's'}"
+    files = f"{size.parquet_files} {plural(size.parquet_files, 'file')}"
     yield f"Parquet: {files} of its runs in {status.results}, {format_size(size.parquet_bytes)}"
     counts = (f"{count} in {table}" for table, count in rows.items() if count)
     yield f"rows: {', '.join(counts) or 'none'}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.store.health.fix import Validation
 from orchestrator.store.health.validate import Finding
+from orchestrator.units import plural
 
 COLUMNS = ("check", "severity", "source", "rows", "what to do")
 SHOWN = 2
@@ -50,13 +51,13 @@ def _row(finding: Finding) -> tuple[object, ...]:
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return f"{count:,} {plural(count, 'row')}"
 
 
 def _summary(found: Validation) -> str:
     counts = Counter(finding.severity for finding in found.findings)
     told = [
-        f"{counts[severity]} {severity}{'' if counts[severity] == 1 else 's'}"
+        f"{counts[severity]} {plural(counts[severity], severity)}"
         for severity in ("error", "warning", "note")
         if counts[severity]
     ]

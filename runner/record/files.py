@@ -6,13 +6,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import AwareDatetime, BaseModel, ValidationError
+from pydantic import AwareDatetime, BaseModel
 
 from runner.errors import RecordError
 from runner.record.record import Record
 from runner.record.rows import rows
 from runner.whole_files import save_whole
 
+UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
+"""What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""
 ONE_ROW: Mapping[str, Any] = {
     "compression": "zstd",
     "store_schema": False,
@@ -41,15 +43,23 @@ def read_record(path: Path) -> Record:
         OSError: the file cannot be read.
         RecordError: it is not a whole record file of this schema.
     """
-    content = pa.BufferReader(path.read_bytes())
+    content = path.read_bytes()
     try:
-        # On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
-        table = pq.ParquetFile(content).read(use_threads=False)
-        (row,) = rows(table)
+        (row,) = rows(read_table(content))
         return record_of(row)
-    except (OSError, pa.ArrowException, ValidationError, ValueError, OverflowError) as error:
-        summary = str(error).splitlines()[0]
+    except UNREADABLE as error:
+        summary = str(error).partition("\n")[0]
         raise RecordError(f"{path}: not a whole record file: {summary}") from error
+
+
+def read_table(source: Path | bytes) -> pa.Table:
+    """All rows of a Parquet file, or of its content; of one that is damaged, raises `UNREADABLE`.
+
+    On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
+    """
+    opened = pa.OSFile(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
+    with opened as file:
+        return pq.ParquetFile(file).read(use_threads=False)
 
 
 def record_of(row: Mapping[str, Any]) -> Record:

@@ -22,7 +22,8 @@ from orchestrator.imports.quantities import says_nothing
 from orchestrator.imports.reading import NotReadable, Reading
 from orchestrator.imports.table import columns_of
 from orchestrator.imports.words import moment_in, truth_from
-from orchestrator.matrix.problems import did_you_mean, one_of, shown
+from orchestrator.matrix.problems import one_of, shown
+from orchestrator.nearest import did_you_mean
 from runner.record import Status
 
 

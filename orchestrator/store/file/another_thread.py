@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Self, TypeVar
 
 from duckdb import DuckDBPyConnection
@@ -13,7 +11,7 @@ AGAIN_S = 0.05
 _T = TypeVar("_T")
 
 
-class AnotherThread(AbstractContextManager["AnotherThread"]):
+class AnotherThread:
     """A thread for the work of one connection; leave its context once nothing is left to do."""
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
@@ -23,12 +21,7 @@ class AnotherThread(AbstractContextManager["AnotherThread"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._pool.shutdown()
 
     def wait_for(self, work: Callable[[], _T]) -> _T:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from orchestrator.errors import StoreError
 from orchestrator.store.file.backup import flush_folder
 from orchestrator.store.merging.faults import Unsound, sound_table
+from runner.record import read_table
 
 _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
 
@@ -137,7 +138,7 @@ def _write(records: Path, table: pa.Table) -> Path:
             pq.write_table(table, file, compression="zstd")
             file.flush()
             os.fsync(file.fileno())
-        if not _same(table, _read(unfinished)):
+        if not _same(table, read_table(unfinished)):
             raise StoreError(
                 f"{unfinished}: does not read back as it was written",
                 hint="nothing was lost; see that disk and memory are sound",
@@ -165,11 +166,6 @@ def _remove_empty(records: Path) -> None:
     for folder in filter(Path.is_dir, records.iterdir()):
         with suppress(OSError):  # logs and traces stay, and so do their folders
             folder.rmdir()
-
-
-def _read(path: Path) -> pa.Table:
-    with pa.OSFile(str(path)) as file:
-        return pq.ParquetFile(file).read(use_threads=False)
 
 
 def _value(table: pa.Table, column: str) -> str:

@@ -1,8 +1,7 @@
 """Who reads files that nobody has looked at: none that the database depends on."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from types import TracebackType
+from contextlib import contextmanager
 from typing import Any, Self
 
 import duckdb
@@ -10,7 +9,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 
-class Bystander(AbstractContextManager["Bystander"]):
+class Bystander:
     """A connection to no database; another one when a damaged file was the end of it.
 
     Threads that open small files stand in each other's way: two together are slower than one.
@@ -23,12 +22,7 @@ class Bystander(AbstractContextManager["Bystander"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._close()
 
     def table(self, query: str) -> pa.Table:

@@ -13,10 +13,8 @@ from orchestrator.store.merging.ids import id_fault
 from orchestrator.store.schema.origin import OURS
 from orchestrator.store.schema.shapes import Shape, literals
 from orchestrator.store.schema.tables import REQUIRED
-from runner.record import Record, Row, arrow_schema, record_of, rows
+from runner.record import UNREADABLE, Record, Row, arrow_schema, read_table, record_of, rows
 
-UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
-"""What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""
 LONGEST = 300
 """Letters of a reason; what is damaged may hold any number of them."""
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
@@ -39,7 +37,7 @@ def sound_table(path: Path) -> pa.Table:
         Unsound: it cannot.
     """
     try:
-        table = _table(path)
+        table = read_table(path)
         wrong = shape_fault(table.schema)
         wrong = wrong or next(filter(None, map(_row_fault, rows(table))), None)
     except UNREADABLE as error:
@@ -74,7 +72,7 @@ def look_at_columns(path: Path) -> tuple[list[str], str | None]:
 def reading_fault(path: Path) -> str | None:
     """What keeps pyarrow or DuckDB from reading this file; None if both can."""
     try:
-        names = _table(path).column_names
+        names = read_table(path).column_names
     except UNREADABLE as error:
         return str(_unreadable(error))
     file, everything = literals([path]), Shape((path,), frozenset(names)).query
@@ -113,11 +111,6 @@ def one_line(text: str) -> str:
     """The first line of a reason, cut if it is endless."""
     line = text.partition("\n")[0]
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-
-
-def _table(path: Path) -> pa.Table:
-    with pa.OSFile(str(path)) as file:
-        return pq.ParquetFile(file).read(use_threads=False)
 
 
 def _row_fault(row: Row) -> str | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from orchestrator.errors import StoreError
+from orchestrator.units import plural
 
 NAMED = 5
 
@@ -66,7 +67,7 @@ class MergeReport:
 
     def _refused(self) -> Iterator[tuple[str, str]]:
         if self.refused:
-            rows = "1 row" if len(self.refused) == 1 else f"{len(self.refused)} rows"
+            rows = f"{len(self.refused)} {plural(len(self.refused), 'row')}"
             yield (
                 f"refused {rows} that no device made: {_some(self.refused)}",
                 "fake and synthetic rows belong in a scratch database, which `--scratch` makes",

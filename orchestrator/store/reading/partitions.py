@@ -1,6 +1,5 @@
 """A folder of Parquet files by the values of some columns, as data lakes lay them out."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from orchestrator.errors import MatrixError
+from orchestrator.nearest import did_you_mean
 from orchestrator.store.reading.plain import plain_values
 from orchestrator.store.reading.query import Answer
 
@@ -37,10 +37,9 @@ def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
     """
     for name in by:
         if name not in schema.names:
-            near = difflib.get_close_matches(name, schema.names, n=1)
-            meant = f"; did you mean {near[0]!r}?" if near else ""
             raise MatrixError(
-                f"--partition-by: there is no column {name!r} here{meant}",
+                f"--partition-by: there is no column {name!r} here"
+                f"{did_you_mean(name, schema.names)}",
                 hint="docs/schema.md names columns; a few make good folders, e.g. backend,model",
             )
         type_ = schema.field(name).type

@@ -1,6 +1,5 @@
 """Which results are wanted: filters with checked names and values, and what they are in SQL."""
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +8,7 @@ from typing import TypedDict, TypeVar
 from duckdb import DuckDBPyConnection
 
 from orchestrator.errors import MatrixError
+from orchestrator.nearest import did_you_mean
 from orchestrator.selector import Selector
 from orchestrator.store.schema.origin import OURS, SYNTHETIC
 from orchestrator.store.schema.tables import RECORD
@@ -117,7 +117,7 @@ def _check_names(filters: Iterable[str]) -> None:
     for name in filters:
         if name not in known:
             raise MatrixError(
-                f"there is no filter {name!r}{_near(name, known)}",
+                f"there is no filter {name!r}{did_you_mean(name, known)}",
                 hint=f"filters are {', '.join(known)}",
             )
 
@@ -145,7 +145,7 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
     for word in unknown:
         if word not in known:
             raise MatrixError(
-                f"{name}={word!r}: nothing in this database has it{_near(word, known)}",
+                f"{name}={word!r}: nothing in this database has it{did_you_mean(word, known)}",
                 hint=f'the database tells what it holds: "SELECT DISTINCT {name} FROM'
                 f' {PERFORMANCE_ALL.name}"',
             )
@@ -188,8 +188,3 @@ def _checked(name: str, value: object, type_: type[Value], wording: str) -> Valu
     if not isinstance(value, type_) or isinstance(value, bool):
         raise MatrixError(f"{name}={value!r}: is not {wording}")
     return value
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
