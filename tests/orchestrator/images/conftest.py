@@ -1,6 +1,5 @@
 """A tiny checkout whose images build in a moment, and a registry on loopback."""
 
-import os
 import shutil
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from docker.errors import APIError
 
 from orchestrator.images import ImageSettings, Shelf
 from orchestrator.images.image import VERSION_LABEL
+from tests.needs import lacking
 
 PATIENCE_S = 20.0
 REGISTRY_CONFIG = """
@@ -97,10 +97,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a registry; without the binary a failure in CI, a skip elsewhere."""
     binary = shutil.which("docker-registry")
     if binary is None:
-        missing = "docker-registry is not installed (Debian package docker-registry)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(missing)
-        pytest.skip(missing)
+        lacking("docker-registry is not installed (Debian package docker-registry)")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

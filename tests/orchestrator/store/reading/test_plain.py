@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from orchestrator.store import Store, query
+from orchestrator.store import query
 from orchestrator.store.reading.plain import as_json, plain_rows, plain_values
 
 
@@ -16,14 +16,6 @@ def plain(sql: str, database: Path) -> Any:
     (batch,) = query(database, f"SELECT {sql} AS value").to_batches()
     ((value,),) = plain_rows(batch)
     return value
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("plain") / "benchmarks.duckdb"
-    with Store.open(path):
-        pass
-    return path
 
 
 @pytest.mark.parametrize(
@@ -60,13 +52,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("union_value(k := 1)", "1"),
     ],
 )
-def test_a_value_becomes_plain(database: Path, sql: str, value: object) -> None:
-    found = plain(sql, database)
+def test_a_value_becomes_plain(empty: Path, sql: str, value: object) -> None:
+    found = plain(sql, empty)
     assert (found, type(found)) == (value, type(value))
     as_json(found)
 
 
-def test_a_decimal_of_arrow_alone(database: Path) -> None:
+def test_a_decimal_of_arrow_alone(empty: Path) -> None:
     field = pa.field("d", pa.decimal128(5, 2))
     column = pa.array([Decimal("1.00"), None], field.type)
     assert plain_values(field, column) == ["1.00", None]

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import WRITERS, Store, asking
+from orchestrator.store import WRITERS, asking
 from orchestrator.store.reading.plain import plain_rows
 from orchestrator.store.reading.written import shown_rows
 
@@ -123,20 +123,12 @@ NO_VALUES = {"TYPE"}
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("types") / "benchmarks.duckdb"
-    with Store.open(path):
-        pass
-    return path
-
-
-@pytest.fixture(scope="module")
-def written(database: Path) -> dict[str, bytes]:
+def written(empty: Path) -> dict[str, bytes]:
     """Two rows with all values in every format."""
     contents = {}
     for form, write in WRITERS.items():
         file = io.BytesIO()
-        with asking(database, SQL) as answer:
+        with asking(empty, SQL) as answer:
             write(answer, file)
         contents[form] = file.getvalue()
     return contents
@@ -150,7 +142,7 @@ def test_no_type_is_left_out() -> None:
 
 @pytest.mark.parametrize("place", range(len(VALUES)), ids=lambda place: VALUES[place].sql)
 def test_a_value_is_told_in_every_format(
-    database: Path, written: dict[str, bytes], place: int
+    empty: Path, written: dict[str, bytes], place: int
 ) -> None:
     value = VALUES[place]
     name, text = f"c{place}", str(value.told) if value.text is None else value.text
@@ -163,8 +155,8 @@ def test_a_value_is_told_in_every_format(
     assert cells[place].replace("\\", "") == text.replace("\\", "")
 
 
-def test_a_table_shows_the_same_as_csv(database: Path, written: dict[str, bytes]) -> None:
-    with asking(database, SQL) as answer:
+def test_a_table_shows_the_same_as_csv(empty: Path, written: dict[str, bytes]) -> None:
+    with asking(empty, SQL) as answer:
         rows = [row for batch in answer.batches for row in shown_rows(batch)]
     texts = ["" if value is None else str(value) for value in rows[1]]
     assert texts == list(csv.reader(io.StringIO(written["csv"].decode())))[2]
