@@ -7,7 +7,7 @@ MATRIX ?= matrix.yaml
 TESTS ?= tests
 WORKERS ?= 2
 STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
-ENGINE_ANSWERS := import sys; from orchestrator.engine import engine_answers; sys.exit(not engine_answers())
+ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
 .PHONY: help run install cpu cuda openvino qnn test check performance schemas clean
@@ -42,13 +42,13 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m orchestrator.generated --check
+	$(BIN)/python -m tools.docs.pages --check
 
 performance: $(BIN)/.dev $(STACKS) ## Measure what is promised to be fast, as ratios
 	$(BIN)/python -m performance
 
 schemas: $(BIN)/.base ## Write the generated schemas and pages anew
-	$(BIN)/python -m orchestrator.generated
+	$(BIN)/python -m tools.docs.pages
 
 clean: ## Remove the environment and caches; results stay
 	rm -rf .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -17,7 +17,7 @@ from performance.sessions import QUICK, open_session, slowed, torch_job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.phases import quota_of, steady, time_once, warm_up
-from runner.measure.statistics import summarise
+from runner.measure.statistics.summary import summarise
 
 PAIRS = 40
 MODEL = "bert-tiny"

@@ -9,11 +9,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from orchestrator.engine import connect
+from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.images import ImageSettings, Shelf
-from orchestrator.launchers.base import default_memory_bytes
 from orchestrator.launchers.docker import DockerLauncher
-from orchestrator.run_folder import RunFolder
+from orchestrator.running.folder import RunFolder
+from orchestrator.system.engine import connect
 from performance.jobs import run_jobs, write_matrix
 from performance.rounds import compare
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from orchestrator.imports.bring import bring
+from orchestrator.imports.importing import bring
+from orchestrator.imports.outcome import judge_all
 from orchestrator.imports.registry import FORMATS
-from orchestrator.imports.verdict import judge_all
 from performance.rounds import compare, seconds
 
 PATTERNS = {"legacy-results": "*.json", "timm": "*.csv"}

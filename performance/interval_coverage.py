@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runner.measure.dispersion import effective_count
-from runner.measure.intervals import median_interval
 from runner.measure.phases import Quota, steady
+from runner.measure.statistics.percentiles import median_interval
+from runner.measure.statistics.spread import effective_count
 
 REPETITIONS = 300
 ITERATIONS = 20

@@ -6,17 +6,16 @@ from typing import Any
 
 import yaml
 
-from orchestrator.attempt import Surroundings
-from orchestrator.begin import Origin, Terms, begin
-from orchestrator.devices import LauncherName
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Launcher
 from orchestrator.matrix import load_matrix
-from orchestrator.observer import QuietObserver
-from orchestrator.plan import make_plan
-from orchestrator.run_folder import RunFolder
-from orchestrator.schedule import schedule
-from orchestrator.selector import Selector
-from orchestrator.supervise import supervise
+from orchestrator.planning.plan import make_plan
+from orchestrator.planning.schedule import schedule
+from orchestrator.running.create import Origin, Terms, begin
+from orchestrator.running.execute_job import Surroundings, supervise
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import QuietObserver
+from runner.contract.selector import Selector
 
 
 def write_matrix(folder: Path, axes: dict[str, Any], **rest: Any) -> Path:

@@ -8,11 +8,11 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from orchestrator.engine import connect
 from orchestrator.images import ImageSettings, Shelf
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.system.engine import connect
 from performance.jobs import run_jobs, write_matrix
 
 PAIRS = 6

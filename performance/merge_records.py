@@ -13,7 +13,7 @@ from pathlib import Path
 
 from performance.merging import merge, read_in_bulk
 from performance.rounds import compare
-from runner.record import Record, save_record
+from runner.contract.record import Record, save_record
 
 FILES = 2_000
 ROUNDS = 5

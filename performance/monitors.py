@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from performance.sessions import open_session, torch_job
 from runner.backends.base import Query
 from runner.inputs import synthesise
-from runner.measure.clock import monotonic
-from runner.measure.gauge import Gauge
-from runner.measure.intervals import median_interval
-from runner.measure.memory import gauge_for
+from runner.measure.clock import Sampler, monotonic
+from runner.measure.memory.gauge import Gauge
+from runner.measure.memory.meter import gauge_for
 from runner.measure.phases import time_once
-from runner.measure.sampler import Sampler
+from runner.measure.statistics.percentiles import median_interval
 
 MODEL = "bert-tiny"
 BLOCK_S = 0.2

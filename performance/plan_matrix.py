@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from orchestrator.matrix import load_matrix
-from orchestrator.plan import make_plan
-from orchestrator.schedule import schedule
-from orchestrator.selector import Selector
+from orchestrator.planning.plan import make_plan
+from orchestrator.planning.schedule import schedule
+from runner.contract.selector import Selector
 
 CELLS = 100_000
 LIMIT_S = 5.0

@@ -18,10 +18,10 @@ import yaml
 from orchestrator.store import Store
 from performance.own_tools import benchmark_app, median_ms, onnxruntime_loop
 from performance.side_by_side import Stoppable, alternate
-from runner.cell import Job
-from runner.graph import DYNAMIC
-from runner.models import find
-from runner.record import read_record
+from runner.contract.graph import DYNAMIC
+from runner.contract.job import Job
+from runner.contract.models import find
+from runner.contract.record import read_record
 
 ROUNDS = 3
 SECONDS = 30

@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from runner.backends import load_runtime
 from runner.backends.base import Query, Session
-from runner.cell import PROFILES, Cell, Job, Limits, Measure, Provenance
+from runner.contract.cell import Cell
+from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
+from runner.contract.models import find
 from runner.measure.environment import read_environment, usable_cpus
-from runner.models import find
 
 QUICK = PROFILES["quick"]
 

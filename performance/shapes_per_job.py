@@ -6,9 +6,9 @@ The same eight cells of bert-tiny on the cpu backend, in containers.
 import tempfile
 from pathlib import Path
 
-from orchestrator.engine import connect
 from orchestrator.images import ImageSettings, Shelf
 from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.system.engine import connect
 from performance.jobs import run_jobs, write_matrix
 from performance.rounds import compare
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from performance.synthetic import merged, rows_wanted
+from performance.scratch_results import merged, rows_wanted
 
 LIMIT = 0.15
 SHOWN = 8

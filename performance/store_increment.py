@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from orchestrator.store import Store
-from orchestrator.store.synthetic import CELLS_A_RUN
 from performance.rounds import seconds
-from performance.synthetic import made, rows_wanted
+from performance.scratch_results import made, rows_wanted
+from performance.synthetic import CELLS_A_RUN
 
 RUNS = 5
 STEPS = (100, 10, 1)

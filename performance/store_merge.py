@@ -11,7 +11,7 @@ from pathlib import Path
 
 from performance.merging import merge, read_in_bulk
 from performance.rounds import compare
-from performance.synthetic import made, rows_wanted
+from performance.scratch_results import made, rows_wanted
 
 ROUNDS = 2
 LIMIT = 2.0

@@ -14,7 +14,7 @@ from orchestrator.store import query
 from orchestrator.store.schema.tables import RAW
 from orchestrator.store.schema.views import VIEWS
 from performance.rounds import seconds
-from performance.synthetic import merged, rows_wanted
+from performance.scratch_results import merged, rows_wanted
 
 ROUNDS = 3
 LIMIT_S = 1.0

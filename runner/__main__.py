@@ -6,15 +6,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runner.cell import Job
-from runner.errors import BenchError, JobError
-from runner.harness import Folders, Harness
-from runner.lifeline import die_with_parent
+from runner.contract.errors import BenchError, JobError
+from runner.contract.job import Job
+from runner.contract.weights import show_folder
+from runner.correctness.reference import compute_reference
+from runner.job.harness import Folders, Harness
+from runner.job.prepare import prepare
 from runner.measure.clock import monotonic
-from runner.prepare import prepare
-from runner.progress import Progress, claim_stdout
-from runner.reference import compute_reference
-from runner.weights import show_folder
+from runner.process.streams import Progress, claim_stdout, die_with_parent
 
 
 def main() -> int:

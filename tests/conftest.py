@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from orchestrator.engine import connect
 from orchestrator.images import Image, ImageSettings, Shelf
-from runner.cell import Backend
-from tests.needs import lacking
-from tests.prepared import PreparedGraphs
-from tests.proxy import EngineProxy
-from tests.turns import is_launch, require_turns, scheduler
+from orchestrator.system.engine import connect
+from runner.contract.cell import Backend
+from tests.support.needs import lacking
+from tests.support.prepared import PreparedGraphs
+from tests.support.proxy import EngineProxy
+from tests.support.turns import is_launch, require_turns, scheduler
 
 ROOT = Path(__file__).parents[1]
 

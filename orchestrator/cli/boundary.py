@@ -5,6 +5,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -12,9 +13,33 @@ from typer import TyperException
 
 from orchestrator.cli import commands, streams
 from orchestrator.cli.app import app, chosen
-from orchestrator.cli.interrupts import Interruptions
-from orchestrator.visible import visible
-from runner.errors import BenchError
+from orchestrator.system.text import visible
+from runner.contract.errors import BenchError
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE = b"cleaning up; once more to give up\n"
+
+
+class Interruptions:
+    """Turns signals into KeyboardInterrupt, but lets the clean-up that follows finish."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def install(self) -> None:
+        """Take over the signals, save those that somebody, `nohup` for one, has us ignore."""
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._take)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._count += 1
+        if self._count == 2:
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, PATIENCE)
+        else:
+            raise KeyboardInterrupt
+
 
 INTERRUPTED = 130
 READER_GONE = 128 + signal.SIGPIPE

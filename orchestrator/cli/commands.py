@@ -2,25 +2,9 @@
 
 import typer
 
-from orchestrator.cli import (
-    bench,
-    dev,
-    doctor,
-    export,
-    images,
-    imports,
-    maintain,
-    models,
-    plan,
-    prepare,
-    replay,
-    results,
-    run,
-    snapshots,
-    status,
-    validate,
-    verify,
-)
+from orchestrator.cli.measure import bench, plan, prepare, replay, run, verify
+from orchestrator.cli.results import export, imports, maintain, results, snapshots, status, validate
+from orchestrator.cli.setup import dev, doctor, images, models
 
 
 def register(app: typer.Typer) -> None:

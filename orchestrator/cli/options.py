@@ -1,13 +1,21 @@
 """Options that several commands share."""
 
+import shlex
+import sys
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from orchestrator.defaults import DATABASE_NAME
+from orchestrator.cli.app import chosen
+from orchestrator.system.defaults import DATABASE_NAME
+from orchestrator.system.text import visible
+
+if TYPE_CHECKING:
+    from runner.contract.cell import Purpose
 
 
 class LauncherChoice(StrEnum):
@@ -121,7 +129,7 @@ def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
     Raises:
         MatrixError: they ask for different ones.
     """
-    from orchestrator.errors import MatrixError
+    from runner.contract.errors import MatrixError
 
     if as_json and chosen not in {None, AnswerFormat.json}:
         raise MatrixError(
@@ -136,9 +144,76 @@ def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> 
     Raises:
         MatrixError: one of them was given.
     """
-    from orchestrator.errors import MatrixError
+    from runner.contract.errors import MatrixError
 
     for each in context.command.params:
         source = context.get_parameter_source(each.name or "")
         if each.name in names and source is not None and source.name == "COMMANDLINE":
             raise MatrixError(f"{each.opts[0]}: means nothing beside {what}", hint="leave it out")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options that `run` and `bench` have in common, named as typer knows them."""
+
+    select: list[str] | None
+    limit: int | None
+    launcher: LauncherChoice
+    results: Path
+    database: Path | None
+    seed: int
+    verify_only: bool
+    no_verify: bool
+    trace: bool
+    dry_run: bool
+    fail_fast: bool
+    budget_s: float | None
+    scratch: bool
+    json: bool
+
+    @property
+    def purpose(self) -> "Purpose":
+        """What the cells are measured for.
+
+        Raises:
+            MatrixError: both were asked for, to verify only and not to verify.
+        """
+        from runner.contract.errors import MatrixError
+
+        if self.verify_only and self.no_verify:
+            raise MatrixError(
+                "--verify-only and --no-verify leave nothing to do together",
+                hint="give one of them, or none to time and verify",
+            )
+        return "verify" if self.verify_only else "time" if self.no_verify else "measure"
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Self:
+        """The request that typer has parsed.
+
+        Raises:
+            typer.BadParameter: the budget is no duration.
+        """
+        given = context.params
+        shared = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
+        return cls(**shared, budget_s=_seconds(given["budget"], "--budget"))
+
+
+def _seconds(text: str | None, option: str) -> float | None:
+    from orchestrator.system.text import parse_duration
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def command_line() -> str:
+    """What the user typed, for the record."""
+    return shlex.join(["orchestrator", *sys.argv[1:]])
+
+
+def note(text: str) -> None:
+    """Show one line on stderr, unless the user wants quiet."""
+    if not chosen.quiet:
+        typer.echo(visible(text), err=True)

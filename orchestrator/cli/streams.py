@@ -24,7 +24,7 @@ class _Stdout(FileIO):
         except BrokenPipeError:
             raise
         except OSError as error:
-            from orchestrator.errors import StoreError
+            from runner.contract.errors import StoreError
 
             self._lost = True
             raise StoreError(

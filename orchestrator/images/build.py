@@ -1,16 +1,67 @@
 """Building an image from a checkout."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from docker import DockerClient
+from docker.errors import APIError
 
-from orchestrator.errors import ImageError
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
-from orchestrator.images.progress import Report, follow, image_errors
 from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.images.source import ImageSource
+from orchestrator.system.engine import engine_errors, explain
+from runner.contract.errors import ImageError
+
+STEP = "Step "
+"""How the engine begins the line that announces an instruction of a Dockerfile."""
+
+Report = Callable[[str], None]
+"""Takes one line about the work under way."""
+
+
+def ignore(line: str) -> None:
+    """A report that nobody reads."""
+    del line
+
+
+def follow(events: Iterable[Mapping[str, Any]], report: Report) -> None:
+    """Report every event worth a line, until the last.
+
+    Raises:
+        ImageError: the engine says that the work failed, in a build with the step that did.
+    """
+    step = ""
+    for event in events:
+        if "error" in event:
+            raise ImageError(f"{step}{str(event['error']).strip()}")
+        for line in _lines(event):
+            step = f"{line}: " if line.startswith(STEP) else step
+            report(line)
+
+
+def _lines(event: Mapping[str, Any]) -> list[str]:
+    if event.get("progressDetail"):
+        return []
+    text = event.get("stream") or event.get("status") or ""
+    prefix = f"{event['id']}: " if "id" in event else ""
+    return [prefix + line for line in text.splitlines() if line.strip()]
+
+
+@contextmanager
+def image_errors(attempt: str, hint: str) -> Iterator[None]:
+    """Say what was attempted when the engine, answering, could not do it.
+
+    Raises:
+        ImageError: the work failed.
+        EngineUnavailable: the engine went away.
+    """
+    with engine_errors(attempt):
+        try:
+            yield
+        except (APIError, ImageError) as error:
+            raise ImageError(f"{attempt}: {explain(error)}", hint=hint) from error
 
 
 def build_image(

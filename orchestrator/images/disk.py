@@ -6,9 +6,9 @@ from pathlib import Path
 
 from docker import DockerClient
 
-from orchestrator.engine import engine_errors
-from orchestrator.errors import ImageError
-from orchestrator.units import format_size
+from orchestrator.system.engine import engine_errors
+from orchestrator.system.text import format_size
+from runner.contract.errors import ImageError
 
 GIB = 1 << 30
 NEEDED_BYTES: Mapping[str, int] = {

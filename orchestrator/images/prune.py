@@ -7,9 +7,9 @@ from typing import Any
 from docker import DockerClient
 from docker.errors import APIError, ImageNotFound
 
-from orchestrator.engine import engine_errors
 from orchestrator.images.image import BACKEND_LABEL
 from orchestrator.images.settings import ImageSettings
+from orchestrator.system.engine import engine_errors
 
 
 @dataclass(frozen=True)

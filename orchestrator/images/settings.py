@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from orchestrator.checkout import ROOT
-from orchestrator.devices import DEVICES, image_names
-from orchestrator.errors import MatrixError
+from orchestrator.backends.catalogue import DEVICES, image_names
+from orchestrator.system.git import ROOT
 from runner import __version__
-from runner.cell import Backend
-from runner.errors import Unavailable
+from runner.contract.cell import Backend
+from runner.contract.errors import MatrixError, Unavailable
 
 BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL")
 PREFIX = "ACCELMATRIX_"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.file_hash import hash_of
+from runner.contract.files import hash_of
 
 BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
 

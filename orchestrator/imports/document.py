@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from orchestrator.matrix.problems import shown
+from orchestrator.system.problems import shown
 
 LARGEST_BYTES = 2**28
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -113,3 +113,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if twice is not None:
             raise ValueError(f"{shown(twice)} stands twice in one object, with different values")
     return found
+
+
+WHOLE = "/"
+
+
+def under(place: str, *keys: object) -> str:
+    """The place of a value below another one."""
+    steps = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    return "/".join(("" if place == WHOLE else place, *steps))
+
+
+def last(place: str) -> str:
+    """The key or index at the end of a place."""
+    return place.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")

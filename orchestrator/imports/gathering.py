@@ -1,8 +1,8 @@
 """Entries of one file become its reading: the whole ones, the broken ones and the empty ones."""
 
 from orchestrator.imports.entry import Broken, Entry
-from orchestrator.imports.found import Found
-from orchestrator.imports.reading import NotReadable, Reading
+from orchestrator.imports.formats.base import NotReadable, Reading
+from orchestrator.imports.measurement import Found
 
 _SHOWN = 5
 

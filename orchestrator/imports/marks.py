@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
-from orchestrator.imports.pointer import under
-from orchestrator.matrix.problems import shown
+from orchestrator.imports.document import under
+from orchestrator.system.problems import shown
 
 Claim = Literal["simulated", "invented", "real"]
 Way = tuple[str | int, ...]

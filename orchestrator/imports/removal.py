@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.imports.change import Change, change_to
-from orchestrator.imports.content import Contents, contents_by_run, contents_of
+from orchestrator.imports.content import Contents, contents_by_run, contents_of, link_to
 from orchestrator.imports.document import Document, Unreadable
-from orchestrator.imports.foreign_record import table_of
 from orchestrator.imports.formats.base import Format
-from orchestrator.imports.sources import link_to
-from orchestrator.imports.verdict import Verdict, judge_document
-from orchestrator.store.file.connect import WAIT_S
-from orchestrator.store.merging.imported import held_at
+from orchestrator.imports.importing import Change, change_to
+from orchestrator.imports.outcome import Verdict, judge_document
+from orchestrator.imports.record import table_of
+from orchestrator.store.database.connect import WAIT_S
+from orchestrator.store.query.imported import held_at
 
 DAY_S = 86400.0
 

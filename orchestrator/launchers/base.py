@@ -6,16 +6,8 @@ from pathlib import Path
 from queue import Queue
 from typing import Protocol
 
-from runner.cell import Backend, Limits, Provenance
-
-MEMORY_MARGIN_BYTES = 512 << 20
-MEMORY_MARGIN_SHARE = 1 / 16
-
-
-def default_memory_bytes(total_bytes: int) -> int:
-    """What a job may use if the plan doesn't say: all but a margin that keeps the host alive."""
-    margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
-    return max(total_bytes - margin, total_bytes // 2)
+from runner.contract.cell import Backend
+from runner.contract.job import Limits, Provenance
 
 
 @dataclass(frozen=True)

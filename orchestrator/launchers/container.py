@@ -12,10 +12,11 @@ from typing import Any
 
 import psutil
 
-from orchestrator.devices import DEVICES, device_options
-from orchestrator.launchers.base import Task, default_memory_bytes
-from runner.cell import Backend
-from runner.device_choice import VARIABLE, chosen_device
+from orchestrator.backends.catalogue import DEVICES, device_options
+from orchestrator.backends.machine import default_memory_bytes
+from orchestrator.launchers.base import Task
+from runner.contract.cell import Backend
+from runner.contract.job import VARIABLE, chosen_device
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"

@@ -13,8 +13,6 @@ from docker import DockerClient
 from docker.errors import APIError, ImageNotFound, NotFound
 
 import runner
-from orchestrator.engine import CALL_TIMEOUT_S, FAILURES, engine_errors, explain
-from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.images import Image
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.container import (
@@ -30,8 +28,10 @@ from orchestrator.launchers.container import (
     labels,
     occupies,
 )
-from runner.cell import Backend, Provenance
-from runner.errors import Unavailable
+from orchestrator.system.engine import CALL_TIMEOUT_S, FAILURES, engine_errors, explain
+from runner.contract.cell import Backend
+from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.job import Provenance
 
 KILLED = 128 + signal.SIGKILL
 LOG_TAIL_BYTES = 8192

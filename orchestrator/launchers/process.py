@@ -16,10 +16,12 @@ from typing import IO
 import psutil
 
 import runner
-from orchestrator.launchers.base import Exit, Task, default_memory_bytes
-from orchestrator.launchers.stacks import STACKS, Stack, require_stack
-from runner.cell import Backend, Limits, Provenance
-from runner.ended import oom_kills, tail_of
+from orchestrator.backends.machine import default_memory_bytes
+from orchestrator.backends.stacks import STACKS, Stack, require_stack
+from orchestrator.launchers.base import Exit, Task
+from runner.contract.cell import Backend
+from runner.contract.job import Limits, Provenance
+from runner.contract.process_exit import oom_kills, tail_of
 
 WATCH_INTERVAL_S = 0.2
 

@@ -1,11 +1,10 @@
 """The matrix file: read strictly, checked, resolved into a frozen `Matrix`."""
 
 from orchestrator.matrix.combine import Combiner
+from orchestrator.matrix.file import AXES, Axis, matrix_json_schema
 from orchestrator.matrix.load import Combination, Matrix, load_matrix, resolve
-from orchestrator.matrix.schema import matrix_json_schema
-from orchestrator.matrix.shape import AXES, Axis
-from orchestrator.matrix.source import Place, Source
 from orchestrator.matrix.values import FIND_PEAK
+from orchestrator.system.yaml_file import Place, Source
 
 __all__ = [
     "AXES",

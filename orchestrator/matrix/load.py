@@ -1,21 +1,60 @@
 """A matrix file, checked and resolved: a frozen value that nothing else needs to look up."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
-from orchestrator.matrix.names import Names, known_names
-from orchestrator.matrix.overrides import override
-from orchestrator.matrix.problems import Problem, refuse, wordings
-from orchestrator.matrix.settings import contradictions, limits_of, measure_of
-from orchestrator.matrix.shape import AXES, Axis, MatrixFile, keys_at
-from orchestrator.matrix.source import Source, read_source
-from orchestrator.matrix.values import BACKENDS
-from runner.cell import Backend, Frozen, Limits, Measure
-from runner.models import ModelSpec
+from orchestrator.matrix.file import AXES, Axis, MatrixFile, keys_at
+from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
+from orchestrator.matrix.values import BACKENDS, Names, known_names
+from orchestrator.system.problems import Problem, refuse, wordings
+from orchestrator.system.yaml_file import Place, Source, parse_yaml, read_source
+from runner.contract.cell import Backend, Frozen
+from runner.contract.errors import MatrixError
+from runner.contract.job import Limits, Measure
+from runner.contract.models import ModelSpec
+
+
+def override(source: Source, overrides: Sequence[str]) -> Source:
+    """The source with each `dotted.path=value` in place; a later one wins.
+
+    A value is read as YAML; under `axes`, commas separate the values of a list.
+
+    Raises:
+        MatrixError: an override is no `path=value`, or leads through something that is no mapping.
+    """
+    data, options = source.data, dict(source.options)
+    for text in overrides:
+        option = f"--set {text}"
+        dotted, equals, value = text.partition("=")
+        path = tuple(dotted.strip().split("."))
+        if not equals or not all(path):
+            raise MatrixError(
+                f"{option}: is not path=value", hint="write for example --set axes.batch_size=1,8"
+            )
+        data = _placed(data, path, _value(path, value, option), option)
+        options[path] = option
+    return replace(source, data=data, options=options)
+
+
+def _value(path: Place, text: str, option: str) -> Any:
+    if "axes" in path[:-1] and not text.lstrip().startswith("["):
+        return [parse_yaml(item, option)[0] for item in text.split(",")]
+    return parse_yaml(text, option)[0]
+
+
+def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
+    if not path:
+        return value
+    if not isinstance(data, dict | None):
+        raise MatrixError(f"{option}: {path[0]} lies in something that is not a mapping")
+    old = data or {}
+    return {**old, path[0]: _placed(old.get(path[0]), path[1:], value, option)}
+
 
 MAX_COMBINATIONS = 1_000_000
 _HINT = "docs/matrix.md describes the file; `orchestrator models list` shows the models"

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field, PositiveInt, ValidationError
 
-from orchestrator.matrix.model_ladder import LADDERS, Config, Ladder
 from orchestrator.matrix.pretrained import Undescribed, implied, read_folder
-from orchestrator.matrix.problems import Problem, refuse, wordings
-from orchestrator.matrix.source import read_source
-from orchestrator.nearest import did_you_mean
-from runner.cell import Frozen
-from runner.models import (
+from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
+from orchestrator.system.problems import Problem, refuse, wordings
+from orchestrator.system.text import did_you_mean
+from orchestrator.system.yaml_file import read_source
+from runner.contract.cell import Frozen
+from runner.contract.models import (
     AxisRange,
     Family,
     Modality,

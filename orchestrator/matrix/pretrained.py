@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.matrix.model_ladder import LADDERS, Config, Ladder
-from orchestrator.weights import revision
-from runner.models import Family, Modality
-from runner.weights import CONFIG_FILE, WEIGHTS_SUFFIX, count_parameters, weight_files
+from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
+from orchestrator.system.weights import revision
+from runner.contract.models import Family, Modality
+from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, count_parameters, weight_files
 
 _HEADS: Mapping[str, tuple[str, str]] = {
     "ForMaskedLM": ("AutoModelForMaskedLM", "fill-mask"),

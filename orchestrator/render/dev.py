@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.render.tables import print_line
-from orchestrator.units import format_size
+from orchestrator.system.text import format_size
 
 
 def tell_written(written: int, rows: int) -> None:

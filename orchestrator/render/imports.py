@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
-from orchestrator.imports.bring import Import
+from orchestrator.imports.importing import Import
+from orchestrator.imports.outcome import Kind, Verdict
 from orchestrator.imports.removal import Removal
-from orchestrator.imports.verdict import Kind, Verdict
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.units import plural
+from orchestrator.system.text import plural
 
 COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
 SHOWN = 20

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from orchestrator.model_sheet import OPTIONS, ModelSheet
+from orchestrator.app.setup.models import OPTIONS, ModelSheet
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.units import format_size
-from runner.models import ModelSpec, TensorSpec
+from orchestrator.system.text import format_size
+from runner.contract.models import ModelSpec, TensorSpec
 
 TIMES = " × "
 

@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from orchestrator.estimate import export_estimate
-from orchestrator.graphs import Kind
-from orchestrator.plan import Plan
+from orchestrator.planning.estimate import export_estimate
+from orchestrator.planning.plan import Plan
+from orchestrator.planning.schedule import JobPlan, planned_jobs
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.schedule import JobPlan, planned_jobs
-from orchestrator.units import format_duration, plural
+from orchestrator.running.graphs import Kind
+from orchestrator.system.text import format_duration, plural
 
 
 def print_plan(plan: Plan, *, as_json: bool, exports: Sequence[Kind] = ()) -> None:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from orchestrator.observer import Observer, QuietObserver
 from orchestrator.render.tables import format_number
-from orchestrator.units import format_duration, plural
-from orchestrator.visible import visible, visible_line
-from runner.cell import Cell, Job
-from runner.record import Phase, Record
+from orchestrator.running.observer import Observer, QuietObserver
+from orchestrator.system.text import format_duration, plural, visible, visible_line
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.record import Phase, Record
 
 ESTIMATES_COUNT = 0.2
 """How much the estimates count beside what was seen, by all they foresee: one slow cell at the

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from orchestrator.app.measure.replay import DIRTY, Replay
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.replay import DIRTY, Replay
 from orchestrator.store import Measurement
 
 NUMBERS = (

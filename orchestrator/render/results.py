@@ -1,17 +1,51 @@
 """A run's results at its end."""
 
 import json
+import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from orchestrator.defaults import DATABASE_NAME, RESULTS
-from orchestrator.render.remarks import remarks
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.store import ResultRow
+from orchestrator.store import MergeReport, ResultRow
+from orchestrator.system.defaults import DATABASE_NAME, RESULTS
+
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """One line per remark, with its cell or with how many cells it holds for.
+
+    Remarks that differ in numbers alone are one line, with the numbers of the first.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        for remark in _of(row):
+            found.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
+    for alike in found.values():
+        first_cell, remark = alike[0]
+        cells = {cell for cell, _ in alike}
+        if len(cells) == 1:
+            yield f"{first_cell}: {remark}"
+            continue
+        same = len({text for _, text in alike}) == 1
+        such_as = "" if same else f", such as {first_cell}"
+        yield f"{len(cells)} of {len(rows)} cells{such_as}: {remark}"
+
+
+def _of(row: ResultRow) -> Iterator[str]:
+    if row.status != "ok":
+        yield f"{row.status}: {row.reason}"
+        return
+    if row.correct is False:
+        yield f"not correct, so views leave it out: {row.correct_reason}"
+    elif row.correct is None and row.correct_reason:
+        yield row.correct_reason
+    yield from row.grade_reasons or ()
+
 
 NEXT = (
     'query "SELECT cell_id, latency_median_ms, latency_precision, grade FROM latest_results"',
@@ -102,3 +136,19 @@ def _cells(row: ResultRow) -> list[object]:
         row.proof,
         None if row.correct is None else "yes" if row.correct else "no",
     ]
+
+
+def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
+    """How many records were new, newer or known; as JSON with what was left out."""
+    counts = {
+        "inserted": report.inserted,
+        "replaced": report.replaced,
+        "unchanged": report.unchanged,
+        **({"in quarantine": report.quarantined} if report.quarantined else {}),
+    }
+    if not as_json:
+        told = ", ".join(f"{count} {word}" for word, count in counts.items())
+        print_line(f"{told}: nothing was merged into {database}" if report.is_empty else told)
+        return
+    damaged = [{"file": str(each.path), "reason": each.reason} for each in report.damaged]
+    print_line(json.dumps(counts | {"damaged": damaged, "refused": report.refused}, indent=2))

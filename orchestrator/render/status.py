@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
+from orchestrator.app.results.status import Status, command_anew
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.status import Status, command_anew
 from orchestrator.store import Covered, RunSummary, Stale, Verdicts
-from orchestrator.units import format_size, plural
+from orchestrator.system.text import format_size, plural
 
 SHOWN = 10
 """Runs and stale groups that are shown; `--json` has them all."""

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from orchestrator.visible import visible, visible_line
+from orchestrator.system.text import visible, visible_line
 
 FOLDED_ROWS = 1000
 

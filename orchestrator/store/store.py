@@ -10,29 +10,26 @@ from weakref import WeakSet
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.errors import StoreError
-from orchestrator.store.file.another_thread import AnotherThread
-from orchestrator.store.file.connect import WAIT_S, connect, create
-from orchestrator.store.file.explaining import explained
-from orchestrator.store.file.forward import open_current
-from orchestrator.store.file.lock import writer_lock
-from orchestrator.store.file.paths import is_missing, require_database
-from orchestrator.store.merging import imported
-from orchestrator.store.merging.merge import merge
-from orchestrator.store.merging.record_files import find_files
-from orchestrator.store.merging.report import MergeReport
-from orchestrator.store.reading import reads, results
-from orchestrator.store.reading.coverage import Coverage, coverage
-from orchestrator.store.reading.described import StoredRun, stored_runs
-from orchestrator.store.reading.frames import to_pandas
-from orchestrator.store.reading.query import query
-from orchestrator.store.reading.reads import RunSummary
-from orchestrator.store.reading.records import Records, RecordStream, read
-from orchestrator.store.reading.results import Measurement, ResultRow
-from orchestrator.store.reading.select import Filters, Selection, selection
-from orchestrator.store.reading.stale import Installed, Stale, stale
-from orchestrator.store.reading.stored_record import StoredRecord
-from orchestrator.store.schema.run import Run
+from orchestrator.store.database.connect import WAIT_S, connect, create
+from orchestrator.store.database.errors import explained
+from orchestrator.store.database.execute import AnotherThread
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.open import open_current
+from orchestrator.store.database.paths import is_missing, require_database
+from orchestrator.store.merge.merge import merge
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.query import imported, results
+from orchestrator.store.query import results as reads
+from orchestrator.store.query.ask import query
+from orchestrator.store.query.coverage import Coverage, coverage
+from orchestrator.store.query.filters import Filters, Selection, selection
+from orchestrator.store.query.records import Records, RecordStream, StoredRecord, read, to_pandas
+from orchestrator.store.query.results import Measurement, ResultRow, RunSummary
+from orchestrator.store.query.runs import StoredRun, stored_runs
+from orchestrator.store.query.stale import Installed, Stale, stale
+from orchestrator.store.records.find import find_files
+from orchestrator.store.schema.tables import Run
+from runner.contract.errors import StoreError
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,14 +5,14 @@ from importlib import import_module
 from typing import cast
 
 from runner.backends.base import RuntimeModule
-from runner.cell import Runtime
-from runner.errors import Unavailable, Unsupported
+from runner.contract.cell import Runtime
+from runner.contract.errors import Unavailable, Unsupported
 
 RUNTIMES: Mapping[Runtime, str] = {
-    "torch": "runner.backends.torch",
-    "torch_compile": "runner.backends.torch_compile",
-    "onnxruntime": "runner.backends.onnxruntime",
-    "openvino": "runner.backends.openvino",
+    "torch": "runner.backends.torch.session",
+    "torch_compile": "runner.backends.torch.compile",
+    "onnxruntime": "runner.backends.onnxruntime.backend",
+    "openvino": "runner.backends.openvino.backend",
     "fake": "runner.backends.fake",
 }
 

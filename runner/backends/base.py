@@ -8,10 +8,11 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from runner.cell import Cell, Job
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.record import Proof
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
-from runner.record import Proof
 
 Array = npt.NDArray[np.float32]
 Stage = Literal["instantiate", "weights"]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runner.errors import Unsupported
-from runner.export.onnx_file import sha256_of
-from runner.graph import (
+from runner.contract.errors import Unsupported
+from runner.contract.files import save_text
+from runner.contract.graph import (
     FAILED_SUFFIX,
     GRAPH_FILE,
     UNFINISHED_SUFFIX,
@@ -17,7 +17,7 @@ from runner.graph import (
     Graph,
     read_graph,
 )
-from runner.whole_files import save_text
+from runner.export.onnx_files import sha256_of
 
 
 def place(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:

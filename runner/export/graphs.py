@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from runner.cell import Cell, Job
-from runner.errors import RecordNotSaved
-from runner.export.content import Export
-from runner.export.failure import in_one_line
+from runner.contract.cell import Cell
+from runner.contract.errors import RecordNotSaved
+from runner.contract.graph import DYNAMIC, Attempt, numbers_of
+from runner.contract.job import Job
+from runner.export.export_once import Export, Wanted, elsewhere, in_one_line, make, shapes_of
 from runner.export.folder import is_intact, place, refuse
-from runner.export.one_way import Wanted, make
-from runner.export.remedies import Remedy
 from runner.export.samples import samples
-from runner.export.shapes import elsewhere, shapes_of
-from runner.graph import DYNAMIC, Attempt, numbers_of
+from runner.export.strategies import Remedy
 from runner.measure.clock import Clock
-from runner.progress import Progress
+from runner.process.streams import Progress
 
 Tried = tuple[Attempt, ...]
 

@@ -1,21 +1,84 @@
 """Makes fp32 ONNX files ones that compute in whole numbers; each way tells what it did."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import onnx
 import onnxruntime
+from onnx import TensorProto
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize, quantize_dynamic
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
-from runner.backends.onnxruntime_htp import write_for_htp
-from runner.backends.onnxruntime_htp_rewrites import QUANTIZED_REWRITES
-from runner.errors import Unsupported
-from runner.export.masks import MASKED
-from runner.export.whole_numbers import integer_products, quantized_weights
+from runner.backends.onnxruntime.qnn.rewrite import write_for_htp
+from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES
+from runner.contract.errors import Unsupported
+from runner.export.model_patches import MASKED
 from runner.inputs import Inputs
+
+INTEGER_PRODUCTS = frozenset(
+    {"MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "ConvInteger"}
+)
+"""Products whose factors are whole numbers."""
+WEIGHTS = (TensorProto.INT8, TensorProto.UINT8)
+
+
+def integer_products(source: Path, target: Path, kinds: Collection[str]) -> tuple[int, int]:
+    """How many products the target makes of whole numbers, and how many the source has.
+
+    Args:
+        source: the fp32 file.
+        target: what was made of it.
+        kinds: the operators of the source that count as products.
+
+    Raises:
+        Unsupported: the source has products, and none of them was quantised.
+    """
+    found = sum(node.op_type in INTEGER_PRODUCTS for node in _nodes(_graph(target)))
+    return _counted(found, source, kinds)
+
+
+def quantized_weights(source: Path, target: Path, kinds: Collection[str]) -> tuple[int, int]:
+    """The same where weights are stored as 8-bit numbers, which a DequantizeLinear hands on.
+
+    Raises:
+        Unsupported: the source has products, and none of them was quantised.
+    """
+    graph = _graph(target)
+    stored = {tensor.name for tensor in graph.initializer if tensor.data_type in WEIGHTS}
+    factors = {
+        node.output[0]
+        for node in graph.node
+        if node.op_type == "DequantizeLinear" and node.input[0] in stored
+    }
+    products = (node for node in graph.node if node.op_type in kinds)
+    found = sum(not factors.isdisjoint(node.input[:2]) for node in products)  # third is a bias
+    return _counted(found, source, kinds)
+
+
+def _counted(found: int, source: Path, kinds: Collection[str]) -> tuple[int, int]:
+    total = sum(node.op_type in kinds for node in _nodes(_graph(source)))
+    if total and not found:
+        raise Unsupported(
+            f"{source.name} would not become int8: of its {total} products "
+            f"({', '.join(sorted(kinds))}) none was quantised, as none has constant weights"
+        )
+    return found, total
+
+
+def _graph(path: Path) -> Any:
+    return onnx.load_model(path, load_external_data=False).graph
+
+
+def _nodes(graph: Any) -> Iterator[Any]:
+    """The graph's nodes, and those inside of its branches and loops."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _nodes(inner)
+
 
 Files = Sequence[tuple[Path, Path]]
 """Sources and where what is made of them goes."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from runner.errors import Unsupported
-from runner.models import ModelSpec, TensorSpec
-from runner.models.images import image_frame, image_token
-from runner.models.sizes import number_of, shape_of
-from runner.models.tensor import TensorKind
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec, TensorSpec
+from runner.contract.models.image_tokens import image_frame, image_token
+from runner.contract.models.sizes import number_of, shape_of
+from runner.contract.models.spec import TensorKind
 
 Array = npt.NDArray[np.generic]
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from runner.cell import Cell
-from runner.errors import Unsupported
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec, TensorSpec, sizes_of
 from runner.inputs.draw import DRAWN, Draw
-from runner.models import ModelSpec, TensorSpec, sizes_of
 
 Inputs = Mapping[str, npt.NDArray[np.generic]]
 
@@ -51,3 +51,14 @@ def _tensors(
 ) -> dict[str, npt.NDArray[np.generic]]:
     draw = Draw(model, sizes_of(model, cell), generator)
     return {spec.name: DRAWN[spec.kind](draw, spec) for spec in specs}
+
+
+def tokens_to_generate(cell: Cell) -> int:
+    """The new tokens that the cell asks of each sample.
+
+    Raises:
+        Unsupported: it asks for none.
+    """
+    if cell.new_tokens is None:
+        raise Unsupported(f"generation needs new_tokens, and {cell.id} has none")
+    return cell.new_tokens

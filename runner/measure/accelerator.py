@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from runner.cell import Backend
-from runner.measure import accelerator_amd, accelerator_nvidia
-from runner.part import DeviceState
+from runner.contract.cell import Backend
+from runner.contract.rounds import DeviceState
+from runner.measure.vendors import amd, nvidia
 
 Read = Callable[[], DeviceState]
 
@@ -35,7 +35,7 @@ class AcceleratorGauge:
 def accelerator_gauge(backend: Backend, uuid: str | None = None) -> AcceleratorGauge:
     """The gauge of this backend's device; `uuid` tells which of several, where that is known."""
     if backend == "cuda":
-        return AcceleratorGauge(partial(accelerator_nvidia.gpu, uuid=uuid))
+        return AcceleratorGauge(partial(nvidia.gpu, uuid=uuid))
     if backend == "rocm":
-        return AcceleratorGauge(accelerator_amd.gpu)
+        return AcceleratorGauge(amd.gpu)
     return AcceleratorGauge()

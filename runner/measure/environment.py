@@ -6,13 +6,16 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
-from runner.measure import cgroup
+from runner.contract.cell import Backend
+from runner.measure.memory import cgroup
+from runner.measure.vendors import amd, nvidia
 
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 IDENTITY = ("cpu_model", "cpu_cores_physical", "cpu_cores_logical", "memory_total_bytes", "machine")
@@ -108,3 +111,30 @@ def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str]]:
     model = facts.get("model name") or platform.processor() or platform.machine()
     flags = facts.get("flags") or facts.get("Features") or ""
     return model, flags.split()
+
+
+def driver_version(backend: Backend, library: Any = None) -> Mapping[str, str]:
+    """The driver's version by its name; empty where there is none, or none that tells.
+
+    `library` stands in for pynvml or amdsmi.
+    """
+    try:
+        if backend == "cuda":
+            return {"nvidia-driver": _nvidia(library)}
+        if backend == "rocm":
+            return _amd(library)
+    except Exception:  # vendors' libraries raise what they like
+        return {}
+    return {}
+
+
+def _nvidia(library: Any) -> str:
+    pynvml = library or nvidia.load_nvml()
+    pynvml.nvmlInit()
+    return str(pynvml.nvmlSystemGetDriverVersion())
+
+
+def _amd(library: Any) -> Mapping[str, str]:
+    amdsmi, device = amd.gpu_of(library)
+    told = amdsmi.amdsmi_get_gpu_driver_info(device)
+    return {str(told["driver_name"]): str(told["driver_version"])}

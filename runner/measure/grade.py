@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from runner.cell import Measure
-from runner.measure.drift import Drift
+from runner.contract.job import Measure
+from runner.contract.record import Grade
+from runner.contract.rounds import Part
 from runner.measure.environment import Environment
-from runner.measure.intervals import fewest
-from runner.measure.percentiles import NEEDED
-from runner.measure.statistics import Summary
-from runner.part import Part
-from runner.record import Grade
+from runner.measure.statistics.percentiles import NEEDED, fewest
+from runner.measure.statistics.spread import Drift
+from runner.measure.statistics.summary import Summary
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
-from runner.part import Noise
 
 PROC_STAT = Path("/proc/stat")
 REST_S = 0.05

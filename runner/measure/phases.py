@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
-from runner.cell import Measure
-from runner.measure.clock import NANOSECONDS, Clock
-from runner.measure.dispersion import effective_count
-from runner.measure.intervals import median_interval
+from runner.contract.job import Measure
+from runner.measure.clock import NANOSECONDS, Clock, seconds
+from runner.measure.statistics.percentiles import median_interval
+from runner.measure.statistics.spread import effective_count
 
 GARBAGE_COLLECTION = "collected before, off while timed"
 WINDOW_ITERATIONS = 3
@@ -160,3 +160,12 @@ def _iterate(timed: Timed, durations: list[int], iterations: int, min_ns: int, m
         duration = timed()
         durations.append(duration)
         total += duration
+
+
+ITERATIONS = 1000
+
+
+def harness_overhead_s(query: Query, clock: Clock) -> float:
+    """Median seconds that an empty query takes when it is timed as a real one is."""
+    durations = [time_once(query, clock) for _ in range(ITERATIONS)]
+    return seconds(round(statistics.median(durations)))

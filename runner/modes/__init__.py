@@ -3,17 +3,18 @@
 from collections.abc import Callable, Mapping
 
 from runner.backends.base import Session
-from runner.cell import Cell, Job, Mode, Scenario
+from runner.contract.cell import Cell, Mode, Scenario
+from runner.contract.job import Job
+from runner.contract.rounds import Part
 from runner.measure.clock import Clock
 from runner.modes.base import ColdModeFunction, Instruments, ModeFunction, Workload
 from runner.modes.generation import GenerationWorkload
 from runner.modes.inference import InferenceWorkload
 from runner.modes.offline import measure_offline
-from runner.modes.server import measure_server
-from runner.modes.startup import measure_startup
+from runner.modes.server.mode import measure_server
+from runner.modes.startup.mode import measure_startup
 from runner.modes.steady import measure_steadily
 from runner.modes.training import TrainingWorkload
-from runner.part import Part
 
 WORKLOADS: Mapping[Mode, Callable[[Session, Job, Cell, Clock], Workload]] = {
     "inference": InferenceWorkload,

@@ -5,16 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import psutil
+
 from runner.backends.base import Session
-from runner.cell import Cell, Job
+from runner.contract.cell import Cell
+from runner.contract.job import Job, Limits
+from runner.contract.record import Phase
+from runner.contract.rounds import Part
 from runner.measure.accelerator import AcceleratorGauge
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment
-from runner.measure.memory import MemoryMeter
+from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
-from runner.part import Part
-from runner.record import Phase
 
 EnterPhase = Callable[[Phase], None]
 
@@ -97,3 +100,25 @@ class ColdModeFunction(Protocol):
     def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> Part:
         """Run the phases and return what they gave."""
         ...
+
+
+SHARE = 0.8
+"""Of the memory that a job may use; predictions can be wrong, and a kill is no error to catch."""
+
+
+def room_bytes(
+    limits: Limits, environment: Environment, used_bytes: int, available_bytes: int | None = None
+) -> int:
+    """Bytes that this process and its children may use in all.
+
+    `SHARE` of the smallest of the job's limit, the container's, and what we use already together
+    with what the machine has left.
+    """
+    if available_bytes is None:
+        available_bytes = psutil.virtual_memory().available
+    bounds = (
+        limits.memory_bytes,
+        environment.container_memory_limit_bytes,
+        used_bytes + available_bytes,
+    )
+    return int(SHARE * min(bound for bound in bounds if bound is not None))

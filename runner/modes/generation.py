@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from runner.backends.base import Generated, Session
-from runner.cell import Cell, Job
-from runner.errors import BenchError
+from runner.contract.cell import Cell
+from runner.contract.errors import BenchError
+from runner.contract.job import Job
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
-from runner.measure.statistics import distribution
+from runner.measure.statistics.summary import distribution
 from runner.modes.inference import require_finite
 
 FIRST = "first_token"

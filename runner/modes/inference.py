@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from runner.backends.base import Session
-from runner.cell import Cell, Job
-from runner.errors import BenchError
+from runner.contract.cell import Cell
+from runner.contract.errors import BenchError
+from runner.contract.job import Job
 from runner.inputs import synthesise
 from runner.measure.clock import Clock
 from runner.measure.phases import time_once

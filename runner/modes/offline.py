@@ -7,16 +7,16 @@ from statistics import median
 
 from runner.backends import load_runtime
 from runner.backends.base import Session
-from runner.cell import Cell, Job
-from runner.errors import Unsupported
-from runner.failures import ran_out_of_memory
+from runner.backends.failures import ran_out_of_memory
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.job import Job
+from runner.contract.rounds import Part
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import garbage_collection_off
-from runner.modes.base import Instruments
+from runner.modes.base import Instruments, room_bytes
 from runner.modes.inference import InferenceWorkload
-from runner.modes.room import room_bytes
 from runner.modes.steady import measure_steadily
-from runner.part import Part
 
 USEFUL_GAIN = 0.05
 """A batch is useful if it gives this share more samples per second than half of it does."""

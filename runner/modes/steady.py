@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runner.backends.base import Session
-from runner.cell import Job
+from runner.contract.job import Job
+from runner.contract.rounds import MemoryUse, Part
 from runner.measure.environment import load_average_1m
 from runner.measure.phases import WarmUp, quota_of, steady, warm_up
 from runner.modes.base import Instruments, Workload
-from runner.part import MemoryUse, Part
 
 W = TypeVar("W", bound=Workload)
 

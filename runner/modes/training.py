@@ -4,11 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from runner.backends.base import Session
-from runner.cell import Cell, Job
-from runner.errors import BenchError
+from runner.contract.cell import Cell
+from runner.contract.errors import BenchError
+from runner.contract.job import Job
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
-from runner.measure.statistics import mean_and_median
+from runner.measure.statistics.summary import mean_and_median
 
 PARTS = ("forward", "loss", "backward", "optimizer")
 

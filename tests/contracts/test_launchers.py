@@ -13,15 +13,16 @@ from typing import Any
 import psutil
 import pytest
 
-from orchestrator.engine import connect
 from orchestrator.images import Image
 from orchestrator.launchers.base import Execution, Exit, Launcher, Task
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.system.engine import connect
 from runner import __version__
-from runner.cell import Backend, Job, Limits
-from runner.record import Record, read_record
-from tests.jobs import a_job, fake_cell, fake_model
+from runner.contract.cell import Backend
+from runner.contract.job import Job, Limits
+from runner.contract.record import Record, read_record
+from tests.support.jobs import a_job, fake_cell, fake_model
 
 MIB = 1 << 20
 CELLS = (fake_cell(1), fake_cell(2))

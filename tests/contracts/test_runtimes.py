@@ -11,14 +11,15 @@ import pytest
 
 from runner.backends import RUNTIMES, load_runtime
 from runner.backends.base import RuntimeModule, Session
-from runner.cell import Backend, Cell, Job, Mode, Runtime
-from runner.errors import Unsupported
+from runner.contract.cell import Backend, Cell, Mode, Runtime
+from runner.contract.errors import Unsupported
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec
 from runner.inputs import Inputs, synthesise, synthesise_labels
-from runner.models import ModelSpec
-from tests.fakes import FakeClock
-from tests.jobs import a_job, fake_cell, fake_model
-from tests.prepared import PreparedGraphs
-from tests.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
+from tests.support.fakes import FakeClock
+from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.prepared import PreparedGraphs
+from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
 
 BACKENDS: Mapping[Runtime, Backend] = {"fake": "fake", "openvino": "openvino"}
 """Where a runtime is held to the contract; the CPU for those that are not named."""

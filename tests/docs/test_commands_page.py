@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from orchestrator.cli.commands_page import WIDTH, commands_markdown, help_texts
-from orchestrator.generated import FILES
 from tests.docs.command_line import command_line
+from tools.docs.pages import FILES, WIDTH, commands_markdown, help_texts
 
 
 def test_it_holds_every_command() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.imports.document import Document
+from orchestrator.imports.formats.base import Reading
 from orchestrator.imports.formats.mapping import Mapped
-from orchestrator.imports.quantities import UNITS
-from orchestrator.imports.reading import Reading
+from orchestrator.imports.measurement import UNITS
 from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
-from tests.e2e.workplace import Workplace
+from tests.support.workplace import Workplace
 
 PAGE = Page(ROOT / "docs/import.md")
 TIMM = "theirs/benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv"

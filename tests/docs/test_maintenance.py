@@ -7,12 +7,12 @@ import pytest
 
 from orchestrator.cli.app import app
 from orchestrator.store import Store, query
-from orchestrator.store.file.manifest import read_manifest
-from runner.record import save_record
+from orchestrator.store.database.backup import read_manifest
+from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import Page
-from tests.records import a_record
+from tests.support.records import a_record
 
 PAGE = Page(ROOT / "docs" / "health.md")
 SHOWN = [

@@ -13,21 +13,34 @@ import pytest
 from orchestrator.store.schema.tables import TABLES
 from orchestrator.store.schema.views import VIEWS
 from performance.__main__ import MEASUREMENTS
-from runner import agreement, fixed_input
-from runner.cell import Cell, Measure, Mode, Precision, Scenario
-from runner.measure import clock, dispersion, grade, intervals, noise, overhead, percentiles, phases
-from runner.measure.energy import amd, apple, nvidia, rapl
-from runner.measure.memory import MemoryMeter
-from runner.measure.sampler import INTERVAL_S
-from runner.modes import offline, peak, server, serving, startup
+from runner.contract.cell import Cell, Mode, Precision, Scenario
+from runner.contract.job import Measure
+from runner.contract.record import Phase, Proof, Record
+from runner.contract.record.measured import (
+    Arrivals,
+    Generation,
+    Resources,
+    Startup,
+    Timing,
+    Training,
+)
+from runner.contract.record.quality import Trust
+from runner.contract.rounds import Part
+from runner.correctness import compare_outputs, reference
+from runner.measure import clock, grade, noise, phases
+from runner.measure import phases as overhead
+from runner.measure.clock import INTERVAL_S
+from runner.measure.memory.meter import MemoryMeter
+from runner.measure.statistics import percentiles, spread
+from runner.measure.statistics import percentiles as intervals
+from runner.measure.statistics.percentiles import CONFIDENCE_INTERVALS, RESAMPLES
+from runner.measure.vendors import amd, apple, nvidia, rapl
+from runner.modes import offline
 from runner.modes.generation import GenerationWorkload
+from runner.modes.server import mode as server
+from runner.modes.server import peak, serving
+from runner.modes.startup import mode as startup
 from runner.modes.training import TrainingWorkload
-from runner.part import Part
-from runner.record import Phase, Proof, Record
-from runner.record.modes import Arrivals, Generation, Startup, Training
-from runner.record.resources import Resources
-from runner.record.timing import Timing
-from runner.record.trust import Trust
 from tests.conftest import ROOT
 from tests.docs.pages import README, Page
 
@@ -126,10 +139,10 @@ def test_the_percentiles_and_their_samples_are_those_of_the_code() -> None:
 
 def test_the_tolerances_are_those_of_the_code() -> None:
     rows = PAGE.rows("precision")
-    assert {row[0].strip("`"): number(row[1]) for row in rows} == agreement.TOLERANCES
-    assert set(agreement.TOLERANCES) == set(get_args(Precision))
+    assert {row[0].strip("`"): number(row[1]) for row in rows} == compare_outputs.TOLERANCES
+    assert set(compare_outputs.TOLERANCES) == set(get_args(Precision))
     shares = {row[0].strip("`"): number(row[2]) for row in rows if row[2] != DASH}
-    assert shares == agreement.LEAST_AGREEMENT
+    assert shares == compare_outputs.LEAST_AGREEMENT
 
 
 @pytest.mark.parametrize("start", SCALES)
@@ -229,12 +242,12 @@ PHRASES = (
     f"1/{1 / phases.WINDOW_SHARE:.0f} of the cap",
     f"{percent(phases.TOLERANCE)} at most",
     f"every {round(1 / (phases.LOOK_EVERY - 1))}th more iterations".replace("10th", "tenth"),
-    f"median's {percent(intervals.CONFIDENCE)} interval",
-    f"{intervals.RESAMPLES:,} resamples",
+    f"median's {percent(CONFIDENCE_INTERVALS)} interval",
+    f"{RESAMPLES:,} resamples",
     f"≤ 1 − {percentiles.CONFIDENCE:g}",
-    f"{dispersion.NORMAL_QUARTILE:g} ×",
-    f"{dispersion.MEAN_DEVIATION_SCALE:.7g} ×",
-    f"> {dispersion.OUTLIER_SCORE:g}",
+    f"{spread.NORMAL_QUARTILE:g} ×",
+    f"{spread.MEAN_DEVIATION_SCALE:.7g} ×",
+    f"> {spread.OUTLIER_SCORE:g}",
     f"in {default(clock.resolution_s, 'samples'):,} tries",
     f"{overhead.ITERATIONS:,} calls of a model",
     f"{noise.REPEATS} repeats of {noise.STEPS:,} steps",
@@ -245,8 +258,8 @@ PHRASES = (
     f"at least {peak.FEWEST_QUERIES} queries, up to {peak.MOST_QUERIES:,}",
     f"({peak.forgiven(peak.FEWEST_QUERIES) + 1} of {peak.FEWEST_QUERIES})",
     f"bracket is within {percent(peak.WIDTH)}",
-    f"{fixed_input.BATCH_SIZE} samples of {fixed_input.SEQUENCE_LENGTH} tokens",
-    f"{fixed_input.NEW_TOKENS} greedy tokens",
+    f"{reference.BATCH_SIZE} samples of {reference.SEQUENCE_LENGTH} tokens",
+    f"{reference.NEW_TOKENS} greedy tokens",
     f"at least {constant('torch_training.SAMPLE'):g} evenly spaced elements",
     f"the {constant('torch_trace.HEAVIEST'):g} heaviest operators",
 )

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from orchestrator.store import Store
-from orchestrator.store.reading.select import Filters
-from runner.record import save_record
+from orchestrator.store.query.filters import Filters
+from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.pages import Page
-from tests.records import a_failure, a_record
+from tests.support.records import a_failure, a_record
 
 PAGE = Page(ROOT / "docs/python.md")
 EXAMPLES = [block.text for block in PAGE.blocks("python")]

@@ -8,18 +8,17 @@ from typing import get_args
 
 import pytest
 
-import orchestrator.errors as host_errors
 import runner
-from orchestrator.built import BUILT
+from orchestrator.backends.catalogue import DEVICES
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
-from orchestrator.devices import DEVICES
 from orchestrator.matrix import load_matrix
 from orchestrator.render.results import COLUMNS
-from orchestrator.support import why_not
-from runner.cell import Cell, Mode, Scenario
-from runner.errors import BenchError
-from runner.models import catalogue, find
+from runner.contract import errors
+from runner.contract.cell import Cell, Mode, Scenario
+from runner.contract.errors import BenchError
+from runner.contract.models import catalogue, find
+from runner.contract.support import BUILT, why_not
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import PAGES, README, Page
@@ -49,7 +48,7 @@ def exit_codes(error: type[BenchError]) -> set[int]:
 
 
 def test_the_exit_codes_are_those_of_the_errors() -> None:
-    assert host_errors.StoreError in BenchError.__subclasses__()
+    assert errors.StoreError in BenchError.__subclasses__()
     codes = exit_codes(BenchError) | {0, 1, BUG, INTERRUPTED}
     assert {int(row[0]) for row in README.rows("code")} == codes
     assert {int(code) for code in re.findall(r"\b\d+\b", EPILOG)} == codes

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.bundle import write_bundle
+from orchestrator.bundles import write_bundle
 from orchestrator.cli.app import app
 from orchestrator.store import WRITERS, Run, Store
-from orchestrator.store.reading.export import TOPICS
-from runner.record import save_record
+from orchestrator.store.query.export import TOPICS
+from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import Page
-from tests.orchestrator.store.merging.test_origins import save as save_foreign
-from tests.records import RECORDED_AT, a_failure, a_record
+from tests.orchestrator.store.merge.test_origins import save as save_foreign
+from tests.support.records import RECORDED_AT, a_failure, a_record
 
 PAGE = Page(ROOT / "docs/share.md")
 COMMANDS = list(PAGE.shell_lines())

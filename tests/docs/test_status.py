@@ -2,7 +2,7 @@
 
 import re
 
-from orchestrator.store.reading.coverage import VERDICTS
+from orchestrator.store.query.coverage import VERDICTS
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from orchestrator.matrix import load_matrix
-from orchestrator.plan import make_plan
-from orchestrator.selector import Selector
+from orchestrator.planning.plan import make_plan
+from runner.contract.selector import Selector
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.workplace import Workplace
+from tests.support.workplace import Workplace
 
 
 @pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.engine)])

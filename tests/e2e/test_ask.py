@@ -8,9 +8,9 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.docs.pages import Page
-from tests.e2e.workplace import CLI
 from tests.orchestrator.imports.files import TABLE, write
 from tests.orchestrator.imports.formats.legacy import samples
+from tests.support.workplace import CLI
 
 LINES = list(Page(ROOT / "docs" / "ask.md").shell_lines())
 FIRST = next(place for place, line in enumerate(LINES) if line.startswith("orchestrator import"))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.images import Image
-from tests.e2e.workplace import Workplace, wait_until
-from tests.proxy import EngineProxy
+from tests.support.proxy import EngineProxy
+from tests.support.workplace import Workplace, wait_until
 
 
 @pytest.fixture

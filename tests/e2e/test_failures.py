@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.workplace import Workplace, wait_until
+from tests.support.workplace import Workplace, wait_until
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from orchestrator.store import Store
-from runner.record import Record, read_record
+from runner.contract.record import Record, read_record
 from tests.conftest import ROOT
-from tests.e2e.workplace import Workplace
+from tests.support.workplace import Workplace
 
 EXAMPLE = ROOT / "docs/examples/every-mode.yaml"
 SHORT = (

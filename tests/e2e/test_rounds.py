@@ -2,7 +2,7 @@
 
 import signal
 
-from tests.e2e.workplace import Workplace, wait_until
+from tests.support.workplace import Workplace, wait_until
 
 ROUNDS = 3
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.workplace import Workplace
+from tests.support.workplace import Workplace
 
 pytestmark = pytest.mark.torch
 MATRIX = """

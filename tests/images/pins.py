@@ -5,7 +5,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from orchestrator.checkout import ROOT
+from orchestrator.system.git import ROOT
 
 
 def pins(path: Path) -> dict[str, Requirement]:

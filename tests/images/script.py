@@ -2,7 +2,7 @@
 
 from importlib.util import module_from_spec, spec_from_file_location
 
-from orchestrator.checkout import ROOT
+from orchestrator.system.git import ROOT
 
 PATH = ROOT / "images/install.py"
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def facts(cpu_image: Image) -> Look:
-    return look(cpu_image, "cpu", ["torch", "transformers", "runner.harness"])
+    return look(cpu_image, "cpu", ["torch", "transformers", "runner.job.harness"])
 
 
 def test_torch_is_the_cpu_build(facts: Look) -> None:

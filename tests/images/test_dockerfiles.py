@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.checkout import ROOT
 from orchestrator.images.settings import BUILD_ARGUMENTS
 from orchestrator.images.source import find_source
+from orchestrator.system.git import ROOT
 
 DOCKERFILES = sorted((ROOT / "images").glob("*/Dockerfile"))
 INSTRUCTIONS = {"ARG", "FROM", "ENV", "RUN", "WORKDIR", "COPY", "USER", "ENTRYPOINT"}

@@ -5,20 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.engine import connect
 from orchestrator.images import Image
 from orchestrator.launchers.base import Task
 from orchestrator.launchers.docker import DockerLauncher
-from runner.cell import Backend
-from runner.record import read_record
+from orchestrator.system.engine import connect
+from runner.contract.cell import Backend
+from runner.contract.record import read_record
 from tests.images.look import Look, look
 from tests.images.pins import pinned_here
-from tests.onnx_graphs import layer, save_graph
-from tests.openvino_models import openvino_cell, openvino_job
+from tests.support.onnx_graphs import layer, save_graph
+from tests.support.openvino_models import openvino_cell, openvino_job
 
 pytestmark = pytest.mark.engine
 
-MODULES = {"openvino": "runner.backends.openvino", "qnn": "runner.backends.onnxruntime"}
+MODULES = {
+    "openvino": "runner.backends.openvino.backend",
+    "qnn": "runner.backends.onnxruntime.backend",
+}
 
 BuiltImage = Callable[[Backend], Image]
 
@@ -41,7 +44,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def facts(name: Backend, built_image: BuiltImage) -> Look:
-    return look(built_image(name), name, [MODULES[name], "runner.harness"])
+    return look(built_image(name), name, [MODULES[name], "runner.job.harness"])
 
 
 def test_the_installed_versions_are_the_pinned_ones_and_nothing_else(

@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from orchestrator.checkout import ROOT
+from orchestrator.system.git import ROOT
 from tests.images.pins import pins
 
 DOCKERFILES = sorted((ROOT / "images").glob("*/Dockerfile"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.checkout import ROOT
+from orchestrator.system.git import ROOT
 
 SCRIPT = ROOT / "images/setup.sh"
 NOTE = """#!/bin/sh

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from docker import DockerClient
 
-from orchestrator.engine import connect
+from orchestrator.system.engine import connect
 
 BASE_IMAGE = os.environ.get("ACCELMATRIX_BASE_IMAGE") or "python:3.11-slim-bookworm"
 SCRIPTED = f"""

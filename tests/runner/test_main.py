@@ -4,10 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from runner.cell import Job
-from runner.record import read_record
+from runner.contract.job import Job
+from runner.contract.record import read_record
 from tests.conftest import ROOT
-from tests.jobs import a_job, fake_cell, fake_model
+from tests.support.jobs import a_job, fake_cell, fake_model
 
 
 def start(job: Job, tmp_path: Path, *options: str) -> subprocess.Popen[str]:

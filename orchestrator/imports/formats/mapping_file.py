@@ -7,12 +7,11 @@ from typing import Any, get_args
 
 from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
-from orchestrator.imports.found import Found
-from orchestrator.imports.quantities import UNITS, dimension_of
-from orchestrator.matrix.problems import Problem, one_of, refuse, unknown_key, wordings
-from orchestrator.matrix.source import Place, read_source
+from orchestrator.imports.measurement import UNITS, Found, dimension_of
 from orchestrator.store.schema.origin import OURS, SYNTHETIC
-from runner.cell import Frozen
+from orchestrator.system.problems import Problem, one_of, refuse, unknown_key, wordings
+from orchestrator.system.yaml_file import Place, read_source
+from runner.contract.cell import Frozen
 
 HINT = "docs/import.md describes the mapping file"
 TEXTS = frozenset(

@@ -4,18 +4,63 @@ A row holds one model, under columns that start with `infer_`, `train_` or both.
 milliseconds for one batch, the mean of all steps; `param_count` is millions, rounded by the source.
 """
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.entry import Entry
-from orchestrator.imports.failure import reason_of, status_of
-from orchestrator.imports.formats.timm_name import TimmName, parse_name
+from orchestrator.imports.entry import Entry, reason_of, status_of
+from orchestrator.imports.formats.base import Reading
 from orchestrator.imports.gathering import Gathering
 from orchestrator.imports.marks import marks_in
-from orchestrator.imports.quantities import says_nothing
-from orchestrator.imports.reading import Reading
+from orchestrator.imports.measurement import says_nothing
 from orchestrator.imports.table import Row, rows_of
+
+_NAME = re.compile(
+    r"benchmark-(?:infer|train)-(?P<precision>[a-z0-9_]+)-(?P<layout>nchw|nhwc)"
+    r"-pt(?P<torch>\d{3,4})-(?:cu(?P<cuda>\d{3})|cpu)-(?P<device>[A-Za-z0-9_.]+)"
+    r"(?P<dynamo>-dynamo)?\.(?:csv|json)"
+)
+
+
+@dataclass(frozen=True)
+class TimmName:
+    """The parts of a name, as the source states them."""
+
+    precision: str
+    """E.g. `fp32`; `amp` is torch's mixed precision with fp16, `amp_bf16` with bf16."""
+    layout: str
+    torch: str
+    cuda: str | None
+    """Null says that the processor was measured."""
+    device: str
+    dynamo: bool
+    """Whether `torch.compile` was used."""
+
+
+def parse_name(name: str) -> TimmName | None:
+    """The parts of a file's name; None if it does not follow the pattern."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    cuda = match["cuda"]
+    return TimmName(
+        precision=match["precision"],
+        layout=match["layout"],
+        torch=_torch_version(match["torch"]),
+        cuda=f"{cuda[:2]}.{cuda[2]}" if cuda else None,
+        device=match["device"],
+        dynamo=match["dynamo"] is not None,
+    )
+
+
+def _torch_version(digits: str) -> str:
+    # pt113 is PyTorch 1.13, pt240 is 2.4.0, as the commits that added the files say.
+    if digits[0] == "1":
+        return ".".join(filter(None, ("1", digits[1:3], digits[3:])))
+    return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
+
 
 Part = Literal["infer", "train"]
 PARTS: dict[Part, str] = {"infer": "inference", "train": "training"}

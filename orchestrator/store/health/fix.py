@@ -1,6 +1,6 @@
 """Mends what can be derived, puts the rest into quarantine, and keeps a copy of what was before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -8,19 +8,76 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.file.backup import copy_database
-from orchestrator.store.file.connect import WAIT_S
-from orchestrator.store.file.explaining import explained
-from orchestrator.store.file.forward import open_current
-from orchestrator.store.file.lock import writer_lock
-from orchestrator.store.file.paths import require_database
-from orchestrator.store.file.transaction import transaction
+from orchestrator.store.database.backup import copy_database
+from orchestrator.store.database.connect import WAIT_S
+from orchestrator.store.database.errors import explained
+from orchestrator.store.database.execute import transaction
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.open import open_current
+from orchestrator.store.database.paths import require_database
 from orchestrator.store.health.checks import CHECKS
+from orchestrator.store.health.checks.order import LATER
 from orchestrator.store.health.quarantine import find_faults, quarantine
-from orchestrator.store.health.restoring import restore, stage_records
 from orchestrator.store.health.validate import ALTERED, RETYPED, Finding, prepare, validate
-from orchestrator.store.schema.definition import differences
-from orchestrator.store.schema.making import define_anew
+from orchestrator.store.merge.dimensions import describe_shared
+from orchestrator.store.merge.merge import QUARANTINED, REAL, insert_taken
+from orchestrator.store.merge.staging import stage
+from orchestrator.store.records.find import find_files
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
+from orchestrator.store.schema.version import define_anew, differences
+
+IMPORTS = "imports"
+"""The folder of imported records, among those of the runs."""
+_RUNS = f"""
+    SELECT DISTINCT split_part(subject, '/', 1) AS run_id FROM faults
+    WHERE table_name <> {text(RUNS.name)} ORDER BY run_id
+"""
+_TAKEN = f"""
+    CREATE OR REPLACE TEMP TABLE restored AS
+    SELECT filename, file_row_number, result_id FROM incoming
+    WHERE result_id IN (SELECT subject FROM faults WHERE table_name <> {text(RUNS.name)})
+        AND {{welcome}} AND recorded_at <= {LATER} AND NOT {QUARANTINED}
+        AND NOT EXISTS (SELECT 1 FROM {RESULTS.name} r WHERE r.result_id = incoming.result_id
+            AND r.recorded_at > incoming.recorded_at AND r.recorded_at <= {LATER})
+    QUALIFY row_number() OVER (
+        PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
+"""
+_VIEW = """
+    CREATE OR REPLACE TEMP VIEW taken AS
+    SELECT * FROM incoming SEMI JOIN restored USING (filename, file_row_number)
+"""
+
+
+def stage_records(connection: DuckDBPyConnection, results: Path | None) -> None:
+    """The temporary relation `incoming`: the records, where they are, of the runs with `faults`.
+
+    Apart from the transaction that restores them, since a damaged file would end it.
+    """
+    runs = [run_id for (run_id,) in connection.execute(_RUNS).fetchall()]
+    stage(connection, find_files(_places(results, runs)) if results else [])
+
+
+def restore(connection: DuckDBPyConnection, *, scratch: bool) -> int:
+    """Replace the results that have faults by their records; returns how many."""
+    connection.execute(_TAKEN.format(welcome="true" if scratch else REAL))
+    connection.execute(_VIEW)
+    for table in (RESULTS, RAW, JOBS):
+        connection.execute(
+            f"DELETE FROM {table.name} WHERE result_id IN (SELECT result_id FROM restored)"
+        )
+    insert_taken(connection)
+    describe_shared(connection, "taken")
+    ((count,),) = connection.execute("SELECT count(*) FROM restored").fetchall()
+    return int(count)
+
+
+def _places(results: Path, runs: Sequence[str]) -> Iterator[Path]:
+    for run_id in runs:
+        for place in (results / run_id, results / IMPORTS / f"{run_id}.parquet"):
+            if place.exists():
+                yield place
+
 
 RECORDS = "taken from record files"
 OUTRIGHT = frozenset(check.name for check in CHECKS if check.outright)

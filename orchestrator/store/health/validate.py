@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.health.checks import CHECKS, FUNCTIONS, Check, Severity
 from orchestrator.store.health.checks.check import own
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.definition import differences, foreign, retyped
+from orchestrator.store.schema.version import differences, foreign, retyped
 
 ALTERED = "defined otherwise"
 RETYPED = "column of another type"

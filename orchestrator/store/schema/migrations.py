@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.older_records import MODEL, environment_id
+from orchestrator.store.schema.parquet_columns import MODEL, environment_id
 
 Migration = Callable[[DuckDBPyConnection], None]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from orchestrator.store.schema.quotable import QUOTABLE
 from orchestrator.store.schema.view import (
     DEVICE,
+    QUOTABLE,
     Shown,
     View,
     columns,

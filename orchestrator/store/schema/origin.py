@@ -2,7 +2,7 @@
 
 from pydantic import AwareDatetime
 
-from runner.cell import Frozen
+from runner.contract.cell import Frozen
 
 OURS = "accelmatrix"
 SYNTHETIC = "synthetic"

@@ -2,10 +2,42 @@
 
 from dataclasses import dataclass, replace
 
+from pydantic import AwareDatetime, NonNegativeInt
+
 from orchestrator.store.schema.columns import Column, columns_of, names, text
 from orchestrator.store.schema.origin import Origin
-from orchestrator.store.schema.run import Run
-from runner.record import ENVIRONMENT_FACTS, Record
+from runner.contract.cell import Frozen
+from runner.contract.record import ENVIRONMENT_FACTS, Record
+
+
+class Run(Frozen):
+    """One invocation of `orchestrator run`. Null says `not known`."""
+
+    run_id: str
+    """The run's id."""
+    started_at: AwareDatetime
+    """When the run began, UTC."""
+    finished_at: AwareDatetime | None = None
+    """When its last cell ended, UTC; null while the run goes on."""
+    matrix: str | None = None
+    """The matrix as text."""
+    matrix_path: str | None = None
+    """The file the matrix came from; null when it came from options."""
+    command: str | None = None
+    """The command line that planned it, with whatever it changed in the matrix."""
+    launchers: tuple[str, ...] = ()
+    """The launchers that executed its jobs."""
+    seed: int | None = None
+    """Seed of weights, inputs and order."""
+    planned: NonNegativeInt | None = None
+    """Cells that the plan decided to run; each of them ends with one verdict."""
+    git_commit: str | None = None
+    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
+    orchestrator_version: str | None = None
+    """Version of the orchestrator."""
+    hostname: str | None = None
+    """The host on which the orchestrator ran."""
+
 
 STORE_VERSION = 5
 """Raised with every change of tables or columns; `migrations` brings older databases here.

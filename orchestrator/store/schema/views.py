@@ -8,10 +8,14 @@ from dataclasses import replace
 
 from orchestrator.store.schema.mode_views import MODE_VIEWS
 from orchestrator.store.schema.origin import OURS
-from orchestrator.store.schema.quotable import MEASURED_AT, ORDER, QUOTABLE, SAME, SHOWN
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     DEVICE,
+    MEASURED_AT,
+    ORDER,
+    QUOTABLE,
+    SAME,
+    SHOWN,
     Shown,
     View,
     columns,

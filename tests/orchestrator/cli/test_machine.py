@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.devices import DEVICES
+from orchestrator.backends.catalogue import DEVICES
 from orchestrator.images import Image
-from tests.e2e.workplace import Workplace
-from tests.orchestrator.cli.checks import complains
+from tests.support.cli_checks import complains
+from tests.support.workplace import Workplace
 
 
 def findings(place: Workplace) -> dict[tuple[str, str], dict[str, Any]]:

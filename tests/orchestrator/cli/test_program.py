@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runner import __version__
-from tests.e2e.workplace import Workplace
-from tests.orchestrator.cli.checks import complains, files
+from tests.support.cli_checks import complains, files
+from tests.support.workplace import Workplace
 
 COMMANDS = ("run", "bench", "replay", "plan", "status", "query", "merge", "doctor", "schema")
 GROUPS = ("images", "models")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.workplace import CLI, Workplace
+from tests.support.workplace import CLI, Workplace
 
 FULL = Path("/dev/full")
 ROWS = "SELECT cell_id, i FROM benchmark_results, range(10000) AS t(i)"

@@ -16,7 +16,7 @@ from docker.errors import APIError
 
 from orchestrator.images import ImageSettings, Shelf
 from orchestrator.images.image import VERSION_LABEL
-from tests.needs import lacking
+from tests.support.needs import lacking
 
 PATIENCE_S = 20.0
 REGISTRY_CONFIG = """

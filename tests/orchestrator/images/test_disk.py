@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import ImageError
 from orchestrator.images.disk import DEFAULT_NEEDED_BYTES, LOCAL_URLS, NEEDED_BYTES, check_disk
+from runner.contract.errors import ImageError
 
 
 def engine(folder: Path, url: str = LOCAL_URLS[0]) -> Any:

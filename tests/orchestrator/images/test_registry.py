@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import ImageError
+from runner.contract.errors import ImageError
 from tests.orchestrator.images.conftest import Workshop
 
 pytestmark = pytest.mark.engine

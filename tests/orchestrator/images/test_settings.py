@@ -2,10 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.errors import MatrixError
 from orchestrator.images.settings import ImageSettings, image_name
 from runner import __version__
-from runner.errors import Unavailable
+from runner.contract.errors import MatrixError, Unavailable
 
 
 def test_local_images_are_named_by_backend_and_version() -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.checkout import ROOT
 from orchestrator.images.source import ImageSource, find_source
+from orchestrator.system.git import ROOT
 from tests.orchestrator.images.conftest import tiny_checkout
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import Format
-from orchestrator.imports.found import Found
-from orchestrator.imports.reading import Reading
+from orchestrator.imports.formats.base import Format, Reading
+from orchestrator.imports.measurement import Found
 
 
 def text_document(text: str, name: str = "results.csv") -> Document:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from orchestrator.imports.content import files_in
+from orchestrator.imports.outcome import Verdict, judge_all
 from orchestrator.imports.registry import FORMATS
-from orchestrator.imports.sources import files_in
-from orchestrator.imports.verdict import Verdict, judge_all
 
 TABLE = """\
 model,infer_img_size,infer_batch_size,infer_samples_per_sec,infer_step_time,param_count

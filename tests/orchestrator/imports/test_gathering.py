@@ -3,8 +3,8 @@
 import pytest
 
 from orchestrator.imports.entry import Entry
+from orchestrator.imports.formats.base import NotReadable
 from orchestrator.imports.gathering import Gathering
-from orchestrator.imports.reading import NotReadable
 
 
 def entry(place: str, latency: object, model: object = "resnet50") -> Entry:

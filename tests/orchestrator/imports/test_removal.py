@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.imports.bring import bring
+from orchestrator.imports.importing import bring
+from orchestrator.imports.outcome import Verdict
 from orchestrator.imports.registry import FORMATS
 from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
-from orchestrator.imports.verdict import Verdict
 from orchestrator.store import query
 from tests.orchestrator.imports.files import LATER, TABLE, verdicts_on, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS

@@ -17,11 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.foreign_record import table_of
-from orchestrator.imports.found import Found
-from orchestrator.imports.quantities import UNITS
+from orchestrator.imports.measurement import UNITS, Found
+from orchestrator.imports.outcome import Verdict, judge_document
+from orchestrator.imports.record import table_of
 from orchestrator.imports.registry import FORMATS
-from orchestrator.imports.verdict import Verdict, judge_document
 from tests.conftest import ROOT
 from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION

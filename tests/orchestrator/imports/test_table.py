@@ -1,9 +1,11 @@
 """A CSV becomes rows that know their lines."""
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import pytest
 
-from orchestrator.imports.reading import NotReadable
-from orchestrator.imports.table import Row, columns_of, rows_of
+from orchestrator.imports.formats.base import NotReadable
+from orchestrator.imports.table import Row, columns_of, moment_in, rows_of, truth_from
 from tests.orchestrator.imports.documents import text_document
 
 
@@ -37,3 +39,37 @@ def test_what_is_no_csv_is_refused_with_its_line() -> None:
     with pytest.raises(NotReadable, match="line 3: not CSV: field larger than field limit"):
         list(rows_of(document))
     assert columns_of(text_document("x" * 200_000)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"),
+    [(True, True), ("True", True), (1, True), ("no", False), (0, False), (None, None)],
+)
+def test_yes_and_no(value: object, truth: bool | None) -> None:
+    assert truth_from(value) is truth
+
+
+@pytest.mark.parametrize("value", ["perhaps", 2, 1.0, [], {}])
+def test_neither_yes_nor_no(value: object) -> None:
+    with pytest.raises(ValueError, match="neither true nor false"):
+        truth_from(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment", "told"),
+    [
+        (" 2025-03-06T17:45:26 ", datetime(2025, 3, 6, 17, 45, 26, tzinfo=UTC), False),
+        (
+            "2025-03-06T17:45:26+02:00",
+            datetime(2025, 3, 6, 17, 45, 26, tzinfo=timezone(timedelta(hours=2))),
+            True,
+        ),
+    ],
+)
+def test_a_time_without_a_zone_is_utc(text: str, moment: datetime, told: bool) -> None:
+    assert moment_in(text) == (moment, told)
+
+
+def test_other_text_is_no_time() -> None:
+    with pytest.raises(ValueError, match="yesterday"):
+        moment_in("yesterday")

@@ -12,8 +12,9 @@ from docker import DockerClient
 from orchestrator.images import Image
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.docker import DockerExecution, DockerLauncher
-from runner.cell import Backend, Limits
-from tests.proxy import EngineProxy
+from runner.contract.cell import Backend
+from runner.contract.job import Limits
+from tests.support.proxy import EngineProxy
 
 TEST_HOST = "a-test"
 MIB = 1 << 20

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.launchers.base import Task, default_memory_bytes
+from orchestrator.backends.machine import default_memory_bytes
+from orchestrator.launchers.base import Task
 from orchestrator.launchers.container import (
     OWNER_LABEL,
     EngineFacts,
@@ -23,7 +24,7 @@ from orchestrator.launchers.container import (
     occupies,
     owner_id,
 )
-from runner.cell import Limits
+from runner.contract.job import Limits
 
 GIB = 1 << 30
 ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True)

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
-from orchestrator.errors import EngineUnavailable, ImageError
 from orchestrator.launchers.container import labels
 from orchestrator.launchers.docker import DockerLauncher
-from runner.cell import Limits
-from runner.errors import Unavailable
+from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.job import Limits
 from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, OneImage
-from tests.proxy import EngineProxy
+from tests.support.proxy import EngineProxy
 
 pytestmark = pytest.mark.engine
 

@@ -17,20 +17,16 @@ from typing import Any
 import psutil
 import pytest
 
+from orchestrator.backends.stacks import Stack
 from orchestrator.launchers.base import Exit, Task
-from orchestrator.launchers.process import (
-    ProcessExecution,
-    ProcessLauncher,
-    resident_bytes,
-)
-from orchestrator.launchers.stacks import Stack
+from orchestrator.launchers.process import ProcessExecution, ProcessLauncher, resident_bytes
 from runner import __version__
-from runner.cell import Limits
-from runner.errors import Unavailable
-from runner.record import read_record
+from runner.contract.errors import Unavailable
+from runner.contract.job import Limits
+from runner.contract.record import read_record
 from tests.conftest import ROOT
-from tests.e2e.workplace import wait_until
-from tests.jobs import a_job, fake_model
+from tests.support.jobs import a_job, fake_model
+from tests.support.workplace import wait_until
 
 MIB = 1 << 20
 HANG = "print('up', flush=True); import time; time.sleep(600)"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import MatrixError
 from orchestrator.matrix import Matrix, load_matrix
-from runner.models import catalogue, model_sets
+from runner.contract.errors import MatrixError
+from runner.contract.models import catalogue, model_sets
 
 Write = Callable[[str], Path]
 KEY, SMALL = model_sets()["key"], model_sets()["small"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import MatrixError
 from orchestrator.matrix import load_matrix
 from orchestrator.matrix.model_files import read_models
-from orchestrator.matrix.model_ladder import LADDERS
-from runner.models import AxisRange, ModelSpec, find, model_sets
+from orchestrator.matrix.size_presets import LADDERS
+from runner.contract.errors import MatrixError
+from runner.contract.models import AxisRange, ModelSpec, find, model_sets
 
 ENTRY = {"name": "ours", "family": "embedding", "size": "tiny", "modality": "text"}
 WAVES = [{"name": "input_values", "kind": "normal", "shape": ["batch_size", 16000]}]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import MatrixError
 from orchestrator.matrix.model_files import read_models
-from runner.models import ModelSpec
-from runner.weights import revision_of
-from tests.weights import BERT, a_weights_folder
+from runner.contract.errors import MatrixError
+from runner.contract.models import ModelSpec
+from runner.contract.weights import revision_of
+from tests.support.weights import BERT, a_weights_folder
 
 ENTRY = {
     "name": "ours",

@@ -15,7 +15,7 @@ from orchestrator.matrix.values import (
     ShareValue,
     SloValue,
 )
-from runner.cell import Cell
+from runner.contract.cell import Cell
 
 RATE: TypeAdapter[float | str] = TypeAdapter(RateValue)
 RATES: TypeAdapter[tuple[float | str, ...]] = TypeAdapter(Listed[RateValue])

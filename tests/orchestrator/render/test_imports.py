@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.imports.bring import Import
-from orchestrator.imports.change import Change
-from orchestrator.imports.found import Found
-from orchestrator.imports.reading import Reading
+from orchestrator.imports.formats.base import Reading
+from orchestrator.imports.importing import Change, Import
+from orchestrator.imports.measurement import Found
+from orchestrator.imports.outcome import Verdict
 from orchestrator.imports.removal import Removal
-from orchestrator.imports.verdict import Verdict
 from orchestrator.render.imports import SHOWN, print_import
 from orchestrator.store import MergeReport
 

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from orchestrator.model_sheet import model_sheet
+from orchestrator.app.setup.models import model_sheet
 from orchestrator.render.models import print_model, print_models
-from runner.models import find
+from runner.contract.models import find
 
 Capture = pytest.CaptureFixture[str]
 

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from orchestrator.render.plan import plan_data, print_plan
-from tests.jobs import fake_cell
-from tests.runs import a_plan
+from tests.support.jobs import fake_cell
+from tests.support.runs import a_plan
 
 Capture = pytest.CaptureFixture[str]
 SKIPPED = fake_cell(64)

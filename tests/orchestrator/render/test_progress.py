@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 from rich.console import Console
 
-from orchestrator.observer import QuietObserver
 from orchestrator.render.progress import (
     Forecast,
     LiveObserver,
@@ -13,9 +12,10 @@ from orchestrator.render.progress import (
     describe,
     show_progress,
 )
-from runner.cell import Job
-from runner.record import Record, Status
-from tests.jobs import FAST, a_job, fake_cell
+from orchestrator.running.observer import QuietObserver
+from runner.contract.job import Job
+from runner.contract.record import Record, Status
+from tests.support.jobs import FAST, a_job, fake_cell
 
 CELLS = (fake_cell(1), fake_cell(2), fake_cell(4))
 JOB = a_job(CELLS)

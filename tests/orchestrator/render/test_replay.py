@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from orchestrator.app.measure.replay import Replay
 from orchestrator.render.replay import print_replay
-from orchestrator.replay import Replay
 from orchestrator.store import Measurement
-from tests.rows import a_measurement
+from tests.support.rows import a_measurement
 
 Capture = pytest.CaptureFixture[str]
 THEN = a_measurement(latency_p90_ms=0.9, memory_mb=300.0)

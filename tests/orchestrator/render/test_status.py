@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator.app.results.status import Status
 from orchestrator.render.status import IMPORTED, MODELS_SHOWN, SHOWN, print_status
-from orchestrator.status import Status
 from orchestrator.store import Coverage, Covered, RunSummary, Size, Verdicts
 from orchestrator.store.schema.views import VIEWS
-from tests.records import RECORDED_AT
-from tests.stale import a_stale_group
+from tests.support.records import RECORDED_AT
+from tests.support.stale import a_stale_group
 
 Capture = pytest.CaptureFixture[str]
 RUNS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from runner.record import Record, save_record
-from tests.orchestrator.store.whole import unpacked
+from runner.contract.record import Record, save_record
+from tests.support.whole_database import unpacked
 
 Save = Callable[..., Path]
 

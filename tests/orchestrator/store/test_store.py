@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.errors import StoreError
 from orchestrator.store import Store
 from orchestrator.store.schema.tables import STORE_VERSION
+from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.records import a_record
+from tests.support.records import a_record
 
 HOLD = """
 import sys, duckdb

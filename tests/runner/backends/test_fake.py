@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from runner.backends.fake import FakeSession, Script, is_out_of_memory, open_session
-from runner.backends.fake_faults import FAULTS
+from runner.backends.fake import FAULTS, FakeSession, Script, is_out_of_memory, open_session
 from runner.inputs import synthesise
-from tests.fakes import FakeClock
-from tests.jobs import a_job, fake_cell, fake_model
+from tests.support.fakes import FakeClock
+from tests.support.jobs import a_job, fake_cell, fake_model
 
 CELL = fake_cell(2, new_tokens=4)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import Unsupported
+from runner.contract.errors import Unsupported
+from runner.contract.graph import Attempt, Graph, read_graph
 from runner.export.folder import is_intact, place, refuse
-from runner.graph import Attempt, Graph, read_graph
 from tests.conftest import ROOT
-from tests.onnx_graphs import KEY, layer, save_graph
-from tests.runner.export.exports import names
+from tests.support.exports import names
+from tests.support.onnx_graphs import KEY, layer, save_graph
 
 KILLED = """
 import os, signal, sys

@@ -1,24 +1,37 @@
 """Real exports of generating models: two files, any length, weights once."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from runner.cell import Cell, Job
-from runner.errors import Unsupported
-from runner.export.generation import EXPORT, FILES
-from runner.export.onnx_check import WrongExport
-from runner.export.remedies import Remedy
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.graph import Graph, GraphPart, Part, find_graph
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec, find
+from runner.export.check import WrongExport
+from runner.export.generation import (
+    AUTO,
+    EXPORT,
+    FILES,
+    Trace,
+    decode_trace,
+    prefill_trace,
+    traced_inputs,
+)
 from runner.export.samples import Sample, samples
-from runner.export.torch_onnx import Subject
-from runner.graph import Graph, GraphPart, Part, find_graph
-from runner.models import ModelSpec, find
-from tests.generating import generating_job
-from tests.prepared import PreparedGraphs
-from tests.tiny_models import tiny_decoder, tiny_encoder_decoder
+from runner.export.strategies import Remedy
+from runner.export.torch_exporters import Subject
+from runner.inputs import Inputs, synthesise
+from tests.support.generating import generating_job
+from tests.support.prepared import PreparedGraphs
+from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
 
 pytestmark = pytest.mark.torch
 
@@ -151,3 +164,72 @@ def test_the_older_exporter_is_not_tried(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="writes no graphs that take caches"):
         EXPORT.write(subject, Remedy(script=True), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+VARYING: Mapping[str, Any] = {"input_ids": {0: AUTO, 1: AUTO}, "position_ids": {0: AUTO, 1: AUTO}}
+
+
+def inputs_of(model: ModelSpec) -> Inputs:
+    return synthesise(model, generating_job(model).cells[0], seed=0)
+
+
+def prefill(model: ModelSpec, shapes: Mapping[str, Any] | None = None) -> Trace:
+    module = instantiate(model, torch.float32)
+    fill_parameters(module, seed=0)
+    given = traced_inputs(model, inputs_of(model))
+    tensors = {name: torch.from_numpy(array) for name, array in given.items()}
+    return prefill_trace(model, module, tensors, shapes)
+
+
+def test_a_decoder_is_asked_for_some_logits_and_gets_no_mask() -> None:
+    given = traced_inputs(tiny_decoder(), inputs_of(tiny_decoder()))
+    assert set(given) == {"input_ids", "position_ids", "logits_to_keep"}
+    assert given["logits_to_keep"].tolist() == list(range(1, 32))
+
+
+def test_an_encoder_decoder_gets_what_its_forward_pass_gets() -> None:
+    inputs = inputs_of(tiny_encoder_decoder())
+    assert traced_inputs(tiny_encoder_decoder(), inputs) is inputs
+
+
+def test_where_the_geometry_becomes_constant_places_do_too() -> None:
+    model = find("qwen2-vl-micro")
+    assert "position_ids" not in traced_inputs(model, inputs_of(model))
+
+
+def test_without_shapes_only_the_logits_that_are_wanted_may_vary() -> None:
+    shapes = prefill(tiny_decoder()).shapes
+    assert shapes.pop("logits_to_keep") == {0: AUTO}
+    assert set(shapes.values()) == {None}
+
+
+def test_a_decoder_behind_an_encoder_takes_any_number_of_tokens() -> None:
+    assert prefill(tiny_encoder_decoder()).shapes["decoder_input_ids"] == {1: AUTO}
+    varying = {"decoder_input_ids": {0: AUTO}}
+    shapes = prefill(tiny_encoder_decoder(), varying).shapes
+    assert shapes["decoder_input_ids"] == {0: AUTO, 1: AUTO}
+
+
+def test_sizes_of_images_are_constants_that_no_shape_can_vary() -> None:
+    model = find("llava-next-micro")
+    assert prefill(model).arguments["image_sizes"] == [(28, 28)] * 2
+    with pytest.raises(Unsupported, match="neither they nor the batch can vary"):
+        prefill(model, VARYING)
+
+
+def test_a_step_takes_one_token_and_a_cache_of_any_batch_and_length() -> None:
+    model = tiny_decoder()
+    trace = decode_trace(model, prefill(model, VARYING), inputs_of(model))
+    assert trace.arguments["input_ids"].shape == (2, 1)
+    assert trace.arguments["position_ids"].tolist() == [[32], [32]]
+    assert trace.arguments["past_key_values"].get_seq_length() == 32
+    assert trace.shapes["input_ids"] == trace.shapes["position_ids"] == {0: AUTO}
+    assert trace.shapes["past_key_values"] == [{0: AUTO, 2: AUTO}] * 4
+
+
+def test_a_step_behind_an_encoder_takes_its_mask() -> None:
+    model = tiny_encoder_decoder()
+    trace = decode_trace(model, prefill(model), inputs_of(model))
+    assert np.array_equal(trace.arguments["attention_mask"], np.ones((2, 32)))
+    assert trace.shapes["past_key_values"] == [{0: AUTO, 2: AUTO}] * 8
+    assert "position_ids" not in trace.arguments

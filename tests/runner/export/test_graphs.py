@@ -5,11 +5,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from runner.cell import Cell, Job
-from runner.graph import Graph, read_graph
-from tests.jobs import a_job
-from tests.runner.export.exports import Scripted, graph_cell, names, tiny_vision
-from tests.tiny_models import torch_cell
+from runner.contract.cell import Cell
+from runner.contract.graph import Graph, read_graph
+from runner.contract.job import Job
+from tests.support.exports import Scripted, graph_cell, names, tiny_vision
+from tests.support.jobs import a_job
+from tests.support.tiny_models import torch_cell
 
 pytestmark = pytest.mark.torch
 

@@ -4,11 +4,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runner.cell import Cell
+from runner.contract.cell import Cell
+from runner.contract.models import ModelSpec, catalogue, find, shape_of, sizes_of
+from runner.contract.models.image_tokens import image_frame, image_token
 from runner.inputs import Inputs, synthesise, synthesise_labels
-from runner.models import ModelSpec, catalogue, find, shape_of, sizes_of
-from runner.models.images import image_frame, image_token
-from tests.jobs import fake_cell
+from tests.support.jobs import fake_cell
 
 MICRO = [model for model in catalogue().values() if model.name.endswith("-micro")]
 PROMPTED = [model for model in MICRO if model.image_prompt]

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from runner.errors import Unsupported
+from runner.contract.errors import Unsupported
+from runner.contract.models import TensorSpec, find
 from runner.inputs import synthesise, synthesise_labels, tokens_to_generate
-from runner.models import TensorSpec, find
-from tests.jobs import fake_cell, fake_model
+from tests.support.jobs import fake_cell, fake_model
 
 
 def test_text_inputs_take_the_cells_shape_and_the_vocabulary() -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from runner.errors import Unavailable
-from runner.measure import accelerator_amd, accelerator_nvidia
+from runner.contract.errors import Unavailable
+from runner.contract.rounds import DeviceState
 from runner.measure.accelerator import AcceleratorGauge, accelerator_gauge
-from runner.part import DeviceState
-from tests.runner.measure.vendors import AmdSmi, Nvml, OlderAmdSmi
+from runner.measure.vendors import amd, nvidia
+from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
 
 
 @pytest.mark.parametrize(
@@ -22,27 +22,27 @@ from tests.runner.measure.vendors import AmdSmi, Nvml, OlderAmdSmi
     ids=["none", "idle", "power and heat", "somebody's setting"],
 )
 def test_nvml_tells_clock_temperature_and_reasons(mask: int, reasons: list[str]) -> None:
-    state = accelerator_nvidia.gpu(Nvml(mask))()
+    state = nvidia.gpu(Nvml(mask))()
     assert state == DeviceState(clock_hz=1_980e6, temperature_c=64, throttle_reasons=reasons)
 
 
 def test_of_several_gpus_the_one_with_the_uuid_is_read() -> None:
-    assert accelerator_nvidia.gpu(Nvml(devices=2), "GPU-1")().clock_hz == 1_410e6
+    assert nvidia.gpu(Nvml(devices=2), "GPU-1")().clock_hz == 1_410e6
     with pytest.raises(Unavailable, match="NVML sees 2 GPUs"):
-        accelerator_nvidia.gpu(Nvml(devices=2))
+        nvidia.gpu(Nvml(devices=2))
 
 
 def test_amd_smi_tells_the_same() -> None:
-    state = accelerator_amd.gpu(AmdSmi())()
+    state = amd.gpu(AmdSmi())()
     assert state == DeviceState(
         clock_hz=2_100e6, temperature_c=71, throttle_reasons=["PackagePower"]
     )
     with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
-        accelerator_amd.gpu(AmdSmi(devices=2))
+        amd.gpu(AmdSmi(devices=2))
 
 
 def test_older_amd_gpus_tell_that_they_throttle_but_not_why() -> None:
-    state = accelerator_amd.gpu(OlderAmdSmi(clock="N/A"))()
+    state = amd.gpu(OlderAmdSmi(clock="N/A"))()
     assert (state.clock_hz, state.throttle_reasons) == (None, ["throttle_status"])
 
 
@@ -51,8 +51,8 @@ def test_whatever_a_library_raises_leaves_the_state_unknown() -> None:
         raise RuntimeError("GPU is lost")
 
     assert AcceleratorGauge(lambda: unreadable).read() is None
-    assert AcceleratorGauge(lambda: accelerator_nvidia.gpu(Nvml(devices=2))).read() is None
-    assert AcceleratorGauge(lambda: accelerator_nvidia.gpu(Nvml())).read() is not None
+    assert AcceleratorGauge(lambda: nvidia.gpu(Nvml(devices=2))).read() is None
+    assert AcceleratorGauge(lambda: nvidia.gpu(Nvml())).read() is not None
 
 
 @pytest.mark.parametrize("backend", ["cpu", "openvino", "mps", "cuda", "rocm"])

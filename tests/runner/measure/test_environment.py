@@ -1,18 +1,36 @@
+"""The driver's version stands beside the libraries', where the vendor's library tells it."""
+
 import platform
 from pathlib import Path
 
 import psutil
 import pytest
 
-from runner.measure import cgroup
+from runner.contract.record import Record
 from runner.measure.clock import monotonic, resolution_s
 from runner.measure.environment import (
+    driver_version,
     hardware_id,
     read_environment,
     usable_cpus,
     versions,
 )
-from runner.record import Record
+from runner.measure.memory import cgroup
+from tests.support.vendors import AmdSmi, Nvml
+
+
+def test_nvidias_driver_is_told() -> None:
+    assert driver_version("cuda", Nvml()) == {"nvidia-driver": "580.95.05"}
+
+
+def test_amds_driver_has_its_own_name() -> None:
+    assert driver_version("rocm", AmdSmi()) == {"amdgpu": "6.14.14"}
+
+
+def test_what_is_not_told_is_left_out() -> None:
+    assert driver_version("rocm", AmdSmi(devices=2)) == {}
+    assert driver_version("cuda", object()) == {}
+    assert driver_version("cpu", Nvml()) == {}
 
 
 def test_facts_are_those_of_this_machine() -> None:

@@ -4,12 +4,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runner.cell import PROFILES
-from runner.measure.drift import Drift
+from runner.contract.job import PROFILES
+from runner.contract.rounds import DeviceState, Energy, MemoryUse, Noise, Part
 from runner.measure.environment import Environment
 from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
-from runner.measure.statistics import Summary, summarise
-from runner.part import DeviceState, Energy, MemoryUse, Noise, Part
+from runner.measure.statistics.spread import Drift
+from runner.measure.statistics.summary import Summary, summarise
 
 MEASURE = PROFILES["standard"]
 SILENT = Noise(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runner.measure.noise import REPEATS, NoiseMeter, arithmetic, noise_meter, parse_times
-from tests.fakes import FakeClock
+from tests.support.fakes import FakeClock
 
 SECOND = os.sysconf("SC_CLK_TCK")
 

@@ -7,19 +7,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.cell import Measure
-from runner.measure.dispersion import effective_count
-from runner.measure.intervals import median_interval
+from runner.contract.job import Measure
+from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import (
+    ITERATIONS,
     Quota,
     WarmUp,
     garbage_collection_off,
+    harness_overhead_s,
     quota_of,
     steady,
     time_once,
     warm_up,
 )
-from tests.fakes import FakeClock
+from runner.measure.statistics.percentiles import median_interval
+from runner.measure.statistics.spread import effective_count
+from tests.support.fakes import FakeClock
+
+
+def test_overhead_is_the_median_of_what_timing_an_empty_query_takes() -> None:
+    clock, calls = FakeClock(), []
+
+    def query() -> None:
+        calls.append(1)
+        clock.pass_by(1_000_000 if len(calls) % 3 == 0 else 200)
+
+    assert harness_overhead_s(query, clock) == 201 / NANOSECONDS
+    assert len(calls) == ITERATIONS
+
 
 SECOND = 10**9
 MEASURE = Measure(

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from runner.backends.base import Generated, Query
 from runner.backends.fake import FakeSession, Script
-from runner.cell import Cell
-from runner.errors import BenchError, Unsupported
+from runner.contract.cell import Cell
+from runner.contract.errors import BenchError, Unsupported
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 from runner.modes.generation import GenerationWorkload, generation_columns
-from tests.fakes import FakeClock
-from tests.jobs import a_job, fake_cell
+from tests.support.fakes import FakeClock
+from tests.support.jobs import a_job, fake_cell
 
 CELL = fake_cell(2, mode="generation", new_tokens=4)
 

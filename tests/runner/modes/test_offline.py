@@ -3,13 +3,14 @@ from typing import Any
 
 import pytest
 
-from runner.cell import Cell, Limits, Measure
-from runner.errors import Unsupported
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.job import Limits, Measure
+from runner.contract.rounds import Part
 from runner.modes.offline import measure_offline
-from runner.part import Part
-from tests.jobs import a_job, fake_cell
-from tests.parts import a_part
-from tests.runner.modes.scene import MILLISECOND, Scene
+from tests.support.jobs import a_job, fake_cell
+from tests.support.parts import a_part
+from tests.support.scene import MILLISECOND, Scene
 
 MEASURE = Measure(
     profile="quick",

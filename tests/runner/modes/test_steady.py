@@ -2,8 +2,8 @@
 
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
-from tests.jobs import a_job
-from tests.runner.modes.scene import Scene
+from tests.support.jobs import a_job
+from tests.support.scene import Scene
 
 
 class Hoarding(Scene):

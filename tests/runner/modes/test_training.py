@@ -6,14 +6,14 @@ import pytest
 
 from runner.backends.base import TrainingStep
 from runner.backends.fake import FakeSession, FakeTrainer, Script
-from runner.cell import Cell
-from runner.errors import BenchError, Unsupported
+from runner.contract.cell import Cell
+from runner.contract.errors import BenchError, Unsupported
+from runner.contract.models import ModelSpec, TensorSpec
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
-from runner.models import ModelSpec, TensorSpec
 from runner.modes.training import TrainingWorkload, training_columns
-from tests.fakes import FakeClock
-from tests.jobs import a_job, fake_cell, fake_model
+from tests.support.fakes import FakeClock
+from tests.support.jobs import a_job, fake_cell, fake_model
 
 CELL = fake_cell(3, mode="training")
 LABELS = TensorSpec(name="labels", kind="ones", shape=("batch_size",))

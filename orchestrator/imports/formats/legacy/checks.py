@@ -4,22 +4,21 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from orchestrator.imports.formats.legacy import methods, platforms
-from orchestrator.imports.formats.legacy.build import each, verdict
+from orchestrator.imports.document import WHOLE, last, under
+from orchestrator.imports.formats.base import NotReadable, Reading
+from orchestrator.imports.formats.legacy import machine, sweep
+from orchestrator.imports.formats.legacy.build import each, ended, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.machine import libraries_of, python_of
-from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.shape import (
+from orchestrator.imports.formats.legacy.rows import (
     Shape,
     has_any,
     has_map,
     is_map,
     without_remarks,
 )
-from orchestrator.imports.found import Found
 from orchestrator.imports.marks import marks_in
-from orchestrator.imports.pointer import WHOLE, last, under
-from orchestrator.imports.reading import NotReadable, Reading
+from orchestrator.imports.measurement import Found
 
 _CONTENTS = ("json_result", "performance_metrics", "results")
 _FAULTS = ("test_error", "traceback", "error")
@@ -46,7 +45,7 @@ def spots_of_run(run: Any, place: str, around: Around) -> Iterator[Spot]:
         fields |= ending
     details = {**around.details, **Entry(rest, place).details("run")}
     inside = Around(fields, details, around.marks)
-    of_platforms = list(platforms.spots_of(content, under(place, key), inside))
+    of_platforms = list(machine.spots_of(content, under(place, key), inside))
     yield from of_platforms
     if not of_platforms:
         yield Spot(run, place, _script, Around(fields, around.details, around.marks))
@@ -81,9 +80,9 @@ def _is_run(value: Any) -> bool:
 
 
 def _is_report(value: Any) -> bool:
-    if not has_map(value, "metadata", "results") or methods.matches(value):
+    if not has_map(value, "metadata", "results") or sweep.matches(value):
         return False
-    return platforms.names_platforms(value["results"]) or (
+    return machine.names_platforms(value["results"]) or (
         is_map(value["metadata"], "test_file") and is_map(value["results"], "total_execution_time")
     )
 
@@ -101,7 +100,7 @@ def _is_collection(value: Any) -> bool:
 def _is_content(value: Any) -> bool:
     whole = has_map(value, "status") and has_any(value, "examples", "metadata")
     bare = is_map(value, "init") and isinstance(value["init"], str)
-    return (whole or bare) and "test_file" not in value and platforms.names_platforms(value)
+    return (whole or bare) and "test_file" not in value and machine.names_platforms(value)
 
 
 def _is_by_script(value: Any) -> bool:
@@ -111,7 +110,7 @@ def _is_by_script(value: Any) -> bool:
     return (
         without_remarks(value).keys() <= scripts.keys()
         and all(isinstance(told, dict | str) for told in scripts.values())
-        and any(platforms.names_platforms(told) for told in scripts.values())
+        and any(machine.names_platforms(told) for told in scripts.values())
     )
 
 
@@ -147,7 +146,7 @@ def _read_all(value: dict[str, Any]) -> Reading:
 def _read_content(value: dict[str, Any]) -> Reading:
     model = _model({}, value, "")
     around = Around({"model": model} if model else {})
-    return each(platforms.spots_of(value, WHOLE, around), "a check that tells of no platform")
+    return each(machine.spots_of(value, WHOLE, around), "a check that tells of no platform")
 
 
 def _read_by_script(value: dict[str, Any]) -> Reading:
@@ -161,7 +160,7 @@ def _by_script(value: dict[str, Any]) -> Iterator[Spot]:
         content = told if isinstance(told, dict) else {"error": told}
         run = {"test_file": f"{name}.py", **content}
         around = Around({"model": _model(run, content, name)}, marks=marks)
-        of_platforms = list(platforms.spots_of(content, under(WHOLE, name), around))
+        of_platforms = list(machine.spots_of(content, under(WHOLE, name), around))
         yield from of_platforms
         if not of_platforms:
             yield Spot(content, under(WHOLE, name), _script, around)

@@ -2,17 +2,48 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.imports.details import as_text
-from orchestrator.imports.formats.legacy.values import details_of, moment_from
-from orchestrator.imports.found import Found
-from orchestrator.imports.pointer import last, under
-from orchestrator.imports.quantities import Number, dimension_of, quantity
-from orchestrator.imports.reading import NotReadable
-from orchestrator.imports.words import truth_from
-from orchestrator.matrix.problems import shown
+from orchestrator.imports.document import last, under
+from orchestrator.imports.formats.base import NotReadable
+from orchestrator.imports.measurement import (
+    Found,
+    NumberQuantities,
+    as_text,
+    dimension_of,
+    flatten,
+    quantity,
+)
+from orchestrator.imports.table import moment_in, truth_from
+from orchestrator.system.problems import shown
+
+_TEXT_LIMIT = 1000
+_EPOCH_SECONDS = (1e8, 1e11)
+
+
+def moment_from(value: object) -> tuple[datetime, bool] | None:
+    """A point in time and whether its zone was told; None if it is no time."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = _EPOCH_SECONDS
+        return (datetime.fromtimestamp(value, UTC), True) if low < value < high else None
+    if not isinstance(value, str):
+        return None
+    try:
+        return moment_in(value)
+    except ValueError:
+        return None
+
+
+def details_of(value: Any, name: str = "") -> dict[str, str]:
+    """What a value holds, as text by dotted names; what is long is shortened, and says so."""
+    return {key: _shortened(text) for key, text in flatten(value, name).items()}
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _TEXT_LIMIT:
+        return text
+    return f"{text[:_TEXT_LIMIT]} … ({len(text)} characters)"
 
 
 @dataclass(frozen=True)
@@ -77,7 +108,7 @@ class Entry:
         """Say something of a value that was taken."""
         self._notes[key] = f"{as_text(self.value.get(key))} ({text})"
 
-    def number(self, key: str, column: str, unit: str | None = None) -> Number | None:
+    def number(self, key: str, column: str, unit: str | None = None) -> NumberQuantities | None:
         """A number in the column's base unit.
 
         Raises:
@@ -108,7 +139,7 @@ class Entry:
         for key in keys:
             self._quantity(self.value.get(key), key, None, "count")
 
-    def durations(self, key: str, unit: str) -> tuple[Number, ...] | None:
+    def durations(self, key: str, unit: str) -> tuple[NumberQuantities, ...] | None:
         """Raw durations in nanoseconds.
 
         Raises:
@@ -158,7 +189,9 @@ class Entry:
         value = self._rest.get(key)
         return isinstance(value, str) and bool(value.strip())
 
-    def _quantity(self, value: Any, key: str, unit: str | None, dimension: str) -> Number | None:
+    def _quantity(
+        self, value: Any, key: str, unit: str | None, dimension: str
+    ) -> NumberQuantities | None:
         try:
             return quantity(value, unit, dimension)
         except ValueError as error:

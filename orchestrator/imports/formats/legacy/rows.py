@@ -1,17 +1,152 @@
 """Results, one for each model, hardware and batch size: a list, a list with a head, or one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.imports.formats.legacy.build import each, found
+from orchestrator.imports.document import WHOLE, Document, under
+from orchestrator.imports.formats.base import NotReadable, Reading
+from orchestrator.imports.formats.legacy.build import each, ended, found
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.metrics import columns_of, has_metric
-from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.shape import Shape, has_any
-from orchestrator.imports.found import Found
 from orchestrator.imports.marks import marks_in
-from orchestrator.imports.pointer import WHOLE, under
-from orchestrator.imports.reading import Reading
+from orchestrator.imports.measurement import Found
+
+_COLUMNS: Mapping[str, tuple[str, str | None]] = {
+    "avg_latency_ms": ("latency_mean_s", "ms"),
+    "average_latency_ms": ("latency_mean_s", "ms"),
+    "mean_latency_ms": ("latency_mean_s", "ms"),
+    "latency_mean_ms": ("latency_mean_s", "ms"),
+    "latency_avg_ms": ("latency_mean_s", "ms"),
+    "avg_inference_time_ms": ("latency_mean_s", "ms"),
+    "mean_inference_time_ms": ("latency_mean_s", "ms"),
+    "latency_ms": ("latency_mean_s", "ms"),
+    "inference_time_ms": ("latency_mean_s", "ms"),
+    "median_latency_ms": ("latency_median_s", "ms"),
+    "latency_median_ms": ("latency_median_s", "ms"),
+    "median_inference_time_ms": ("latency_median_s", "ms"),
+    "min_inference_time_ms": ("latency_min_s", "ms"),
+    "max_inference_time_ms": ("latency_max_s", "ms"),
+    "std_latency_ms": ("latency_stddev_s", "ms"),
+    "latency_std_ms": ("latency_stddev_s", "ms"),
+    "first_inference_time_ms": ("first_latency_s", "ms"),
+    "min_latency_ms": ("latency_min_s", "ms"),
+    "latency_min_ms": ("latency_min_s", "ms"),
+    "max_latency_ms": ("latency_max_s", "ms"),
+    "latency_max_ms": ("latency_max_s", "ms"),
+    "latency_p50_ms": ("latency_p50_s", "ms"),
+    "p50_latency_ms": ("latency_p50_s", "ms"),
+    "latency_p90_ms": ("latency_p90_s", "ms"),
+    "p90_latency_ms": ("latency_p90_s", "ms"),
+    "latency_p95_ms": ("latency_p95_s", "ms"),
+    "p95_latency_ms": ("latency_p95_s", "ms"),
+    "latency_p99_ms": ("latency_p99_s", "ms"),
+    "p99_latency_ms": ("latency_p99_s", "ms"),
+    "load_time_ms": ("load_time_s", "ms"),
+    "model_load_time_ms": ("load_time_s", "ms"),
+    "model_load_time": ("load_time_s", None),
+    "throughput_items_per_second": ("throughput", None),
+    "throughput_samples_per_second": ("throughput", None),
+    "samples_per_second": ("throughput", None),
+    "items_per_second": ("throughput", None),
+    "throughput": ("throughput", None),
+    "memory_peak_mb": ("memory_peak_bytes", "MiB"),
+    "peak_memory_mb": ("memory_peak_bytes", "MiB"),
+    "max_memory_allocated": ("memory_allocator_peak_bytes", "MiB"),
+}
+_NOTES: Mapping[str, str] = {
+    "std_latency_ms": "of a sample or of all is not said",
+    "latency_std_ms": "of a sample or of all is not said",
+    "latency_ms": "of which kind is not said, kept as the mean",
+    "inference_time_ms": "of which kind is not said, kept as the mean",
+    "memory_peak_mb": "whose memory is not said; MB as this project counts it, 1024 × 1024 bytes",
+    "peak_memory_mb": "whose memory is not said; MB as this project counts it, 1024 × 1024 bytes",
+    "max_memory_allocated": "MB as this project counts it, 1024 × 1024 bytes",
+}
+_TEXTS = ("precision", "device_name")
+_COUNTS = ("iterations", "warmup_iterations", "batch_size", "sequence_length")
+
+
+def columns_of(entry: Entry) -> dict[str, Any]:
+    """The columns whose quantity and unit an entry's keys name; what they say twice stays.
+
+    Raises:
+        NotReadable: one of them is no number.
+    """
+    columns: dict[str, Any] = {name: entry.count(name) for name in _COUNTS}
+    columns |= {name: entry.text(name) for name in _TEXTS}
+    for key, (column, unit) in _COLUMNS.items():
+        if columns.get(column) is None:
+            columns[column] = entry.number(key, column, unit)
+            if columns[column] is not None and key in _NOTES:
+                entry.note(key, _NOTES[key])
+    return columns
+
+
+def has_metric(value: Any) -> bool:
+    """Whether an object names one of these quantities."""
+    return isinstance(value, dict) and any(key in value for key in _COLUMNS)
+
+
+_REMARKS = frozenset({"warning", "warnings", "note", "notes"})
+
+
+@dataclass
+class Shape:
+    """One of its formats, recognised by the keys and types of the JSON value."""
+
+    name: str
+    matches: Callable[[Any], bool]
+    reads: Callable[[Any], Reading]
+    source: str = "ipfs_accelerate_py"
+
+    def recognises(self, document: Document) -> bool:
+        """Whether the file's JSON has this shape."""
+        try:
+            return self.matches(document.json)
+        except RecursionError:
+            return False
+
+    def read(self, document: Document) -> Reading:
+        """The measurements in it.
+
+        Raises:
+            NotReadable: none of its entries can be read.
+        """
+        try:
+            return self.reads(document.json)
+        except RecursionError as error:
+            raise NotReadable("it is nested too deeply") from error
+
+
+def is_map(value: Any, *keys: str) -> bool:
+    """Whether it is an object with these keys."""
+    return isinstance(value, dict) and all(key in value for key in keys)
+
+
+def is_map_of_maps(value: Any) -> bool:
+    """Whether it is an object that holds objects, at least one."""
+    return isinstance(value, dict) and any(isinstance(item, dict) for item in value.values())
+
+
+def has_map(value: Any, *keys: str) -> bool:
+    """Whether it is an object that holds an object under each of these keys."""
+    return isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys)
+
+
+def has_any(value: Any, *keys: str) -> bool:
+    """Whether it is an object with one of these keys, and that not null."""
+    return isinstance(value, dict) and any(value.get(key) is not None for key in keys)
+
+
+def without_remarks(value: dict[str, Any]) -> dict[str, Any]:
+    """An object of entries without what only speaks of all of them: warnings, notes and marks."""
+    return {name: item for name, item in value.items() if not _is_remark(name, item)}
+
+
+def _is_remark(name: str, item: Any) -> bool:
+    marks = () if isinstance(item, dict) else marks_in({name: item})
+    return name.lower() in _REMARKS or bool(marks)
+
 
 _LISTS = ("results", "benchmark_results", "benchmarks", "data")
 _MODES = ("inference", "generation", "training", "startup")

@@ -1,36 +1,135 @@
-"""A suite: checks of models on each kind of hardware, then a sweep of each family."""
+"""Models in a browser: one in a file, or a list of them."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from orchestrator.imports.formats.legacy import functionality, sweep
-from orchestrator.imports.formats.legacy.build import each, verdict
+from orchestrator.imports.document import WHOLE, last, under
+from orchestrator.imports.formats.base import Reading
+from orchestrator.imports.formats.legacy import comparison, sweep
+from orchestrator.imports.formats.legacy.build import each, ended, found, verdict
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.outcome import ended
-from orchestrator.imports.formats.legacy.shape import Shape, has_map
-from orchestrator.imports.found import Found
+from orchestrator.imports.formats.legacy.rows import Shape, columns_of, has_any, has_map, is_map
 from orchestrator.imports.marks import marks_in
-from orchestrator.imports.pointer import WHOLE, last, under
-from orchestrator.imports.reading import Reading
+from orchestrator.imports.measurement import Found
+
+_TOLD = ("metrics", "test_file", "reason", "platform_support", "error", "execution_time")
+
+
+def _matches(value: Any) -> bool:
+    return (
+        is_map(value, "platform")
+        and isinstance(value["platform"], str)
+        and has_any(value, "status", "success")
+        and has_any(value, "model_name", "model_key", "model")
+        and has_any(value, *_TOLD)
+    )
+
+
+def _is_list(value: Any) -> bool:
+    if not is_map(value, "platform", "results") or not isinstance(value["results"], list):
+        return False
+    return any(map(_matches, value["results"])) or (
+        not value["results"] and is_map(value, "models_tested")
+    )
+
+
+def _spots(value: dict[str, Any]) -> Iterator[Spot]:
+    whole = Entry(value, WHOLE)
+    fields = {"measured_at": whole.moment("timestamp"), "backend": whole.text("platform")}
+    around = Around(fields, marks=marks_in(value, WHOLE, without=("results",)))
+    for index, result in enumerate(value["results"]):
+        yield Spot(result, under(WHOLE, "results", index), _result, around)
+
+
+def _result(entry: Entry, around: Around) -> Found:
+    metrics = entry.inner("metrics")
+    fields = {
+        **ended(entry),
+        **(columns_of(metrics) if metrics else {}),
+        "model": entry.text("model_name", "model_key", "model"),
+        "backend": entry.text("platform"),
+        "modality": entry.text("modality"),
+        "measured_at": entry.moment("timestamp"),
+    }
+    details = metrics.details("metrics") if metrics else {}
+    inside = Around(around.fields, details, around.marks)
+    return found(entry, inside, fields, marks_in(entry.value, entry.place))
+
+
+def _read(value: Any) -> Reading:
+    return each([Spot(value, WHOLE, _result)], "a browser's result without content")
+
+
+def _read_all(value: Any) -> Reading:
+    return each(_spots(value), "a browser's tests without a result")
+
+
+BROWSER = Shape("legacy-browser", _matches, _read)
+BROWSERS = Shape("legacy-browsers", _is_list, _read_all)
+
+
+_STATUSES = {
+    "completed_benchmarks": "completed",
+    "failed_benchmarks": "failed",
+    "skipped_benchmarks": "skipped",
+}
+
+
+def _matches_progress(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return sum(isinstance(value.get(key), list) for key in _STATUSES) >= 2
+
+
+def _spots_progress(value: Any) -> Iterator[Spot]:
+    whole = Entry(value, WHOLE)
+    around = Around(
+        fields={"measured_at": whole.moment("timestamp")},
+        marks=marks_in(value, WHOLE, without=tuple(_STATUSES)),
+    )
+    for key, status in _STATUSES.items():
+        yield from whole.spots(key, partial(_result_progress, status), around)
+
+
+def _result_progress(status: str, entry: Entry, around: Around) -> Found:
+    told = Entry({"status": status, **entry.value}, entry.place)
+    entry.text("status")
+    fields = {
+        **ended(told),
+        **columns_of(entry),
+        "model": entry.text("model", "model_name", "model_type"),
+        "backend": entry.text("hardware", "hardware_type"),
+        "measured_at": entry.moment("timestamp"),
+    }
+    return verdict(entry, around, fields, marks_in(entry.value, entry.place))
+
+
+def _read_progress(value: Any) -> Reading:
+    return each(_spots_progress(value), "the progress of a run in which nothing had ended")
+
+
+PROGRESS = Shape("legacy-progress", _matches_progress, _read_progress)
+
 
 _CHECKS = "functionality_verification"
 _SWEEPS = "performance_benchmarks"
 
 
-def _matches(value: Any) -> bool:
+def _matches_suite(value: Any) -> bool:
     return has_map(value, _CHECKS) or has_map(value, _SWEEPS)
 
 
-def _spots(value: dict[str, Any]) -> Iterator[Spot]:
+def _spots_suite(value: dict[str, Any]) -> Iterator[Spot]:
     around = Around(
         fields={"measured_at": Entry(value, WHOLE).moment("timestamp")},
         marks=marks_in(value, WHOLE, without=(_CHECKS, _SWEEPS, "models")),
     )
     for place, section, copies in _checks(value.get(_CHECKS)):
         details = {"same_at": ", ".join(copies)} if copies else {}
-        if functionality.matches(section):
+        if comparison.matches(section):
             inside = Around(around.fields, details, around.marks)
-            yield from functionality.spots_of(section, place, inside)
+            yield from comparison.spots_of(section, place, inside)
         else:
             fields = {**around.fields, "backend": last(place)}
             models = _names(value.get("models"))
@@ -85,8 +184,8 @@ def _items(value: Any) -> list[tuple[str, Any]]:
     return [(key, item) for key, item in items if item is not None]
 
 
-def _read(value: Any) -> Reading:
-    return each(_spots(value), "a suite that ran nothing")
+def _read_suite(value: Any) -> Reading:
+    return each(_spots_suite(value), "a suite that ran nothing")
 
 
-SUITE = Shape("legacy-suite", _matches, _read)
+SUITE = Shape("legacy-suite", _matches_suite, _read_suite)

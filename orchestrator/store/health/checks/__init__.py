@@ -1,16 +1,12 @@
 """What `validate` looks for: one file for each family of checks, all of them listed here."""
 
-from orchestrator.store.health.checks.arithmetic import ARITHMETIC
 from orchestrator.store.health.checks.check import Check, Severity
-from orchestrator.store.health.checks.counts import COUNTS
-from orchestrator.store.health.checks.duplicates import DUPLICATES
+from orchestrator.store.health.checks.derived import ARITHMETIC, FUNCTIONS
+from orchestrator.store.health.checks.identity import DUPLICATES, REFERENCES
 from orchestrator.store.health.checks.marks import MARKS
-from orchestrator.store.health.checks.order import ORDER
+from orchestrator.store.health.checks.order import ORDER, TIMES
 from orchestrator.store.health.checks.raw import RAW_DURATIONS
-from orchestrator.store.health.checks.references import REFERENCES
-from orchestrator.store.health.checks.rounding import FUNCTIONS
-from orchestrator.store.health.checks.times import TIMES
-from orchestrator.store.health.checks.values import VALUES
+from orchestrator.store.health.checks.values import COUNTS, VALUES
 
 CHECKS: tuple[Check, ...] = (
     *DUPLICATES,

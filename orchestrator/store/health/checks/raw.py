@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from orchestrator.store.health.checks.check import Check, of_results, own, own_places
-from orchestrator.store.health.checks.rounding import Pair, beyond, contradictions
+from orchestrator.store.health.checks.derived import Pair, beyond, contradictions
 from orchestrator.store.schema.tables import RAW, RESULTS
 
 _SECONDS: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from orchestrator.store.health.checks.check import Check, of_results, own
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.tables import RAW, REQUIRED, RESULTS
+from orchestrator.store.schema.tables import QUARANTINE, RAW, REQUIRED, RESULTS, RUNS
 
 _PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
 _TIMES = ("latency", "time_to_first_token", "time_per_output_token")
@@ -124,5 +124,35 @@ VALUES = (
         "`--fix` takes such results out; docs/schema.md lists the words",
         imported="error",
         table=RESULTS,
+    ),
+)
+
+
+_UNEVEN = f"""
+    SELECT u.rowid AS place, u.run_id AS subject, NULL AS source,
+        coalesce(verdicts, 0) || ' verdicts, ' || u.planned || ' planned' AS told
+    FROM {RUNS.name} u LEFT JOIN (
+        SELECT run_id, count(*) AS verdicts FROM {RESULTS.name} GROUP BY run_id
+    ) USING (run_id)
+    WHERE u.planned <> coalesce(verdicts, 0)
+"""
+_KEPT = f"""
+    SELECT rowid AS place, coalesce(result_id, table_name) AS subject, NULL AS source,
+        table_name || ', ' || reason AS told
+    FROM {QUARANTINE.name}
+"""
+
+COUNTS = (
+    Check(
+        "run with more or fewer verdicts than planned",
+        _UNEVEN,
+        "`orchestrator run --resume` ends a run that was interrupted",
+        severity="note",
+    ),
+    Check(
+        "in quarantine",
+        _KEPT,
+        "ask `SELECT * FROM quarantine`; docs/health.md says how to bring a row back",
+        severity="note",
     ),
 )

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.imports.formats.base import NotReadable
 from orchestrator.imports.formats.mapping import Mapped
 from orchestrator.imports.formats.mapping_file import MappingFile
-from orchestrator.imports.reading import NotReadable
 from tests.orchestrator.imports.documents import json_document, only, read, text_document
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import MatrixError
 from orchestrator.imports.formats.mapping_file import COLUMNS, read_mapping
+from runner.contract.errors import MatrixError
 
 WHOLE = """\
 source: lab-bench

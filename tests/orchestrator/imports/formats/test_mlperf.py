@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
+from orchestrator.imports.formats.base import NotReadable
 from orchestrator.imports.formats.mlperf import MLPerf
-from orchestrator.imports.found import Found
-from orchestrator.imports.reading import NotReadable
+from orchestrator.imports.measurement import Found
 from tests.orchestrator.imports.documents import json_document, only, read, text_document
 
 RULE = "================================================"

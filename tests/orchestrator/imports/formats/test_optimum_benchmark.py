@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
+from orchestrator.imports.formats.base import NotReadable, Reading
 from orchestrator.imports.formats.optimum_benchmark import OptimumBenchmark
-from orchestrator.imports.found import Found
-from orchestrator.imports.reading import NotReadable, Reading
+from orchestrator.imports.measurement import Found
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.optimum import (
     Tree,

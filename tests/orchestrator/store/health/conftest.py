@@ -8,7 +8,7 @@ import pytest
 from orchestrator.store import Run, Store
 from tests.orchestrator.store.conftest import Save
 from tests.orchestrator.store.health.sound import a_sound_database
-from tests.records import RECORDED_AT, a_failure, a_record
+from tests.support.records import RECORDED_AT, a_failure, a_record
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 
 from orchestrator.store import Run, Store
-from runner.record import Record, save_record
-from tests.records import RECORDED_AT, a_failure, a_record
+from runner.contract.record import Record, save_record
+from tests.support.records import RECORDED_AT, a_failure, a_record
 
 NOW = datetime(2026, 11, 21, 18, 0, 0, tzinfo=UTC)
 RUN = Run(

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import StoreError
 from orchestrator.store import MergeReport, Store, query
-from orchestrator.store.file.paths import log_of
+from orchestrator.store.database.paths import log_of
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
 from orchestrator.store.health.validate import RETYPED
+from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.health.damages import OF_ALL, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
 from tests.orchestrator.store.health.sound import FIRST, NOW, records, saved
-from tests.orchestrator.store.whole import after, content, done, killed, time_of
-from tests.records import RECORDED_AT
+from tests.support.records import RECORDED_AT
+from tests.support.whole_database import after, content, done, killed, time_of
 
 FIX = """
 import sys

@@ -1,21 +1,224 @@
-"""A snapshot is a whole copy, or it is not there."""
+"""A restore puts a snapshot in the database's place, or changes nothing; nothing is thrown away."""
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from orchestrator.errors import MatrixError, StoreError
 from orchestrator.store import Store, query
-from orchestrator.store.file.manifest import MANIFEST, Manifest, read_manifest
-from orchestrator.store.health.snapshots import find, snapshots, take
+from orchestrator.store.database.backup import MANIFEST, Manifest, read_manifest
+from orchestrator.store.database.paths import log_of
+from orchestrator.store.health.snapshots import Snapshot, find, restore, snapshots, take
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner import __version__
-from tests.orchestrator.store.conftest import Save
-from tests.orchestrator.store.whole import after, done, everything, killed
-from tests.records import a_record
+from runner.contract.errors import MatrixError, StoreError
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.records import a_record
+from tests.support.whole_database import after, done, everything, killed, time_of
+
+RESTORE = """
+import sys
+from pathlib import Path
+from orchestrator.store.health.restore import restore
+print("ready", flush=True)
+sys.stdin.readline()
+restore(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], None, 60)
+print("restored")
+"""
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store.health.restore import restore
+print("ready", flush=True)
+sys.stdin.readline()
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    restore(Path(sys.argv[1]), Path(sys.argv[2]), "small", None)
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "snapshots"
+
+
+@pytest.fixture
+def past(database: Path, root: Path, results: Path, save: Save) -> Snapshot:
+    """A snapshot of one result; the database has two by now."""
+    save(a_record())
+    with Store.open(database) as store:
+        store.merge([results])
+    taken = take(database, root, "small", None)
+    save(a_record(batch_size=8))
+    with Store.open(database) as store:
+        store.merge([results])
+    return taken
+
+
+def test_the_database_is_as_it_was_and_what_it_was_is_kept(
+    past: Snapshot, database: Path, root: Path
+) -> None:
+    before = everything(database)
+    restored = restore(database, root, "small", "c0ffee")
+    assert everything(database) == everything(past.database)
+    assert (restored.snapshot, restored.aside) == (past, None)
+    assert restored.kept is not None
+    assert restored.kept.manifest.name == "before-restore"
+    assert restored.kept.manifest.git_commit == "c0ffee"
+    assert everything(restored.kept.database) == before
+    assert not list(database.parent.glob(".*"))
+
+
+def test_restoring_the_last_one_goes_back_again(past: Snapshot, database: Path, root: Path) -> None:
+    before = everything(database)
+    restore(database, root, "small", None)
+    restore(database, root, "last", None)
+    assert everything(database) == before
+    assert len(snapshots(root)) == 3
+
+
+def test_it_takes_records_again(past: Snapshot, database: Path, root: Path, results: Path) -> None:
+    before = everything(database)
+    restore(database, root, "small", None)
+    with Store.open(database) as store:
+        report = store.merge([results])
+    assert (report.inserted, report.unchanged) == (1, 1)
+    assert everything(database) == before
+
+
+def test_a_database_that_is_gone_comes_back(past: Snapshot, database: Path, root: Path) -> None:
+    database.unlink()
+    restored = restore(database, root, "small", None)
+    assert (restored.kept, restored.aside) == (None, None)
+    assert everything(database) == everything(past.database)
+
+
+def test_a_damaged_database_is_set_aside_with_its_log(
+    past: Snapshot, database: Path, root: Path
+) -> None:
+    content = b"\xff" * database.stat().st_size
+    database.write_bytes(content)
+    log_of(database).write_bytes(b"a log")
+    restored = restore(database, root, "small", None)
+    assert restored.kept is None
+    assert restored.aside is not None
+    assert restored.aside.read_bytes() == content
+    assert log_of(restored.aside).read_bytes() == b"a log"
+    assert not log_of(database).exists()
+    assert everything(database) == everything(past.database)
+
+
+def test_a_snapshot_that_has_changed_is_refused(past: Snapshot, database: Path, root: Path) -> None:
+    before = everything(database)
+    with duckdb.connect(past.database) as connection:
+        connection.execute("UPDATE benchmark_results SET throughput = 1e9")
+    with pytest.raises(StoreError, match="is not as it was when it was taken") as caught:
+        restore(database, root, "small", None)
+    assert "nothing was changed" in str(caught.value.hint)
+    assert everything(database) == before
+    assert snapshots(root) == [past]
+    assert not list(database.parent.glob(".*"))
+
+
+def test_a_snapshot_without_its_database_is_told(
+    past: Snapshot, database: Path, root: Path
+) -> None:
+    before = everything(database)
+    past.database.unlink()
+    with pytest.raises(StoreError, match="cannot be restored: No such file"):
+        restore(database, root, "small", None)
+    assert everything(database) == before
+
+
+def test_an_unknown_one_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
+    with pytest.raises(MatrixError, match="'large' is not a snapshot"):
+        restore(database, root, "large", None)
+
+
+def test_somebody_elses_database_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "customers.duckdb"
+    with duckdb.connect(theirs) as connection:
+        connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
+    with pytest.raises(StoreError, match="not one of AccelMatrix"):
+        restore(theirs, root, "small", None)
+    assert scalar(theirs, "SELECT id FROM customers") == 1
+
+
+def test_a_folder_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder.duckdb"
+    folder.mkdir()
+    with pytest.raises(StoreError, match="cannot be restored: Is a directory"):
+        restore(folder, root, "small", None)
+    assert folder.is_dir()
+
+
+def test_a_real_database_never_becomes_a_scratch_one(
+    past: Snapshot, database: Path, root: Path, tmp_path: Path
+) -> None:
+    Store.open(tmp_path / "scratch.duckdb", scratch=True).close()
+    take(tmp_path / "scratch.duckdb", root, "scratch", None)
+    with pytest.raises(StoreError, match="a real database, and the snapshot is of a scratch one"):
+        restore(database, root, "scratch", None)
+    with pytest.raises(StoreError, match="a scratch database, and the snapshot is of a real one"):
+        restore(tmp_path / "scratch.duckdb", root, "small", None)
+
+
+def test_a_link_stays_one(past: Snapshot, database: Path, root: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.duckdb"
+    link.symlink_to(database)
+    restore(link, root, "small", None)
+    assert link.is_symlink()
+    assert everything(database) == everything(past.database)
+
+
+def test_a_writer_is_waited_for(past: Snapshot, database: Path, root: Path) -> None:
+    with Store.open(database), pytest.raises(StoreError, match="still in use"):
+        restore(database, root, "small", None, wait_s=0)
+
+
+def test_a_reader_keeps_what_it_opened(past: Snapshot, database: Path, root: Path) -> None:
+    with duckdb.connect(database, read_only=True) as reader:
+        assert done(RESTORE, database, root, "small") == "restored\n"
+        assert reader.execute("SELECT count(*) FROM benchmark_results").fetchall() == [(2,)]
+    assert query(database, "SELECT 1 FROM benchmark_results").num_rows == 1
+
+
+def test_a_full_disk_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
+    before = everything(database)
+    said = done(FULL_DISK, database, root)
+    assert "cannot be restored: File too large | nothing was lost" in said
+    assert everything(database) == before
+    assert snapshots(root) == [past]
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_killed_at_any_moment_it_is_one_or_the_other(
+    past: Snapshot, database: Path, root: Path, moment: int
+) -> None:
+    before, wanted = everything(database), everything(past.database)
+    incoming, inode = database.with_name(f".{database.name}.restored"), database.stat().st_ino
+    usual_s = time_of(RESTORE, root.parent / "elsewhere.duckdb", root, "small")
+    when: list[Callable[[], bool]] = [
+        incoming.exists,
+        lambda: len(snapshots(root)) > 1,
+        lambda: database.stat().st_ino != inode,
+        *(after(usual_s * step / 3) for step in range(3)),
+    ]
+    killed(RESTORE, database, root, "small", when=when[moment])
+    assert everything(database) in (before, wanted)
+    kept = [each for each in snapshots(root) if each.manifest.name == "before-restore"]
+    assert all(everything(each.database) == before for each in kept)
+    assert kept or everything(database) == before
+    assert done(RESTORE, database, root, "small") == "restored\n"
+    assert everything(database) == wanted
+    assert not list(database.parent.glob(".*"))
+
 
 TAKE = """
 import sys
@@ -25,7 +228,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 print(take(Path(sys.argv[1]), Path(sys.argv[2]), "killed", None).folder.name)
 """
-FULL_DISK = """
+FULL_DISK_SNAPSHOTS = """
 import resource, sys
 from pathlib import Path
 from orchestrator.errors import StoreError
@@ -41,7 +244,7 @@ except StoreError as error:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root_snapshots(tmp_path: Path) -> Path:
     return tmp_path / "results" / "snapshots"
 
 
@@ -54,8 +257,10 @@ def filled(database: Path, save: Save, results: Path) -> Path:
     return database
 
 
-def test_a_snapshot_is_a_whole_copy_with_what_identifies_it(filled: Path, root: Path) -> None:
-    taken = take(filled, root, "before-update", "c0ffee-dirty")
+def test_a_snapshot_is_a_whole_copy_with_what_identifies_it(
+    filled: Path, root_snapshots: Path
+) -> None:
+    taken = take(filled, root_snapshots, "before-update", "c0ffee-dirty")
     assert sorted(path.name for path in taken.folder.iterdir()) == [filled.name, MANIFEST]
     assert everything(taken.database) == everything(filled)
     manifest = taken.manifest
@@ -70,8 +275,10 @@ def test_a_snapshot_is_a_whole_copy_with_what_identifies_it(filled: Path, root: 
     assert Manifest.model_validate(json.loads((taken.folder / MANIFEST).read_bytes())) == manifest
 
 
-def test_it_can_be_asked_and_attached(filled: Path, root: Path, save: Save, results: Path) -> None:
-    taken = take(filled, root, None, None)
+def test_it_can_be_asked_and_attached(
+    filled: Path, root_snapshots: Path, save: Save, results: Path
+) -> None:
+    taken = take(filled, root_snapshots, None, None)
     save(a_record(batch_size=16))
     with Store.open(filled) as store:
         store.merge([results])
@@ -85,92 +292,106 @@ def test_it_can_be_asked_and_attached(filled: Path, root: Path, save: Save, resu
     assert answer == [(3, 2)]
 
 
-def test_those_of_one_second_have_names_of_their_own(filled: Path, root: Path) -> None:
-    names = [take(filled, root, "a", None).folder.name for _ in range(4)]
+def test_those_of_one_second_have_names_of_their_own(filled: Path, root_snapshots: Path) -> None:
+    names = [take(filled, root_snapshots, "a", None).folder.name for _ in range(4)]
     assert len(set(names)) == 4
-    assert [each.folder.name for each in snapshots(root)] == names[::-1]
+    assert [each.folder.name for each in snapshots(root_snapshots)] == names[::-1]
 
 
-def test_they_are_found_by_name_by_folder_and_as_the_last(filled: Path, root: Path) -> None:
-    first, other, newest = (take(filled, root, name, None) for name in ("a", "b", "a"))
-    assert find(root, "a") == find(root, "last") == newest
-    assert find(root, "b") == other
-    assert find(root, first.folder.name) == first
+def test_they_are_found_by_name_by_folder_and_as_the_last(
+    filled: Path, root_snapshots: Path
+) -> None:
+    first, other, newest = (take(filled, root_snapshots, name, None) for name in ("a", "b", "a"))
+    assert find(root_snapshots, "a") == find(root_snapshots, "last") == newest
+    assert find(root_snapshots, "b") == other
+    assert find(root_snapshots, first.folder.name) == first
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "..", "../snapshots", "/"])
-def test_an_unknown_one_is_told_with_those_there_are(filled: Path, root: Path, name: str) -> None:
+def test_an_unknown_one_is_told_with_those_there_are(
+    filled: Path, root_snapshots: Path, name: str
+) -> None:
     with pytest.raises(MatrixError, match="is not a snapshot in") as caught:
-        find(root, name)
+        find(root_snapshots, name)
     assert caught.value.hint == "there is none yet"
-    taken = take(filled, root, None, None)
+    taken = take(filled, root_snapshots, None, None)
     with pytest.raises(MatrixError) as caught:
-        find(root, name)
+        find(root_snapshots, name)
     assert caught.value.hint == f"the newest are {taken.folder.name}"
 
 
 @pytest.mark.parametrize("name", ["", "last", "a/b", "..", ".hidden", "a b", "é", "a" * 65])
-def test_a_name_must_suit_a_folder(filled: Path, root: Path, name: str) -> None:
+def test_a_name_must_suit_a_folder(filled: Path, root_snapshots: Path, name: str) -> None:
     with pytest.raises(MatrixError, match="cannot name a snapshot"):
-        take(filled, root, name, None)
-    assert not root.exists()
+        take(filled, root_snapshots, name, None)
+    assert not root_snapshots.exists()
 
 
-def test_a_damaged_manifest_is_told_and_does_not_hide_the_others(filled: Path, root: Path) -> None:
-    damaged, sound = take(filled, root, "damaged", None), take(filled, root, "sound", None)
+def test_a_damaged_manifest_is_told_and_does_not_hide_the_others(
+    filled: Path, root_snapshots: Path
+) -> None:
+    damaged, sound = (
+        take(filled, root_snapshots, "damaged", None),
+        take(filled, root_snapshots, "sound", None),
+    )
     (damaged.folder / MANIFEST).write_text("{")
-    assert snapshots(root) == [sound]
-    for look in (lambda: find(root, damaged.folder.name), lambda: read_manifest(damaged.folder)):
+    assert snapshots(root_snapshots) == [sound]
+    for look in (
+        lambda: find(root_snapshots, damaged.folder.name),
+        lambda: read_manifest(damaged.folder),
+    ):
         with pytest.raises(StoreError, match=r"manifest\.json: cannot be read"):
             look()
 
 
-def test_without_a_database_there_is_nothing_to_copy(database: Path, root: Path) -> None:
+def test_without_a_database_there_is_nothing_to_copy(database: Path, root_snapshots: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet"):
-        take(database, root, None, None)
+        take(database, root_snapshots, None, None)
 
 
-def test_somebody_elses_database_is_not_copied(database: Path, root: Path) -> None:
+def test_somebody_elses_database_is_not_copied(database: Path, root_snapshots: Path) -> None:
     with duckdb.connect(database) as connection:
         connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
     with pytest.raises(StoreError, match="not one of AccelMatrix"):
-        take(database, root, None, None)
-    assert list(root.iterdir()) == []
+        take(database, root_snapshots, None, None)
+    assert list(root_snapshots.iterdir()) == []
 
 
-def test_a_writer_is_waited_for(filled: Path, root: Path) -> None:
+def test_a_writer_is_waited_for_snapshots(filled: Path, root_snapshots: Path) -> None:
     with Store.open(filled), pytest.raises(StoreError, match="still in use"):
-        take(filled, root, None, None, wait_s=0)
+        take(filled, root_snapshots, None, None, wait_s=0)
 
 
-def test_a_place_that_cannot_be_written_is_told(filled: Path, root: Path) -> None:
-    root.write_text("in the way")
+def test_a_place_that_cannot_be_written_is_told(filled: Path, root_snapshots: Path) -> None:
+    root_snapshots.write_text("in the way")
     with pytest.raises(StoreError, match="the snapshot cannot be written: "):
-        take(filled, root, None, None)
+        take(filled, root_snapshots, None, None)
 
 
-def test_a_full_disk_leaves_no_half_snapshot(filled: Path, root: Path) -> None:
-    said = done(FULL_DISK, filled, root)
+def test_a_full_disk_leaves_no_half_snapshot(filled: Path, root_snapshots: Path) -> None:
+    said = done(FULL_DISK_SNAPSHOTS, filled, root_snapshots)
     assert "cannot be copied" in said
     assert "disk not full" in said
-    assert list(root.iterdir()) == []
+    assert list(root_snapshots.iterdir()) == []
 
 
 @pytest.mark.parametrize("moment", range(6))
-def test_a_killed_one_is_whole_or_not_there(filled: Path, root: Path, moment: int) -> None:
+def test_a_killed_one_is_whole_or_not_there(
+    filled: Path, root_snapshots: Path, moment: int
+) -> None:
     before = everything(filled)
     copy = f".*/{filled.name}"
     conditions = [
-        root.exists,
-        lambda: any(root.glob(".*")),
-        lambda: any(root.glob(copy)),
-        lambda: any(root.glob(f".*/{MANIFEST}")),
-        lambda: any(root.glob(f"[!.]*/{MANIFEST}")),
+        root_snapshots.exists,
+        lambda: any(root_snapshots.glob(".*")),
+        lambda: any(root_snapshots.glob(copy)),
+        lambda: any(root_snapshots.glob(f".*/{MANIFEST}")),
+        lambda: any(root_snapshots.glob(f"[!.]*/{MANIFEST}")),
         after(0.01),
     ]
-    killed(TAKE, filled, root, when=conditions[moment])
-    for each in snapshots(root):
+    killed(TAKE, filled, root_snapshots, when=conditions[moment])
+    for each in snapshots(root_snapshots):
         assert everything(each.database) == before
-    taken = take(filled, root, "again", None)
+    taken = take(filled, root_snapshots, "again", None)
     assert everything(taken.database) == everything(filled) == before
-    assert not list(root.glob(".*"))
+    assert not list(root_snapshots.glob(".*"))

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.errors import StoreError
 from orchestrator.store import Store
 from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.fix import validate_database
 from orchestrator.store.health.quarantine import find_faults
 from orchestrator.store.health.validate import EXAMPLES, Finding, prepare
-from runner.record import Record
+from runner.contract.errors import StoreError
+from runner.contract.record import Record
 from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
 from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, saved
-from tests.records import RECORDED_AT, a_failure, a_record
+from tests.support.records import RECORDED_AT, a_failure, a_record
 
 CONTRADICTS = "throughput contradicts latency"
 CLOCKS = "throughput by another clock"

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import MergeReport, Store
-from orchestrator.store.file.rows import fetch
+from orchestrator.store.database.execute import fetch
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
-from runner.cell import Job
-from runner.record import ENVIRONMENT_FACTS, Record, Row
+from runner.contract.job import Job
+from runner.contract.record import ENVIRONMENT_FACTS, Record, Row
 from tests.orchestrator.store.conftest import scalar
-from tests.orchestrator.store.whole import everything, schema_of, unpacked, version_of
+from tests.support.whole_database import everything, schema_of, unpacked, version_of
 
 CREATED = {"schema_version"}
 DESCRIBED = {"benchmark_runs"}

@@ -20,7 +20,7 @@ from orchestrator.store.schema.tables import (
     TABLES,
 )
 from orchestrator.store.schema.views import VIEWS
-from runner.record import Record
+from runner.contract.record import Record
 
 ROOT = Path(__file__).parents[4]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Store, query
-from runner.record import Record, Row, rows
+from runner.contract.record import Record, Row, rows
 from tests.orchestrator.store.conftest import Save
-from tests.records import RECORDED_AT, a_failure, a_record
+from tests.support.records import RECORDED_AT, a_failure, a_record
 
 Ask = Callable[..., list[Row]]
 LATER = RECORDED_AT + timedelta(hours=1)

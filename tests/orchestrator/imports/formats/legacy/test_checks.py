@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
+from orchestrator.imports.formats.base import NotReadable
 from orchestrator.imports.formats.legacy.checks import BY_SCRIPT, CHECK, CHECKS, CONTENT, REPORT
-from orchestrator.imports.reading import NotReadable
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.legacy import samples
 

@@ -1,9 +1,11 @@
 """An entry gives its values away once; what nobody takes is in the details."""
 
+from datetime import UTC, datetime, timedelta, timezone
+
 import pytest
 
-from orchestrator.imports.formats.legacy.entry import Around, Entry
-from orchestrator.imports.reading import NotReadable
+from orchestrator.imports.formats.base import NotReadable
+from orchestrator.imports.formats.legacy.entry import Around, Entry, details_of, moment_from
 
 
 def test_what_is_taken_is_not_in_the_details() -> None:
@@ -53,3 +55,31 @@ def test_entries_below_it_know_their_place() -> None:
 def test_an_entry_is_an_object() -> None:
     with pytest.raises(NotReadable, match="/x: 5 is no object"):
         Entry(5, "/x")
+
+
+@pytest.mark.parametrize(
+    ("value", "moment", "told"),
+    [
+        ("2025-03-06T17:45:26.506441", datetime(2025, 3, 6, 17, 45, 26, 506441, UTC), False),
+        ("20250302_221825", datetime(2025, 3, 2, 22, 18, 25, tzinfo=UTC), False),
+        (1740730873.5, datetime(2025, 2, 28, 8, 21, 13, 500000, UTC), True),
+        (
+            "2025-03-06T17:45:26+02:00",
+            datetime(2025, 3, 6, 17, 45, 26, tzinfo=timezone(timedelta(hours=2))),
+            True,
+        ),
+    ],
+)
+def test_points_in_time(value: object, moment: datetime, told: bool) -> None:
+    assert moment_from(value) == (moment, told)
+
+
+@pytest.mark.parametrize("value", ["yesterday", "", 12, 1e300, float("nan"), True, None, []])
+def test_what_is_no_point_in_time(value: object) -> None:
+    assert moment_from(value) is None
+
+
+def test_long_text_is_shortened_and_says_so() -> None:
+    details = details_of({"stdout": "x" * 1500, "code": 0})
+    assert details["stdout"] == "x" * 1000 + " … (1500 characters)"
+    assert details["code"] == "0"

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import Format
+from orchestrator.imports.formats.base import Format, NotReadable, Reading
 from orchestrator.imports.formats.legacy import LEGACY
-from orchestrator.imports.reading import NotReadable, Reading
 from tests.conftest import ROOT
 from tests.orchestrator.imports.documents import json_document, text_document
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION

@@ -1,8 +1,54 @@
-"""A list of results."""
+"""Keys that name a quantity and its unit."""
 
-from orchestrator.imports.formats.legacy.rows import ROWS
+from typing import Any, NoReturn
+
+import pytest
+
+from orchestrator.imports.formats.base import NotReadable, Reading
+from orchestrator.imports.formats.legacy.entry import Entry
+from orchestrator.imports.formats.legacy.rows import (
+    ROWS,
+    Shape,
+    columns_of,
+    has_any,
+    has_map,
+    has_metric,
+    is_map_of_maps,
+)
+from orchestrator.imports.measurement import Found
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.legacy import samples
+
+
+def test_every_column_is_one_of_ours() -> None:
+    assert columns_of(Entry({}, "/x")).keys() <= Found.model_fields.keys()
+
+
+def test_milliseconds_and_mebibytes_are_converted_exactly() -> None:
+    entry = Entry({"p95_latency_ms": 19.1, "max_memory_allocated": 1.5, "load_time_ms": "7"}, "/x")
+    columns = {name: value for name, value in columns_of(entry).items() if value is not None}
+    assert columns == {
+        "latency_p95_s": 0.0191,
+        "memory_allocator_peak_bytes": 1572864,
+        "load_time_s": 0.007,
+    }
+
+
+def test_a_quantity_that_is_told_twice_is_taken_once() -> None:
+    entry = Entry({"latency_ms": 3, "avg_latency_ms": 2}, "/x")
+    assert columns_of(entry)["latency_mean_s"] == 0.002
+    assert entry.details() == {"latency_ms": "3"}
+
+
+def test_text_where_a_number_belongs_is_told() -> None:
+    with pytest.raises(NotReadable, match="/x/throughput: 'high' is not a number"):
+        columns_of(Entry({"throughput": "high"}, "/x"))
+
+
+def test_whether_there_is_a_quantity() -> None:
+    assert has_metric({"latency_ms": None})
+    assert not has_metric({"name": "bert"})
+    assert not has_metric([])
 
 
 def test_a_row_becomes_a_measurement() -> None:
@@ -68,3 +114,29 @@ def test_one_result_may_stand_alone() -> None:
     (found,) = read(ROWS, json_document(value)).found
     assert (found.place, found.throughput, found.latency_stddev_s) == ("/", 12, 0.0005)
     assert found.details["std_latency_ms"] == "0.5 (of a sample or of all is not said)"
+
+
+def too_deep(_: Any) -> NoReturn:
+    raise RecursionError
+
+
+def test_a_value_that_is_nested_too_deeply_is_not_readable() -> None:
+    shape = Shape("deep", lambda _: True, too_deep)
+    assert shape.recognises(json_document({}))
+    with pytest.raises(NotReadable, match="nested too deeply"):
+        shape.read(json_document({}))
+
+
+def test_nor_does_looking_at_it_fail() -> None:
+    shape = Shape("deep", too_deep, lambda _: Reading(nothing="nothing"))
+    assert not shape.recognises(json_document({}))
+
+
+def test_predicates_take_any_value() -> None:
+    assert has_map({"a": {}}, "a")
+    assert not has_map({"a": []}, "a")
+    assert not has_map([], "a")
+    assert has_any({"a": None, "b": 0}, "a", "b")
+    assert not has_any({"a": None}, "a", "b")
+    assert is_map_of_maps({"a": 1, "b": {}})
+    assert not is_map_of_maps({"a": 1})

@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from orchestrator.store import Run, Store
-from runner.cell import PROFILES, Cell, Job, Limits, Provenance
-from runner.models import find
-from runner.record import Record, to_table
+from runner.contract.cell import Cell
+from runner.contract.job import PROFILES, Job, Limits, Provenance
+from runner.contract.models import find
+from runner.contract.record import Record, to_table
 
 BEGAN = datetime(2026, 11, 20, 9, 0, 0, tzinfo=UTC)
 DIGEST = "sha256:" + "c0ffee" * 10 + "beef"

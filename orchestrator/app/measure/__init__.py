@@ -1,0 +1,1 @@
+"""Use cases that measure: run, verify, prepare, replay."""

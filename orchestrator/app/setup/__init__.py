@@ -1,0 +1,1 @@
+"""Use cases about this installation: doctor, models, GitHub runners."""

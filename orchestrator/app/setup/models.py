@@ -1,0 +1,128 @@
+"""What is known of one model at given sizes: tensors, arithmetic, memory, and who can take it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from orchestrator.matrix import Place, Source, resolve
+from orchestrator.planning.expand import Expansion, expand
+from orchestrator.planning.memory import memory_need_bytes
+from runner.contract.cell import Backend, Cell, Precision, Runtime
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec, TensorSpec, Work, find, shape_of, sizes_of, work
+from runner.contract.support import RUNTIMES, why_not_shape
+
+Verdict = tuple[Cell, str | None]
+"""A cell, with the reason if no machine can run it."""
+OPTIONS: Mapping[str, str] = {
+    "mode": "--mode",
+    "batch_size": "--batch-size",
+    "sequence_length": "--sequence-length",
+    "image_size": "--image-size",
+    "audio_seconds": "--audio-seconds",
+    "new_tokens": "--new-tokens",
+}
+"""The options by axis."""
+
+
+@dataclass(frozen=True)
+class Taker:
+    """One runtime on one backend."""
+
+    backend: Backend
+    runtime: Runtime
+    precisions: tuple[Precision, ...]
+    """What it can compute the model in."""
+    reasons: tuple[str, ...]
+    """Why not in the others; each reason once."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One input of a query."""
+
+    spec: TensorSpec
+    """How it is described."""
+    shape: tuple[int, ...]
+    """Its sizes in numbers."""
+
+
+@dataclass(frozen=True)
+class ModelSheet:
+    """What is known of one model at given sizes."""
+
+    model: ModelSpec
+    cell: Cell
+    """A cell of these sizes; what it runs on says nothing."""
+    tensors: tuple[Tensor, ...]
+    """What goes in."""
+    work: Work | None
+    """What one forward pass takes in fp32; None for models that nobody counted."""
+    memory_bytes: Mapping[Precision, float]
+    """The least host memory that the cpu backend needs, by precision."""
+    takers: tuple[Taker, ...]
+    """Every backend with every runtime that executes there."""
+    notes: tuple[str, ...] = field(default=())
+    """Which sizes the model doesn't know."""
+
+
+def model_sheet(name: str, mode: str = "inference", **sizes: int | None) -> ModelSheet:
+    """Everything about the model of that name; sizes left out are its usual ones.
+
+    Raises:
+        UnknownModel, MatrixError: no such model, or a size that is none.
+        Unsupported: the model doesn't take these sizes.
+    """
+    model, expansion = find(name), _everywhere(name, mode, sizes)
+    cell = expansion.cells[0][0]
+    if reason := why_not_shape(cell, model):
+        raise Unsupported(reason)
+    at = sizes_of(model, cell)
+    return ModelSheet(
+        model=model,
+        cell=cell,
+        tensors=tuple(Tensor(spec, shape_of(model, spec, at)) for spec in model.inputs),
+        work=work(model, cell),
+        memory_bytes={
+            precision: memory_need_bytes(_on_cpu(cell, precision), model)
+            for precision in get_args(Precision)
+        },
+        takers=_takers(expansion.cells),
+        notes=expansion.notes,
+    )
+
+
+def _everywhere(name: str, mode: str, sizes: Mapping[str, int | None]) -> Expansion:
+    """The model on everything, in every precision, as a matrix would have it."""
+    backends = [backend for backend in RUNTIMES if backend != "fake"]
+    axes: dict[str, Any] = {"model": name, "backend": backends, "mode": mode}
+    axes |= {axis: value for axis, value in sizes.items() if value is not None}
+    data = {
+        "version": 1,
+        "axes": axes | {"precision": list(get_args(Precision))},
+        "backends": {
+            backend: {"axes": {"runtime": list(RUNTIMES[backend])}} for backend in backends
+        },
+    }
+    options: dict[Place, str] = {("axes", axis): option for axis, option in OPTIONS.items()}
+    return expand(resolve(Source("models show", data, options=options)))
+
+
+def _on_cpu(cell: Cell, precision: Precision) -> Cell:
+    return cell.model_copy(update={"backend": "cpu", "runtime": "torch", "precision": precision})
+
+
+def _takers(verdicts: Sequence[Verdict]) -> tuple[Taker, ...]:
+    pairs = dict.fromkeys((cell.backend, cell.runtime) for cell, _ in verdicts)
+    return tuple(
+        Taker(
+            *pair,
+            tuple(cell.precision for cell, reason in _of(pair, verdicts) if reason is None),
+            tuple(dict.fromkeys(reason for _, reason in _of(pair, verdicts) if reason is not None)),
+        )
+        for pair in pairs
+    )
+
+
+def _of(pair: tuple[Backend, Runtime], verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    return [verdict for verdict in verdicts if (verdict[0].backend, verdict[0].runtime) == pair]

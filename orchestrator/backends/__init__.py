@@ -1,0 +1,1 @@
+"""The catalogue of backends, and what of them this machine has."""

@@ -1,0 +1,139 @@
+"""Runs of a database become one archive that others can check and merge."""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from orchestrator.bundles import manifest as names
+from orchestrator.bundles.archive import Content, sha256, size, write_archive
+from orchestrator.bundles.manifest import Counts, Manifest, RunEntry, matrix_name
+from orchestrator.store import Store
+from orchestrator.store.query.runs import SCHEMA, StoredRun, Takeout, takeout, which_run
+from orchestrator.system.files import (
+    HINT_OUTPUTS,
+    new_file,
+    require_free,
+    require_no_stream,
+    storing,
+)
+from runner import __version__
+from runner.contract.errors import NothingToDo
+from runner.contract.record import SCHEMA_VERSION
+
+OPTION = "--bundle"
+UNFINISHED = ".records"
+"""A name that no merge takes for a record file, should it be left behind."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A bundle that was written."""
+
+    path: Path
+    sha256: str
+    """Of the whole archive."""
+    bytes: int
+    manifest: Manifest
+
+
+def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bool) -> Written:
+    """Write these runs (`last` is the newest) or all of them into one archive, or nothing.
+
+    The same content gives the same bytes.
+
+    Raises:
+        MatrixError: there is no such run, or the file exists and `force` does not allow to
+            replace it.
+        StoreError: the database cannot be read, or the file not written.
+    """
+    require_no_stream(OPTION, output)
+    require_free(OPTION, output, force=force, database=database)
+    with takeout(database, _named(database, runs)) as taken, storing(output, hint=HINT_OUTPUTS):
+        if not taken.runs:
+            raise NothingToDo(f"{database}: holds no run to take out")
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+            records = _write_records(taken, Path(folder, UNFINISHED))
+            found, members = _contents(taken, records)
+            with new_file(output) as file:
+                write_archive(file, members)
+    return Written(output, sha256(output), size(output), found)
+
+
+def _named(database: Path, runs: Sequence[str]) -> set[str]:
+    if not runs:
+        return set()
+    with Store.open_readonly(database) as store:
+        known = store.runs()
+    return {which_run(run, known, database) for run in runs}
+
+
+@dataclass(frozen=True)
+class _Records:
+    """The records of a bundle on disk."""
+
+    path: Path
+    rows: int
+    hosts: int
+
+
+def _write_records(taken: Takeout, path: Path) -> _Records:
+    rows = 0
+    hosts: set[str] = set()
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+        for table in taken.records():
+            writer.write_table(table.combine_chunks())
+            rows += table.num_rows
+            hosts.update(filter(None, pc.unique(table["hostname"]).to_pylist()))
+    return _Records(path, rows, len(hosts))
+
+
+def _contents(taken: Takeout, records: _Records) -> tuple[Manifest, dict[str, Content]]:
+    runs = [_entry(stored) for stored in taken.runs]
+    lists = {
+        names.RUNS: runs,
+        names.HARDWARE: taken.hardware(),
+        names.ENVIRONMENTS: taken.environments(),
+        names.ARTEFACTS: taken.artefacts(),
+    }
+    matrices = {
+        matrix_name(stored.run.run_id): stored.run.matrix.encode()
+        for stored in taken.runs
+        if stored.run.matrix is not None
+    }
+    members: dict[str, Content] = {name: _json(rows) for name, rows in lists.items()}
+    members |= {**matrices, names.RECORDS: records.path}
+    found = Manifest(
+        accelmatrix=__version__,
+        record_version=SCHEMA_VERSION,
+        scratch=taken.scratch,
+        counts=Counts(
+            runs=len(runs),
+            records=records.rows,
+            hosts=records.hosts,
+            matrices=len(matrices),
+            hardware=len(lists[names.HARDWARE]),
+            environments=len(lists[names.ENVIRONMENTS]),
+            artefacts=len(lists[names.ARTEFACTS]),
+        ),
+        members={name: size(members[name]) for name in sorted(members)},
+    )
+    members[names.MANIFEST] = (found.model_dump_json(indent=2) + "\n").encode()
+    return found, members
+
+
+def _entry(stored: StoredRun) -> dict[str, Any]:
+    run = stored.run
+    matrix = None if run.matrix is None else matrix_name(run.run_id)
+    entry = RunEntry(**{**run.model_dump(), "matrix": matrix}, described=stored.described)
+    return entry.model_dump(mode="json")
+
+
+def _json(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return (json.dumps(rows, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,243 @@
+"""One measurement, or one failure, as a foreign file tells it."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Context, Decimal
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, Field
+
+from orchestrator.system.problems import shown
+from runner.contract.cell import Frozen
+from runner.contract.record import Status
+
+_LARGEST = 2**63 - 1
+Positive = Annotated[int, Field(gt=0, le=_LARGEST)]
+Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
+Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seconds = Number
+
+
+class Found(Frozen):
+    """What the file says, in base units, under the names of our columns; null: it does not say.
+
+    Nothing is derived: no throughput from a latency, no median from a mean, no precision from a
+    habit. Numbers whose unit the file does not make clear go into `details`, not into a column.
+    """
+
+    place: str
+    """Where in the file it stands: a JSON pointer, or `line 12`."""
+    model: str
+    """The model as the file names it, e.g. a hub id."""
+    family: str | None = None
+    task: str | None = None
+    modality: str | None = None
+    backend: str | None = None
+    """The hardware path in lower case, e.g. `cpu`, `cuda`, `webgpu`; need not be one of ours."""
+    runtime: str | None = None
+    """The software that executed it, e.g. `torch`; need not be one of ours."""
+    precision: str | None = None
+    batch_size: Positive | None = None
+    sequence_length: Positive | None = None
+    image_size: Positive | None = None
+    audio_seconds: Positive | None = None
+    new_tokens: Positive | None = None
+    mode: str | None = None
+    """`inference`, `generation`, `training` or `startup`, where the file makes it clear."""
+    scenario: str | None = None
+
+    status: Status
+    reason: str | None = None
+    """Why it did not end well, shortened to a few lines."""
+    simulated: bool = False
+    """Whether the file or the entry carries a mark that no device made the numbers."""
+    marks: tuple[str, ...] = ()
+    """Those marks with their places, e.g. `/is_simulation: true`."""
+
+    measured_at: AwareDatetime | None = None
+    """When it was measured; a time without a zone is taken as UTC, and `details` says so."""
+    device_name: str | None = None
+    cpu_model: str | None = None
+    cpu_cores_physical: Positive | None = None
+    cpu_cores_logical: Positive | None = None
+    memory_total_bytes: Positive | None = None
+    machine: str | None = None
+    hostname: str | None = None
+    operating_system: str | None = None
+    python_version: str | None = None
+    libraries: dict[str, str] = Field(default_factory=dict)
+
+    iterations: Whole | None = None
+    warmup_iterations: Whole | None = None
+    parameters: Whole | None = None
+    import_time_s: Seconds | None = None
+    load_time_s: Seconds | None = None
+    first_latency_s: Seconds | None = None
+    steady_time_s: Seconds | None = None
+    throughput: Number | None = None
+    """Samples per second."""
+    token_throughput: Number | None = None
+    """New tokens per second, prefill included."""
+    decode_throughput: Number | None = None
+    """Tokens per second after the first."""
+    latency_mean_s: Seconds | None = None
+    latency_median_s: Seconds | None = None
+    latency_min_s: Seconds | None = None
+    latency_max_s: Seconds | None = None
+    latency_stddev_s: Seconds | None = None
+    latency_p50_s: Seconds | None = None
+    latency_p90_s: Seconds | None = None
+    latency_p95_s: Seconds | None = None
+    latency_p99_s: Seconds | None = None
+    latency_p999_s: Seconds | None = None
+    time_to_first_token_mean_s: Seconds | None = None
+    time_per_output_token_mean_s: Seconds | None = None
+    memory_peak_bytes: Whole | None = None
+    memory_average_bytes: Whole | None = None
+    memory_device_peak_bytes: Whole | None = None
+    memory_allocator_peak_bytes: Whole | None = None
+    energy_joules: Number | None = None
+    energy_per_sample_joules: Number | None = None
+    durations_ns: tuple[Whole, ...] | None = None
+    """Raw durations in the file's order, where it holds them."""
+    part_durations_ns: dict[str, tuple[Whole, ...]] = Field(default_factory=dict)
+    """The same of an iteration's parts by name, e.g. `first_token`."""
+
+    details: dict[str, str] = Field(default_factory=dict)
+    """What the file says beside that and no column takes, by its own (dotted) names."""
+
+
+NumberQuantities = int | float
+_EXACT = Context(prec=60)
+
+UNITS: Mapping[str, Mapping[str, Decimal]] = {
+    "seconds": {
+        "s": Decimal(1),
+        "ms": Decimal("1e-3"),
+        "us": Decimal("1e-6"),
+        "ns": Decimal("1e-9"),
+        "min": Decimal(60),
+        "h": Decimal(3600),
+    },
+    "nanoseconds": {
+        "s": Decimal(10**9),
+        "ms": Decimal(10**6),
+        "us": Decimal(10**3),
+        "ns": Decimal(1),
+    },
+    "bytes": {
+        "B": Decimal(1),
+        "kB": Decimal(10**3),
+        "MB": Decimal(10**6),
+        "GB": Decimal(10**9),
+        "TB": Decimal(10**12),
+        "KiB": Decimal(2**10),
+        "MiB": Decimal(2**20),
+        "GiB": Decimal(2**30),
+        "TiB": Decimal(2**40),
+    },
+    "joules": {
+        "J": Decimal(1),
+        "mJ": Decimal("1e-3"),
+        "kJ": Decimal(10**3),
+        "Wh": Decimal(3600),
+        "kWh": Decimal(3_600_000),
+    },
+    "per second": {
+        "1/s": Decimal(1),
+        "1/min": _EXACT.divide(Decimal(1), Decimal(60)),
+        "1/h": _EXACT.divide(Decimal(1), Decimal(3600)),
+    },
+    "count": {
+        "one": Decimal(1),
+        "thousand": Decimal(10**3),
+        "million": Decimal(10**6),
+        "billion": Decimal(10**9),
+    },
+}
+"""By dimension, what one of each unit is in the base unit."""
+
+_WHOLE = frozenset({"bytes", "nanoseconds"})
+_LARGEST_QUANTITIES = 10**300
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SILENT = frozenset({"", "nan", "null", "none", "n/a", "na", "-"})
+_LONGEST_SILENT = max(map(len, _SILENT))
+
+
+def says_nothing(value: object) -> bool:
+    """Whether a value only fills its place: null, not a number, or a word for that."""
+    if isinstance(value, str):
+        word = value.strip()
+        return len(word) <= _LONGEST_SILENT and word.lower() in _SILENT
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+@lru_cache
+def dimension_of(column: str) -> str:
+    """The dimension of one of our columns, which its name ends in."""
+    endings = {"_s": "seconds", "_ns": "nanoseconds", "_bytes": "bytes", "_joules": "joules"}
+    for ending, dimension in endings.items():
+        if column.endswith(ending):
+            return dimension
+    return "per second" if column.endswith("throughput") else "count"
+
+
+def quantity(value: object, unit: str | None, dimension: str) -> NumberQuantities | None:
+    """The value in its dimension's base unit, which None stands for; None if it says nothing.
+
+    Whole where it is whole; bytes and nanoseconds are rounded to one.
+
+    Raises:
+        ValueError: it is no finite number, or negative, or too large to keep, or the unit is none.
+    """
+    if says_nothing(value):
+        return None
+    units = UNITS[dimension]
+    if unit is not None and unit not in units:
+        raise ValueError(f"its unit {shown(unit)} is not one of {', '.join(units)}")
+    scaled = _decimal(value)
+    if unit is not None:
+        scaled = _EXACT.multiply(scaled, units[unit])
+    if scaled < 0:
+        raise ValueError(f"{shown(value)} is negative")
+    if scaled > _LARGEST_QUANTITIES:
+        raise ValueError(f"{shown(value)} is not a number that can be kept")
+    if dimension in _WHOLE:
+        return round(scaled)
+    return int(scaled) if scaled == scaled.to_integral_value() else float(scaled)
+
+
+def _decimal(value: object) -> Decimal:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return Decimal(repr(value))
+    raise ValueError(f"{shown(value)} is not a number")
+
+
+def flatten(value: Any, name: str = "") -> dict[str, str]:
+    """Everything in a value that says something, by dotted names; lists of plain values whole."""
+    if isinstance(value, dict | list):
+        return dict(_leaves(value, name))
+    return {} if says_nothing(value) else {name: as_text(value)}
+
+
+def as_text(value: Any) -> str:
+    """A plain value as JSON would write it, text without its quotation marks."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for position, item in enumerate(value):
+            yield from _leaves(item, f"{name}[{position}]")
+    elif value != [] and not says_nothing(value):
+        yield name, as_text(value)

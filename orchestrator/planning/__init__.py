@@ -1,0 +1,1 @@
+"""From a matrix to a plan and a schedule."""

@@ -1,0 +1,121 @@
+"""A rough guess of how long cells take, from arithmetic alone. Never a measurement.
+
+One pass through a model costs about 2 × parameters × samples × tokens floating-point operations,
+where an image counts its patches as tokens and a sound its frames, and never less than reading the
+weights once. A query is one pass; a generation one over the prompt and one for each further token;
+a training step three passes (forward, and twice that backward) and AdamW's reading and writing.
+Divided by a modest speed for the backend, that gives seconds; the profile tells how many of them a
+cell makes.
+"""
+
+from collections.abc import Mapping
+
+from orchestrator.planning.memory import parameters_of, tokens_of
+from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.job import Measure
+from runner.contract.models import ModelSpec
+
+_OPERATIONS_PER_SECOND: Mapping[Backend, float] = {
+    "cpu": 1e11,
+    "cuda": 1e13,
+    "rocm": 1e13,
+    "mps": 2e12,
+    "openvino": 2e11,
+    "qnn": 1e12,
+    "webnn": 5e11,
+    "webgpu": 5e11,
+    "wasm": 1e10,
+    "fake": 1e15,
+}
+_OPERATIONS_PER_BYTE = 5.0
+"""Operations in the time that memory takes for a byte."""
+_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
+_ADAMW_BYTES = 28
+"""For each parameter: it, its gradient and two moments read, all but the gradient written."""
+_PASS_S = 1e-4
+_LAUNCH_S = 6.0
+_PARAMETERS_LOADED_PER_SECOND = 1e8
+_EXPORT_S = 15.0
+_PARAMETERS_EXPORTED_PER_SECOND = 1e7
+_UNTIMED = 4
+"""Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
+_OFFLINE_BATCH = 8
+"""The batch that `offline` may find."""
+_OFFLINE_SEARCH = 16
+"""Queries of that size in the time of its search: four at each power of two up to the next."""
+_PEAK_QUERIES = 6_000
+"""Some six trials of 662 queries each, at two thirds of the highest rate: in service times."""
+
+
+def cell_estimate(cell: Cell, model: ModelSpec, measure: Measure) -> float:
+    """Seconds that measuring the cell may take, all rounds together, without their launches."""
+    if cell.mode == "startup":
+        return _cold_starts_s(cell, model, measure)
+    if cell.scenario == "server":
+        return _served_s(cell, _pass_s(cell, model), measure)
+    if cell.scenario == "offline":
+        query = _pass_s(cell.model_copy(update={"batch_size": _OFFLINE_BATCH}), model)
+        return min(_OFFLINE_SEARCH * query, measure.max_s / 3) + _repeated_s(query, measure)
+    return _repeated_s(_iteration_s(cell, model), measure)
+
+
+def launch_estimate(model: ModelSpec) -> float:
+    """Seconds that starting a job and loading its model may take."""
+    return _LAUNCH_S + parameters_of(model) / _PARAMETERS_LOADED_PER_SECOND
+
+
+def export_estimate(model: ModelSpec) -> float:
+    """Seconds that exporting a graph of the model and checking it may take."""
+    return _EXPORT_S + parameters_of(model) / _PARAMETERS_EXPORTED_PER_SECOND
+
+
+def _iteration_s(cell: Cell, model: ModelSpec) -> float:
+    query = _pass_s(cell, model)
+    if cell.mode == "generation":
+        return query + ((cell.new_tokens or 1) - 1) * _pass_s(cell, model, tokens=1)
+    if cell.mode == "training":
+        update = parameters_of(model) * _ADAMW_BYTES * _OPERATIONS_PER_BYTE
+        return 3 * query + update / _OPERATIONS_PER_SECOND[cell.backend]
+    return query
+
+
+def _pass_s(cell: Cell, model: ModelSpec, tokens: float | None = None) -> float:
+    """Seconds of one pass over so many tokens of each sample; over all of them if not told."""
+    arithmetic = 2.0 * cell.batch_size * (tokens or tokens_of(cell, model))
+    reading = _OPERATIONS_PER_BYTE * _BYTES[cell.precision]
+    operations = parameters_of(model) * max(arithmetic, reading)
+    return _PASS_S + operations / _OPERATIONS_PER_SECOND[cell.backend]
+
+
+def _repeated_s(iteration: float, measure: Measure) -> float:
+    """First, warm-up and steady phase of iterations behind one another."""
+    steady = max(iteration, _within(iteration * measure.iterations, measure))
+    return _prepared_s(iteration, measure) + steady
+
+
+def _served_s(cell: Cell, query: float, measure: Measure) -> float:
+    """Arrivals take their time however fast the server is; a search ends with its budget."""
+    if cell.target_qps is None:
+        steady = min(_PEAK_QUERIES * query, measure.max_s)
+    else:
+        steady = _within(measure.iterations * max(query, 1 / cell.target_qps), measure)
+    return _prepared_s(query, measure) + steady
+
+
+def _cold_starts_s(cell: Cell, model: ModelSpec, measure: Measure) -> float:
+    """Starts one after the other, then all workers' at once, once.
+
+    Workers whose number is not named have a core each, so that together they take as long as one.
+    """
+    start = launch_estimate(model) + _pass_s(cell, model)
+    alone = max(start, _within(start * measure.iterations, measure))
+    return alone + start * (measure.workers or 1)
+
+
+def _prepared_s(iteration: float, measure: Measure) -> float:
+    warmup = max(iteration, min(iteration * measure.warmup_iterations, measure.warmup_max_s))
+    return measure.rounds * (_UNTIMED * iteration + warmup)
+
+
+def _within(seconds: float, measure: Measure) -> float:
+    return min(max(seconds, measure.min_s), measure.max_s)

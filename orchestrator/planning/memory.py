@@ -1,0 +1,171 @@
+"""The least host memory that a cell can do with, so that what is hopeless is not even started.
+
+    100 MB        the interpreter and the runtime's libraries
+  + parameters  × bytes of each while the model is in memory, see `_BYTES`; in mode `training`
+                  four times, for the gradient and AdamW's two moments
+  + cache         mode `generation`: a key and a value of each token in each of the decoder's layers
+  + activations   what lies in memory at once: one layer's input and its widest inner values, or
+                  the scores of all words for all tokens; in training every layer's, and the scores'
+                  gradient beside the scores
+
+The sum is less than what processes were measured to use (docs/matrix.md has the table), so a cell
+that fits is not refused; one that is not refused may still run out.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.job import Limits
+from runner.contract.models import ModelSpec, prompt_length
+
+Config = Mapping[str, Any]
+
+_UNKNOWN_PARAMETERS = 100_000_000
+_FRAMES_PER_SECOND = 50
+"""Wav2Vec2's and Whisper's encoders have one frame for 20 ms of sound."""
+_CONVOLUTION_STRIDE = 32
+"""Pixels of an image's side for one place in a convolutional network's last layer."""
+
+
+def parameters_of(model: ModelSpec) -> float:
+    """Published, or guessed from the configuration; 100 million where that tells nothing."""
+    return known_parameters(model) or _UNKNOWN_PARAMETERS
+
+
+def known_parameters(model: ModelSpec) -> float:
+    """Published, or those of a transformer of the configured width and depth; 0 if unknown."""
+    if model.parameters is not None:
+        return model.parameters
+    text = text_config(model)
+    depth = layers(text)
+    return 12.0 * depth * width(text) ** 2 + words(text) * width(text)
+
+
+def text_config(model: ModelSpec) -> Config:
+    """What configures the part that reads or writes text, or the whole model."""
+    return _part(model.config, "text_config")
+
+
+def width(config: Config) -> float:
+    """Values in one token's hidden state."""
+    return first_number(config, "hidden_size", "n_embd", "d_model")
+
+
+def layers(config: Config) -> float:
+    """Transformer layers; those of the decoder where there are two kinds."""
+    names = ("num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers")
+    return first_number(config, *names)
+
+
+def words(config: Config) -> float:
+    """Tokens of the vocabulary."""
+    return first_number(config, "vocab_size")
+
+
+def tokens_of(cell: Cell, model: ModelSpec) -> float:
+    """Tokens of one sample; patches of an image and frames of a sound count too."""
+    if model.modality == "text":
+        return cell.sequence_length or 1.0
+    text = prompt_length(model, cell) if model.image_prompt else cell.sequence_length
+    image = 0.0 if model.image_prompt else _patches(cell, model)
+    seconds = cell.audio_seconds or model.fixed.get("audio_seconds", 0)
+    return (text or 0) + image + seconds * _FRAMES_PER_SECOND or 1.0
+
+
+def _patches(cell: Cell, model: ModelSpec) -> float:
+    vision = _part(model.config, "vision_config")
+    sized = cell.image_size or model.fixed.get("image_size") or first_number(vision, "image_size")
+    patch = first_number(vision, "patch_size") or _CONVOLUTION_STRIDE
+    return (sized / patch) ** 2 * model.fixed.get("frames", 1) if sized else 0.0
+
+
+def _part(config: Config, name: str) -> Config:
+    part = config.get(name)
+    return part if isinstance(part, Mapping) else config
+
+
+def first_number(config: Config, *keys: str) -> float:
+    """The first of these keys that has a number above 0; 0 if none has."""
+    values = (config[key] for key in keys if type(config.get(key)) in (int, float))
+    return next((float(value) for value in values if value > 0), 0.0)
+
+
+HOST_MEMORY: frozenset[Backend] = frozenset({"cpu", "openvino", "qnn"})
+"""Backends whose models lie in the host's memory; of an accelerator's the host knows nothing."""
+_RUNTIME_BYTES = 100e6
+_BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
+_TORCH = ("torch", "torch_compile")
+_TRAINED = 4
+"""A parameter, its gradient and two moments, all in the same precision."""
+_SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
+
+
+def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None) -> str | None:
+    """What the cell lacks of the memory it may use; None if it may fit, or nobody knows.
+
+    Args:
+        cell: what would run.
+        model: its model.
+        limits: what its job may use, which goes before what the machine can give.
+        machine_bytes: host memory that a job may use without limits; None if it isn't known.
+    """
+    allowed = limits.memory_bytes or machine_bytes
+    if allowed is None or cell.backend not in HOST_MEMORY:
+        return None
+    need = memory_need_bytes(cell, model)
+    if need <= allowed:
+        return None
+    return f"needs at least {_told(need)} of memory, and {_told(allowed)} may be used"
+
+
+def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
+    """The least host memory that the cell's process needs at its peak, bytes."""
+    copies = _TRAINED if cell.mode == "training" else 1
+    weights = known_parameters(model) * _bytes_loaded(cell) * copies
+    return _RUNTIME_BYTES + weights + _cache(cell, model) + _activations(cell, model)
+
+
+def _bytes_loaded(cell: Cell) -> int:
+    """Bytes of a parameter: whole numbers are made from fp32, and so are prepared graphs."""
+    exported = cell.runtime not in _TORCH
+    return _BYTES["fp32" if exported or cell.precision == "int8" else cell.precision]
+
+
+def _cache(cell: Cell, model: ModelSpec) -> float:
+    """Keys and values; behind an encoder those of the new tokens alone are counted."""
+    if cell.mode != "generation":
+        return 0.0
+    config = text_config(model)
+    prompt = 0 if model.encoder_decoder else tokens_of(cell, model)
+    tokens = prompt + (cell.new_tokens or 0)
+    window = first_number(config, "sliding_window") or tokens
+    pair = 2 * _key_width(config) * _BYTES[cell.precision]
+    return cell.batch_size * min(tokens, window) * layers(config) * pair
+
+
+def _key_width(config: Config) -> float:
+    heads = first_number(config, "num_attention_heads", "n_head", "num_heads")
+    if not heads:
+        return 0.0
+    of_each = first_number(config, "head_dim", "d_kv") or width(config) / heads
+    return of_each * (first_number(config, "num_key_value_heads") or heads)
+
+
+def _activations(cell: Cell, model: ModelSpec) -> float:
+    config, size = text_config(model), _BYTES[cell.precision]
+    tokens = cell.batch_size * tokens_of(cell, model)
+    inner = first_number(config, "intermediate_size", "n_inner", "d_ff")
+    layer = tokens * (width(config) + inner) * size
+    scores = tokens * words(config) * size if _scores_all(cell, model) else 0.0
+    if cell.mode == "training":
+        return layer * layers(config) + 2 * scores
+    return max(layer, scores)
+
+
+def _scores_all(cell: Cell, model: ModelSpec) -> bool:
+    return cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
+
+
+def _told(size: float) -> str:
+    return f"{size / 1e9:.3g} GB"

@@ -1,0 +1,185 @@
+"""The plan: every cell with a decision and its reason."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from orchestrator.backends.machine import Machine
+from orchestrator.matrix import Matrix
+from orchestrator.planning.estimate import cell_estimate
+from orchestrator.planning.expand import Expansion, expand
+from orchestrator.planning.memory import shortage
+from orchestrator.system.text import format_duration
+from runner.contract.cell import Backend, Cell, Frozen
+from runner.contract.job import Limits, Measure
+from runner.contract.models import ModelSpec
+from runner.contract.record import Status
+from runner.contract.selector import Selector
+
+Decision = Literal["run", "skip", "done"]
+_NONE: Mapping[str, float] = MappingProxyType({})
+_UNKNOWN = Machine()
+
+
+class PlannedCell(Frozen):
+    """A cell and what happens to it."""
+
+    cell: Cell
+    """The cell."""
+    decision: Decision
+    """`run` it, `skip` it, or it is `done` already."""
+    status: Status | None = None
+    """The status of a cell that is skipped or done; null for one that will run."""
+    reason: str | None = None
+    """Why it is skipped."""
+    estimate_s: float = 0
+    """Seconds it may take; 0 unless it will run."""
+
+
+class Plan(Frozen):
+    """Every cell of a run, in the matrix' order. Saved in the run's folder as JSON."""
+
+    entries: tuple[PlannedCell, ...]
+    """The cells."""
+    notes: tuple[str, ...]
+    """What was collapsed, left out by a selector or cut by a limit, in sentences."""
+    whole: bool
+    """Whether neither a selector nor a limit took cells out of the matrix."""
+    models: dict[str, ModelSpec]
+    """The models of the cells, by name."""
+    measure: dict[Backend, Measure]
+    """How cells are measured, backend by backend."""
+    limits: dict[Backend, Limits]
+    """What jobs may use, backend by backend."""
+
+    def with_decision(self, decision: Decision) -> list[PlannedCell]:
+        """The entries that share a decision."""
+        return [entry for entry in self.entries if entry.decision == decision]
+
+
+def make_plan(
+    matrix: Matrix,
+    *,
+    selector: Selector | None = None,
+    limit: int | None = None,
+    done: Mapping[str, Status] = MappingProxyType({}),
+    machine: Machine = _UNKNOWN,
+    history: Mapping[str, float] = _NONE,
+) -> Plan:
+    """Decide about every cell of the matrix.
+
+    Args:
+        matrix: what was asked for.
+        selector: keeps some of the cells; the others don't appear in the plan.
+        limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
+        done: cell ids that have a verdict already.
+        machine: what the cells will run on; cells that cannot fit into its memory are skipped.
+        history: seconds that cells took before, by cell id, instead of an estimate.
+
+    Raises:
+        MatrixError: the matrix makes an impossible cell.
+    """
+    expansion = expand(matrix)
+    notes = list(expansion.notes)
+    selected = list(_select(expansion, selector or Selector(), notes))
+    entries = list(_cut(_decide(selected, matrix, machine, history), limit, notes))
+    notes += _too_long(entries, matrix)
+    names = {entry.cell.model for entry in entries}
+    backends = {entry.cell.backend for entry in entries}
+    plan = Plan(
+        entries=tuple(entries),
+        notes=tuple(notes),
+        whole=len(entries) == len(expansion.cells),
+        models={name: spec for name, spec in matrix.models.items() if name in names},
+        measure={key: value for key, value in matrix.measure.items() if key in backends},
+        limits={key: value for key, value in matrix.limits.items() if key in backends},
+    )
+    return mark_done(plan, done)
+
+
+def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
+    """Cells that are foreseen to end as `timeout`."""
+    found = [
+        entry
+        for entry in entries
+        if entry.estimate_s > matrix.limits[entry.cell.backend].timeout_s(_measure(entry, matrix))
+    ]
+    if found:
+        first = found[0]
+        limit = matrix.limits[first.cell.backend].timeout_s(_measure(first, matrix))
+        what = (
+            first.cell.id if len(found) == 1 else f"{len(found):,} cells, such as {first.cell.id},"
+        )
+        yield (
+            f"{what} may take about {format_duration(round(first.estimate_s))}, longer than "
+            f"limits.cell_timeout, {format_duration(limit)}"
+        )
+
+
+def _measure(entry: PlannedCell, matrix: Matrix) -> Measure:
+    return matrix.measure[entry.cell.backend]
+
+
+def mark_done(plan: Plan, done: Mapping[str, Status]) -> Plan:
+    """The plan with the decision `done` for every cell whose id has a verdict."""
+    if not done:
+        return plan
+    entries = tuple(
+        PlannedCell(cell=entry.cell, decision="done", status=status, reason=entry.reason)
+        if (status := done.get(entry.cell.id))
+        else entry
+        for entry in plan.entries
+    )
+    return plan.model_copy(update={"entries": entries})
+
+
+def _select(
+    expansion: Expansion, selector: Selector, notes: list[str]
+) -> Iterator[tuple[Cell, str | None]]:
+    dropped = 0
+    for cell, reason in expansion.cells:
+        if selector.keeps(cell):
+            yield cell, reason
+        else:
+            dropped += 1
+    if dropped:
+        notes.append(f"--select leaves out {dropped:,} of {len(expansion.cells):,} cells")
+
+
+def _decide(
+    cells: Iterable[tuple[Cell, str | None]],
+    matrix: Matrix,
+    machine: Machine,
+    history: Mapping[str, float],
+) -> Iterator[PlannedCell]:
+    for cell, unsupported in cells:
+        if unsupported:
+            yield PlannedCell(cell=cell, decision="skip", status="unsupported", reason=unsupported)
+        elif reason := machine.unavailable.get(cell.backend):
+            yield PlannedCell(cell=cell, decision="skip", status="unavailable", reason=reason)
+        elif reason := _shortage(cell, matrix, machine):
+            yield PlannedCell(cell=cell, decision="skip", status="out_of_memory", reason=reason)
+        else:
+            seconds = history.get(cell.id) if history else None
+            if seconds is None:
+                model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+                seconds = cell_estimate(cell, model, measure)
+            yield PlannedCell(cell=cell, decision="run", estimate_s=seconds)
+
+
+def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:
+    model, limits = matrix.models[cell.model], matrix.limits[cell.backend]
+    lack = shortage(cell, model, limits, machine.memory_bytes)
+    return lack and f"predicted: {lack}"
+
+
+def _cut(
+    entries: Iterable[PlannedCell], limit: int | None, notes: list[str]
+) -> Iterator[PlannedCell]:
+    running = 0
+    for entry in entries:
+        running += entry.decision == "run"
+        if entry.decision != "run" or limit is None or running <= limit:
+            yield entry
+    if limit is not None and running > limit:
+        notes.append(f"--limit {limit:,} leaves out {running - limit:,} of {running:,} cells")

@@ -1,0 +1,97 @@
+"""Cells become jobs in an order that keeps drift from looking like an axis."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.planning.estimate import launch_estimate
+from orchestrator.planning.plan import Plan
+from runner.contract.cell import Cell, Frozen
+from runner.contract.job import Limits, Measure
+from runner.contract.models import ModelSpec
+
+
+class JobPlan(Frozen):
+    """What one launch of the runner executes."""
+
+    id: str
+    """The job's id, unique within its run."""
+    round: int
+    """Which of its cells' rounds this launch is, from 1."""
+    model: ModelSpec
+    """The model that all cells share."""
+    cells: tuple[Cell, ...]
+    """The cells, in the order of execution: they share model, runtime, precision and mode."""
+    measure: Measure
+    """How long and how often each cell is measured, all rounds together."""
+    limits: Limits
+    """What the job may use."""
+    estimate_s: float
+    """Seconds the launch may take, start and loading included."""
+
+
+def schedule(plan: Plan, seed: int) -> list[JobPlan]:
+    """The launches of all cells that will run, round after round.
+
+    In every round the jobs, and the cells in them, come in a fresh random order, which the seed
+    alone decides. It is drawn over the whole plan, so what a resumed run has left comes in the
+    same order.
+    """
+    rounds = max((measure.rounds for measure in plan.measure.values()), default=1)
+    orders = _orders([entry.cell for entry in plan.entries], seed)
+    estimates = _estimates(plan)
+    return [
+        job
+        for round_ in range(1, rounds + 1)
+        for job in _round(plan, estimates, next(orders), round_)
+    ]
+
+
+def planned_jobs(plan: Plan) -> list[JobPlan]:
+    """Each job once, by id, with the estimate of all its launches, which are alike."""
+    order = sorted((entry.cell for entry in plan.entries), key=lambda cell: cell.id)
+    jobs = [
+        job.model_copy(update={"estimate_s": job.estimate_s * job.measure.rounds})
+        for job in _round(plan, _estimates(plan), order, 1)
+    ]
+    return sorted(jobs, key=lambda job: job.id)
+
+
+def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
+    """One random order after the other, whatever the order in which the cells are given."""
+    by_id = {cell.id: cell for cell in cells}
+    chance = random.Random(seed)  # noqa: S311 - an order, not a secret
+    while True:
+        order = sorted(by_id)
+        chance.shuffle(order)
+        yield [by_id[name] for name in order]
+
+
+def _estimates(plan: Plan) -> Mapping[str, float]:
+    """Seconds by cell id, of the cells that will run."""
+    return {entry.cell.id: entry.estimate_s for entry in plan.with_decision("run")}
+
+
+def _round(
+    plan: Plan, estimates: Mapping[str, float], order: Sequence[Cell], round_: int
+) -> Iterator[JobPlan]:
+    groups: dict[str, list[Cell]] = {}
+    for cell in order:
+        groups.setdefault(cell.job_id, []).append(cell)
+    for name, cells in groups.items():
+        left = [cell for cell in cells if cell.id in estimates]
+        if left and round_ <= plan.measure[cells[0].backend].rounds:
+            yield _job(plan, name, left, round_, sum(estimates[cell.id] for cell in left))
+
+
+def _job(plan: Plan, name: str, cells: list[Cell], round_: int, seconds: float) -> JobPlan:
+    model, backend = plan.models[cells[0].model], cells[0].backend
+    measure = plan.measure[backend]
+    return JobPlan(
+        id=name,
+        round=round_,
+        model=model,
+        cells=tuple(cells),
+        measure=measure,
+        limits=plan.limits[backend],
+        estimate_s=seconds / measure.rounds + launch_estimate(model),
+    )

@@ -1,0 +1,1 @@
+"""A run under way: its folder, its jobs, their artifacts, its merge."""

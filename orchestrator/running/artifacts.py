@@ -1,0 +1,152 @@
+"""What jobs read and did not make: other jobs make it, on the backend cpu, once for all runs."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import runner
+from orchestrator.backends.catalogue import DEVICES
+from orchestrator.launchers.base import Task
+from orchestrator.running.execute_job import Surroundings, attempt, cause_of
+from orchestrator.running.observer import QuietObserver
+from orchestrator.system.files import storing, write_whole
+from orchestrator.system.git import ROOT
+from orchestrator.system.locks import hold_devices
+from orchestrator.system.weights import weights_folder
+from runner.contract.artifact_keys import Maker
+from runner.contract.cell import Backend
+from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.job import Job, Provenance
+
+BACKEND: Backend = "cpu"
+"""Where it is made, whichever backend reads it."""
+FAILED_SUFFIX = ".failed"
+
+Prepare = Callable[[Backend], Provenance]
+"""Makes sure that jobs of a backend can be launched; raises what `Launcher.prepare` does."""
+
+
+@contextmanager
+def hold_groundwork(holder: str, note: Callable[[str], None]) -> Iterator[None]:
+    """Hold the device on which it is made, so that nobody makes or reads any meanwhile.
+
+    Raises:
+        StoreError: the folder of the locks cannot be used.
+    """
+
+    def waiting(device: str, other: str) -> None:
+        note(f"waiting for device {device}, held by {other}")
+
+    with hold_devices(DEVICES[BACKEND].locks, holder, waiting):
+        yield
+
+
+class Groundwork:
+    """A folder beside the runs that such jobs fill."""
+
+    def __init__(self, path: Path, surroundings: Surroundings, prepare: Prepare) -> None:
+        self.path = path
+        """The folder, there as soon as `open` was called."""
+        self._surroundings = surroundings
+        self._prepare = prepare
+
+    def open(self) -> Path:
+        """The folder, made if need be.
+
+        Raises:
+            StoreError: it cannot be made.
+        """
+        with storing(self.path):
+            self.path.mkdir(exist_ok=True)
+        return self.path
+
+    def note(self, text: str) -> None:
+        """Tell the user one line."""
+        self._surroundings.observer.note(text)
+
+    def launch(self, job: Job) -> str:
+        """Launch the job, whose output folder this is; returns why it ended.
+
+        That is the reason if it left nothing, also where such jobs cannot be launched at all.
+
+        Raises:
+            EngineUnavailable: the engine went away.
+            StoreError: the results folder cannot be written.
+        """
+        try:
+            provenance = self._prepare(BACKEND)
+            return self._execute(job.model_copy(update={"provenance": provenance}))
+        except (Unavailable, ImageError) as error:
+            remedy = f"; {error.hint}" if error.hint else ""
+            return f"the backend {BACKEND} makes it, and cannot be launched: {error}{remedy}"
+
+    def forget_failure(self, name: str) -> None:
+        """Drop the reason that an earlier try left, since another one begins."""
+        path = self._failure(name)
+        with storing(path):
+            path.unlink(missing_ok=True)
+
+    def failure(self, name: str) -> str | None:
+        """The reason that a job left; None if it left none."""
+        path = self._failure(name)
+        return path.read_text("utf-8").strip() if path.exists() else None
+
+    def keep_failure(self, name: str, reason: str) -> str:
+        """Leave the reason where runners look for it, unless the job did; returns what is there."""
+        if left := self.failure(name):
+            return left
+        path = self._failure(name)
+        with storing(path):
+            write_whole(path, reason)
+        return reason
+
+    def drop(self, pattern: str) -> None:
+        """Remove what killed jobs left unfinished."""
+        for path in self.path.glob(pattern):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _failure(self, name: str) -> Path:
+        return self.path / f"{name}{FAILED_SUFFIX}"
+
+    def _execute(self, job: Job) -> str:
+        folder = self._surroundings.folder
+        task = Task(
+            run_id=job.run_id,
+            job_id=job.id,
+            backend=BACKEND,
+            limits=job.limits,
+            job_file=folder.write_job(job),
+            out=self.path,
+            weights=weights_folder(job.model),
+        )
+        unseen = Surroundings(
+            self._surroundings.launcher, folder, QuietObserver(), self._surroundings.clock
+        )
+        made = attempt(job, task, unseen)
+        if made.exit is None:
+            raise EngineUnavailable("the container engine went away in mid-run")
+        return cause_of(made).reason
+
+
+PINS = ROOT / "images" / "cpu" / "requirements.txt"
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
+
+
+def versions_of(maker: Maker, launcher: str, pins: Path = PINS) -> dict[str, str]:
+    """Versions of our code, and of the libraries where the backend cpu's jobs are launched.
+
+    Containers have what the cpu image is built from, which its fingerprint guarantees; without a
+    checkout they are known by the image's version. Processes have what is installed here.
+    """
+    if launcher == "process":
+        return maker.versions(maker.installed())
+    try:
+        return maker.versions(_pinned(pins.read_text("utf-8"), maker))
+    except OSError:
+        return maker.versions({"image": runner.__version__})
+
+
+def _pinned(text: str, maker: Maker) -> dict[str, str]:
+    return {name: version for name, version in _PIN.findall(text) if name in maker.libraries}

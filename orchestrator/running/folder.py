@@ -1,0 +1,273 @@
+"""A run on disk: its plan, its jobs, the records they left. Enough to resume it.
+
+results/<run_id>/run.json                                    what was planned
+results/<run_id>/jobs/<job_id>.<attempt>.json                what a container was given
+results/<run_id>/records/<job_id>/<cell_id>.parquet          what it gave back
+results/<run_id>/records/compact-<columns>.parquet           all that, once `maintain` has compacted
+results/<run_id>/records/<job_id>/<cell_id>.round<r>.json    what a round before the last one gave
+results/<run_id>/records/<job_id>/<cell_id>.trace.json       a trace, if one was asked for
+results/<run_id>/records/<job_id>/<cell_id>.operators.txt    its heaviest operators
+results/<run_id>/records/<job_id>/<cell_id>.trace.failed     why there is no trace
+results/<run_id>/records/<job_id>/<cell_id>.log              the traceback of a failure
+results/<run_id>/logs/<job_id>.<attempt>.log                 the end of a launch's stderr
+results/references/<key>.npz                                 what outputs are verified against
+results/graphs/<key>/<shape>/                                a prepared graph
+results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
+"""
+
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from orchestrator.running.record_files import RunCompact, RunParts, set_aside
+from orchestrator.running.run_file import RUN_FILE, RunFile
+from orchestrator.system.defaults import DATABASE_NAME
+from orchestrator.system.files import storing, write_whole
+from runner.contract.cell import Cell
+from runner.contract.errors import MatrixError, RecordError, StoreError
+from runner.contract.job import Job, Provenance
+from runner.contract.record import Record, Status, read_record, save_record
+
+SUBFOLDERS = ("records", "jobs", "logs")
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What became of damaged records."""
+
+    moved: Mapping[Path, Path]
+    """Where each of them lies now."""
+    lost: Sequence[Path]
+    """The records that stand for them, with the verdict `lost`."""
+
+
+class RunFolder:
+    """Reads and writes one run's folder. Every file appears whole or not at all."""
+
+    def __init__(self, path: Path, run: RunFile) -> None:
+        self.path = path
+        self.run = run
+        self.parts = RunParts(self.records)
+        self._compact = RunCompact(self.records)
+
+    @classmethod
+    def create(cls, results: Path, run: RunFile) -> "RunFolder":
+        """Make the folder of a new run.
+
+        Raises:
+            StoreError: the results folder cannot be written.
+        """
+        path = results / run.run_id
+        try:
+            for name in SUBFOLDERS:
+                (path / name).mkdir(parents=True)
+            write_whole(path / RUN_FILE, run.model_dump_json())
+        except OSError as error:
+            raise StoreError(
+                f"{path}: the run's folder cannot be made: {error.strerror}",
+                hint="choose another folder with --results",
+            ) from error
+        return cls(path, run)
+
+    @classmethod
+    def open(cls, results: Path, run_id: str) -> "RunFolder":
+        """The folder of an earlier run; `last` means the newest.
+
+        Raises:
+            MatrixError: there is no such run.
+            StoreError: its run.json is damaged.
+        """
+        runs = sorted(path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
+        name = runs[-1] if runs and run_id == "last" else run_id
+        if name not in runs:
+            known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"
+            raise MatrixError(f"--resume: {run_id!r} is not a run in {results}", hint=known)
+        path = results / name
+        try:
+            run = RunFile.model_validate_json((path / RUN_FILE).read_bytes())
+        except (OSError, ValidationError) as error:
+            summary = str(error).splitlines()[0]
+            raise StoreError(
+                f"{path / RUN_FILE}: cannot be read: {summary}",
+                hint="its records can still be merged: `orchestrator merge` takes their folder",
+            ) from error
+        for name in SUBFOLDERS:
+            with storing(path / name):
+                (path / name).mkdir(exist_ok=True)
+        return cls(path, run)
+
+    @property
+    def records(self) -> Path:
+        """The folder that holds the records of all jobs."""
+        return self.path / "records"
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file that takes the run's records."""
+        return Path(self.run.database or self.path.parent / DATABASE_NAME)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every cell of the plan."""
+        return [entry.cell for entry in self.run.plan.entries]
+
+    def job(self, cells: Sequence[Cell], provenance: Provenance, round_: int = 1) -> Job:
+        """The job that carries these cells, which share model, runtime, precision and mode."""
+        plan, first = self.run.plan, cells[0]
+        return Job(
+            run_id=self.run.run_id,
+            id=first.job_id,
+            model=plan.models[first.model],
+            cells=tuple(cells),
+            measure=plan.measure[first.backend],
+            limits=plan.limits[first.backend],
+            seed=self.run.seed,
+            provenance=provenance,
+            purpose=self.run.purpose,
+            trace=self.run.trace,
+            round=round_,
+        )
+
+    def out(self, job_id: str) -> Path:
+        """The job's output folder, made if need be."""
+        path = self.records / job_id
+        with storing(path):
+            path.mkdir(exist_ok=True)
+        return path
+
+    def write_job(self, job: Job) -> Path:
+        """Write what the next attempt is given; returns the file."""
+        path = self._job_file(job.id, self._attempts(job.id) + 1)
+        with storing(path):
+            write_whole(path, job.model_dump_json())
+        return path
+
+    def last_provenance(self, job_id: str) -> Provenance | None:
+        """That of the job's latest attempt; None before the first one."""
+        path = self._job_file(job_id, self._attempts(job_id))
+        try:
+            return Job.model_validate_json(path.read_bytes()).provenance
+        except (OSError, ValidationError):
+            return None
+
+    def _attempts(self, job_id: str) -> int:
+        return len(list((self.path / "jobs").glob(f"{job_id}.*.json")))
+
+    def _job_file(self, job_id: str, attempt: int) -> Path:
+        return self.path / "jobs" / f"{job_id}.{attempt}.json"
+
+    def write_log(self, job_file: Path, text: str) -> None:
+        """Keep the end of an attempt's stderr."""
+        path = self.path / "logs" / f"{job_file.stem}.log"
+        with storing(path):
+            write_whole(path, text)
+
+    def save(self, record: Record) -> None:
+        """Save a verdict that the runner could not give itself."""
+        save_record(record, self.out(record.job_id))
+
+    def record_of(self, cell: Cell) -> Record | None:
+        """The cell's record, or None; a damaged file is set aside under another name."""
+        path = self.file_of(cell)
+        if not path.exists():
+            return self._compact.record(cell)
+        try:
+            with storing(path, "read"):
+                return read_record(path)
+        except RecordError:
+            set_aside(path)
+            return None
+
+    def file_of(self, cell: Cell) -> Path:
+        """The cell's own record file, whether there is one or not."""
+        return self.records / cell.job_id / f"{cell.id}.parquet"
+
+    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
+        """The cells without a sound record."""
+        return [cell for cell in cells if self.record_of(cell) is None]
+
+    def unvisited(self, cells: Iterable[Cell], round_: int) -> list[Cell]:
+        """The cells that this round still has to visit: no record, no sound part of the round."""
+        return [cell for cell in self.missing(cells) if not self.parts.has(cell, round_)]
+
+    def unsound(self, cell_ids: Container[str]) -> list[Path]:
+        """The files of these cells that are no sound records."""
+        files = (self.file_of(cell) for cell in self.cells if cell.id in cell_ids)
+        return [path for path in files if path.exists() and not _is_sound(path)]
+
+    def set_aside(self, damaged: Iterable[Path]) -> Aside:
+        """Rename those of these files that are this run's; cells without another are `lost`.
+
+        What cannot be renamed stays as it is.
+        """
+        named = {path.absolute() for path in damaged}
+        compact = self._compact.set_aside(named)
+        moved, lost = dict(compact), list[Path]()
+        for cell in self.cells:
+            path = self.file_of(cell).absolute()
+            if path in named and (aside := set_aside(path)):
+                moved[path] = aside
+            if (compact or path in moved) and self.record_of(cell) is None:
+                where = moved.get(path) or next(iter(compact.values()))
+                self._save_lost(cell, f"its record was damaged and lies in {where.name}")
+                lost.append(path)
+        return Aside(moved, lost)
+
+    def _save_lost(self, cell: Cell, reason: str) -> None:
+        job = self.job([cell], self.nowhere)
+        # As old as the run, so that a verdict the database has already outweighs it.
+        when = self.run.started_at
+        self.save(Record.of(job, cell, status="lost", reason=reason, recorded_at=when))
+
+    def traces(self) -> list[Path]:
+        """The traces that cells left."""
+        return sorted(self.records.glob("*/*.trace.json"))
+
+    def failed_traces(self) -> dict[str, str]:
+        """Why there is no trace, by the id of the cell."""
+        suffix = ".trace.failed"
+        paths = sorted(self.records.glob(f"*/*{suffix}"))
+        return {path.name.removesuffix(suffix): path.read_text("utf-8") for path in paths}
+
+    @property
+    def nowhere(self) -> Provenance:
+        """The provenance of a verdict that was given without launching anything."""
+        return Provenance(
+            launcher=self.run.launcher,
+            hostname=self.run.hostname,
+            git_commit=self.run.git_commit,
+            orchestrator_version=self.run.orchestrator_version,
+        )
+
+    def verdicts(self) -> dict[str, Status]:
+        """Status by cell id, of the cells that have a sound record."""
+        return {cell_id: record.status for cell_id, record in self.sound_records().items()}
+
+    def left(self, retried: Collection[Status]) -> list[Cell]:
+        """The cells without a sound record, or with a verdict that is to be retried."""
+        verdicts = self.verdicts()
+        return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *retried)]
+
+    def forget(self, statuses: Collection[Status]) -> None:
+        """Drop the verdicts of these statuses, so that their cells count as missing again."""
+        dropped = [record for record in self.sound_records().values() if record.status in statuses]
+        if dropped:
+            self._compact.unpack()
+        for record in dropped:
+            (self.out(record.job_id) / f"{record.cell_id}.parquet").unlink()
+
+    def sound_records(self) -> dict[str, Record]:
+        """The cells' sound records, by cell id."""
+        records = filter(None, map(self.record_of, self.cells))
+        return {record.cell_id: record for record in records}
+
+
+def _is_sound(path: Path) -> bool:
+    try:
+        with storing(path, "read"):
+            read_record(path)
+    except RecordError:
+        return False
+    return True

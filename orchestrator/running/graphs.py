@@ -1,0 +1,169 @@
+"""Prepared graphs: exported once per model, content and number format, kept for all runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.planning.plan import Plan
+from orchestrator.running.artifacts import Groundwork, Prepare, versions_of
+from orchestrator.running.execute_job import Surroundings
+from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
+from runner.contract.cell import Cell, Runtime
+from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.graph import (
+    DYNAMIC,
+    UNFINISHED_SUFFIX,
+    Content,
+    Numbers,
+    content_of,
+    fixed_shape,
+    graph_in,
+    numbers_of,
+)
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec
+
+FOLDER_NAME = "graphs"
+GRAPH_RUNTIMES: frozenset[Runtime] = frozenset({"onnxruntime", "openvino", "onnxruntime_web"})
+"""Runtimes that execute prepared graphs; the others build the model themselves."""
+EXPORT_TIMEOUT_S = 1800.0
+"""Least time that one way of exporting one shape may take, seconds, however short the cells' own
+limit is."""
+
+Kind = tuple[str, Content, Numbers]
+"""What tells the graphs of one run apart: model, content, number format."""
+
+
+def executes_graph(cell: Cell) -> bool:
+    """Whether the cell executes a prepared graph."""
+    return cell.runtime in GRAPH_RUNTIMES
+
+
+def kind_of(cell: Cell) -> Kind:
+    """The kind of graph that the cell executes."""
+    return cell.model, content_of(cell), numbers_of(cell)
+
+
+def exports_left(plan: Plan, results: Path, launcher: str, seed: int) -> list[Kind]:
+    """The kinds that the plan's run would export first, by this launcher and with this seed."""
+    cells = filter(executes_graph, (entry.cell for entry in plan.with_decision("run")))
+    wanted = {(kind_of(cell), fixed_shape(cell)): cell for cell in cells}
+    versions, graphs = versions_of(GRAPHS, launcher), results / FOLDER_NAME
+    missing = [
+        kind
+        for (kind, _), cell in wanted.items()
+        if not is_there(graphs / graph_name(plan.models[cell.model], cell, seed, versions), cell)
+    ]
+    return list(dict.fromkeys(missing))
+
+
+def graph_name(model: ModelSpec, cell: Cell, seed: int, versions: Versions) -> str:
+    """The folder, among all graphs, of the one that the cell executes."""
+    return graph_key(model, content_of(cell), numbers_of(cell), seed, versions)
+
+
+def is_there(folder: Path, cell: Cell) -> bool:
+    """Whether the folder holds a graph for the cell, and a whole one."""
+    try:
+        graph_in(folder, cell)
+    except Unsupported:
+        return False
+    return True
+
+
+class Graphs:
+    """The prepared graphs of one results folder, each exported when a run first needs it."""
+
+    def __init__(self, results: Path, surroundings: Surroundings, prepare: Prepare) -> None:
+        self._ground = Groundwork(results / FOLDER_NAME, surroundings, prepare)
+        self._launcher = surroundings.launcher.name
+        self._tried: set[str] = set()
+        self._cut_short: dict[str, str] = {}
+        self._versions: Versions | None = None
+
+    def ensure(self, job: Job) -> tuple[Job, Path | None]:
+        """The job with its graph named, and the folder of all graphs.
+
+        The folder is None if the job executes none. A graph of dynamic shape serves every cell;
+        where sizes had to be fixed, those that are missing are exported. What cannot be exported
+        is tried once in a run. The exporter's reason then lies in its place, where sessions read
+        it, until a later run tries again.
+
+        Raises:
+            Unavailable: the export was cut short, which says nothing about the model.
+            EngineUnavailable: the engine went away.
+            StoreError: the results folder cannot be written.
+        """
+        if not executes_graph(job.cells[0]):
+            return job, None
+        job, folder = self._named(job), self._ground.open()
+        missing = self._missing(job)
+        if missing:
+            self._export(job, missing)
+        for cell in job.cells:
+            if reason := self._cut_short.get(_name(job, cell)):
+                raise Unavailable(f"its graph could not be exported: {reason}")
+        return job, folder
+
+    def _named(self, job: Job) -> Job:
+        if self._versions is None:
+            self._versions = versions_of(GRAPHS, self._launcher)
+        name = graph_name(job.model, job.cells[0], job.seed, self._versions)
+        return job.model_copy(update={"graph": name})
+
+    def _missing(self, job: Job) -> list[Cell]:
+        """One cell for each shape that is neither there nor tried."""
+        shapes = {_name(job, cell): cell for cell in job.cells}
+        return [
+            cell
+            for name, cell in shapes.items()
+            if name not in self._tried and not self._has(job, cell)
+        ]
+
+    def _has(self, job: Job, cell: Cell) -> bool:
+        """What is damaged is exported anew."""
+        return is_there(self._ground.path / str(job.graph), cell)
+
+    def _export(self, job: Job, missing: Sequence[Cell]) -> None:
+        first = job.cells[0]
+        what = f"{job.model.name} ({content_of(first)}, {numbers_of(first)})"
+        self._ground.note(f"exporting the graph of {what}")
+        names = {_name(job, cell): cell for cell in missing}
+        for name in (f"{job.graph}/{DYNAMIC}", *names):
+            self._ground.forget_failure(name)
+        ended = self._ground.launch(_export_job(job, missing))
+        self._tried |= names.keys()
+        self._ground.drop(f"{job.graph}/.*{UNFINISHED_SUFFIX}")
+        told = {
+            name: self._told(job, name) for name, cell in names.items() if not self._has(job, cell)
+        }
+        cut_short = {name: ended for name, reason in told.items() if reason is None}
+        if cut_short:
+            self._cut_short |= cut_short
+            self._ground.note(f"no graph of {what}, so its cells are unavailable: {ended}")
+        for reason in dict.fromkeys(filter(None, told.values())):
+            lines = "; ".join(reason.splitlines())
+            self._ground.note(f"no graph of {what}, so its cells are unsupported: {lines}")
+
+    def _told(self, job: Job, name: str) -> str | None:
+        """Why the exporter gave up on this shape, or on all; None if it never got that far."""
+        return self._ground.failure(name) or self._ground.failure(f"{job.graph}/{DYNAMIC}")
+
+
+def _name(job: Job, cell: Cell) -> str:
+    """Where the graph of the cell's own shape lies, among all graphs."""
+    return f"{job.graph}/{fixed_shape(cell)}"
+
+
+def _export_job(job: Job, missing: Sequence[Cell]) -> Job:
+    first = job.cells[0]
+    longest = max(job.timeout_s, EXPORT_TIMEOUT_S)
+    return job.model_copy(
+        update={
+            "id": f"prepare-{job.model.name}-{content_of(first)}-{numbers_of(first)}",
+            "cells": tuple(missing),
+            "limits": job.limits.model_copy(update={"cell_timeout_s": longest}),
+            "purpose": "prepare",
+            "trace": False,
+            "round": 1,
+        }
+    )

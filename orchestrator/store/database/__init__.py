@@ -1,0 +1,1 @@
+"""The database file: connections, locks, transactions, backups."""

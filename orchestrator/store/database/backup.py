@@ -1,0 +1,134 @@
+"""A whole, consistent copy of a database file."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import duckdb
+from duckdb import DuckDBPyConnection
+from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
+
+from orchestrator.store.database.connect import connect
+from orchestrator.store.database.errors import explain
+from orchestrator.store.database.paths import log_of
+from runner.contract.cell import Frozen
+from runner.contract.errors import StoreError
+
+CHUNK_BYTES = 16 * 2**20
+
+
+def copy_database(source: Path, target: Path, wait_s: float) -> None:
+    """Copy a database as it is now, its log included; `target` appears whole or not at all.
+
+    Call with the source's `writer_lock` held. Readers of the source go on while it is copied. An
+    existing target is replaced; nobody may have it open.
+
+    Raises:
+        StoreError: the source is in use for longer than `wait_s` seconds or no database, the
+            target has a log of its own, or the file system refuses.
+    """
+    unfinished = target.with_name(f".{target.name}.copy")
+    try:
+        _settle(source, wait_s)
+        _refuse_log(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # DuckDB's lock belongs to the process, and closing any handle of the file ends it: this
+        # handle is closed after the connection.
+        with source.open("rb") as whole, connect(source, read_only=True, wait_s=wait_s):
+            _refuse_log(source)
+            _copy(whole, unfinished)
+        unfinished.replace(target)
+        flush_folder(target.parent)
+    except (OSError, duckdb.Error) as error:
+        raise StoreError(
+            f"{source}: cannot be copied to {target}: {explain(error)}",
+            hint="nothing was changed; see that the folder can be written and the disk not full",
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _settle(source: Path, wait_s: float) -> None:
+    """Bring into the file what a killed writer left in the log."""
+    if log_of(source).exists():
+        with connect(source, read_only=False, wait_s=wait_s) as connection:
+            empty_log(connection)
+
+
+def empty_log(connection: DuckDBPyConnection) -> None:
+    """Bring all that was committed into the file, and remove the log.
+
+    A log that holds no more than what a killed writer never committed is removed only when
+    something else is written.
+    """
+    connection.execute("BEGIN; CREATE TABLE settling AS SELECT 1; DROP TABLE settling; COMMIT")
+    connection.execute("CHECKPOINT")
+
+
+def _refuse_log(path: Path) -> None:
+    if log_of(path).exists():
+        raise StoreError(
+            f"{path}: has a log of changes that are not in the file yet",
+            hint="open it once, e.g. `orchestrator status`, so that they are; nothing was changed",
+        )
+
+
+def _copy(whole: BinaryIO, unfinished: Path) -> None:
+    with unfinished.open("wb") as copied:
+        shutil.copyfileobj(whole, copied, CHUNK_BYTES)
+        copied.flush()
+        os.fsync(copied.fileno())
+
+
+def flush_folder(folder: Path) -> None:
+    """Let the names in this folder survive a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+MANIFEST = "manifest.json"
+
+
+class Manifest(Frozen):
+    """A snapshot, as it was taken."""
+
+    name: str | None
+    """The name it was given."""
+    taken_at: AwareDatetime
+    """When, UTC."""
+    database: Annotated[str, Field(pattern="^[^/]+$")]
+    """The copied file's name, beside this one."""
+    schema_version: int
+    """Version of the database's tables and columns."""
+    scratch: bool
+    """Whether it may hold rows of the fake backend."""
+    size_bytes: NonNegativeInt
+    """Size of the copied file."""
+    sha256: str
+    """Its hash, in hex."""
+    rows: Mapping[str, NonNegativeInt]
+    """Rows by table."""
+    version: str
+    """Version of AccelMatrix that took it."""
+    git_commit: str | None
+    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of that snapshot.
+
+    Raises:
+        StoreError: it is missing or damaged.
+    """
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise StoreError(
+            f"{folder / MANIFEST}: cannot be read: {str(error).splitlines()[0]}",
+            hint="the database beside it can still be asked: `orchestrator query --database FILE`",
+        ) from error

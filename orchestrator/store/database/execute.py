@@ -1,0 +1,79 @@
+"""DuckDB works in another thread, since it leaves the one it works in deaf to Ctrl-C."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from typing import Self, TypeVar
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from runner.contract.record import Row, rows
+
+AGAIN_S = 0.05
+"""An interruption ends one statement; so often it is repeated, for those that follow."""
+_T = TypeVar("_T")
+
+
+class AnotherThread:
+    """A thread for the work of one connection; leave its context once nothing is left to do."""
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._pool.shutdown()
+
+    def wait_for(self, work: Callable[[], _T]) -> _T:
+        """What the work returns or raises; Ctrl-C interrupts its statements and waits for its end.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
+        """
+        future = self._pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self._interrupt(future)
+            raise
+
+    def _interrupt(self, future: Future[_T]) -> None:
+        while not future.done():
+            self._connection.interrupt()
+            wait([future], AGAIN_S)
+
+
+@contextmanager
+def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
+    """What happens within is committed whole, or undone."""
+    connection.begin()
+    try:
+        yield
+        connection.commit()
+    except BaseException:
+        with suppress(duckdb.Error):
+            connection.rollback()
+        raise
+
+
+def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> list[Row]:
+    """The rows that a SELECT answers."""
+    return rows(connection.sql(sql, params=list(parameters)).to_arrow_table())
+
+
+def count_rows(connection: DuckDBPyConnection, database: str | None = None) -> dict[str, int]:
+    """Rows by table of an attached database, or of the one that was opened."""
+    tables = fetch(
+        connection,
+        "SELECT database_name || '.' || table_name AS place, table_name AS name"
+        " FROM duckdb_tables() WHERE database_name = coalesce(?, current_database()) ORDER BY name",
+        database,
+    )
+    return {
+        each["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {each['place']}")[0]["rows"]
+        for each in tables
+    }

@@ -1,1 +1,0 @@
-"""The database file: opened, locked, brought forward and copied."""

@@ -1,0 +1,94 @@
+"""Keeps a database file small: its log emptied, its free space given back."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.backup import empty_log, flush_folder
+from orchestrator.store.database.connect import WAIT_S
+from orchestrator.store.database.errors import explain, explained
+from orchestrator.store.database.execute import count_rows, fetch
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.open import open_current
+from orchestrator.store.database.paths import discard, log_of, require_database, size_of
+from orchestrator.store.schema.columns import text
+from runner.contract.errors import StoreError
+
+WASTED_SHARE = 0.25
+"""A file of which so much is free, or filled by deleted rows, is worth rewriting,"""
+WASTED_BYTES = 2**20
+"""provided that it is this much."""
+
+
+@dataclass(frozen=True)
+class Tidied:
+    """What became of the file, bytes with its log."""
+
+    bytes_before: int
+    bytes_after: int
+    rewritten: bool
+    """Whether it was written anew without the space that was free in it."""
+
+
+def tidy(path: Path, wait_s: float = WAIT_S) -> Tidied:
+    """Bring the log into the file; write the file anew if much of it is free.
+
+    Raises:
+        StoreError: the database cannot be written; it is as it was then.
+    """
+    require_database(path)
+    with writer_lock(path, wait_s):
+        path = path.resolve()
+        before = size_of(path)
+        with (
+            open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
+            explained(f"{path}: the log cannot be emptied", "nothing was lost; free some space"),
+        ):
+            if log_of(path).exists():
+                empty_log(connection)
+            wasted = _wasted_bytes(connection)
+        rewritten = wasted >= max(WASTED_BYTES, WASTED_SHARE * path.stat().st_size)
+        if rewritten:
+            _rewrite(path)
+        return Tidied(before, size_of(path), rewritten)
+
+
+def _wasted_bytes(connection: DuckDBPyConnection) -> int:
+    """Blocks that are free, and the part of the others that deleted rows still fill."""
+    (size,) = fetch(connection, "PRAGMA database_size")
+    (rows,) = fetch(connection, "SELECT sum(estimated_size) AS stored FROM duckdb_tables()")
+    alive = sum(count_rows(connection).values())
+    dead = 1 - alive / rows["stored"] if rows["stored"] else 0
+    blocks = size["free_blocks"] + size["used_blocks"] * max(0, dead)
+    return int(blocks * size["block_size"])
+
+
+def _rewrite(path: Path) -> None:
+    """Copy all that is in the file into a new one that takes its place; readers may go on."""
+    unfinished = path.with_name(f".{path.name}.rewritten")
+    try:
+        discard(unfinished)
+        with duckdb.connect() as connection:
+            connection.execute(f"ATTACH {text(str(path))} AS old (READ_ONLY)")
+            connection.execute(f"ATTACH {text(str(unfinished))} AS new")
+            connection.execute("COPY FROM DATABASE old TO new")
+            if count_rows(connection, "old") != count_rows(connection, "new"):
+                raise StoreError(
+                    f"{path}: a copy of it lacks rows",
+                    hint="nothing was changed; `orchestrator validate` looks for what is wrong",
+                )
+            connection.execute("DETACH new")
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+        flush_folder(path.parent)
+    except (duckdb.Error, OSError) as error:
+        raise StoreError(
+            f"{path}: cannot be written anew: {explain(error)}",
+            hint="nothing was changed; it takes as much free space as its rows",
+        ) from error
+    finally:
+        discard(unfinished)

@@ -1,0 +1,1 @@
+"""Record files become rows of the database."""

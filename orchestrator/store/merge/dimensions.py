@@ -1,0 +1,96 @@
+"""What many results share: machines, software, models and files, each kept once."""
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.tables import (
+    ARTEFACTS,
+    ENVIRONMENTS,
+    HARDWARE,
+    MODELS,
+    RESULTS,
+    RUNS,
+    Table,
+)
+
+_FILES = (
+    (
+        "graph_sha256",
+        "graph",
+        "graph",
+        "{'remedy': graph_remedy, 'difference_relative': graph_difference_relative}",
+    ),
+    ("image_digest", "image", "image", "image_labels"),
+    ("weights_revision", "weights", "model", "{'model_id': model_id}"),
+)
+"""Columns with digests of artefacts: their kind, what names them, and what is known of them."""
+
+
+def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
+    """Describe anew what the rows of that relation share, in the newest row's words.
+
+    Records that newer ones replace count as well, or it would matter in which order they came.
+    """
+    for table in (HARDWARE, ENVIRONMENTS, MODELS):
+        connection.execute(_upsert(table, _newest(table, records)))
+    connection.execute(_upsert(ARTEFACTS, _artefacts(records)))
+
+
+def _newest(table: Table, records: str) -> str:
+    """The newest row of each key; wide columns are looked at in those rows alone."""
+    key = table.columns[0].name
+    facts = ", ".join(column.name for column in table.columns[1:-1])
+    return f"""
+        SELECT {key}, {facts}, recorded_at AS seen_at FROM {records}
+        SEMI JOIN (
+            SELECT filename, file_row_number FROM {records} WHERE {key} IS NOT NULL
+            QUALIFY row_number() OVER (
+                PARTITION BY {key} ORDER BY recorded_at DESC, result_id) = 1
+        ) USING (filename, file_row_number)
+    """
+
+
+def _upsert(table: Table, query: str) -> str:
+    key, *facts = (column.name for column in table.columns)
+    changes = ", ".join(f"{fact} = excluded.{fact}" for fact in facts)
+    return f"""
+        INSERT INTO {table.name} BY NAME {query}
+        ON CONFLICT ({key}) DO UPDATE SET {changes}
+        WHERE excluded.seen_at > {table.name}.seen_at
+    """
+
+
+def _artefacts(records: str) -> str:
+    return " UNION ALL ".join(
+        f"""
+        SELECT {digest} AS digest, {text(kind)} AS kind,
+            arg_max({name}, recorded_at) AS name,
+            arg_max(to_json({facts})::VARCHAR, recorded_at) AS facts,
+            max(recorded_at) AS seen_at
+        FROM {records} WHERE {digest} IS NOT NULL GROUP BY {digest}
+        """
+        for digest, kind, name, facts in _FILES
+    )
+
+
+_INFERRED = {
+    "run_id": "run_id",
+    "started_at": "min(recorded_at)",
+    "finished_at": "max(recorded_at)",
+    "launchers": "list_sort(list(DISTINCT launcher))",
+    "seed": "min(seed)",
+    "git_commit": "arg_max(git_commit, (recorded_at, result_id))",
+    "orchestrator_version": "arg_max(orchestrator_version, (recorded_at, result_id))",
+    "hostname": "arg_max(hostname, (recorded_at, result_id))",
+    "described": "false",
+}
+
+
+def infer_runs(which: str) -> str:
+    """The statement that infers the runs whose `run_id` fulfils a condition."""
+    return f"""
+        INSERT OR REPLACE INTO {RUNS.name} ({", ".join(_INFERRED)})
+        SELECT {", ".join(_INFERRED.values())}
+        FROM {RESULTS.name} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+        WHERE {which} GROUP BY run_id
+    """

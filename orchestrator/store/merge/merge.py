@@ -1,0 +1,218 @@
+"""Merging record files: the newest record of each cell wins, in whatever order they come."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.execute import fetch, transaction
+from orchestrator.store.merge.dimensions import describe_shared, infer_runs
+from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.merge.staging import FILES_AT_ONCE, are_small, stage, unstage
+from orchestrator.store.records.validate import Bystander, Damaged, offering, reading_fault, without
+from orchestrator.store.schema.origin import SYNTHETIC
+from orchestrator.store.schema.parquet_columns import literals
+from orchestrator.store.schema.tables import DURATIONS, JOBS, QUARANTINE, RAW, RESULTS, RUNS, Run
+
+_OFFERED = """
+    SELECT filename, run_id, run_id || '/' || cell_id AS result_id, recorded_at
+    FROM read_parquet([{files}], filename = true, hive_partitioning = false)
+"""
+_KNOWN = f"""
+    SELECT filename, count(*) FROM offered LEFT JOIN (
+        SELECT result_id, recorded_at AS known_at FROM {RESULTS.name}
+        WHERE run_id IN (SELECT DISTINCT run_id FROM offered)
+    ) USING (result_id)
+    GROUP BY filename HAVING bool_and(recorded_at IS NOT DISTINCT FROM known_at)
+"""
+
+
+def known_files(connection: DuckDBPyConnection, files: Sequence[Path]) -> Mapping[Path, int]:
+    """How many records are in each file of which the database has all, of the same moment.
+
+    Large files are not asked, nor are those beside a damaged one: who reads them whole finds out.
+    """
+    known: dict[Path, int] = {}
+    if not are_small(files) or not _has_results(connection):
+        return known
+    with Bystander() as own:
+        for first in range(0, len(files), FILES_AT_ONCE):
+            known |= _known_among(own, connection, files[first : first + FILES_AT_ONCE])
+    return known
+
+
+def _known_among(
+    own: Bystander, connection: DuckDBPyConnection, files: Sequence[Path]
+) -> dict[Path, int]:
+    try:
+        offered = own.table(_OFFERED.format(files=literals(files)))
+    except duckdb.Error:
+        return {}
+    with offering(connection, "offered", offered):
+        found = connection.execute(_KNOWN).fetchall()
+    return {Path(name): count for name, count in found}
+
+
+def _has_results(connection: DuckDBPyConnection) -> bool:
+    return bool(connection.execute(f"SELECT 1 FROM {RESULTS.name} LIMIT 1").fetchall())
+
+
+REAL = f"(backend IS DISTINCT FROM 'fake' AND source <> '{SYNTHETIC}')"
+QUARANTINED = f"""
+    EXISTS (SELECT 1 FROM {QUARANTINE.name} q WHERE q.result_id = incoming.result_id
+        AND q.recorded_at IS NOT NULL
+        AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
+"""
+"""Whether a record is one that went into quarantine, or older; it must not come back by itself."""
+_COMPARE = f"""
+    CREATE OR REPLACE TEMP TABLE unseen AS
+    SELECT offered.*, known.recorded_at AS known_at
+    FROM (
+        SELECT filename, file_row_number, result_id, recorded_at FROM incoming
+        WHERE {{welcome}} AND NOT {QUARANTINED}
+    ) offered
+    LEFT JOIN (
+        SELECT result_id, recorded_at FROM {RESULTS.name}
+        WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
+    ) known USING (result_id)
+    WHERE offered.recorded_at IS DISTINCT FROM known.recorded_at
+"""
+_CHOOSE = """
+    CREATE OR REPLACE TEMP TABLE chosen AS
+    SELECT filename, file_row_number, result_id, known_at IS NOT NULL AS replaces FROM unseen
+    WHERE known_at IS NULL OR recorded_at > known_at
+    QUALIFY row_number() OVER (
+        PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
+"""
+_COUNT = """
+    SELECT (SELECT count(*) FROM incoming),
+        count(*) FILTER (NOT replaces), count(*) FILTER (replaces)
+    FROM chosen
+"""
+_ENDED = f"""
+    SELECT count(DISTINCT result_id) AS verdicts, max(recorded_at) AS last FROM (
+        SELECT result_id, recorded_at FROM {RESULTS.name} WHERE run_id = ?
+        UNION ALL SELECT result_id, recorded_at FROM incoming WHERE run_id = ?)
+"""
+"""Records that are refused or in quarantine count as well: their cells have ended."""
+_HAS_DURATIONS = " OR ".join(f"{name} IS NOT NULL" for name in DURATIONS)
+_MAGNITUDE = "durations_ns[1]"
+"""Durations take an eighth less room where those of the same magnitude stand together."""
+_INFER = infer_runs(
+    "run_id IN (SELECT DISTINCT run_id FROM taken)"
+    f" AND run_id NOT IN (SELECT run_id FROM {RUNS.name} WHERE described)"
+)
+
+
+def merge(
+    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
+) -> MergeReport:
+    """Bring these files' records into the database, all at once; damaged files are left out.
+
+    Raises:
+        duckdb.Error: the database cannot take them, e.g. because the disk is full.
+    """
+    try:
+        return _merge(connection, files, runs, scratch=scratch)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error:
+        damaged = [Damaged(path, reason) for path in files if (reason := reading_fault(path))]
+        if not damaged:
+            raise
+    report = _merge(connection, without(files, damaged), runs, scratch=scratch)
+    return report + MergeReport(damaged=tuple(damaged))
+
+
+def _merge(
+    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
+) -> MergeReport:
+    known = known_files(connection, files)
+    damaged = stage(connection, [file for file in files if file not in known])
+    refused = () if scratch else _refused(connection)
+    welcome = "true" if scratch else REAL
+    connection.execute(_COMPARE.format(welcome=welcome))
+    connection.execute(_CHOOSE)
+    ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
+    for view, which in (("taken", "chosen"), ("told", "unseen")):
+        _select(connection, view, None if rows == inserted else which)
+    with transaction(connection):
+        _write(connection, runs, replacing=replaced > 0)
+    quarantined = _quarantined(connection, welcome)
+    connection.execute("DROP VIEW taken; DROP VIEW told; DROP TABLE chosen; DROP TABLE unseen")
+    unstage(connection)
+    unchanged = rows - inserted - replaced - len(refused) - quarantined + sum(known.values())
+    return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused, quarantined)
+
+
+def _select(connection: DuckDBPyConnection, view: str, which: str | None) -> None:
+    """Give a name to those of the incoming records, or to all of them."""
+    those = f" SEMI JOIN {which} USING (filename, file_row_number)" if which else ""
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM incoming{those}")
+
+
+def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bool) -> None:
+    if replacing:
+        _remove_replaced(connection)
+    insert_taken(connection)
+    describe_shared(connection, "told")
+    for run in runs:
+        _describe(connection, run)
+    connection.execute(_INFER)
+
+
+def insert_taken(connection: DuckDBPyConnection) -> None:
+    """Write the rows of the view `taken` into the tables."""
+    for table, which in (
+        (RESULTS, ""),
+        (RAW, f" WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
+        (JOBS, " WHERE job IS NOT NULL"),
+    ):
+        connection.execute(
+            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken{which}"
+        )
+
+
+def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:
+    found = connection.execute(
+        f"SELECT result_id FROM incoming WHERE NOT {REAL} ORDER BY result_id"
+    ).fetchall()
+    return tuple(result_id for (result_id,) in found)
+
+
+def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
+    """How many records were left out since they are in quarantine."""
+    ((anything,),) = connection.execute(
+        f"SELECT EXISTS (SELECT 1 FROM {QUARANTINE.name} WHERE recorded_at IS NOT NULL)"
+    ).fetchall()
+    if not anything:
+        return 0
+    ((count,),) = connection.execute(
+        f"SELECT count(*) FROM incoming WHERE {welcome} AND {QUARANTINED}"
+        f" AND result_id NOT IN (SELECT result_id FROM {RESULTS.name})"
+    ).fetchall()
+    return int(count)
+
+
+def _remove_replaced(connection: DuckDBPyConnection) -> None:
+    for table in (RESULTS, RAW, JOBS):
+        connection.execute(
+            f"DELETE FROM {table.name}"
+            " WHERE result_id IN (SELECT result_id FROM chosen WHERE replaces)"
+        )
+
+
+def _describe(connection: DuckDBPyConnection, run: Run) -> None:
+    values = [*(run.model_dump() | {"finished_at": _end(connection, run)}).values(), True]
+    places = ", ".join("?" for _ in values)
+    connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({places})", values)
+
+
+def _end(connection: DuckDBPyConnection, run: Run) -> datetime | None:
+    """When the run ended, if it says so or has a verdict for every cell of its plan."""
+    if run.finished_at is not None or run.planned is None:
+        return run.finished_at
+    (found,) = fetch(connection, _ENDED, run.run_id, run.run_id)
+    return found["last"] if found["verdicts"] >= run.planned else None

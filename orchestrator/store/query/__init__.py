@@ -1,0 +1,1 @@
+"""Reading the database: SQL, exports, records, coverage."""

@@ -1,0 +1,144 @@
+"""What a database holds: rows, verdicts by source, and which models are covered on which backend.
+
+Counted by DuckDB from columns of results; raw durations are never looked at.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.paths import size_of
+from orchestrator.store.records.find import find_files
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.origin import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import RESULTS, TABLES, VERSION
+
+VERDICTS: Mapping[str, str] = {
+    "wrong": "status = 'ok' AND correct = false",
+    "contradicted": "status = 'ok' AND proof = 'contradicted'",
+    "unproven": "status = 'ok' AND proof = 'none'",
+    "partial": "status = 'ok' AND proof = 'partial'",
+    "untimed": "status = 'ok' AND latency_median_s IS NULL",
+    "proven": "status = 'ok'",
+}
+"""What a result that ended well is worth, and the first condition that says so."""
+BEST_FIRST = (
+    *("proven", "untimed", "partial", "unproven", "contradicted", "wrong"),
+    *("out_of_memory", "timeout", "failed", "lost", "unavailable", "unsupported"),
+)
+"""Verdicts from the best to the least; `proven` is what default views show."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """How results of one source ended."""
+
+    source: str
+    """Who measured."""
+    simulated: bool
+    """Whether the source itself says that no device made the numbers."""
+    counts: Mapping[str, int]
+    """Results by status."""
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What is known of one model on one backend."""
+
+    model: str
+    backend: str
+    best: str
+    """The best verdict, one of `BEST_FIRST`."""
+    results: int
+    """All results."""
+    proven: int
+    """Those that default views show."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a database holds."""
+
+    rows: Mapping[str, int]
+    """Rows by table."""
+    verdicts: tuple[Verdicts, ...]
+    """By source, ours first."""
+    covered: tuple[Covered, ...]
+    """By model and backend, without what others measured."""
+
+
+def coverage(connection: DuckDBPyConnection) -> Coverage:
+    """What this database holds."""
+    return Coverage(_rows(connection), _verdicts(connection), _covered(connection))
+
+
+def _rows(connection: DuckDBPyConnection) -> dict[str, int]:
+    names = [table.name for table in TABLES if table is not VERSION]
+    sql = " UNION ALL ".join(f"SELECT '{name}', count(*) FROM {name}" for name in names)
+    return dict(connection.execute(sql).fetchall())
+
+
+def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
+    found: dict[tuple[str, bool], dict[str, int]] = {}
+    for row in fetch(
+        connection,
+        f"SELECT source, simulated, status, count(*) AS results FROM {RESULTS.name}"
+        " GROUP BY ALL ORDER BY ALL",
+    ):
+        counts = found.setdefault((row["source"], bool(row["simulated"])), {})
+        counts[row["status"]] = row["results"]
+    told = [Verdicts(*which, counts) for which, counts in found.items()]
+    return tuple(sorted(told, key=lambda each: each.source != OURS))
+
+
+def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
+    """Synthetic rows count too: they lie in scratch databases alone."""
+    worth = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in VERDICTS.items())
+    ranks = ", ".join(map(text, BEST_FIRST))
+    found = fetch(
+        connection,
+        f"""
+        SELECT model, backend, [{ranks}][min(list_position([{ranks}], verdict))] AS best,
+            count(*) AS results, count(*) FILTER (verdict = 'proven') AS proven
+        FROM (
+            SELECT model, backend, CASE {worth} ELSE status END AS verdict FROM {RESULTS.name}
+            WHERE source IN ('{OURS}', '{SYNTHETIC}')
+        )
+        GROUP BY model, backend ORDER BY model, backend
+        """,
+    )
+    return tuple(Covered(**row) for row in found)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Files and bytes."""
+
+    database_bytes: int
+    """The database file with its log."""
+    parquet_files: int
+    """Record files of the database's runs in the results folder, unfinished ones left out."""
+    parquet_bytes: int
+
+
+def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
+    """What the database takes, and the record files of these runs below that folder.
+
+    A run's files lie in the folder that has its id, an import's file has it as its name.
+    """
+    sizes = list(_sizes(results, frozenset(runs)))
+    return Size(size_of(database), len(sizes), sum(sizes))
+
+
+def _sizes(results: Path, runs: frozenset[str]) -> Iterator[int]:
+    """The bytes of each record file; what somebody removes meanwhile does not count."""
+    above = len(results.absolute().parts)
+    for path in find_files([results] if results.exists() else []):
+        if runs.isdisjoint({*path.parts[above:], path.stem}):
+            continue
+        with suppress(FileNotFoundError):
+            yield path.stat().st_size

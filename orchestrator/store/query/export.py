@@ -1,0 +1,279 @@
+"""What is taken out of the database for other programs, topic by topic."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import types
+
+from orchestrator.store.query.ask import Answer, asking
+from orchestrator.store.query.formats import SUFFIXES, save_answer
+from orchestrator.store.query.values import plain_values
+from orchestrator.store.schema.parquet_columns import identifier
+from orchestrator.system.files import (
+    new_folder,
+    require_free,
+    require_free_folder,
+    require_no_stream,
+)
+from orchestrator.system.text import did_you_mean
+from runner.contract.errors import MatrixError
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What stands for null, and for an empty text, in the name of a folder."""
+_ESCAPED = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
+"""What Hive and Spark escape; they read everything else as it is."""
+_FILE = re.compile(r"([^/=]+=[^/]+/)*part-\d+\.parquet")
+
+Key = tuple[object, ...]
+
+
+def is_part(path: Path) -> bool:
+    """Whether a file with this path below a folder is one of those that are written here."""
+    return _FILE.fullmatch(path.as_posix()) is not None
+
+
+def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
+    """Insist that folders can be named after these columns, and that some are left.
+
+    Raises:
+        MatrixError: it names the one that cannot.
+    """
+    for name in by:
+        if name not in schema.names:
+            raise MatrixError(
+                f"--partition-by: there is no column {name!r} here"
+                f"{did_you_mean(name, schema.names)}",
+                hint="docs/schema.md names columns; a few make good folders, e.g. backend,model",
+            )
+        type_ = schema.field(name).type
+        if not any(fits(type_) for fits in _NAMES_FOLDERS):
+            raise MatrixError(
+                f"--partition-by: {name} is {type_}, after which no folder can be named",
+                hint="partition by text, whole numbers or dates, e.g. backend,model",
+            )
+    if len(set(by)) < len(by) or len(by) == len(schema):
+        raise MatrixError(
+            f"--partition-by: {','.join(by)} leaves nothing to write, or names a column twice",
+            hint="partition by a few columns, e.g. backend,model",
+        )
+
+
+def write_partitions(answer: Answer, by: Sequence[str], folder: Path) -> int:
+    """Write rows that come sorted by these columns; returns the number of files.
+
+    The columns are in the names of the folders alone, `backend=cpu/model=gpt2/part-0.parquet`:
+    readers that find them in the files too take them for others.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    files, current = 0, None
+    schema = pa.schema([field for field in answer.schema if field.name not in by])
+    with ExitStack() as open_file:
+        writer = None
+        for key, rows in _runs(answer, by):
+            if writer is None or key != current:
+                open_file.close()
+                path = _next_file(folder.joinpath(*map(_named, by, key)))
+                writer = open_file.enter_context(_writer(path, schema))
+                current, files = key, files + 1
+            writer.write_batch(rows.select(schema.names))
+    if not files:
+        _write_none(answer.schema, folder)
+    return max(files, 1)
+
+
+def _write_none(schema: pa.Schema, folder: Path) -> None:
+    """A file without rows, so that readers learn all columns: no folder stands for them."""
+    with _writer(_next_file(folder), schema):
+        pass
+
+
+def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[Key, pa.RecordBatch]]:
+    """Rows that belong together, with the values that they share."""
+    for batch in answer.batches:
+        columns = [plain_values(batch.schema.field(name), batch.column(name)) for name in by]
+        keys = list(zip(*columns, strict=True))
+        for key, places in groupby(range(len(keys)), keys.__getitem__):
+            first, *rest = places
+            yield key, batch.slice(first, len(rest) + 1)
+
+
+def _named(name: str, value: object) -> str:
+    told = NULL if value in (None, "") else str(value)
+    return f"{_escaped(name)}={_escaped(told)}"
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def _next_file(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"part-{sum(1 for _ in folder.iterdir())}.parquet"
+
+
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
+_NAMES_FOLDERS = (types.is_string, types.is_integer, types.is_boolean, types.is_date)
+
+
+OUTPUT = "--output"
+_RAW = """
+    SELECT result_id, run_id, cell_id, model, hardware, hostname, backend, runtime, precision,
+        batch_size, sequence_length, image_size, audio_seconds, new_tokens, mode, scenario,
+        measured_at, status, proof, correct, grade, source, simulated,
+        warmup_durations_ns, durations_ns, part_durations_ns, other
+    FROM {view}
+    JOIN raw_benchmark_data USING (result_id)
+    JOIN (SELECT result_id, other FROM benchmark_results) USING (result_id)
+"""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One thing that can be taken out."""
+
+    quotable: str
+    """Rows of the default views."""
+    everything: str
+    """All rows, with their marks."""
+
+
+TOPICS: Mapping[str, Topic] = {
+    "performance": Topic(
+        "SELECT * FROM benchmark_performance", "SELECT * FROM benchmark_performance_all"
+    ),
+    "hardware": Topic(
+        "SELECT * FROM hardware_info SEMI JOIN benchmark_performance USING (hardware_id)",
+        "SELECT * FROM hardware_info",
+    ),
+    "compatibility": Topic("SELECT * FROM compatibility", "SELECT * FROM compatibility_all"),
+    "raw": Topic(
+        _RAW.format(view="benchmark_performance"), _RAW.format(view="benchmark_performance_all")
+    ),
+}
+
+
+FORMS = ("csv", "json", "parquet")
+ENDINGS = tuple(ending for ending, form in SUFFIXES.items() if form in FORMS)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What shall be taken out, and how."""
+
+    topic: str | None
+    """One of `TOPICS`."""
+    output: Path | None
+    """The file, or the folder of partitions."""
+    form: str | None = None
+    """One of `FORMS`; None: what the file's name says, or Parquet if it has no ending."""
+    partition_by: tuple[str, ...] = ()
+    """Columns after which folders are named; empty for one file."""
+    everything: bool = False
+    """Whether rows are taken that must not be quoted."""
+    force: bool = False
+    """Whether an earlier output may be replaced."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote."""
+
+    topic: str
+    path: Path
+    rows: int
+    files: int
+
+
+def export(database: Path, wanted: Wanted) -> Exported:
+    """Write a topic's rows into a file, or a folder of partitions, whole or not at all.
+
+    Raises:
+        MatrixError: something is not named, or does not go together; or the output exists.
+        StoreError: the database cannot be read, or the output not written.
+    """
+    if wanted.topic is None or wanted.output is None:
+        raise MatrixError(
+            "export: wants a topic and `--output`, or `--bundle`",
+            hint="`orchestrator export performance --output performance.parquet`, or"
+            " `orchestrator export --bundle results.zip`",
+        )
+    topic = TOPICS[wanted.topic]
+    sql = topic.everything if wanted.everything else topic.quotable
+    tally = _Tally()
+    if wanted.partition_by:
+        files = _export_folder(database, sql, wanted, wanted.output, tally)
+    else:
+        files = _export_file(database, sql, wanted, wanted.output, tally)
+    return Exported(wanted.topic, wanted.output, tally.rows, files)
+
+
+@dataclass
+class _Tally:
+    """Counts rows as they pass."""
+
+    rows: int = 0
+
+    def passing(self, answer: Answer) -> Answer:
+        """The same answer."""
+        return Answer(answer.schema, self._counted(answer))
+
+    def _counted(self, answer: Answer) -> Iterator[pa.RecordBatch]:
+        for batch in answer.batches:
+            self.rows += batch.num_rows
+            yield batch
+
+
+def _export_file(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
+    form = form_for(output, wanted.form)
+    require_free(OUTPUT, output, force=wanted.force, database=database)
+    with asking(database, sql) as answer:
+        save_answer(tally.passing(answer), form, output)
+    return 1
+
+
+def form_for(output: Path, form: str | None) -> str:
+    """The format that was asked for, or else the one of the file's name; Parquet if it has none.
+
+    Raises:
+        MatrixError: the name says another one, or one that nobody knows.
+    """
+    ending = output.suffix.lower()
+    told = SUFFIXES.get(ending)
+    if form is not None and told not in {None, form}:
+        raise MatrixError(
+            f"{OUTPUT} {output}: ends as {told} does, and `--format` is {form}",
+            hint="leave one of the two out",
+        )
+    if form is None and ending and told not in FORMS:
+        raise MatrixError(
+            f"{OUTPUT} {output}: {ending!r} is not one of {', '.join(ENDINGS)}",
+            hint=f"name one of these, or say `--format {'|'.join(FORMS)}`",
+        )
+    return form or told or "parquet"
+
+
+def _export_folder(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
+    by = wanted.partition_by
+    if wanted.form not in {None, "parquet"}:
+        raise MatrixError(
+            f"--partition-by: folders hold Parquet, not {wanted.form}",
+            hint="leave one of the two options out",
+        )
+    require_no_stream(OUTPUT, output)
+    require_free_folder(OUTPUT, output, force=wanted.force, ours=is_part)
+    with asking(database, f"SELECT * FROM ({sql}) LIMIT 0") as answer:
+        require_partitions(answer.schema, by)
+    in_order = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(identifier, by))}"
+    with asking(database, in_order) as answer, new_folder(output) as folder:
+        return write_partitions(tally.passing(answer), by, folder)

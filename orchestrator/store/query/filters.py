@@ -1,0 +1,190 @@
+"""Which results are wanted: filters with checked names and values, and what they are in SQL."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypedDict, TypeVar
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.schema.origin import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import RECORD
+from orchestrator.store.schema.views import PERFORMANCE, PERFORMANCE_ALL
+from orchestrator.system.text import did_you_mean
+from runner.contract.errors import MatrixError
+from runner.contract.models import catalogue
+from runner.contract.selector import Selector
+
+Words = str | Collection[str]
+"""A word, or several of which one has to fit."""
+Numbers = int | Collection[int]
+"""A whole number, or several of which one has to fit."""
+Value = TypeVar("Value")
+
+
+class Filters(TypedDict, total=False):
+    """What is kept: results that fit every filter given; a column's filter is named as the column.
+
+    All columns are those of the view `benchmark_performance`.
+    """
+
+    model: Words
+    family: Words
+    task: Words
+    hardware: Words
+    """Names of physical devices."""
+    hostname: Words
+    backend: Words
+    runtime: Words
+    precision: Words
+    mode: Words
+    scenario: Words
+    launcher: Words
+    status: Words
+    proof: Words
+    grade: Words
+    run_id: Words
+    cell_id: Words
+    source: Words
+    batch_size: Numbers
+    sequence_length: Numbers
+    image_size: Numbers
+    audio_seconds: Numbers
+    new_tokens: Numbers
+    since: datetime
+    """Measured then or later."""
+    until: datetime
+    """Measured before."""
+    select: Words
+    """Globs over cell ids, as `--select` takes them; `!GLOB` drops."""
+
+
+NUMBERS = ("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens")
+MOMENTS: Mapping[str, str] = {"since": ">=", "until": "<"}
+GLOBS = "select"
+_ALLOWED: Mapping[str, Collection[str]] = {column.name: column.allowed for column in RECORD}
+_TRUSTED: Mapping[str, Collection[str]] = {
+    "status": ("ok",),
+    "proof": ("proven",),
+    "source": (OURS, SYNTHETIC),
+}
+"""What default views hold alone; synthetic rows lie in scratch databases only."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The ids of the results that are wanted, as a subquery."""
+
+    sql: str
+    parameters: tuple[object, ...]
+
+
+def selection(
+    connection: DuckDBPyConnection, filters: Mapping[str, object], *, trusted: bool
+) -> Selection:
+    """The results that fit every filter; trusted ones are those of `benchmark_performance`.
+
+    Raises:
+        MatrixError: there is no filter of that name, or a value can fit nothing.
+    """
+    view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
+    _check_names(filters)
+    parts = [_part(connection, name, value) for name, value in filters.items()]
+    if trusted:
+        _check_trust(filters)
+    condition = " AND ".join(sql for sql, _ in parts) or "true"
+    return Selection(
+        f"SELECT result_id FROM {view} WHERE {condition}",
+        tuple(parameter for _, parameter in parts),
+    )
+
+
+def _part(connection: DuckDBPyConnection, name: str, value: object) -> tuple[str, object]:
+    """One filter as a condition with its one parameter."""
+    if name in MOMENTS:
+        return f"measured_at {MOMENTS[name]} ?", _moment(name, value)
+    if name in NUMBERS:
+        return f"{name} IN (SELECT unnest(?::BIGINT[]))", _numbers(name, value)
+    words = _words(name, value)
+    if name == GLOBS:
+        return "cell_id IN (SELECT unnest(?::VARCHAR[]))", _matching(connection, words)
+    _check_words(connection, name, words)
+    return f"{name} IN (SELECT unnest(?::VARCHAR[]))", words
+
+
+def _check_names(filters: Iterable[str]) -> None:
+    known = Filters.__annotations__
+    for name in filters:
+        if name not in known:
+            raise MatrixError(
+                f"there is no filter {name!r}{did_you_mean(name, known)}",
+                hint=f"filters are {', '.join(known)}",
+            )
+
+
+def _check_trust(filters: Mapping[str, object]) -> None:
+    """A filter that trusted results never fit would hide what was asked for."""
+    for name, allowed in _TRUSTED.items():
+        if name in filters and not {*allowed} & {*_words(name, filters[name])}:
+            raise MatrixError(
+                f"{name}={filters[name]!r}: no trusted result has that {name}",
+                hint="give trusted=False, and look at `status`, `proof` and `correct` yourself",
+            )
+
+
+def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]) -> None:
+    """Refuse words that neither AccelMatrix nor this database knows."""
+    known = set(catalogue() if name == "model" else _ALLOWED.get(name, ()))
+    unknown = [word for word in words if word not in known]
+    if not unknown:
+        return
+    found = connection.execute(
+        f"SELECT DISTINCT {name} FROM {PERFORMANCE_ALL.name} WHERE {name} IS NOT NULL"
+    ).fetchall()
+    known |= {word for (word,) in found}
+    for word in unknown:
+        if word not in known:
+            raise MatrixError(
+                f"{name}={word!r}: nothing in this database has it{did_you_mean(word, known)}",
+                hint=f'the database tells what it holds: "SELECT DISTINCT {name} FROM'
+                f' {PERFORMANCE_ALL.name}"',
+            )
+
+
+def _matching(connection: DuckDBPyConnection, globs: Iterable[str]) -> list[str]:
+    """The cell ids that a selector keeps."""
+    selector = Selector(globs)
+    found = connection.execute(f"SELECT DISTINCT cell_id FROM {PERFORMANCE_ALL.name}").fetchall()
+    return [cell_id for (cell_id,) in found if selector.keeps_id(cell_id)]
+
+
+def _words(name: str, value: object) -> list[str]:
+    return [_checked(name, each, str, "text") for each in _several(value)]
+
+
+def _numbers(name: str, value: object) -> list[int]:
+    return [_checked(name, each, int, "a whole number") for each in _several(value)]
+
+
+def _moment(name: str, value: object) -> datetime:
+    moment = _checked(name, value, datetime, "a datetime")
+    if moment.tzinfo is None:
+        raise MatrixError(
+            f"{name}={moment.isoformat()}: has no time zone",
+            hint="give it one: datetime(2026, 11, 21, tzinfo=UTC)",
+        )
+    return moment
+
+
+def _several(value: object) -> Iterator[object]:
+    """The values of a filter: those of a collection, or the one."""
+    if isinstance(value, Collection) and not isinstance(value, str | bytes):
+        yield from value
+    else:
+        yield value
+
+
+def _checked(name: str, value: object, type_: type[Value], wording: str) -> Value:
+    if not isinstance(value, type_) or isinstance(value, bool):
+        raise MatrixError(f"{name}={value!r}: is not {wording}")
+    return value

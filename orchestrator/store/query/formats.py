@@ -1,0 +1,128 @@
+"""Answers in formats that other programs read, batch by batch."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import types
+
+from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.values import as_json, is_nested, plain_rows, plain_values, values_of
+from orchestrator.system.files import new_file
+from orchestrator.system.text import visible_line
+
+Write = Callable[[Answer, IO[bytes]], None]
+
+
+def write_csv(answer: Answer, file: IO[bytes]) -> None:
+    """With a header; lists and maps as JSON, null as an empty field."""
+    _write_csv_rows(file, [answer.schema.names])
+    for batch in answer.batches:
+        _write_csv_rows(file, shown_rows(batch))
+
+
+def write_json(answer: Answer, file: IO[bytes]) -> None:
+    """A list with one object a row, each on a line; a number that is not finite becomes null."""
+    names, between = answer.schema.names, "[\n"
+    for batch in answer.batches:
+        text = io.StringIO()
+        for row in plain_rows(batch):
+            text.write(f"{between}  {as_json(dict(zip(names, row, strict=True)))}")
+            between = ",\n"
+        file.write(text.getvalue().encode())
+    file.write(b"[]\n" if between == "[\n" else b"\n]\n")
+
+
+def write_markdown(answer: Answer, file: IO[bytes]) -> None:
+    """A table of GitHub's flavour, every value as it is; null as an empty field."""
+    fields = list(answer.schema)
+    rules = ["---:" if _is_number(field.type) else "---" for field in fields]
+    file.write(_markdown_row(map(_literally, answer.schema.names)).encode())
+    file.write(_markdown_row(rules).encode())
+    for batch in answer.batches:
+        rows = (map(_markdown_value, row) for row in shown_rows(batch))
+        text = "".join(map(_markdown_row, rows))
+        file.write(text.encode())
+
+
+def write_parquet(answer: Answer, file: IO[bytes]) -> None:
+    """Types as they are, compressed."""
+    with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
+        for batch in answer.batches:
+            writer.write_batch(batch)
+
+
+WRITERS: Mapping[str, Write] = {
+    "csv": write_csv,
+    "json": write_json,
+    "markdown": write_markdown,
+    "parquet": write_parquet,
+}
+SUFFIXES: Mapping[str, str] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".parquet": "parquet",
+}
+"""The format that a file's name asks for."""
+
+
+def shown_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The batch's rows as people see them: lists and maps as JSON, numbers as they are."""
+    return zip(*map(_shown, batch.schema, batch.columns), strict=True)
+
+
+def _shown(field: pa.Field, column: pa.Array) -> list[Any]:
+    if types.is_floating(field.type):
+        return values_of(field, column)
+    values = plain_values(field, column)
+    if types.is_boolean(field.type) or is_nested(field.type):
+        return [None if value is None else as_json(value) for value in values]
+    return values
+
+
+def save_answer(answer: Answer, form: str, path: Path) -> None:
+    """Write an answer to a file, whole or not at all.
+
+    Raises:
+        StoreError: the file system refused.
+    """
+    with new_file(path) as file:
+        WRITERS[form](answer, file)
+
+
+def _write_csv_rows(file: IO[bytes], rows: Any) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    file.write(text.getvalue().encode())
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return bool(types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_))
+
+
+_SPECIAL = re.compile(r"[\\`*<|~\[\]]|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown would take for markup; an underscore inside a word is none."""
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def _markdown_value(value: object) -> str:
+    return "" if value is None else _literally(str(value))
+
+
+def _literally(text: str) -> str:
+    return "<br>".join(map(_escaped, _LINE_BREAK.split(text)))
+
+
+def _escaped(line: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", visible_line(line).replace("&", "&amp;"))
+
+
+def _markdown_row(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |\n"

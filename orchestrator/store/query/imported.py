@@ -1,0 +1,58 @@
+"""What the database holds of imported files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.connect import connect
+from orchestrator.store.database.errors import explained
+from orchestrator.store.database.paths import is_missing
+from orchestrator.store.schema.parquet_columns import KNOWN
+from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, RAW, RESULTS
+from orchestrator.store.schema.version import OlderSchema, recognise
+
+_TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
+_ALIAS = {column.name: alias for alias, table in _TABLES.items() for column in table.columns}
+_COLUMNS = ", ".join(f"{_ALIAS[name]}.{name}" for name in KNOWN if name in _ALIAS)
+_HELD = f"""
+    SELECT {_COLUMNS} FROM (SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?))) r
+    LEFT JOIN {HARDWARE.name} h USING (hardware_id)
+    LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)
+    LEFT JOIN {RAW.name} w USING (result_id)
+"""
+
+
+def held(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
+    """The rows of these imports with machine, software and raw durations, as they were merged."""
+    return connection.sql(_HELD, params=[list(run_ids)]).to_arrow_table()
+
+
+def held_at(path: Path, run_ids: Sequence[str], *, wait_s: float) -> pa.Table | None:
+    """The same from a file that is not changed, not even brought forward; None if it has none.
+
+    Raises:
+        StoreError: it is being written for longer than `wait_s` seconds, or is not ours.
+    """
+    if is_missing(path):
+        return None
+    with (
+        connect(path, read_only=True, wait_s=wait_s) as connection,
+        explained(f"{path}: cannot be read", "restore it, or import into a new one"),
+    ):
+        try:
+            recognise(connection, path)
+        except OlderSchema:
+            return None  # there were no imports before schema 5
+        return held(connection, run_ids)
+
+
+def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:
+    """Remove these results, all or none."""
+    connection.begin()
+    for table in (RESULTS, RAW, JOBS):
+        connection.execute(
+            f"DELETE FROM {table.name} WHERE result_id IN (SELECT unnest(?))", [list(result_ids)]
+        )
+    connection.commit()

@@ -1,0 +1,215 @@
+"""Results as values, read in batches: a million of them need not fit into memory."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from inspect import GEN_CLOSED, GEN_SUSPENDED, getgeneratorstate
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+from pydantic import AwareDatetime, ValidationError
+
+from orchestrator.store.database.errors import explain
+from orchestrator.store.database.execute import fetch
+from orchestrator.store.query.filters import Selection
+from orchestrator.store.schema.origin import Origin
+from orchestrator.store.schema.tables import (
+    ENVIRONMENTS,
+    HARDWARE,
+    JOBS,
+    MODELS,
+    RAW,
+    RESULTS,
+    Table,
+)
+from runner.contract.errors import StoreError
+from runner.contract.record import Row, each_row
+from runner.contract.record.identity import Host, Raw, Session
+from runner.contract.record.measured import (
+    Arrivals,
+    Generation,
+    Resources,
+    Startup,
+    Timing,
+    Training,
+)
+from runner.contract.record.quality import Trust
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class StoredRecord(
+    Raw, Host, Session, Resources, Arrivals, Startup, Training, Generation, Timing, Trust, Origin
+):
+    """A record with its id and where it came from, in base units. None says `not known`.
+
+    Fields have the names and the meanings of the columns in docs/schema.md. Beside ids, model,
+    status and proof each may be None, and words may be others than ours: what others measured
+    lacks what their files do not tell. `job`, `warmup_durations_ns`, `durations_ns` and
+    `part_durations_ns` are read on demand, and None otherwise.
+    """
+
+    result_id: str
+    """`<run_id>/<cell_id>`: the verdict's id."""
+    run_id: str
+    job_id: str
+    cell_id: str
+    recorded_at: AwareDatetime
+    schema_version: int | None = None
+    other: str | None = None
+    """Columns of a newer runner that this version lacks, as a JSON object."""
+
+    model: str
+    family: str | None = None
+    task: str | None = None
+    modality: str | None = None
+    backend: str | None = None
+    runtime: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    sequence_length: int | None = None
+    image_size: int | None = None
+    audio_seconds: int | None = None
+    new_tokens: int | None = None
+    mode: str | None = None
+    scenario: str | None = None
+    target_qps: float | None = None
+    slo_ms: float | None = None
+    seed: int | None = None
+    profile: str | None = None
+    purpose: str | None = None
+    model_id: str | None = None
+    model_spec: str | None = None
+    job: str | None = None
+
+    weights: str | None = None
+    predicted: bool | None = None
+    launcher: str | None = None
+    orchestrator_version: str | None = None
+
+
+Records = Generator[StoredRecord, None, None]
+BATCH_ROWS = 2048
+_JOINED: Mapping[str, tuple[Table, str]] = {
+    "h": (HARDWARE, "hardware_id"),
+    "e": (ENVIRONMENTS, "environment_id"),
+    "m": (MODELS, "model_id"),
+}
+"""Beside results `r`, the tables that a record is put together from, and what joins each."""
+_LARGE = (RAW, JOBS)
+_OF_THESE = """
+    SELECT * FROM {} WHERE result_id BETWEEN ? AND ? AND result_id IN (SELECT unnest(?::VARCHAR[]))
+"""
+"""The range spares DuckDB most of the table, since the results of a run lie together."""
+
+
+def _select() -> str:
+    tables = {alias: table for alias, (table, _) in _JOINED.items()} | {"r": RESULTS}
+    places = {column.name: alias for alias, table in tables.items() for column in table.columns}
+    fields = (name for name in StoredRecord.model_fields if name in places)
+    columns = ", ".join(f"{places[name]}.{name}" for name in fields)
+    joins = " ".join(
+        f"LEFT JOIN {table.name} {alias} USING ({key})" for alias, (table, key) in _JOINED.items()
+    )
+    return f"SELECT {columns} FROM {RESULTS.name} r {joins}"
+
+
+_SELECT = _select()
+
+
+class RecordStream(Iterator[StoredRecord]):
+    """Records that are read as they are asked for, and no longer than their store is open."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._cut_off = False
+
+    def __next__(self) -> StoredRecord:
+        if self._cut_off:
+            raise StoreError(
+                "the store was closed before all of its records were read",
+                hint="read them while it is open",
+            )
+        return next(self._records)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it has begun and not ended."""
+        return getgeneratorstate(self._records) == GEN_SUSPENDED
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._cut_off |= getgeneratorstate(self._records) != GEN_CLOSED
+        self._records.close()
+
+
+def read(connection: DuckDBPyConnection, wanted: Selection, *, whole: bool) -> Records:
+    """The results that were selected; with raw durations and jobs if they are to be whole.
+
+    Raises:
+        StoreError: a row holds what no record may hold.
+    """
+    sql = f"{_SELECT} WHERE r.result_id IN ({wanted.sql})"
+    with closing(connection.cursor()) as cursor, closing(connection.cursor()) as second:
+        relation = cursor.sql(sql, params=list(wanted.parameters))
+        for batch in _batches(relation.to_arrow_reader(BATCH_ROWS)):
+            found = _rows(batch)
+            yield from map(_record, _completed(second, [*found]) if whole else found)
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
+    """Columns that no row fills are left out, since a record is null there by itself."""
+    filled = [
+        place for place, column in enumerate(batch.columns) if column.null_count < len(column)
+    ]
+    names = [batch.schema.names[place] for place in filled]
+    return each_row(names, [batch.columns[place] for place in filled])
+
+
+def _completed(connection: DuckDBPyConnection, found: Sequence[Row]) -> Sequence[Row]:
+    """With what lies in the large tables, which a join would hold in memory whole."""
+    by_id = {row["result_id"]: row for row in found}
+    these = (min(by_id), max(by_id), [*by_id])
+    for table in _LARGE:
+        for row in fetch(connection, _OF_THESE.format(table.name), *these):
+            by_id[row["result_id"]].update(row)
+    return found
+
+
+def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    try:
+        with reader:
+            yield from reader
+    except (OSError, pa.ArrowException) as error:  # DuckDB's own, through Arrow's stream
+        raise StoreError(
+            f"the results cannot be read: {explain(error)}", hint="ask for fewer of them"
+        ) from error
+
+
+def _record(row: Row) -> StoredRecord:
+    try:
+        return StoredRecord.model_validate(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise StoreError(
+            f"{row['result_id']}: {place}: {first['input']!r}: {first['msg']}",
+            hint="`orchestrator validate` finds such rows, and --fix sets them aside",
+        ) from error
+
+
+def to_pandas(table: pa.Table) -> "DataFrame":
+    """The table as a data frame; maps become dicts, whole numbers with nulls become floats.
+
+    Raises:
+        StoreError: pandas is not installed.
+    """
+    try:
+        frame: DataFrame = table.to_pandas(maps_as_pydicts="strict")
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            "pandas is not installed here",
+            hint="`pip install pandas`, or take the Arrow table: `store.arrow(sql)`",
+        ) from error
+    return frame

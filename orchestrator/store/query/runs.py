@@ -1,0 +1,202 @@
+"""Runs with all that is known of them."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store import RunSummary, newest_run
+from orchestrator.store.database.connect import WAIT_S
+from orchestrator.store.database.errors import explained
+from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.open import open_current
+from orchestrator.store.database.paths import require_database
+from orchestrator.store.query.values import plain_rows
+from orchestrator.store.schema.origin import Origin
+from orchestrator.store.schema.tables import (
+    ARTEFACTS,
+    ENVIRONMENTS,
+    HARDWARE,
+    JOBS,
+    MODELS,
+    ORIGIN,
+    OTHER,
+    RAW,
+    RECORD,
+    RESULTS,
+    RUNS,
+    Run,
+)
+from runner.contract.errors import MatrixError
+from runner.contract.record import Row, arrow_schema
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run of a database."""
+
+    run: Run
+    described: bool
+    """Whether the orchestrator described it; else it is inferred from its records."""
+    records: int
+    """Verdicts it has."""
+
+    def is_newer_than(self, run: Run) -> bool:
+        """Whether its description says what that one cannot say yet."""
+        if not self.described or self.run.finished_at is None:
+            return False
+        return run.finished_at is None or self.run.finished_at > run.finished_at
+
+
+def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
+    """All runs by id, the newest first."""
+    found = fetch(
+        connection,
+        f"""
+        SELECT * FROM {RUNS.name}
+        LEFT JOIN (SELECT run_id, count(*) AS records FROM {RESULTS.name} GROUP BY run_id)
+            USING (run_id)
+        ORDER BY started_at DESC, run_id DESC
+        """,
+    )
+    return {
+        row["run_id"]: StoredRun(
+            Run.model_validate({name: row[name] for name in Run.model_fields}),
+            row["described"],
+            row["records"] or 0,
+        )
+        for row in found
+    }
+
+
+def untold(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
+    """Those of which the database knows less."""
+    return [
+        run
+        for run in runs
+        if (stored := known.get(run.run_id)) is None
+        or not (stored.is_newer_than(run) or (stored.described and stored.run == run))
+    ]
+
+
+ROWS_AT_ONCE = 20_000
+"""Runs are read together until they have so many records: these are sorted in memory."""
+_JOINED = {"h": HARDWARE, "e": ENVIRONMENTS, "m": MODELS, "d": RAW, "j": JOBS}
+_HELD = {column.name: "r" for column in RESULTS.columns}
+_PLACES = {
+    column.name: alias for alias, table in _JOINED.items() for column in table.columns
+} | _HELD
+_COLUMNS = ", ".join(f"{_PLACES[each.name]}.{each.name}" for each in (*RECORD, *ORIGIN, OTHER))
+_RECORDS = (
+    f"SELECT {_COLUMNS} FROM {RESULTS.name} r "
+    + " ".join(
+        f"LEFT JOIN {table.name} {alias} USING ({table.columns[0].name})"
+        for alias, table in _JOINED.items()
+    )
+    + " WHERE r.run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY r.run_id, r.cell_id"
+)
+_OF_RUNS = f"(SELECT * FROM {RESULTS.name} WHERE run_id IN (SELECT unnest(?::VARCHAR[])))"
+SCHEMA = pa.unify_schemas(
+    [
+        arrow_schema(),
+        arrow_schema(Origin),
+        pa.schema([(OTHER.name, pa.string())]),
+    ]
+)
+"""The columns of a bundle's records: those of our own, their origin, and those of newer runners."""
+
+
+@dataclass(frozen=True)
+class Takeout:
+    """Some runs of an open database."""
+
+    runs: Sequence[StoredRun]
+    scratch: bool
+    _connection: DuckDBPyConnection
+
+    def records(self) -> Iterator[pa.Table]:
+        """Their records by run and cell, a few runs at a time."""
+        for ids in self._portions():
+            relation = self._connection.sql(_RECORDS, params=[ids])
+            yield relation.to_arrow_table().select(SCHEMA.names).cast(SCHEMA)
+
+    def hardware(self) -> list[Row]:
+        """The machines behind them."""
+        return self._shared(HARDWARE.name, HARDWARE.columns[0].name)
+
+    def environments(self) -> list[Row]:
+        """The software behind them."""
+        return self._shared(ENVIRONMENTS.name, ENVIRONMENTS.columns[0].name)
+
+    def artefacts(self) -> list[Row]:
+        """The images, graphs and weights behind them."""
+        digests = f"""
+            SELECT unnest([graph_sha256, weights_revision, image_digest])
+            FROM {_OF_RUNS} LEFT JOIN {ENVIRONMENTS.name} USING (environment_id)
+        """
+        return self._rows(
+            f"SELECT * FROM {ARTEFACTS.name} WHERE digest IN ({digests}) ORDER BY digest"
+        )
+
+    def _shared(self, table: str, key: str) -> list[Row]:
+        return self._rows(
+            f"SELECT * FROM {table} WHERE {key} IN (SELECT {key} FROM {_OF_RUNS}) ORDER BY {key}"
+        )
+
+    def _rows(self, sql: str) -> list[Row]:
+        ids = [each.run.run_id for each in self.runs]
+        table = self._connection.sql(sql, params=[ids]).to_arrow_table()
+        return [
+            dict(zip(table.column_names, row, strict=True))
+            for batch in table.to_batches()
+            for row in plain_rows(batch)
+        ]
+
+    def _portions(self) -> Iterator[list[str]]:
+        ids: list[str] = []
+        rows = 0
+        for each in self.runs:
+            if ids and rows + each.records > ROWS_AT_ONCE:
+                yield ids
+                ids, rows = [], 0
+            ids.append(each.run.run_id)
+            rows += each.records
+        yield ids
+
+
+@contextmanager
+def takeout(path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S) -> Iterator[Takeout]:
+    """These runs of the database, or all of them if none is named.
+
+    Raises:
+        StoreError: there is no database, it is being written for longer than `wait_s` seconds,
+            or cannot be read.
+    """
+    require_database(path)
+    connection, kind = open_current(path, read_only=True, wait_s=wait_s)
+    with connection, explained(f"{path}: cannot be read", "restore it, or merge into a new one"):
+        runs = stored_runs(connection)
+        in_order = [runs[run_id] for run_id in sorted(wanted or runs)]
+        yield Takeout(in_order, kind.scratch, connection)
+
+
+LAST = "last"
+
+
+def which_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
+    """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first.
+
+    Raises:
+        MatrixError: the database holds no such run.
+    """
+    newest = newest_run(runs)
+    if name == LAST and newest is not None:
+        return newest.run_id
+    known = [run.run_id for run in runs]
+    if name in known:
+        return name
+    hint = f"the newest are {', '.join(known[:3])}" if known else "it holds none yet"
+    raise MatrixError(f"{name!r} is not a run in {database}", hint=hint)

@@ -1,0 +1,159 @@
+"""Proven results that may come out otherwise today: the software below them has changed since."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.execute import fetch
+from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
+from orchestrator.store.schema.view import ORDER, QUOTABLE, SAME
+from runner.contract.record import Row
+
+REPLAY = r"^orchestrator( -\S+)* replay "
+"""The command of a replay, which takes the image of then."""
+AXES = (
+    *("model", "precision", "mode", "scenario", "batch_size", "sequence_length", "image_size"),
+    *("audio_seconds", "new_tokens", "target_qps", "slo_ms"),
+)
+_WHERE = ("hostname", "backend", "runtime", "launcher")
+_FACTS = ("image_digest", "image_labels", "runner_version", "kernel", "python_version", "libraries")
+_NAMED_FACTS = {"runner_version": "runner", "kernel": "kernel", "python_version": "Python"}
+_BY = ", ".join(_WHERE)
+_NEWEST = f"""
+    WITH seen AS (
+        SELECT {_BY}, environment_id, max(recorded_at) AS seen_at FROM {RESULTS.name}
+        WHERE environment_id IN (
+            SELECT environment_id FROM {ENVIRONMENTS.name} WHERE runner_version IS NOT NULL)
+            AND run_id NOT IN (
+                SELECT run_id FROM {RUNS.name} WHERE regexp_matches(coalesce(command, ''), ?))
+        GROUP BY {_BY}, environment_id
+    ), newest AS (
+        SELECT {_BY}, arg_max(environment_id, (seen_at, environment_id)) AS environment_id
+        FROM seen GROUP BY {_BY}
+    )
+    SELECT {_BY}, {", ".join(_FACTS)} FROM newest JOIN {ENVIRONMENTS.name} USING (environment_id)
+"""
+_AXES = ", ".join(f"list_sort(list(DISTINCT r.{axis})) AS {axis}" for axis in AXES)
+_PROVEN = f"""
+    WITH proven AS (
+        SELECT {", ".join(f"r.{each}" for each in _WHERE)}, r.environment_id, u.command,
+            count(*) AS cells, min(r.cell_id) AS example, min(r.recorded_at) AS since, {_AXES}
+        FROM {RESULTS.name} r LEFT JOIN {RUNS.name} u USING (run_id)
+        WHERE r.rowid IN (
+            SELECT arg_max(r.rowid, {ORDER}) FROM {RESULTS.name} r WHERE {QUOTABLE} GROUP BY {SAME})
+        GROUP BY ALL
+    )
+    SELECT proven.*, {", ".join(_FACTS)} FROM proven JOIN {ENVIRONMENTS.name} USING (environment_id)
+    ORDER BY {_BY}, command, since
+"""
+"""The rows of `latest_results`, in groups; one look at the table finds them."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What would measure here today."""
+
+    hostname: str
+    """This host."""
+    runner_version: str
+    """The version of AccelMatrix that is installed."""
+    is_outdated: Callable[[str, Mapping[str, str]], bool]
+    """Whether a backend's image with these labels would be built anew today."""
+
+
+@dataclass(frozen=True)
+class Stale:
+    """Cells that were measured alike and whose newest proven results have aged alike."""
+
+    hostname: str | None
+    backend: str
+    runtime: str
+    launcher: str
+    changes: tuple[str, ...]
+    """What has changed since, e.g. `torch 2.13.0, now 2.14.0`."""
+    cells: int
+    example: str
+    """One of the cells."""
+    since: datetime
+    """When the oldest of them was measured, UTC."""
+    planned_by: str | None
+    """The command line that had them measured; null where it is not known, or was a replay."""
+    axes: Mapping[str, frozenset[Any]]
+    """The values of their cells, by the cell's field; null ones left out."""
+
+    def __add__(self, other: Self) -> Self:
+        """Both groups as one."""
+        axes = {name: values | other.axes[name] for name, values in self.axes.items()}
+        return replace(
+            self,
+            cells=self.cells + other.cells,
+            since=min(self.since, other.since),
+            axes=axes,
+        )
+
+
+def stale(connection: DuckDBPyConnection, installed: Installed) -> tuple[Stale, ...]:
+    """The newest proven results whose software is not the newest any more, in groups.
+
+    Each is compared with the newest record of the same host, backend, runtime and launcher, replays
+    left out, and with what is installed if this is that host.
+    """
+    newest = {_where(row): row for row in fetch(connection, _NEWEST, REPLAY)}
+    found: dict[tuple[object, ...], Stale] = {}
+    for then in fetch(connection, _PROVEN):
+        now = newest.get(_where(then), then)
+        changes = tuple(_changes(then, now, installed))
+        if changes:
+            group = _group(then, changes)
+            which = (*_where(then), changes, group.planned_by)
+            found[which] = found[which] + group if which in found else group
+    return tuple(found.values())
+
+
+def _where(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in _WHERE)
+
+
+def _group(row: Row, changes: tuple[str, ...]) -> Stale:
+    command = row["command"]
+    return Stale(
+        **{name: row[name] for name in (*_WHERE, "cells", "example", "since")},
+        changes=changes,
+        planned_by=None if command is None or re.match(REPLAY, command) else command,
+        axes={axis: frozenset(row[axis] or ()) - {None} for axis in AXES},
+    )
+
+
+def _changes(then: Row, now: Row, installed: Installed) -> Iterator[str]:
+    here = then["hostname"] == installed.hostname
+    today = now | ({"runner_version": installed.runner_version} if here else {})
+    yield from _image_change(then, today, installed if here else None)
+    for name, word in _NAMED_FACTS.items():
+        yield from _change(word, then[name], today[name])
+    libraries = today["libraries"] or {}
+    for name, version in (then["libraries"] or {}).items():
+        yield from _change(name, version, libraries.get(name))
+
+
+def _image_change(then: Row, today: Row, installed: Installed | None) -> Iterator[str]:
+    old, new = (_short(row["image_digest"]) for row in (then, today))
+    changed = list(_change("image", old, new))
+    yield from changed
+    if changed or old is None or installed is None:
+        return
+    if installed.is_outdated(then["backend"], then["image_labels"] or {}):
+        yield f"image {old}, and its files here are others now"
+
+
+def _change(name: str, then: str | None, now: str | None) -> Iterator[str]:
+    """What is not known has not changed."""
+    if then and now and then != now:
+        yield f"{name} {then}, now {now}"
+
+
+def _short(digest: str | None) -> str | None:
+    return digest and digest[: len("sha256:") + 12]

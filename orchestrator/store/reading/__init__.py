@@ -1,1 +1,0 @@
-"""Whatever is read: questions in SQL, exports, records as values, and what is covered."""

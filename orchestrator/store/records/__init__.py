@@ -1,0 +1,1 @@
+"""Parquet record files: found, validated, compacted."""

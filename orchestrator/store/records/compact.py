@@ -1,0 +1,172 @@
+"""Many record files of one row each become one file, without losing a bit of what they say."""
+
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from orchestrator.store.database.backup import flush_folder
+from orchestrator.store.records.validate import Unsound, sound_table
+from runner.contract.errors import StoreError
+from runner.contract.record import read_table
+
+_NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What compacting one run's records did, or would do."""
+
+    files: int
+    """Files of one row that became one."""
+    bytes_before: int
+    """Size of all its record files before."""
+    bytes_after: int | None
+    """Size of those after; None if nothing was done."""
+
+
+class NotCompact(Exception):
+    """The run is left alone, for the reason given."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A run's sound record files."""
+
+    loose: Mapping[Path, pa.Table]
+    """Files of one row."""
+    compact: Mapping[Path, pa.Table]
+    """Files of an earlier compaction."""
+
+    @property
+    def rows(self) -> dict[str, pa.Table]:
+        """A table of one row for each cell; a file of its own outweighs a compact one."""
+        held = (table.slice(at, 1) for table in self.compact.values() for at in range(len(table)))
+        return {_value(row, "cell_id"): row for row in (*held, *self.loose.values())}
+
+    @property
+    def size_bytes(self) -> int:
+        """The files' size."""
+        return sum(path.stat().st_size for path in (*self.loose, *self.compact))
+
+
+def compact_files(records: Path) -> list[Path]:
+    """The files in a run's folder of records that hold the rows of many."""
+    return sorted(path for path in records.glob("compact-*") if _NAME.fullmatch(path.name))
+
+
+def compact(
+    records: Path, run_id: str, planned: Collection[str], *, dry_run: bool = False
+) -> Compaction | None:
+    """Put all records of a finished run into one file; None if they are so already.
+
+    Records with other columns, as other versions write them, get a file of their own. The old
+    files go once the new one has been read back and says the same.
+
+    Raises:
+        NotCompact: a planned cell has no sound record yet, or a compact file is damaged.
+        StoreError: the file system refuses.
+    """
+    found = _look(records, run_id)
+    without = len(set(planned) - found.rows.keys())
+    if without:
+        raise NotCompact(f"{without} of {len(planned)} cells have no sound record yet")
+    if not found.loose:
+        if not dry_run:
+            _remove_empty(records)
+        return None
+    before = found.size_bytes
+    if dry_run:
+        return Compaction(len(found.loose), before, None)
+    try:
+        made = [_write(records, group) for group in _alike(found.rows.values())]
+        flush_folder(records)
+        for path in {*found.compact, *found.loose} - set(made):
+            path.unlink(missing_ok=True)
+        _remove_empty(records)
+    except OSError as error:
+        raise StoreError(
+            f"{records}: cannot be compacted: {error.strerror or error}",
+            hint="nothing was lost; see that the disk is not full, then try again",
+        ) from error
+    return Compaction(len(found.loose), before, sum(path.stat().st_size for path in made))
+
+
+def _look(records: Path, run_id: str) -> _Found:
+    compacted = {}
+    for path in compact_files(records):
+        try:
+            compacted[path] = sound_table(path)
+        except Unsound as unsound:
+            raise NotCompact(f"{path.name}: {unsound}") from unsound
+    loose = {}
+    for path in sorted(records.glob("*/*.parquet")):
+        with suppress(Unsound):
+            loose[path] = sound_table(path)
+    ours = {path: table for path, table in loose.items() if _is_record(path, table, run_id)}
+    return _Found(ours, compacted)
+
+
+def _is_record(path: Path, table: pa.Table, run_id: str) -> bool:
+    """Whether the file is what a runner of this run left of one cell."""
+    expected = (run_id, path.stem)
+    return len(table) == 1 and (_value(table, "run_id"), _value(table, "cell_id")) == expected
+
+
+def _alike(rows: Iterable[pa.Table]) -> list[pa.Table]:
+    """One table for each set of columns with their documentation, sorted by job and cell."""
+    groups: dict[bytes, list[pa.Table]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (_value(row, "job_id"), _value(row, "cell_id"))):
+        groups[row.schema.serialize().to_pybytes()].append(row)
+    return [pa.concat_tables(group).combine_chunks() for group in groups.values()]
+
+
+def _write(records: Path, table: pa.Table) -> Path:
+    """The file's name follows from its columns."""
+    columns = hashlib.sha256(table.schema.serialize().to_pybytes()).hexdigest()[:8]
+    path = records / f"compact-{columns}.parquet"
+    unfinished = path.with_name(f".{path.name}.tmp")
+    try:
+        with unfinished.open("wb") as file:
+            pq.write_table(table, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        if not _same(table, read_table(unfinished)):
+            raise StoreError(
+                f"{unfinished}: does not read back as it was written",
+                hint="nothing was lost; see that disk and memory are sound",
+            )
+        return unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _same(left: pa.Table, right: pa.Table) -> bool:
+    """Whether rows, columns and metadata agree; what is no number equals itself here."""
+    if not left.schema.equals(right.schema, check_metadata=True):
+        return False
+    pairs: Sequence[tuple[pa.ChunkedArray, pa.ChunkedArray]] = list(
+        zip(left.columns, right.columns, strict=True)
+    )
+    return all(
+        one.equals(other) or repr(one.to_pylist()) == repr(other.to_pylist())
+        for one, other in pairs
+    )
+
+
+def _remove_empty(records: Path) -> None:
+    """Remove the folders of jobs that left no more than records."""
+    for folder in filter(Path.is_dir, records.iterdir()):
+        with suppress(OSError):  # logs and traces stay, and so do their folders
+            folder.rmdir()
+
+
+def _value(table: pa.Table, column: str) -> str:
+    return str(table[column][0].as_py())

@@ -1,0 +1,1 @@
+"""This computer: files, locks, git, the container engine, text."""

@@ -1,0 +1,94 @@
+"""The container engine: where it is, whether it answers, and what its failures mean."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import requests
+import urllib3
+from docker import DockerClient
+from docker.context import Context, ContextAPI
+from docker.errors import APIError, DockerException
+from docker.utils import kwargs_from_env
+
+from runner.contract.errors import EngineUnavailable
+
+CALL_TIMEOUT_S = 60
+ANSWER_TIMEOUT_S = 2
+HINT = "start the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process` needs no engine"
+
+FAILURES = (
+    DockerException,
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    ConnectionError,
+    TimeoutError,
+)
+"""Whatever the docker SDK lets through when an engine refuses or goes away."""
+
+
+def connect(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
+    """A client of the engine that `docker` itself would use.
+
+    That is DOCKER_HOST, else DOCKER_CONTEXT, else the current context of docker's configuration.
+
+    Raises:
+        EngineUnavailable: it does not answer.
+    """
+    found, tried = _endpoint()
+    with engine_errors(f"no container engine answers at {tried}"):
+        return DockerClient(**found, version="auto", timeout=timeout_s, use_ssh_client=True)
+
+
+def engine_answers(timeout_s: int = ANSWER_TIMEOUT_S) -> bool:
+    """Whether there is an engine, asked with little patience."""
+    try:
+        client = connect(timeout_s)
+    except EngineUnavailable:
+        return False
+    client.close()
+    return True
+
+
+@contextmanager
+def engine_errors(attempt: str) -> Iterator[None]:
+    """Turn the docker SDK's failures into EngineUnavailable; `attempt` begins its message."""
+    try:
+        yield
+    except FAILURES as error:
+        hint = None if isinstance(error, APIError) else HINT
+        raise EngineUnavailable(f"{attempt}: {explain(error)}", hint=hint) from error
+
+
+def explain(error: BaseException) -> str:
+    """The failure in one line, in the engine's own words if it gave any."""
+    text = error.explanation if isinstance(error, APIError) else None
+    lines = str(text or error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _endpoint() -> tuple[dict[str, Any], str]:
+    with engine_errors("the engine's address in DOCKER_HOST and its companions"):
+        found: dict[str, Any] = {**kwargs_from_env()}
+    if "base_url" in found:
+        return found, f"DOCKER_HOST={found['base_url']}"
+    context = _context(os.environ.get("DOCKER_CONTEXT") or None)
+    found["base_url"] = context.Host
+    if context.TLSConfig is not None:
+        found["tls"] = context.TLSConfig
+    return found, f"{context.Host} (docker context {context.name})"
+
+
+def _context(name: str | None) -> Context:
+    label = f"docker context {name!r}" if name else "the current docker context"
+    try:
+        context = ContextAPI.get_context(name)
+    except Exception as error:  # the SDK raises bare Exception for a damaged context
+        raise EngineUnavailable(f"{label}: {explain(error)}", hint=HINT) from error
+    if context is None:
+        # The SDK finds contexts only beside a config.json.
+        raise EngineUnavailable(
+            f"{label} does not exist", hint=f"`docker context use {name}` may help; else {HINT}"
+        )
+    return context

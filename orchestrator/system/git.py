@@ -1,0 +1,31 @@
+"""The AccelMatrix checkout this orchestrator runs from, if it does."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OF_ANOTHER_CHECKOUT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""What git sets for its hooks, and would believe more than the folder it is given."""
+
+
+def git_commit(root: Path = ROOT) -> str | None:
+    """The checked-out commit, with `-dirty` behind it if files differ; None outside a checkout."""
+    if not (root / ".git").exists():
+        return None
+    commit = _git(root, "rev-parse", "HEAD")
+    if commit is None:
+        return None
+    return f"{commit}-dirty" if _git(root, "status", "--porcelain") else commit
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    environment = {k: v for k, v in os.environ.items() if k not in OF_ANOTHER_CHECKOUT}
+    command = ["git", "-C", str(root), *arguments]
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=environment
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip()

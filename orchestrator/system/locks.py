@@ -1,0 +1,89 @@
+"""One run at a time on a device: a lock file each, which dies with its owner."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from runner.contract.errors import StoreError
+
+FOLDER_VARIABLE = "ACCELMATRIX_LOCKS"
+SHARED_FOLDER = Path("/tmp/accelmatrix-locks")  # noqa: S108 - one for all, whatever TMPDIR says
+Waiting = Callable[[str, str], None]
+"""Called once with the device and its holder before waiting for it."""
+
+
+@contextmanager
+def hold_devices(
+    devices: frozenset[str], holder: str, waiting: Waiting, folder: Path | None = None
+) -> Iterator[None]:
+    """Hold the locks of these devices, waiting for whoever holds one.
+
+    They are taken in alphabetical order, so that two runs cannot wait for each other.
+
+    Raises:
+        StoreError: the folder of the locks cannot be used.
+    """
+    folder = folder or _shared_folder()
+    with ExitStack() as stack:
+        for device in sorted(devices):
+            stack.enter_context(_hold(folder, device, holder, waiting))
+        yield
+
+
+@contextmanager
+def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[None]:
+    lock = FileLock(folder / f"{device}.lock", mode=0o666)
+    note = folder / f"{device}.holder"
+    with _explained(folder):
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            waiting(device, _read(note))
+            lock.acquire()
+    try:
+        _write(note, f"{holder}, process {os.getpid()}")
+        yield
+    finally:
+        with suppress(OSError):
+            note.unlink()
+        lock.release()
+
+
+def _shared_folder() -> Path:
+    """A folder that all users of this host share."""
+    configured = os.environ.get(FOLDER_VARIABLE)
+    folder = Path(configured) if configured else SHARED_FOLDER
+    if not folder.is_dir():
+        with _explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):  # another user made it a moment ago, and opens it to all
+            folder.chmod(0o777)
+    return folder
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: device locks cannot be kept here: {error.strerror or error}",
+            hint=f"name another folder in {FOLDER_VARIABLE}, the same one for all users",
+        ) from error
+
+
+def _read(note: Path) -> str:
+    try:
+        return note.read_text("utf-8")
+    except OSError:
+        return "another run"
+
+
+def _write(note: Path, text: str) -> None:
+    """Replace the note. Without one a waiting run just can't tell whom it waits for."""
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+        note.write_text(text, "utf-8")

@@ -1,0 +1,1 @@
+"""What the runtimes of prepared graphs share: inputs, outputs, token generation."""

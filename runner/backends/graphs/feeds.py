@@ -1,0 +1,113 @@
+"""What goes into the prefill part of a prepared graph, computed with numpy alone."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec
+from runner.inputs import Inputs
+
+Tokens = npt.NDArray[np.int64]
+Feeds = dict[str, npt.NDArray[np.generic]]
+
+LOGITS = "logits"
+LOGITS_TO_KEEP = "logits_to_keep"
+"""The places of a prompt, int64 [places], after which the next token's logits are wanted."""
+POSITIONS = "position_ids"
+MASK = "attention_mask"
+KINDS = "mm_token_type_ids"
+"""What each token of a prompt is: 0 for text, 1 for an image."""
+GRIDS = "image_grid_thw"
+"""Patches of each image in time, height and width, int64 [images, 3]."""
+SPATIAL_MERGE = 2
+"""Patches in each direction that become one token, where the configuration does not tell."""
+
+
+def token_input(model: ModelSpec) -> str:
+    """The name of the argument that takes the text generated so far."""
+    return "decoder_input_ids" if model.encoder_decoder else "input_ids"
+
+
+def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
+    """What fills the cache: the prompt, whose last place alone asks for logits.
+
+    With an encoder-decoder that is the encoder's input and the decoder's start token.
+
+    Raises:
+        Unsupported: the prompt is padded, or the model's config names no start token.
+    """
+    if model.encoder_decoder:
+        return {**inputs, token_input(model): start_tokens(model, inputs)}
+    last = np.array([inputs[token_input(model)].shape[-1] - 1])
+    return {**forward_inputs(model, inputs), LOGITS_TO_KEEP: last}
+
+
+def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
+    """What makes the same part give what the model's forward pass gives: logits at each place.
+
+    Raises:
+        Unsupported: the prompt is padded.
+    """
+    if model.encoder_decoder:
+        return dict(inputs)
+    if not np.all(inputs.get(MASK, np.ones(1))):
+        raise Unsupported("prepared graphs generate after prompts without padding alone")
+    places = np.arange(inputs[token_input(model)].shape[-1])
+    return {**inputs, POSITIONS: position_ids(model, inputs), LOGITS_TO_KEEP: places}
+
+
+def taken(takes: Iterable[str], given: Inputs) -> Feeds:
+    """Of what is given, that which the graph takes.
+
+    Raises:
+        Unsupported: it takes something else.
+    """
+    names = list(takes)
+    if missing := [name for name in names if name not in given]:
+        raise Unsupported(f"the graph takes {', '.join(missing)}, which nothing gives")
+    return {name: np.ascontiguousarray(given[name]) for name in names}
+
+
+def position_ids(model: ModelSpec, inputs: Inputs) -> Tokens:
+    """The place of each token, int64 [batch, tokens]; [3, batch, tokens] with patches of images."""
+    tokens = inputs[token_input(model)]
+    if model.image_prompt == "grid":
+        return _grid_positions(model, inputs)
+    return np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape).copy()
+
+
+def next_position(positions: Tokens) -> Tokens:
+    """That of one more token of text, shape [batch, 1] or [3, batch, 1]."""
+    return positions[..., -1:] + 1
+
+
+def start_tokens(model: ModelSpec, inputs: Inputs) -> Tokens:
+    """The token before the first generated one, shape [batch, 1]."""
+    start = model.config.get("decoder_start_token_id")
+    if start is None:
+        raise Unsupported(f"the config of {model.name} has no decoder_start_token_id")
+    batch = next(iter(inputs.values())).shape[0]
+    return np.full((batch, 1), start, dtype=np.int64)
+
+
+def _grid_positions(model: ModelSpec, inputs: Inputs) -> Tokens:
+    """In time, height and width: text advances in all three, an image spans a box of them."""
+    vision: Mapping[str, Any] = model.config.get("vision_config", {})
+    merge = vision.get("spatial_merge_size", SPATIAL_MERGE)
+    grids = iter(inputs[GRIDS] // [1, merge, merge])
+    return np.stack([_sample_positions(kinds, grids) for kinds in inputs[KINDS]], axis=1)
+
+
+def _sample_positions(kinds: npt.NDArray[Any], grids: Iterable[npt.NDArray[Any]]) -> Tokens:
+    """Those of one prompt, shape [3, tokens]; takes as many grids as the prompt has images."""
+    parts, start, images = [], 0, iter(grids)
+    for is_image, tokens in groupby(kinds.tolist(), key=bool):
+        shape = next(images) if is_image else (len(list(tokens)),)
+        box = np.indices(tuple(shape)).reshape(len(shape), -1) + start
+        parts.append(np.broadcast_to(box, (3, box.shape[1])))
+        start += int(max(shape[1:] if is_image else shape))
+    return np.concatenate(parts, axis=1).astype(np.int64)

@@ -1,0 +1,98 @@
+"""A prepared graph, loaded: one session of ONNX Runtime for each of its parts."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from runner.backends.onnxruntime.device import OnnxDevice
+from runner.backends.onnxruntime.sessions import Sizes, open_session, session_options
+from runner.contract.graph import Graph, Part
+
+CONTEXT_ENABLE = "ep.context_enable"
+CONTEXT_FILE = "ep.context_file_path"
+
+Sessions = Mapping[Part, Any]
+
+
+class OnnxGraph:
+    """The sessions of a graph's parts."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        folder: Path,
+        device: OnnxDevice,
+        threads: int,
+        *,
+        sizes: Sizes | None = None,
+        context: Path | None = None,
+    ) -> None:
+        """Load every part.
+
+        Args:
+            graph: what to load.
+            folder: where its files lie.
+            device: where it shall execute.
+            threads: threads that one operator may use.
+            sizes: what the graph's symbolic dimensions are fixed to.
+            context: a folder for the compiled parts, of devices that compile.
+
+        Raises:
+            Unsupported, Unavailable: the device cannot take it.
+        """
+        self.graph = graph
+        self.device = device
+        self._folder = folder
+        self.kept: object = None
+        """What keeps the folder, if it is a temporary one."""
+        self._threads = threads
+        self._sizes = sizes
+        self.sessions: Sessions = self._open(context=context)
+        """The sessions by part; another mapping as soon as they are other sessions."""
+
+    @contextmanager
+    def profiled(self, folder: Path) -> Iterator[Sessions]:
+        """Let queries execute on sessions that profile, made for that and dropped behind it.
+
+        Their profiles lie in the folder once `end_profiling` was called.
+        """
+        usual = self.sessions
+        self.sessions = self._open(profile=folder)
+        try:
+            yield self.sessions
+        finally:
+            self.sessions = usual
+
+    def close(self) -> None:
+        """Drop the sessions; queries keep theirs."""
+        self.sessions = {}
+
+    def _open(self, *, context: Path | None = None, profile: Path | None = None) -> Sessions:
+        return {
+            name: open_session(
+                self._folder / part.file,
+                self.device,
+                lambda fallback, name=name: session_options(  # type: ignore[misc]
+                    self._threads,
+                    fallback=fallback,
+                    sizes=self._sizes,
+                    entries=_context_entries(context, name, fallback),
+                    profile=None if profile is None else profile / name,
+                ),
+            )
+            for name, part in self.graph.parts.items()
+        }
+
+
+def context_file(session: Any) -> Path:
+    """Where a session with a context has written its part."""
+    return Path(session.get_session_options().get_session_config_entry(CONTEXT_FILE))
+
+
+def _context_entries(context: Path | None, part: Part, fallback: bool) -> dict[str, str]:
+    """A refused attempt leaves its file behind, so each has a file of its own."""
+    if context is None:
+        return {}
+    file = context / f"{part}-{'divided' if fallback else 'whole'}.onnx"
+    return {CONTEXT_ENABLE: "1", CONTEXT_FILE: str(file)}

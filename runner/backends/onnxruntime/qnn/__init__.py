@@ -1,0 +1,1 @@
+"""Qualcomm's QNN provider and the graph rewrites that its HTP needs."""

@@ -1,0 +1,187 @@
+"""Opens ONNX Runtime's sessions where they were asked for, or says why that cannot be."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+from runner.backends.onnxruntime.device import OnnxDevice
+from runner.contract.errors import Unavailable, Unsupported
+
+FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
+OUT_OF_MEMORY_MESSAGES = (
+    "Failed to allocate memory",
+    "bad_alloc",
+    "bad allocation",
+    "out of memory",
+    "is smaller than requested bytes",
+)
+"""Of the CPU's arena, of C++, of CUDA, and of an arena with a limit."""
+
+Nodes = Mapping[str, Counter[str]]
+"""How many nodes of each operator lie on each provider, as the graph was divided."""
+
+_LATER = (errors.Fail, errors.EPFail, errors.RuntimeException)
+
+Options = Callable[[bool], Any]
+"""Makes a session's options; told whether nodes may fall back to the CPU provider."""
+
+
+def open_session(model: Path | bytes, device: OnnxDevice, options: Options) -> Any:
+    """A session on the device; its options and assignment tell how much of the graph lies there.
+
+    An accelerator must take all nodes. Only where it cannot, the rest goes to the CPU provider.
+
+    Raises:
+        Unsupported: ONNX Runtime cannot execute the graph there, or nothing of it.
+        Unavailable: it could not make the provider.
+    """
+    try:
+        session = _strict(model, device, options)
+    except errors.NotImplemented as error:
+        raise Unsupported(f"ONNX Runtime has no kernel for the graph: {_told(error)}") from error
+    except _LATER as error:
+        if not device.compiles or is_out_of_memory(error):
+            raise
+        raise Unsupported(f"{device.name} cannot take the graph: {_told(error)}") from error
+    _require(session, device)
+    return session
+
+
+def nodes_of(sessions: Iterable[Any]) -> Nodes:
+    """The nodes of all these sessions, by provider."""
+    nodes: dict[str, Counter[str]] = {}
+    for session in sessions:
+        for part in session.get_provider_graph_assignment_info():
+            found = nodes.setdefault(part.ep_name, Counter())
+            found.update(node.op_type for node in part.get_nodes())
+    return nodes
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether ONNX Runtime's allocators say that memory ran out."""
+    text = str(error)
+    ours = type(error).__module__.startswith("onnxruntime")
+    return ours and any(message in text for message in OUT_OF_MEMORY_MESSAGES)
+
+
+def _require(session: Any, device: OnnxDevice) -> None:
+    """Insist that the session has the provider and the provider has work.
+
+    A provider that fails as it is made leaves a session that executes all on the CPU.
+    """
+    found = session.get_providers()
+    if device.provider not in found:
+        raise Unavailable(
+            f"ONNX Runtime made a session without {device.provider}, only {', '.join(found)}",
+            hint="its log on stderr says why the provider could not be made",
+        )
+    if device.is_accelerator and device.provider not in nodes_of([session]):
+        raise Unsupported(
+            f"{device.name} takes no node of the graph: ONNX Runtime left all to the CPU",
+            hint="its log on stderr says what the provider lacks",
+        )
+
+
+def _strict(model: Path | bytes, device: OnnxDevice, options: Options) -> Any:
+    """Without any fallback if that can be."""
+    if not device.is_accelerator:
+        return _create(model, device, options(True))
+    try:
+        return _create(model, device, options(False))
+    except errors.Fail as error:
+        if FALLBACK_REFUSED not in str(error):
+            raise
+        return _create(model, device, options(True))
+
+
+def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:
+    """A session; the Python layer's retry on the CPU is off.
+
+    The list of providers would give a plugin's name a session on the CPU without a word, so
+    plugins are placed by their devices.
+    """
+    if device.plugins:
+        options.add_provider_for_devices(list(device.plugins), dict(device.options))
+        return onnxruntime.InferenceSession(model, options, enable_fallback=0)
+    providers = [(device.provider, dict(device.options))]
+    return onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+
+
+def _told(error: Exception) -> str:
+    """What the library says, in one line."""
+    return " ".join(str(error).split())
+
+
+ASSIGNMENT = "session.record_ep_graph_assignment_info"
+NO_FALLBACK = "session.disable_cpu_ep_fallback"
+SPINNING = "session.intra_op.allow_spinning"
+ERRORS_ONLY = 3
+
+Sizes = Mapping[str, int]
+"""Values of a graph's symbolic dimensions, by their names."""
+
+
+def session_options(
+    threads: int,
+    *,
+    fallback: bool = True,
+    sizes: Sizes | None = None,
+    entries: Mapping[str, str] | None = None,
+    profile: Path | None = None,
+) -> Any:
+    """Options of a session that executes one node at a time, each with that many threads.
+
+    Args:
+        threads: threads of one operator, this one included.
+        fallback: whether nodes that the provider cannot take may go to the CPU provider.
+        sizes: what the graph's symbolic dimensions are fixed to.
+        entries: further entries of the session's configuration.
+        profile: beginning of the path of a profile, which the session writes as it ends.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = ERRORS_ONLY
+    own = {ASSIGNMENT: "1", NO_FALLBACK: str(int(not fallback)), SPINNING: "1"}
+    for key, value in {**own, **(entries or {})}.items():
+        options.add_session_config_entry(key, value)
+    for name, size in (sizes or {}).items():
+        options.add_free_dimension_override_by_name(name, size)
+    if profile is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = str(profile)
+    return options
+
+
+def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, str]:
+    """What sessions say of their options, by ONNX Runtime's names, and how tensors get there.
+
+    Only whether nodes may go to the CPU provider differs between the parts of one graph: the
+    graph is barred from it if every part is.
+    """
+    options = sessions[0].get_session_options()
+    return {
+        "providers": json.dumps(sessions[0].get_provider_options(), sort_keys=True),
+        "intra_op_num_threads": str(options.intra_op_num_threads),
+        "inter_op_num_threads": str(options.inter_op_num_threads),
+        "execution_mode": options.execution_mode.name,
+        "graph_optimization_level": options.graph_optimization_level.name,
+        "enable_cpu_mem_arena": str(options.enable_cpu_mem_arena),
+        "enable_mem_pattern": str(options.enable_mem_pattern),
+        SPINNING: options.get_session_config_entry(SPINNING),
+        NO_FALLBACK: str(int(all(refuses_fallback(session) for session in sessions))),
+        "thread_affinity": "none: the operating system places the threads",
+        "io_binding": f"inputs and outputs in memory of {device.memory}:{device.index}",
+    }
+
+
+def refuses_fallback(session: Any) -> bool:
+    """Whether the session was barred from the CPU provider."""
+    return bool(session.get_session_options().get_session_config_entry(NO_FALLBACK) == "1")

@@ -1,0 +1,128 @@
+"""Makes int8 graphs of floating-point ones as a job loads: NNCF's post-training quantisation."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import openvino as ov
+
+from runner.backends.graphs.parts import run_parts
+from runner.backends.openvino.compile import kinds_and_types
+from runner.backends.openvino.device import refusals
+from runner.contract.cell import Cell
+from runner.contract.errors import Unavailable
+from runner.contract.graph import DYNAMIC, Graph, Part
+from runner.contract.job import Job
+from runner.inputs import Inputs, synthesise
+from runner.measure.clock import monotonic, seconds
+from runner.measure.environment import versions
+
+SAMPLES = 8
+SEED_OFFSET = 1_000
+"""Calibration draws its inputs apart from those that are measured."""
+INT8 = frozenset({"i8", "u8"})
+PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
+
+Models = Mapping[Part, ov.Model]
+Compile = Callable[[ov.Model], ov.CompiledModel]
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Parts in int8, and how they came about."""
+
+    models: Models
+    """The parts."""
+    method: str
+    """In a few words."""
+    activations: bool
+    """Whether activations are int8 as well as weights, so that products take int8."""
+    duration_s: float
+    """How long calibrating and quantising took."""
+
+
+def quantize(job: Job, cell: Cell, graph: Graph, models: Models, compile_: Compile) -> Quantized:
+    """The parts with weights and activations of linear layers and convolutions in int8.
+
+    What generates gets int8 weights alone: its cache would have to be calibrated token by token.
+
+    Raises:
+        Unavailable: NNCF is not installed.
+        Unsupported: it cannot quantise the graph.
+    """
+    nncf = _import_nncf()
+    activations = graph.content == "forward"
+    start = monotonic()
+    with refusals("quantise the graph with NNCF"):
+        if not activations:
+            how = "weights alone, int8_asym per channel"
+            parts = {name: nncf.compress_weights(model.clone()) for name, model in models.items()}
+        else:
+            how = (
+                "post-training, preset mixed, model type transformer, "
+                f"{SAMPLES} seeded samples drawn as inputs are"
+            )
+            seen = calibration(job, cell, graph, models, compile_)
+            parts = {name: _quantized(nncf, model, seen[name]) for name, model in models.items()}
+    version = versions(["nncf"]).get("nncf", "")
+    duration_s = seconds(monotonic() - start)
+    return Quantized(parts, f"NNCF {version}, {how}", activations, duration_s)
+
+
+def calibration(
+    job: Job, cell: Cell, graph: Graph, models: Models, compile_: Compile
+) -> dict[Part, list[Inputs]]:
+    """What each part takes as the graph is run over synthetic inputs of the cell's shape.
+
+    Single samples, if the graph's shapes are open. Parts that others follow are executed for that,
+    as they are.
+    """
+    seen: dict[Part, list[Inputs]] = {name: [] for name in models}
+    last = list(models)[-1]
+    compiled = {name: compile_(model) for name, model in models.items() if name != last}
+
+    def call(name: Part) -> Callable[[Inputs], Inputs]:
+        def record(inputs: Inputs) -> Inputs:
+            seen[name].append(inputs)
+            if name == last:
+                return {}
+            given = compiled[name](dict(inputs))
+            return {output: given[output] for output in graph.parts[name].outputs}
+
+        return record
+
+    single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
+    for number in range(SAMPLES):
+        inputs = synthesise(job.model, single, job.seed + SEED_OFFSET + number)
+        run_parts(graph.takes, {name: call(name) for name in models}, inputs)
+    return seen
+
+
+def int8_products(compiled: ov.CompiledModel) -> int:
+    """How many matrix products and convolutions of a compiled model take 8-bit whole numbers."""
+    types = Counter(kinds_and_types(compiled))
+    return sum(n for (kind, type_), n in types.items() if kind in PRODUCTS and type_ in INT8)
+
+
+def _quantized(nncf: Any, model: ov.Model, samples: Sequence[Inputs]) -> ov.Model:
+    return nncf.quantize(
+        model,
+        nncf.Dataset(list(samples)),
+        preset=nncf.QuantizationPreset.MIXED,
+        subset_size=SAMPLES,
+        model_type=nncf.ModelType.TRANSFORMER,
+    )
+
+
+def _import_nncf() -> Any:
+    try:
+        import nncf
+    except ModuleNotFoundError as error:
+        raise Unavailable(
+            f"int8 on openvino needs the package {error.name}, which is not installed here",
+            hint="install the backend's extra: pip install -e '.[openvino]'",
+        ) from error
+    nncf.set_log_level(logging.ERROR)
+    return nncf

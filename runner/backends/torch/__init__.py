@@ -1,0 +1,1 @@
+"""PyTorch: eager and torch.compile."""

@@ -1,0 +1,250 @@
+"""What differs between torch's devices: waiting for them, and their memory."""
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, supported_activities
+
+from runner.backends.base import DeviceMemory
+from runner.contract.cell import Backend, Precision
+from runner.contract.errors import BenchError, Unavailable, Unsupported
+from runner.contract.job import VARIABLE, chosen_device
+from runner.measure.environment import read_environment
+
+ACCELERATORS = ("cuda", "mps")
+"""Torch's names for devices with memory to tell of; ROCm's is `cuda`, too."""
+
+Wait = Callable[[], None]
+"""Returns when the device has finished all that was asked of it."""
+
+
+def wait_for(device: torch.device) -> Wait:
+    """How to wait for that device; the CPU has finished when a call returns."""
+    if device.type == "cpu":
+        return _finished
+    return partial(torch.accelerator.synchronize, device)
+
+
+def activities(device: torch.device) -> set[ProfilerActivity]:
+    """What torch's profiler can watch there: the host, and an accelerator's kernels if any."""
+    if device.type == "cpu":
+        return {ProfilerActivity.CPU}
+    return set(supported_activities())  # type: ignore[no-untyped-call]
+
+
+def computes_in(dtype: torch.dtype, device: torch.device) -> str:
+    """The type of a model's numbers, and whether this CPU only stands in for it."""
+    if dtype != torch.float16 or device.type != "cpu" or _has_fp16():
+        return str(dtype)
+    return f"{dtype}, without instructions of the processor's own: slower than torch.float32"
+
+
+def _has_fp16() -> bool:
+    """Whether oneDNN multiplies matrices of fp16 with this processor's instructions."""
+    return bool(torch.ops.mkldnn._is_mkldnn_fp16_supported())
+
+
+class MemoryGauge:
+    """Reads the memory of accelerators; the CPU's is the host's.
+
+    On CUDA and ROCm the driver counts the whole device; on MPS, which shares the host's memory,
+    what Metal gave this process, and the allocator keeps no peak there.
+    """
+
+    def __init__(self, device: torch.device, library: Any = torch) -> None:
+        self._device = device
+        self._library = library
+        self._before_bytes = self._used_bytes()
+
+    def read(self, *, reset: bool = False) -> DeviceMemory | None:
+        """The memory now, less what was in use before this gauge was made."""
+        if self._device.type not in ACCELERATORS:
+            return None
+        used = max(0, self._used_bytes() - self._before_bytes)
+        return DeviceMemory(allocator_peak_bytes=self._peak_bytes(reset=reset), used_bytes=used)
+
+    def trim(self) -> None:
+        """Give back the blocks that the allocator keeps for tensors to come."""
+        if self._device.type in ACCELERATORS:
+            getattr(self._library, self._device.type).empty_cache()
+
+    def _peak_bytes(self, *, reset: bool) -> int | None:
+        if self._device.type != "cuda":
+            return None
+        peak = int(self._library.cuda.max_memory_allocated(self._device))
+        if reset:
+            self._library.cuda.reset_peak_memory_stats(self._device)
+        return peak
+
+    def _used_bytes(self) -> int:
+        if self._device.type == "mps":
+            return int(self._library.mps.driver_allocated_memory())
+        if self._device.type != "cuda":
+            return 0
+        free, total = self._library.cuda.mem_get_info(self._device)
+        return int(total - free)
+
+
+def _finished() -> None:
+    """Nothing to wait for."""
+
+
+UUID_PREFIX = "GPU-"
+MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
+NO_INT8 = "this runner multiplies whole numbers on CPUs and with CUDA alone"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A device that was found."""
+
+    device: torch.device
+    """As torch calls it, with its index where there may be several."""
+    name: str
+    """The physical device."""
+    uuid: str | None = None
+    """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What was set there, by torch's own names."""
+
+
+def find_place(
+    backend: Backend,
+    precision: Precision,
+    library: Any = torch,
+    environment: MutableMapping[str, str] = os.environ,
+) -> Place:
+    """The device that the backend's cells execute on in torch.
+
+    `library` is torch, or what stands in for it.
+
+    Raises:
+        Unavailable: there is none here, with torch's words.
+        Unsupported: it does not compute in this precision.
+    """
+    if backend not in _FINDERS:
+        raise Unsupported(f"the runtime torch has no device for backend {backend}")
+    place = _FINDERS[backend](library, environment)
+    lack = _lack(place.device.type, precision, library)
+    if lack is not None:
+        raise Unsupported(f"{precision} is not possible with torch on {place.name}: {lack}")
+    return place
+
+
+def _cpu(library: Any, environment: Mapping[str, str]) -> Place:
+    del library, environment
+    return Place(torch.device("cpu"), read_environment().cpu_model)
+
+
+def _cuda(library: Any, environment: MutableMapping[str, str]) -> Place:
+    if library.version.hip is not None:
+        raise _no_build(library, "a ROCm build, so it has no CUDA", "cuda")
+    if library.version.cuda is None:
+        raise _no_build(library, "a build without CUDA", "cuda")
+    # So that an index means what it means to nvidia-smi and NVML. CUDA reads it as it starts.
+    environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    place = _gpu("cuda", library, environment)
+    library.backends.cuda.matmul.allow_tf32 = False
+    library.backends.cudnn.allow_tf32 = False
+    tf32 = {"backends.cuda.matmul.allow_tf32": "False", "backends.cudnn.allow_tf32": "False"}
+    return Place(place.device, place.name, place.uuid, tf32)
+
+
+def _rocm(library: Any, environment: Mapping[str, str]) -> Place:
+    if library.version.hip is None:
+        raise _no_build(library, "a build without ROCm", "rocm")
+    return _gpu("rocm", library, environment)
+
+
+def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Place:
+    """One of the GPUs that torch's module `cuda` shows, which also stands for ROCm's."""
+    try:
+        library.cuda.init()
+    except (RuntimeError, AssertionError) as error:
+        raise Unavailable(
+            f"backend {backend}: {_first_line(error)}",
+            hint="check the driver, and that this user may open the device's nodes",
+        ) from error
+    gpus = [library.cuda.get_device_properties(i) for i in range(library.cuda.device_count())]
+    index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
+    library.cuda.set_device(index)
+    name = " ".join(filter(None, (gpus[index].name, getattr(gpus[index], "gcnArchName", None))))
+    return Place(torch.device("cuda", index), name, _uuid(gpus[index]))
+
+
+def _mps(library: Any, environment: Mapping[str, str]) -> Place:
+    mps = library.backends.mps
+    if not mps.is_built():
+        raise _no_build(library, "a build without MPS, which macOS on Apple silicon has alone")
+    if not mps.is_available():
+        raise Unavailable(
+            f"backend mps: torch {library.__version__} finds no Metal device in this macOS",
+            hint="it takes an Apple GPU and macOS 14 or newer; virtual machines show none",
+        )
+    if environment.get(MPS_FALLBACK, "0") != "0":
+        raise Unsupported(
+            f"{MPS_FALLBACK} lets operators run on the CPU unseen", hint=f"unset {MPS_FALLBACK}"
+        )
+    # A few operators fall back whatever that variable says, with a warning.
+    warnings.filterwarnings("error", message=".*fall back to run on the CPU")
+    name = mps.get_name() if hasattr(mps, "get_name") else read_environment().cpu_model
+    return Place(torch.device("mps", 0), name)
+
+
+_FINDERS: Mapping[Backend, Callable[[Any, MutableMapping[str, str]], Place]] = {
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "rocm": _rocm,
+    "mps": _mps,
+}
+
+
+def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[str, str]) -> int:
+    """The index of the GPU that the user chose by index or UUID, else the first."""
+    chosen = chosen_device(backend, environment)
+    if chosen is None:
+        return 0
+    if chosen.isdecimal() and int(chosen) < len(uuids):
+        return int(chosen)
+    matching = [i for i, uuid in enumerate(uuids) if uuid and uuid.startswith(chosen)]
+    if len(matching) == 1:
+        return matching[0]
+    shown = ", ".join(f"{i} ({uuid})" if uuid else str(i) for i, uuid in enumerate(uuids))
+    raise Unavailable(
+        f"{VARIABLE}: {chosen!r} is {'no' if not matching else 'more than one'} GPU of {backend}; "
+        f"there are {shown}",
+        hint=f"name one by its index or UUID, such as {VARIABLE}={backend}=0",
+    )
+
+
+def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
+    """Why the device does not compute in that precision."""
+    if precision == "int8" and (device_type == "mps" or library.version.hip is not None):
+        return NO_INT8
+    if precision != "bf16" or device_type == "cpu":
+        return None
+    if device_type == "mps":
+        return None if library.backends.mps.is_macos_or_newer(14, 0) else "it takes macOS 14"
+    if library.cuda.is_bf16_supported(including_emulation=False):
+        return None
+    return "its arithmetic has no bf16, which torch would emulate"
+
+
+def _uuid(properties: Any) -> str | None:
+    """The UUID, NVIDIA's as `nvidia-smi -L` writes it; old ROCm shows none."""
+    uuid = getattr(properties, "uuid", None)
+    return None if uuid is None else f"{UUID_PREFIX}{str(uuid).removeprefix(UUID_PREFIX)}"
+
+
+def _no_build(library: Any, what: str, extra: str | None = None) -> BenchError:
+    hint = f"use the image {extra}, or install the requirements of images/{extra}"
+    return Unavailable(f"torch {library.__version__} is {what}", hint=hint if extra else None)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

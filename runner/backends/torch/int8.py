@@ -1,0 +1,126 @@
+"""int8: linear layers whose weights are quantised once, their inputs at each call."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch.ao.nn.quantized.dynamic import Linear as PackedLinear
+from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+from torch.nn import Linear
+from torch.nn.functional import pad
+from transformers.pytorch_utils import Conv1D
+
+from runner.contract.errors import Unsupported
+
+LARGEST = 127
+LEAST_SCALE = torch.finfo(torch.float32).tiny
+MULTIPLE = 8
+"""What both sides of the weights must be a multiple of on CUDA."""
+FEWEST_ROWS = 17
+"""The inputs that a product on CUDA must have at least."""
+
+
+class WholeLinear(torch.nn.Module):
+    """Takes and gives floating-point numbers; in between are whole ones."""
+
+    weight: torch.Tensor
+    scale: torch.Tensor
+
+    def __init__(self, linear: torch.nn.Linear) -> None:
+        super().__init__()
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        whole, scale = quantised(linear.weight)
+        wide, tall = -self.in_features % MULTIPLE, -self.out_features % MULTIPLE
+        # Turned once, since cuBLAS gives wrong sums for weights that are turned by their strides.
+        self.register_buffer("weight", pad(whole, (0, wide, 0, tall)).t().contiguous())
+        self.register_buffer("scale", scale.t().contiguous())
+        self.bias = linear.bias
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """The product with the weights, in the inputs' own type."""
+        rows = inputs.reshape(-1, self.in_features)
+        whole, scale = quantised(rows)
+        missing = max(0, FEWEST_ROWS - len(rows))
+        whole = pad(whole, (0, -self.in_features % MULTIPLE, 0, missing))
+        sums = torch._int_mm(whole, self.weight)[: len(rows), : self.out_features]
+        outputs = (sums * scale * self.scale).to(inputs.dtype)
+        if self.bias is not None:
+            outputs = outputs + self.bias
+        return outputs.reshape(*inputs.shape[:-1], self.out_features)
+
+
+def quantised(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The rows as whole numbers up to 127, and what each row's must be multiplied with."""
+    numbers = rows.float()
+    scale = numbers.abs().amax(dim=-1, keepdim=True) / LARGEST
+    scale = scale.clamp(min=LEAST_SCALE)  # a row of zeros
+    return (numbers / scale).round().to(torch.int8), scale
+
+
+@torch.no_grad()
+def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
+    """Make the model's linear layers int8, in place; return how, and how much of the model it is.
+
+    The model lies on the CPU still; `device_type` is where it will execute. Torch packs weights for
+    the CPU alone, so that other devices get layers that multiply plain tensors.
+
+    Raises:
+        Unsupported: the model has none.
+    """
+    _unfold(model)
+    linear = [module for module in model.modules() if type(module) is Linear]
+    if not linear:
+        kinds = ", ".join(sorted({type(layer).__name__ for layer in _weighted(model)}))
+        raise Unsupported(
+            f"int8 is not possible: torch quantises linear layers, and this model has {kinds} only"
+        )
+    total = sum(parameter.numel() for parameter in model.parameters())
+    share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
+    how, inputs = _pack(model) if device_type == "cpu" else _replace(model, linear)
+    layers = sum(isinstance(module, PackedLinear | WholeLinear) for module in model.modules())
+    return (
+        f"{how}: {layers} linear layers, {share:.0%} of the parameters; weights per channel, "
+        f"activations per {inputs}"
+    )
+
+
+def quantised_types(model: torch.nn.Module) -> set[str]:
+    """The types of weights that are no parameters any more."""
+    layers = list(model.modules())
+    packed = {str(m._packed_params.dtype) for m in layers if isinstance(m, PackedLinear)}
+    return packed | {str(m.weight.dtype) for m in layers if isinstance(m, WholeLinear)}
+
+
+def _pack(model: torch.nn.Module) -> tuple[str, str]:
+    """With what, and over what an input is scaled."""
+    with warnings.catch_warnings(action="ignore"):  # on every call: what replaces it is slower here
+        quantize_dynamic(  # type: ignore[no-untyped-call]
+            model, {Linear: per_channel_dynamic_qconfig}, inplace=True
+        )
+    return f"torch.ao dynamic ({torch.backends.quantized.engine})", "call"
+
+
+def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> tuple[str, str]:
+    """The same; a layer that stands in several places stays one."""
+    whole = {layer: WholeLinear(layer) for layer in linear}
+    for parent in list(model.modules()):
+        for name, child in list(parent._modules.items()):
+            if type(child) is Linear:
+                setattr(parent, name, whole[child])
+    return "torch._int_mm dynamic", "token"
+
+
+def _unfold(model: torch.nn.Module) -> None:
+    """Put linear layers in the place of GPT-2's `Conv1D`, which are such with turned weights."""
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, Conv1D):
+                linear = Linear(child.nx, child.nf, device="meta")
+                linear.weight = torch.nn.Parameter(child.weight.t().contiguous())
+                linear.bias = child.bias
+                setattr(parent, name, linear)
+
+
+def _weighted(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """The layers that hold parameters themselves."""
+    return (m for m in model.modules() if next(m.parameters(recurse=False), None) is not None)

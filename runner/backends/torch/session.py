@@ -1,0 +1,198 @@
+"""PyTorch, eager."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from transformers.utils import logging
+
+from runner.backends.base import Array, DeviceMemory, Query, Stage
+from runner.backends.evidence import joined
+from runner.backends.torch.device import MemoryGauge, Place, computes_in, find_place, wait_for
+from runner.backends.torch.evidence import prove, trace
+from runner.backends.torch.forward import Nothing, TorchQuery, all_tensors, float_arrays
+from runner.backends.torch.generation import TorchGenerator
+from runner.backends.torch.int8 import quantise, quantised_types
+from runner.backends.torch.model import fill_parameters, instantiate, restorer
+from runner.backends.torch.training import TorchTrainer
+from runner.backends.torch.weights import weights_columns
+from runner.contract.cell import Cell, Precision
+from runner.contract.errors import Unsupported
+from runner.contract.job import Job
+from runner.contract.record import Proof
+from runner.inputs import Inputs, tokens_to_generate
+from runner.measure.clock import Clock, monotonic
+from runner.measure.environment import versions
+
+DTYPES: Mapping[Precision, torch.dtype] = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "int8": torch.float32,  # what is not quantised
+}
+NOT_TRAINED: Mapping[Precision, str] = {
+    "fp16": "training in fp16 needs loss scaling, which this runner lacks",
+    "int8": "training is not possible in int8: whole numbers have no gradients",
+}
+LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
+OUT_OF_MEMORY_MESSAGES = (
+    "can't allocate memory",
+    "not enough memory",
+    "MPS backend out of memory",
+)
+
+
+class TorchSession:
+    """A model in eager mode on one device."""
+
+    timed_region = "model forward; inputs and outputs stay on the device, which is synchronised"
+
+    def __init__(self, job: Job, place: Place) -> None:
+        precision = job.cells[0].precision
+        self.device_name = place.name
+        self._place = place
+        self._device = place.device
+        self._dtype = DTYPES[precision]
+        self._seed = job.seed
+        self._constants = job.model.forward
+        self._wait = wait_for(place.device)
+        self._memory = MemoryGauge(place.device)
+        start = monotonic()
+        model = instantiate(job.model, self._dtype)
+        instantiated = monotonic()
+        fill_parameters(model, job.seed)
+        self.parameters = sum(parameter.numel() for parameter in model.parameters())
+        """Elements of all parameters; shared ones count once."""
+        whole = precision == "int8"
+        self._method = quantise(model, place.device.type) if whole else None
+        self._model = model.to(place.device)
+        self._wait()
+        self.stages_ns: Mapping[Stage, int] = {
+            "instantiate": instantiated - start,
+            "weights": monotonic() - instantiated,
+        }
+
+    @property
+    def columns(self) -> Mapping[str, object]:
+        """In which numbers torch computes, what was set, which of several devices it is."""
+        return {
+            "inference_precision": self._computes_in(),
+            "quantization": self._method,
+            "execution_options": dict(self._place.options) or None,
+            "device_uuid": self._place.uuid,
+            **weights_columns(self._model),
+        }
+
+    @property
+    def threads(self) -> int:
+        """Threads of torch's intra-operator pool."""
+        return torch.get_num_threads()
+
+    @property
+    def interop_threads(self) -> int:
+        """Threads of torch's inter-operator pool, which eager mode leaves idle."""
+        return torch.get_num_interop_threads()
+
+    @property
+    def libraries(self) -> dict[str, str]:
+        """Versions of torch and what stands on it."""
+        return versions(LIBRARIES)
+
+    def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
+        """Move the inputs to the device, floating ones in the job's precision."""
+        del cell
+        return TorchQuery(self._model, self._placed(inputs), self._constants, self._wait)
+
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchGenerator:
+        """The same for a prompt."""
+        return TorchGenerator(self._model, self._placed(inputs), tokens_to_generate(cell), clock)
+
+    def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
+        """The same for a batch with labels; the seed decides what dropout drops."""
+        if cell.precision in NOT_TRAINED:
+            raise Unsupported(NOT_TRAINED[cell.precision])
+        torch.manual_seed(self._seed)
+        return TorchTrainer(
+            self._model,
+            self._placed(inputs),
+            self._constants,
+            clock,
+            self._wait,
+            restorer(self._model, self._seed),
+        )
+
+    def empty(self) -> TorchQuery:
+        """A query over a model that computes nothing."""
+        return TorchQuery(Nothing(), {}, {}, self._wait)
+
+    def all_finite(self, outputs: object) -> bool:
+        """Whether every output is finite."""
+        tensors = all_tensors(outputs)
+        if not tensors:
+            raise Unsupported("the model gives no tensor that could be checked")
+        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
+
+    def arrays(self, outputs: object) -> dict[str, Array]:
+        """The floating-point outputs as fp32, by dotted path."""
+        return float_arrays(outputs)
+
+    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+        """Compare the devices of all tensors with the claimed one; time its kernels."""
+        return prove(query, self._model, self._device)
+
+    def trace(self, action: Query, stem: Path) -> None:
+        """Profile one call with torch's profiler."""
+        trace(action, stem, self._device)
+
+    def trim(self) -> None:
+        """Give back the blocks that an accelerator's allocator keeps."""
+        self._memory.trim()
+
+    def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
+        """Memory of CUDA and ROCm devices."""
+        return self._memory.read(reset=reset)
+
+    def close(self) -> None:
+        """Drop the model."""
+        del self._model
+
+    def _computes_in(self) -> str:
+        if self._method is not None:
+            types = joined(quantised_types(self._model))
+            return f"{types} in linear layers, {computes_in(self._dtype, self._device)} elsewhere"
+        return computes_in(self._dtype, self._device)
+
+    def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
+        return {name: self._moved(torch.from_numpy(value)) for name, value in inputs.items()}
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        dtype = self._dtype if tensor.is_floating_point() else tensor.dtype
+        return tensor.to(self._device, dtype)
+
+
+def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSession:
+    """Build the job's model on its device, with that many threads per operator."""
+    del graphs
+    return TorchSession(job, prepare(job, threads))
+
+
+def prepare(job: Job, threads: int) -> Place:
+    """Find the job's device, and set what holds for the whole process.
+
+    Raises:
+        Unsupported, Unavailable: there is no such device.
+    """
+    cell = job.cells[0]
+    place = find_place(cell.backend, cell.precision)
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    torch.set_num_threads(threads)
+    return place
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether torch's allocator says that memory ran out."""
+    text = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError)
+        and any(message in text for message in OUT_OF_MEMORY_MESSAGES)
+    )

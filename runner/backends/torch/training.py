@@ -1,0 +1,196 @@
+"""Training steps whose parts are timed apart."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+from transformers.utils.import_utils import is_scipy_available, is_vision_available
+
+from runner.backends.base import TrainingStep
+from runner.backends.torch.device import Wait
+from runner.contract.errors import Unavailable, Unsupported
+from runner.inputs import LABELS
+from runner.measure.clock import Clock
+
+Criterion = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""The loss of logits against labels."""
+
+
+@torch.no_grad()
+def find_criterion(model: Any, outputs: Any, labels: torch.Tensor) -> Criterion | None:
+    """The criterion that gives, bit by bit, the loss of this forward pass; None if none does."""
+    logits = outputs.get("logits")
+    if not isinstance(logits, torch.Tensor) or labels.numel() * logits.shape[-1] != logits.numel():
+        return None
+    for criterion in _candidates(model):
+        loss = criterion(logits, labels)
+        if loss.dtype == outputs.loss.dtype and torch.equal(loss, outputs.loss):
+            return criterion
+    return None
+
+
+def _candidates(model: Any) -> Iterator[Criterion]:
+    """The model's own loss function as its forward pass may call it; then plain cross entropy.
+
+    Own functions take (logits, labels, vocab_size) or (labels, pooled_logits, config), see
+    `transformers.loss.loss_utils`. T5 has one but does not use it: it would shift the labels.
+    """
+    own = model.loss_function
+    parameters = inspect.signature(own).parameters
+    if "vocab_size" in parameters:
+        yield lambda logits, labels: own(logits, labels, vocab_size=logits.shape[-1])
+    elif "pooled_logits" in parameters:
+        yield lambda logits, labels: own(labels, logits, model.config)
+    yield lambda logits, labels: cross_entropy(logits.view(-1, logits.shape[-1]), labels.view(-1))
+
+
+LEARNING_RATE = 1e-5
+SAMPLE = 64
+"""Elements of each parameter that are kept to see whether it changes."""
+
+
+class TorchTrainer:
+    """AdamW over all parameters of a model, on one fixed batch.
+
+    The first step computes the loss inside the forward pass, where every model can. The loss is
+    timed apart from the second step on, if it can be taken apart without changing it.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        batch: Mapping[str, torch.Tensor],
+        constants: Mapping[str, bool],
+        clock: Clock,
+        wait: Wait,
+        restore: Callable[[], None],
+    ) -> None:
+        self._model = model
+        self._clock = clock
+        self._wait = wait
+        self._restore = restore
+        self._arguments = _arguments(model, batch, constants)
+        labels = self._arguments.get(LABELS)
+        self._labels = labels if isinstance(labels, torch.Tensor) else None
+        self._criterion: Criterion | None = None
+        self._stepped = False
+        model.train()
+        self._trained = [p for p in model.parameters() if p.requires_grad]
+        self._before = [_sample(parameter) for parameter in self._trained]
+        self._optimizer = torch.optim.AdamW(self._trained, lr=LEARNING_RATE)
+
+    def step(self) -> TrainingStep:
+        """Forward, loss, backward, optimizer; the device is waited for after each.
+
+        Raises:
+            Unsupported: torch has no kernel for a part of the forward pass or the loss.
+        """
+        clock, wait, criterion = self._clock, self._wait, self._criterion
+        started = clock()
+        try:
+            outputs = self._model(**self._arguments)
+        except NotImplementedError as error:
+            raise Unsupported(
+                f"torch cannot train {type(self._model).__name__}: {error}"
+            ) from error
+        wait()
+        forward = compared = clock()
+        loss = outputs.loss
+        if criterion is not None and self._labels is not None:
+            loss = criterion(outputs.logits, self._labels)
+            wait()
+            compared = clock()
+        loss.backward()
+        wait()
+        backward = clock()
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        wait()
+        ended = clock()
+        if not self._stepped:
+            self._take_loss_apart(outputs)
+        return TrainingStep(
+            started_ns=started,
+            forward_ns=forward - started,
+            loss_ns=None if criterion is None else compared - forward,
+            backward_ns=backward - compared,
+            optimizer_ns=ended - backward,
+            ended_ns=ended,
+            loss=float(loss.detach()),
+        )
+
+    def has_learnt(self) -> bool:
+        """Whether any kept element of any parameter differs from before."""
+        return any(
+            not torch.equal(before, _sample(parameter))
+            for before, parameter in zip(self._before, self._trained, strict=True)
+        )
+
+    def close(self) -> None:
+        """Drop gradients and the optimizer; the model is again what it was before."""
+        self._optimizer.zero_grad(set_to_none=True)
+        self._optimizer.state.clear()
+        self._model.eval()
+        self._restore()
+
+    def _take_loss_apart(self, outputs: Any) -> None:
+        self._stepped = True
+        if self._labels is not None:
+            self._criterion = find_criterion(self._model, outputs, self._labels)
+        if self._criterion is not None:
+            del self._arguments[LABELS]
+
+
+def _arguments(
+    model: Any, batch: Mapping[str, torch.Tensor], constants: Mapping[str, bool]
+) -> dict[str, Any]:
+    """What the forward pass takes to give a loss, without a key-value cache.
+
+    Raises:
+        Unsupported: there are no labels, and the model knows no loss without.
+    """
+    taken = inspect.signature(model.forward).parameters
+    arguments: dict[str, Any] = {**batch, **constants}
+    arguments.pop("return_dict", None)
+    if "use_cache" in taken:
+        arguments["use_cache"] = False
+    if LABELS not in batch:
+        if "return_loss" not in taken:
+            raise Unsupported(f"{type(model).__name__} cannot be trained without labels")
+        arguments["return_loss"] = True
+        return arguments
+    if "decoder_input_ids" in batch:
+        arguments["decoder_input_ids"] = _shifted(batch[LABELS], model.config)
+    if batch[LABELS].is_floating_point():
+        arguments[LABELS] = _objects(batch[LABELS])
+    return arguments
+
+
+def _shifted(labels: torch.Tensor, config: Any) -> torch.Tensor:
+    """What a decoder has read before it writes each label, the start token first."""
+    start = torch.full_like(labels[:, :1], config.decoder_start_token_id)
+    return torch.cat([start, labels[:, :-1]], dim=1)
+
+
+def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
+    """Rows of class, centre, width and height, as detectors take them: a dictionary a sample.
+
+    Raises:
+        Unavailable: what transformers computes the loss of boxes with is not installed.
+    """
+    for package, found in (("pillow", is_vision_available()), ("scipy", is_scipy_available())):
+        if not found:
+            raise Unavailable(
+                f"transformers computes the loss of a detector with the package {package}, "
+                "which is not installed here",
+                hint=f"install it: pip install {package}",
+            )
+    return [{"class_labels": rows[:, 0].long(), "boxes": rows[:, 1:]} for rows in boxes]
+
+
+def _sample(parameter: torch.Tensor) -> torch.Tensor:
+    """A copy of evenly spaced elements."""
+    elements = parameter.detach().flatten()
+    return elements[:: max(1, len(elements) // SAMPLE)].clone()

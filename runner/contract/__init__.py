@@ -1,0 +1,1 @@
+"""The data that crosses the border between host and runner, and the rules that both apply to it."""

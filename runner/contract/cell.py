@@ -1,0 +1,112 @@
+"""What goes in: a cell of the matrix, and the job that carries cells into a container."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt
+
+Backend = Literal[
+    "cpu", "cuda", "rocm", "mps", "openvino", "qnn", "webnn", "webgpu", "wasm", "fake"
+]
+Runtime = Literal["torch", "torch_compile", "onnxruntime", "openvino", "onnxruntime_web", "fake"]
+Precision = Literal["fp32", "bf16", "fp16", "int8"]
+Mode = Literal["inference", "generation", "training", "startup"]
+Scenario = Literal["single_stream", "offline", "server"]
+ProfileName = Literal["quick", "standard", "audit"]
+Purpose = Literal["measure", "verify", "time", "reference", "prepare"]
+
+DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {
+    "cpu": "torch",
+    "cuda": "torch",
+    "rocm": "torch",
+    "mps": "torch",
+    "openvino": "openvino",
+    "qnn": "onnxruntime",
+    "webnn": "onnxruntime_web",
+    "webgpu": "onnxruntime_web",
+    "wasm": "onnxruntime_web",
+    "fake": "fake",
+}
+
+
+class Frozen(BaseModel):
+    """A value: immutable, strict about unknown fields, documented field by field."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Cell(Frozen):
+    """One point of the matrix. It knows nothing of machines."""
+
+    model: str
+    """Name of a catalogued or custom model."""
+    backend: Backend
+    """The hardware path."""
+    runtime: Runtime
+    """The software that executes the graph."""
+    precision: Precision
+    """Number format of weights and arithmetic."""
+    batch_size: PositiveInt
+    """Samples in one query; the scenario `offline` begins its search there."""
+    sequence_length: PositiveInt | None
+    """Tokens in one sample, those of the prompt; null for models that take no text."""
+    image_size: PositiveInt | None = None
+    """Height and width of an image, pixels; null for models that fix it or take none."""
+    audio_seconds: PositiveInt | None = None
+    """Seconds of sound in one sample; null for models that fix it or take none."""
+    new_tokens: PositiveInt | None = None
+    """Tokens to generate for each sample; null unless the mode is `generation`."""
+    mode: Mode
+    """What is measured."""
+    scenario: Scenario = "single_stream"
+    """How queries arrive; modes other than `inference` know `single_stream` alone."""
+    target_qps: PositiveFloat | None = None
+    """Queries per second that the scenario `server` offers; null: the highest rate is sought."""
+    slo_ms: PositiveFloat | None = None
+    """Milliseconds that 99 % of queries must meet at the rate that is sought; else null."""
+
+    @property
+    def id(self) -> str:
+        """A readable id that globs can select: `cpu-bert-tiny-fp32-b8-s128-inference`."""
+        return "-".join(filter(None, (self._stem, self.shape, self.mode, self.pattern)))
+
+    @property
+    def shape(self) -> str:
+        """The sizes in the id, e.g. `b8-s128` or `b1-s128-n32`; offline finds its own batch."""
+        sizes = (
+            ("b", None if self.scenario == "offline" else self.batch_size),
+            ("s", self.sequence_length),
+            ("i", self.image_size),
+            ("a", self.audio_seconds),
+            ("n", self.new_tokens),
+        )
+        return "-".join(f"{letter}{size}" for letter, size in sizes if size is not None)
+
+    @property
+    def pattern(self) -> str:
+        """The scenario in the id: empty, `offline`, `server-q50` or `server-peak-slo100`."""
+        if self.scenario == "single_stream":
+            return ""
+        if self.scenario == "offline":
+            return "offline"
+        rate = f"peak-slo{self.slo_ms:g}" if self.seeks_peak else f"q{self.target_qps:g}"
+        return f"server-{rate}"
+
+    @property
+    def seeks_peak(self) -> bool:
+        """Whether the highest rate is sought that meets `slo_ms`."""
+        return self.scenario == "server" and self.target_qps is None
+
+    @property
+    def job_id(self) -> str:
+        """The id of the job that executes this cell: what its cells have in common.
+
+        A cold start shares its job with none, as no other cell's model may be loaded beside it.
+        """
+        return self.id if self.mode == "startup" else f"{self._stem}-{self.mode}"
+
+    @property
+    def _stem(self) -> str:
+        default = self.runtime == DEFAULT_RUNTIMES[self.backend]
+        path = self.backend if default else f"{self.backend}-{self.runtime}"
+        return f"{path}-{self.model}-{self.precision}"

@@ -1,0 +1,199 @@
+"""A prepared graph: what an export left for all runtimes that execute ONNX, and where it lies.
+
+<graphs>/<job.graph>/<shape>/graph.json     what was exported and how it was checked
+<graphs>/<job.graph>/<shape>/*.onnx         the parts, their weights beside them in *.onnx.data
+<graphs>/<job.graph>/<shape>.failed         why there is none
+
+`<shape>` is `dynamic`, or where sizes had to be fixed those of the cell, such as `b1-s128`.
+"""
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
+
+from runner.contract.cell import Cell, Frozen
+from runner.contract.errors import Unsupported
+from runner.contract.job import Job
+
+GRAPH_FILE = "graph.json"
+DYNAMIC = "dynamic"
+FAILED_SUFFIX = ".failed"
+UNFINISHED_SUFFIX = ".unfinished"
+WEIGHTS_SUFFIX = ".data"
+"""What the name of a part's weights has behind that of the part."""
+EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
+"""The distributions whose versions decide what an export holds; they stand in a graph's key."""
+
+Content = Literal["forward", "generation"]
+"""`forward`: one pass; `generation`: one that fills a key-value cache, one that extends it."""
+Numbers = Literal["fp32", "fp16", "int8_dynamic", "int8_qdq"]
+"""The number format in the file; a runtime may still be told to compute in another one."""
+Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
+
+
+class GraphPart(Frozen):
+    """One ONNX file."""
+
+    file: str
+    """Its name, beside `graph.json`."""
+    sha256: str
+    """Hash of the file with its weights."""
+    size_bytes: int
+    """Size of the file with its weights."""
+    inputs: tuple[str, ...]
+    """What it takes, by the names of the model's own arguments. Arguments that are not there went
+    into the graph as constants, or make no difference."""
+    outputs: tuple[str, ...]
+    """What it gives, by the dotted paths that the model's own outputs have."""
+
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """The file in that folder, and its weights where they lie in a file of their own."""
+        weights = folder / f"{self.file}{WEIGHTS_SUFFIX}"
+        return (folder / self.file, *([weights] if weights.exists() else []))
+
+
+class Attempt(Frozen):
+    """One way of exporting that was tried."""
+
+    remedy: str
+    """What was done, in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
+    failure: str | None
+    """Why it was not good enough; null for the way that was."""
+
+
+class Graph(Frozen):
+    """An export that passed its check."""
+
+    model: str
+    """Name of the model."""
+    content: Content
+    """What the parts are for."""
+    numbers: Numbers
+    """The number format in the files."""
+    method: str | None = None
+    """How numbers other than floating-point ones came about, e.g. `dynamic, weights per tensor`."""
+    shape: str
+    """`dynamic`, or the one shape that it takes."""
+    parts: dict[Part, GraphPart]
+    """The files, by what they do."""
+    attempts: tuple[Attempt, ...] = Field(min_length=1)
+    """The ways that were tried, in order; the last one is how the parts were made."""
+    difference_relative: NonNegativeFloat
+    """Norm of the difference from torch in fp32 by that one's norm, on inputs not exported with."""
+    parameters: NonNegativeInt
+    """Parameters of the model that was exported; shared ones count once."""
+    versions: dict[str, str]
+    """Versions of the exporter's libraries."""
+    export_s: NonNegativeFloat
+    """Seconds that the export took, its check included."""
+
+    @property
+    def remedy(self) -> str:
+        """How the parts were made."""
+        return self.attempts[-1].remedy
+
+    @property
+    def takes(self) -> dict[Part, tuple[str, ...]]:
+        """What each part takes, in the order in which they are run."""
+        return {name: part.inputs for name, part in self.parts.items()}
+
+    @property
+    def sha256(self) -> str:
+        """Hash over the files of all parts."""
+        hashes = "\n".join(part.sha256 for part in self.parts.values())
+        return hashlib.sha256(hashes.encode()).hexdigest()
+
+
+def content_of(cell: Cell) -> Content:
+    """What the cell executes."""
+    return "generation" if cell.mode == "generation" else "forward"
+
+
+def numbers_of(cell: Cell) -> Numbers:
+    """The number format of the file that the cell executes."""
+    if cell.precision == "int8" and cell.runtime == "onnxruntime":
+        return "int8_qdq" if cell.backend == "qnn" else "int8_dynamic"
+    if cell.precision == "fp16" and cell.backend in {"cuda", "rocm"}:
+        return "fp16"
+    return "fp32"
+
+
+def fixed_shape(cell: Cell) -> str:
+    """The sizes of what goes into the graph; how many tokens come out makes no difference."""
+    return cell.model_copy(update={"scenario": "single_stream", "new_tokens": None}).shape
+
+
+def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:
+    """The graph for the cell's shape, and the folder of its files.
+
+    Raises:
+        Unsupported: there is none, with the exporter's reason.
+    """
+    if graphs is None or job.graph is None:
+        raise Unsupported("no prepared graph: the launcher gave none")
+    return graph_in(graphs / job.graph, cell)
+
+
+def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
+    """The same, in the folder of the model's graphs.
+
+    Raises:
+        Unsupported: there is none, with the exporter's reason.
+    """
+    places = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
+    found = [place for place in places if (place / GRAPH_FILE).exists()]
+    for place in found[:-1]:
+        with suppress(Unsupported):  # a damaged one does not hide the other
+            return read_graph(place), place
+    if found:
+        return read_graph(found[-1]), found[-1]
+    raise Unsupported(f"no prepared graph: {_why(folder, cell)}")
+
+
+def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
+    """The first of the job's cells that has a graph; the others get their own verdict.
+
+    Raises:
+        Unsupported: none has, with the first one's reason.
+    """
+    refusals = []
+    for cell in job.cells:
+        try:
+            find_graph(job, cell, graphs)
+        except Unsupported as refusal:
+            refusals.append(refusal)
+        else:
+            return cell
+    raise refusals[0]
+
+
+def read_graph(folder: Path) -> Graph:
+    """The graph whose files lie in the folder, all of them as long as they were written.
+
+    Raises:
+        Unsupported: they do not, or `graph.json` cannot be read.
+    """
+    try:
+        graph = Graph.model_validate_json((folder / GRAPH_FILE).read_bytes())
+        for part in graph.parts.values():
+            size = sum(path.stat().st_size for path in part.files(folder))
+            if size != part.size_bytes:
+                raise Unsupported(
+                    f"the prepared graph {folder.name} is damaged: "
+                    f"{part.file} has {size} bytes, {part.size_bytes} were written"
+                )
+    except (OSError, ValidationError) as error:
+        summary = str(error).splitlines()[0]
+        raise Unsupported(f"the prepared graph {folder.name} cannot be read: {summary}") from error
+    return graph
+
+
+def _why(folder: Path, cell: Cell) -> str:
+    for shape in (fixed_shape(cell), DYNAMIC):
+        failure = folder / f"{shape}{FAILED_SUFFIX}"
+        if failure.exists():
+            return failure.read_text("utf-8").strip()
+    return "nobody exported it"

@@ -1,0 +1,162 @@
+"""What goes in: a cell of the matrix, and the job that carries cells into a container."""
+
+import os
+from collections.abc import Mapping
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from runner.contract.cell import Backend, Cell, Frozen, ProfileName, Purpose
+from runner.contract.models import ModelSpec
+
+
+class Measure(Frozen):
+    """How long and how often a cell is measured."""
+
+    profile: ProfileName
+    """The named set of defaults these values came from."""
+    warmup_iterations: PositiveInt
+    """Fewest warm-up iterations, however early the durations settle."""
+    warmup_max_s: PositiveFloat
+    """Seconds after which warm-up ends even if the durations have not settled."""
+    iterations: PositiveInt
+    """Fewest timed iterations."""
+    min_s: NonNegativeFloat
+    """Fewest seconds of timed iterations."""
+    max_s: PositiveFloat
+    """Seconds after which the steady phase ends, provided one iteration was timed."""
+    precision_target: PositiveFloat
+    """Half the width of the median's 95 % interval, by the median, at which measuring may end."""
+    rounds: PositiveInt = 1
+    """Visits over which each cell's iterations are spread, so that drift shows."""
+    workers: PositiveInt | None = None
+    """Processes that load at once in mode `startup`; null takes as many as there are cores."""
+
+
+PROFILES: Mapping[ProfileName, Measure] = {
+    "quick": Measure(
+        profile="quick",
+        warmup_iterations=3,
+        warmup_max_s=6,
+        iterations=5,
+        min_s=3,
+        max_s=30,
+        precision_target=0.05,
+    ),
+    "standard": Measure(
+        profile="standard",
+        warmup_iterations=5,
+        warmup_max_s=30,
+        iterations=20,
+        min_s=30,
+        max_s=300,
+        precision_target=0.02,
+    ),
+    "audit": Measure(
+        profile="audit",
+        warmup_iterations=10,
+        warmup_max_s=120,
+        iterations=64,
+        min_s=600,
+        max_s=3600,
+        precision_target=0.01,
+    ),
+}
+
+
+class Limits(Frozen):
+    """What a job may use."""
+
+    cell_timeout_s: PositiveFloat | None = None
+    """Seconds that loading, and then each cell, may take; null follows from what is measured."""
+    memory_bytes: PositiveInt | None = None
+    """Bytes of memory a job may use; null leaves a safety margin below the machine's memory."""
+    cpus: PositiveFloat | None = None
+    """CPU cores a job may use, whole ones outside containers; null allows all of them."""
+    pids: PositiveInt = 4096
+    """Processes and threads a container may create; local processes are not limited."""
+
+    def timeout_s(self, measure: Measure) -> float:
+        """Seconds that loading, and then each cell measured like this, may take.
+
+        Unless it is set: 10 minutes, or as long as warm-up and twice the steady phase may take,
+        since untimed work lies between the iterations, and 5 minutes for all else.
+        """
+        if self.cell_timeout_s is not None:
+            return self.cell_timeout_s
+        return max(600, measure.warmup_max_s + 2 * measure.max_s + 300)
+
+
+class Provenance(Frozen):
+    """What only the host knows about a job's surroundings."""
+
+    launcher: str
+    """Where the job executes: `docker` or `process`."""
+    image: str | None = None
+    """Name and tag of the image."""
+    image_digest: str | None = None
+    """`sha256:…` of the image that executed."""
+    image_labels: dict[str, str] = Field(default_factory=dict)
+    """Labels of the image."""
+    hostname: str | None = None
+    """The host's name; inside a container it would be the container's."""
+    git_commit: str | None = None
+    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
+    orchestrator_version: str
+    """Version of the orchestrator that planned the job."""
+
+
+class Job(Frozen):
+    """The cells that one container executes: they share a loaded model and a mode."""
+
+    run_id: str
+    """The run this job belongs to."""
+    id: str
+    """The job's id, unique within its run."""
+    model: ModelSpec
+    """Everything needed to build the model."""
+    cells: tuple[Cell, ...] = Field(min_length=1)
+    """The cells, in the order of execution."""
+    measure: Measure
+    """How long and how often each cell is measured."""
+    limits: Limits
+    """What the job may use."""
+    seed: int
+    """Seed of weights and inputs."""
+    provenance: Provenance
+    """What only the host knows about this job's surroundings."""
+    purpose: Purpose = "measure"
+    """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
+    others are verified against, `prepare` exports the graph that others execute."""
+    trace: bool = False
+    """Whether each cell leaves a trace of one untimed iteration."""
+    round: PositiveInt = 1
+    """Which of the measure's rounds this launch is."""
+    graph: str | None = None
+    """The folder, among the prepared graphs, that holds this job's; null for runtimes that build
+    the model themselves."""
+    reference: str | None = None
+    """The file, among the references and without suffix, that this job's outputs are compared
+    with; null where nothing is verified."""
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that loading, and then each cell, may take."""
+        return self.limits.timeout_s(self.measure)
+
+
+VARIABLE = "ACCELMATRIX_DEVICE"
+"""One device for all backends, such as `GPU.1`, or one each: `openvino=GPU.1,cuda=0`."""
+
+
+def chosen_device(backend: Backend, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The device that the user names for this backend, in the backend's own words.
+
+    `CPU`, `GPU.1`, `NPU` or `AUTO` for openvino, an index or a UUID for cuda and rocm. None leaves
+    the choice to the backend. A name that stands for one backend goes before one for all.
+    """
+    entries = [entry.strip() for entry in environment.get(VARIABLE, "").split(",")]
+    for entry in entries:
+        name, equals, device = entry.partition("=")
+        if equals and name.strip() == backend:
+            return device.strip() or None
+    return next((entry for entry in entries if entry and "=" not in entry), None)

@@ -1,0 +1,23 @@
+"""The catalogue of models: pure data, and lookup by name."""
+
+from runner.contract.models.catalogue import catalogue, find, model_sets
+from runner.contract.models.sizes import prompt_length, refusal, shape_of, sizes_of
+from runner.contract.models.spec import AxisRange, Family, Modality, ModelSpec, TensorSpec
+from runner.contract.models.work import Work, work
+
+__all__ = [
+    "AxisRange",
+    "Family",
+    "Modality",
+    "ModelSpec",
+    "TensorSpec",
+    "Work",
+    "catalogue",
+    "find",
+    "model_sets",
+    "prompt_length",
+    "refusal",
+    "shape_of",
+    "sizes_of",
+    "work",
+]

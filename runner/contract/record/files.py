@@ -1,0 +1,147 @@
+"""Record files: one Parquet row per record."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import AwareDatetime, BaseModel
+
+from runner.contract.errors import RecordError
+from runner.contract.files import save_whole
+from runner.contract.record.record import Record
+
+Row = dict[str, Any]
+_UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def rows(table: pa.Table) -> list[Row]:
+    """The table's rows; a map becomes a dict."""
+    return list(each_row(table.column_names, table.columns))
+
+
+def each_row(names: Sequence[str], columns: Sequence[pa.Array | pa.ChunkedArray]) -> Iterator[Row]:
+    """The rows of these columns, one after the other."""
+    for values in zip(*map(_values, columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        return list(_moments(column))
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_map(column.type):
+        return [None if value is None else dict(value) for value in values]
+    return values
+
+
+def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
+    """What pyarrow gives as well, but not without importing pandas where there is one.
+
+    A cast would import half of Python's library, which a user of fewer rights may not read.
+    """
+    epoch = datetime(1970, 1, 1, tzinfo=UTC if column.type.tz else None)
+    a_second = _UNITS_A_SECOND[column.type.unit]
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        for since in chunk.view(pa.int64()).to_pylist():
+            if since is None:
+                yield None
+            else:
+                yield epoch + timedelta(microseconds=since * 10**6 // a_second)
+
+
+UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
+"""What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""
+ONE_ROW: Mapping[str, Any] = {
+    "compression": "zstd",
+    "store_schema": False,
+    "use_dictionary": False,
+    "write_statistics": False,
+}
+"""How a file of one row is written: what helps with many rows would take two thirds of it."""
+
+
+def save_record(record: Record, folder: Path) -> Path:
+    """Write the record to `<folder>/<cell_id>.parquet`, whole or not at all; returns that path.
+
+    Raises:
+        RecordNotSaved: the file system refused, e.g. because the disk is full.
+    """
+    path = folder / f"{record.cell_id}.parquet"
+    table = to_table([record])
+    save_whole(path, lambda file: pq.write_table(table, file, **ONE_ROW))
+    return path
+
+
+def read_record(path: Path) -> Record:
+    """The one record in that file.
+
+    Raises:
+        OSError: the file cannot be read.
+        RecordError: it is not a whole record file of this schema.
+    """
+    content = path.read_bytes()
+    try:
+        (row,) = rows(read_table(content))
+        return record_of(row)
+    except UNREADABLE as error:
+        summary = str(error).partition("\n")[0]
+        raise RecordError(f"{path}: not a whole record file: {summary}") from error
+
+
+def read_table(source: Path | bytes) -> pa.Table:
+    """All rows of a Parquet file, or of its content; of one that is damaged, raises `UNREADABLE`.
+
+    On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
+    """
+    opened = pa.OSFile(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
+    with opened as file:
+        return pq.ParquetFile(file).read(use_threads=False)
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """The record that a row tells; what a newer runner tells beyond that is left out.
+
+    Raises:
+        ValidationError: it tells none.
+    """
+    known = row.keys() & Record.model_fields.keys()
+    return Record.model_validate({name: row[name] for name in known})
+
+
+def arrow_schema(value: type[BaseModel] = Record) -> pa.Schema:
+    """The Arrow schema of record files, derived from a value's fields."""
+    return pa.schema(
+        (name, _arrow_type(info.annotation)) for name, info in value.model_fields.items()
+    )
+
+
+def to_table(records: list[Record]) -> pa.Table:
+    """The records as an Arrow table with one row each."""
+    return pa.Table.from_pylist([record.model_dump() for record in records], arrow_schema())
+
+
+_ARROW_TYPES: dict[Any, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    AwareDatetime: pa.timestamp("us", tz="UTC"),
+}
+
+
+def _arrow_type(annotation: Any) -> pa.DataType:
+    if annotation in _ARROW_TYPES:
+        return _ARROW_TYPES[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _arrow_type(arguments[0])
+    if origin is Literal:
+        return pa.string()
+    if origin is list:
+        return pa.list_(_arrow_type(arguments[0]))
+    if origin is dict:
+        return pa.map_(_arrow_type(arguments[0]), _arrow_type(arguments[1]))
+    return _arrow_type(next(argument for argument in arguments if argument is not type(None)))

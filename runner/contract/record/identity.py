@@ -1,0 +1,184 @@
+"""Columns that say what was asked for."""
+
+from typing import Literal
+
+from pydantic import AwareDatetime, NonNegativeInt
+
+from runner.contract.cell import Backend, Frozen, Mode, Precision, Purpose, Runtime, Scenario
+from runner.contract.models import Family, Modality
+
+
+class Identity(Frozen):
+    """Which cell of which run this is."""
+
+    run_id: str
+    """The invocation of `orchestrator run` that planned the cell."""
+    job_id: str
+    """The job that executed it."""
+    cell_id: str
+    """The cell's readable id."""
+    recorded_at: AwareDatetime
+    """When the record was written, UTC."""
+
+    model: str
+    """Name of the model."""
+    family: Family
+    """What the model is for."""
+    task: str
+    """The model's task in Hugging Face's words."""
+    modality: Modality
+    """What a sample consists of."""
+    backend: Backend
+    """The hardware path."""
+    runtime: Runtime
+    """The software that executed the graph."""
+    precision: Precision
+    """Number format of weights and arithmetic."""
+    batch_size: int
+    """Samples in one query; in the scenario `offline` the batch that was found."""
+    sequence_length: int | None
+    """Tokens in one sample, those of the prompt; null for models that take no text."""
+    image_size: int | None = None
+    """Height and width of an image, pixels; null for models that fix it or take none."""
+    audio_seconds: int | None = None
+    """Seconds of sound in one sample; null for models that fix it or take none."""
+    new_tokens: int | None = None
+    """Tokens generated for each sample; null unless the mode is `generation`."""
+    mode: Mode
+    """What was measured."""
+    scenario: Scenario = "single_stream"
+    """How queries arrived."""
+    target_qps: float | None = None
+    """Queries per second that were offered; null unless the scenario is `server` at a set rate."""
+    slo_ms: float | None = None
+    """Milliseconds that 99 % of queries had to meet; null unless the highest rate was sought."""
+    seed: int
+    """Seed of weights, inputs and arrivals."""
+    profile: str
+    """The measurement profile asked for."""
+    purpose: Purpose = "measure"
+    """Whether the cell was timed, verified or both."""
+    model_id: str | None = None
+    """Hash of `model_spec`: the same name with another configuration has another one."""
+    model_spec: str | None = None
+    """All that is needed to build the model, as JSON."""
+    job: str | None = None
+    """The job with this cell alone and without its model, as JSON: with `model_spec` it is what
+    `orchestrator replay` runs again."""
+
+
+class Session(Frozen):
+    """What only the runtime's session knows."""
+
+    weights_revision: str | None = None
+    """Which pretrained weights: `sha256:…` of a folder's files, or a hub's commit; else null."""
+    graph: str | None = None
+    """Prepared graph and its shape; null for runtimes that build the model themselves."""
+    graph_sha256: str | None = None
+    """Hash over the graph's files."""
+    graph_remedy: str | None = None
+    """How the graph was exported, e.g. `dynamic shapes`; the ways that failed come before it."""
+    graph_difference_relative: float | None = None
+    """Norm of the graph's difference from torch in fp32 by that one's norm, as it was prepared."""
+    quantization: str | None = None
+    """How numbers became int8; null for other precisions."""
+    inference_precision: str | None = None
+    """The precision in which the runtime says it computes, in its own words."""
+    compile_time_s: float | None = None
+    """Seconds that compiling the model for the device took; null where nothing is compiled."""
+    cached_compile_time_s: float | None = None
+    """The same with a warm cache; null where the runtime has none."""
+    execution_options: dict[str, str] | None = None
+    """Options that decide how the runtime executes, by its own names."""
+    device_uuid: str | None = None
+    """Which of several accelerators it was, by its UUID; null where none is told."""
+    device_clock_hz: float | None = None
+    """The accelerator's clock after the steady phase."""
+    device_temperature_c: float | None = None
+    """The accelerator's temperature after the steady phase, °C."""
+    device_throttle_reasons: list[str] | None = None
+    """Why the accelerator's driver held its clock down; empty if it did not."""
+
+
+class Execution(Session):
+    """How the model was executed, if it was."""
+
+    weights: Literal["random", "pretrained"] = "random"
+    """Whether parameters were drawn with the seed, or read from a folder or a hub."""
+    predicted: bool = False
+    """Whether the verdict was predicted before anything was launched."""
+
+
+class Host(Frozen):
+    """The machine, and the software between it and the model."""
+
+    hardware_id: str | None = None
+    """Hash of the facts that identify the machine and its device."""
+    device_name: str | None = None
+    """The physical device the backend found."""
+    cpu_model: str | None = None
+    """The processor's name."""
+    cpu_flags: list[str] | None = None
+    """The processor's feature flags."""
+    cpu_cores_physical: int | None = None
+    """Physical cores of the machine."""
+    cpu_cores_logical: int | None = None
+    """Hardware threads of the machine."""
+    cpu_governor: str | None = None
+    """Frequency governor; null where the kernel shows none."""
+    cpu_affinity: list[int] | None = None
+    """Logical CPUs the process could run on."""
+    memory_total_bytes: int | None = None
+    """Memory of the machine, bytes."""
+    machine: str | None = None
+    """Instruction set, e.g. `x86_64`."""
+    operating_system: str | None = None
+    """Operating system the runner saw."""
+    environment_id: str | None = None
+    """Hash of the software's facts: what lies between the machine and the model."""
+    kernel: str | None = None
+    """Kernel release."""
+    hostname: str | None = None
+    """The host's name, as the orchestrator saw it."""
+    container_memory_limit_bytes: int | None = None
+    """Memory limit of the control group, bytes; null when there is none."""
+    container_cpu_limit: float | None = None
+    """CPU quota of the control group, cores; null when there is none."""
+    threads: int | None = None
+    """Threads the runtime used for one operator."""
+    interop_threads: int | None = None
+    """Operators the runtime may execute at once; null where it does not tell."""
+    python_version: str | None = None
+    """Version of the Python interpreter."""
+    libraries: dict[str, str] | None = None
+    """Versions of the libraries that took part, and of the accelerator's driver."""
+    image: str | None = None
+    """Name and tag of the image."""
+    image_digest: str | None = None
+    """`sha256:…` of the image that executed."""
+    image_labels: dict[str, str] | None = None
+    """Labels of the image."""
+    git_commit: str | None = None
+    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
+    runner_version: str | None = None
+    """Version of the runner that executed the cell."""
+
+
+class Surroundings(Host):
+    """Where the cell ran, and who sent it there."""
+
+    launcher: str
+    """Where the job executed: `docker` or `process`."""
+    orchestrator_version: str
+    """Version of the orchestrator that planned the cell."""
+
+
+class Raw(Frozen):
+    """Every duration as the clock gave it."""
+
+    warmup_durations_ns: list[NonNegativeInt] | None = None
+    """Raw durations of the first query and the warm-up, nanoseconds, in order."""
+    durations_ns: list[NonNegativeInt] | None = None
+    """Raw durations of the iterations, nanoseconds, in order; in `server` from each arrival."""
+    part_durations_ns: dict[str, list[NonNegativeInt]] | None = None
+    """Raw durations of an iteration's parts by name, e.g. `first_token`, nanoseconds, in order."""

@@ -1,0 +1,226 @@
+"""Columns about time that every mode fills."""
+
+from runner.contract.cell import Frozen
+
+
+class Timing(Frozen):
+    """Load, first, warm-up and steady phase. A latency is the time of one query or iteration."""
+
+    parameters: int | None = None
+    """Parameters of the model, counted after it was built."""
+    import_time_s: float | None = None
+    """Seconds to import the runtime, before `load`."""
+    load_time_s: float | None = None
+    """Seconds to build the model, fill its weights and move it to the device."""
+    first_latency_s: float | None = None
+    """Seconds of the first query at this shape."""
+    warmup_iterations: int | None = None
+    """Queries between the first one and the steady phase."""
+    warmup_time_s: float | None = None
+    """Seconds the warm-up took."""
+    warmup_settled: bool | None = None
+    """Whether the warm-up's last two windows agreed."""
+    timed_region: str | None = None
+    """What lies between the two clock readings of an iteration."""
+
+    iterations: int | None = None
+    """Timed queries of the steady phase."""
+    rounds: int | None = None
+    """Visits over which the iterations were spread."""
+    round_iterations: list[int] | None = None
+    """Iterations of each round, in order."""
+    steady_time_s: float | None = None
+    """Sum of the timed queries, seconds; in `server` from the first arrival to the last end."""
+    throughput: float | None = None
+    """Samples per second: batch_size × iterations / steady_time_s."""
+    latency_mean_s: float | None = None
+    """Arithmetic mean, seconds."""
+    latency_median_s: float | None = None
+    """Median, seconds."""
+    latency_median_low_s: float | None = None
+    """Lower end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
+    latency_median_high_s: float | None = None
+    """Upper end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
+    latency_precision: float | None = None
+    """Half the width of that interval, by the median."""
+    latency_min_s: float | None = None
+    """Fastest, seconds."""
+    latency_max_s: float | None = None
+    """Slowest, seconds."""
+    latency_stddev_s: float | None = None
+    """Sample standard deviation, seconds; null with fewer than two iterations."""
+    latency_mad_s: float | None = None
+    """Median absolute deviation from the median, unscaled, seconds."""
+    latency_cv: float | None = None
+    """Coefficient of variation: standard deviation by mean; null with fewer than two iterations."""
+    latency_p50_s: float | None = None
+    """50th percentile, seconds; percentiles are null where too few iterations support them."""
+    latency_p90_s: float | None = None
+    """90th percentile, seconds."""
+    latency_p95_s: float | None = None
+    """95th percentile, seconds."""
+    latency_p99_s: float | None = None
+    """99th percentile, seconds."""
+    latency_p999_s: float | None = None
+    """99.9th percentile, seconds."""
+    percentile_iterations_needed: dict[str, int] | None = None
+    """Samples that support each percentile at 99 % confidence, by its name, e.g. `p99`."""
+    outliers: int | None = None
+    """Iterations whose modified z-score is beyond 3.5; counted, never removed."""
+    autocorrelation: float | None = None
+    """Correlation of each duration with the next one; null where it is not defined."""
+    effective_iterations: float | None = None
+    """Independent iterations that would tell as much, by Geyer's initial positive sequence."""
+    drift: float | None = None
+    """Median of the last round by that of the first, minus 1; null with one round."""
+    drift_p_value: float | None = None
+    """Chance of medians so different between rounds if nothing drifted; null with one round."""
+
+
+class Generation(Frozen):
+    """Prefill and decode apart. Percentiles are null where too few samples support them."""
+
+    time_to_first_token_mean_s: float | None = None
+    """Mean time from the prompt to the first token, seconds."""
+    time_to_first_token_median_s: float | None = None
+    """Median, seconds."""
+    time_to_first_token_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    time_to_first_token_p50_s: float | None = None
+    """50th percentile, seconds."""
+    time_to_first_token_p90_s: float | None = None
+    """90th percentile, seconds."""
+    time_to_first_token_p95_s: float | None = None
+    """95th percentile, seconds."""
+    time_to_first_token_p99_s: float | None = None
+    """99th percentile, seconds."""
+    time_to_first_token_p999_s: float | None = None
+    """99.9th percentile, seconds."""
+    time_per_output_token_mean_s: float | None = None
+    """Mean time from one token to the next, the first token left out, seconds."""
+    time_per_output_token_median_s: float | None = None
+    """Median, seconds."""
+    time_per_output_token_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    time_per_output_token_p50_s: float | None = None
+    """50th percentile, seconds."""
+    time_per_output_token_p90_s: float | None = None
+    """90th percentile, seconds."""
+    time_per_output_token_p95_s: float | None = None
+    """95th percentile, seconds."""
+    time_per_output_token_p99_s: float | None = None
+    """99th percentile, seconds."""
+    time_per_output_token_p999_s: float | None = None
+    """99.9th percentile, seconds."""
+    decode_throughput: float | None = None
+    """Tokens per second after the first: batch_size × (new_tokens - 1) / (t_last - t_first)."""
+    token_throughput: float | None = None
+    """New tokens per second, prefill included: batch_size × new_tokens / latency."""
+
+
+class Training(Frozen):
+    """Parts of a training step; `latency_*` is the whole step."""
+
+    forward_mean_s: float | None = None
+    """Mean time of the forward pass, seconds."""
+    forward_median_s: float | None = None
+    """Median, seconds."""
+    loss_mean_s: float | None = None
+    """Mean time of the loss, seconds; null where the model computes it inside its forward pass."""
+    loss_median_s: float | None = None
+    """Median, seconds."""
+    backward_mean_s: float | None = None
+    """Mean time of the backward pass, seconds."""
+    backward_median_s: float | None = None
+    """Median, seconds."""
+    optimizer_mean_s: float | None = None
+    """Mean time of the optimizer's step, gradients cleared included, seconds."""
+    optimizer_median_s: float | None = None
+    """Median, seconds."""
+    training_loss_first: float | None = None
+    """Loss of the first step."""
+    training_loss_last: float | None = None
+    """Loss of the last step."""
+
+
+class Startup(Frozen):
+    """Stages of cold starts in fresh interpreters.
+
+    `latency_*` is from launch to first output, the runner's own imports left out.
+    """
+
+    startup_interpreter_mean_s: float | None = None
+    """Mean time from launching the interpreter to our first line, seconds."""
+    startup_interpreter_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    startup_import_mean_s: float | None = None
+    """Mean time to import the runtime, seconds."""
+    startup_import_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    startup_instantiate_mean_s: float | None = None
+    """Mean time to build the model's classes and empty parameters, seconds."""
+    startup_instantiate_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    startup_weights_mean_s: float | None = None
+    """Mean time to fill or load the weights and move them to the device, seconds."""
+    startup_weights_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    startup_first_query_mean_s: float | None = None
+    """Mean time to bind the inputs, made before, and to execute the first query, seconds."""
+    startup_first_query_stddev_s: float | None = None
+    """Sample standard deviation, seconds."""
+    concurrent_workers: int | None = None
+    """Processes that loaded at once."""
+    concurrent_time_s: float | None = None
+    """Time from launching the first of them to the last one's loaded model, seconds."""
+    concurrent_models_per_second: float | None = None
+    """concurrent_workers / concurrent_time_s."""
+    concurrent_speedup: float | None = None
+    """The same number of starts one after the other, by concurrent_time_s; all until loaded."""
+
+
+class Arrivals(Frozen):
+    """The scenarios `offline` and `server`."""
+
+    achieved_qps: float | None = None
+    """Queries per second that were completed; null unless the scenario is `server`."""
+    service_median_s: float | None = None
+    """Median time from a query's start to its end, waiting left out, seconds; `server` alone."""
+    slo_met: bool | None = None
+    """Whether the 99th percentile from arrival met `slo_ms`; null where nothing was sought."""
+    peak_qps: float | None = None
+    """The highest rate whose 99th percentile from arrival met `slo_ms`; null if none was found."""
+    search: list[str] | None = None
+    """What was tried to find the batch or the rate, in order, with the sample counts."""
+
+
+class Resources(Frozen):
+    """Memory in bytes, energy in joules; each with how it was measured or why it was not."""
+
+    memory_peak_bytes: int | None = None
+    """Highest memory use while the cell ran, bytes."""
+    memory_steady_peak_bytes: int | None = None
+    """Highest memory use from the end of the warm-up on, bytes."""
+    memory_average_bytes: int | None = None
+    """Mean memory use over untimed iterations, bytes."""
+    memory_load_peak_bytes: int | None = None
+    """Highest memory use while the model was loaded, bytes."""
+    memory_baseline_bytes: int | None = None
+    """Memory use before the runtime was imported, bytes."""
+    memory_method: str | None = None
+    """How memory was measured."""
+    memory_allocator_peak_bytes: int | None = None
+    """Highest use that an accelerator's allocator saw, bytes; null where there is none."""
+    memory_device_peak_bytes: int | None = None
+    """Use of the accelerator's memory less its use before the load, bytes; null likewise."""
+
+    energy_joules: float | None = None
+    """Energy that counters added up over the steady phase, joules."""
+    energy_per_sample_joules: float | None = None
+    """Joules per sample."""
+    energy_per_token_joules: float | None = None
+    """Joules per new token; null unless tokens are generated."""
+    energy_window_s: float | None = None
+    """Wall seconds between the two readings of the counters."""
+    energy_method: str | None = None
+    """Which counters were read, or `unavailable: ` and the reason."""

@@ -1,0 +1,69 @@
+"""Columns that say how far the others can be trusted."""
+
+from typing import Literal
+
+from runner.contract.cell import Frozen
+
+Status = Literal["ok", "unsupported", "unavailable", "out_of_memory", "timeout", "failed", "lost"]
+Proof = Literal["proven", "partial", "contradicted", "none"]
+Phase = Literal["plan", "load", "first", "warmup", "steady", "observe", "verify"]
+Grade = Literal["A", "B", "C", "D"]
+
+
+class Trust(Frozen):
+    """Outcome, proof, correctness, grade and the host's noise."""
+
+    status: Status
+    """How the cell ended."""
+    reason: str | None = None
+    """Why, unless it ended well."""
+    phase: Phase | None = None
+    """The phase in which it ended, unless it ended well."""
+    log: str | None = None
+    """File with the trace, beside the records: `<job_id>/<cell_id>.log`."""
+    proof: Proof = "none"
+    """Whether there is evidence that the claimed device did the work."""
+    evidence: dict[str, str] | None = None
+    """The facts behind `proof`."""
+
+    correct: bool | None = None
+    """Whether the outputs for a fixed input agree with the fp32 CPU reference."""
+    correct_reason: str | None = None
+    """Why `correct` is false or null."""
+    verified_shape: str | None = None
+    """Sizes of that input, e.g. `b2-s32`: one shape stands for all; null if none was compared."""
+    difference_max_abs: float | None = None
+    """Largest absolute difference of any output element to the reference."""
+    difference_relative: float | None = None
+    """Euclidean norm of the difference, by the norm of the reference; the worst output's."""
+    cosine_similarity: float | None = None
+    """Cosine between outputs and reference; the worst output's."""
+    token_agreement: float | None = None
+    """Share of generated tokens that equal the reference's; null unless tokens are generated."""
+    tolerance: float | None = None
+    """The relative difference that this precision is allowed."""
+
+    grade: Grade | None = None
+    """A: nothing speaks against the numbers; D: do not quote them. Null without a measurement."""
+    grade_reasons: list[str] | None = None
+    """What speaks against the numbers, each with its remedy."""
+    noise_score: float | None = None
+    """Steal, other load and the worse of the kernel's two spreads, added up; 0 is a silent host."""
+    noise_steal: float | None = None
+    """Share of the host's CPU time that a hypervisor took while the cell was timed."""
+    noise_other_load: float | None = None
+    """Share of the host's CPU time that other processes used while the cell was timed."""
+    noise_kernel_spread_before: float | None = None
+    """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
+    noise_kernel_spread_after: float | None = None
+    """The same after the steady phase."""
+    noise_kernel_shift: float | None = None
+    """The kernel's median after by the one before, minus 1."""
+    load_average_1m: float | None = None
+    """Mean number of runnable threads over the last minute, when the cell started."""
+    clock_resolution_s: float | None = None
+    """Smallest step of the clock that was observed, seconds."""
+    harness_overhead_s: float | None = None
+    """Median of an iteration over a model that computes nothing, seconds."""
+    garbage_collection: str | None = None
+    """What was done with Python's garbage collection while iterations were timed."""

@@ -1,0 +1,98 @@
+"""What comes out: measurement, cell, environment and outcome of one cell."""
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
+from runner.contract.record.measured import (
+    Arrivals,
+    Generation,
+    Resources,
+    Startup,
+    Timing,
+    Training,
+)
+from runner.contract.record.quality import Trust
+
+ENVIRONMENT_FACTS = (
+    "operating_system",
+    "kernel",
+    "python_version",
+    "libraries",
+    "image",
+    "image_digest",
+    "image_labels",
+    "runner_version",
+    "orchestrator_version",
+)
+"""The facts behind `environment_id`."""
+
+SCHEMA_VERSION = 5
+"""Raised with every change of the columns:
+
+- 1 (2026-11-21): the first schema.
+- 2 (2026-11-21): scenarios, generation, training, startup, intervals, grades, correctness, energy.
+- 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
+- 4 (2026-11-21): the shape at which outputs were compared.
+- 5 (2026-11-21): model and environment have ids; the job comes without its model.
+"""
+
+
+class Record(
+    Raw,
+    Surroundings,
+    Execution,
+    Resources,
+    Arrivals,
+    Startup,
+    Training,
+    Generation,
+    Timing,
+    Trust,
+    Identity,
+):
+    """One row, in base units. Null says `not known`."""
+
+    schema_version: int = SCHEMA_VERSION
+    """Version of these columns."""
+
+    @classmethod
+    def of(cls, job: Job, cell: Cell, **outcome: Any) -> Self:
+        """A record of this cell: what the job knows of it, and its outcome."""
+        known = {
+            **cell.model_dump(),
+            **job.provenance.model_dump(),
+            "run_id": job.run_id,
+            "job_id": job.id,
+            "cell_id": cell.id,
+            "recorded_at": datetime.now(UTC),
+            "family": job.model.family,
+            "task": job.model.task,
+            "modality": job.model.modality,
+            "weights": job.model.weights,
+            "weights_revision": job.model.revision,
+            "seed": job.seed,
+            "profile": job.measure.profile,
+            "purpose": job.purpose,
+            "model_id": digest(spec := job.model.model_dump_json()),
+            "model_spec": spec,
+            "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(
+                exclude={"model"}
+            ),
+        }
+        record = cls.model_validate(known | outcome)
+        return record.model_copy(update={"environment_id": _environment_id(record)})
+
+
+def digest(text: str) -> str:
+    """A short hash that stands for this text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _environment_id(record: Record) -> str:
+    facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))
+    return digest(json.dumps(facts, sort_keys=True, ensure_ascii=False))

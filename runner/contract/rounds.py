@@ -1,0 +1,134 @@
+"""What one round measures of a cell: raw values that a later round, in another process, adds to."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, NonNegativeInt, ValidationError
+
+from runner.contract.cell import Cell, Frozen
+from runner.contract.errors import RecordError
+from runner.contract.files import save_text
+from runner.contract.record.quality import Grade
+
+Columns = Mapping[str, Any]
+"""Columns of `runner.record.Record`, by name."""
+
+
+class Noise(Frozen):
+    """How busy the host was with other things. Shares are of all its CPU time."""
+
+    steal: float | None
+    """Share that a hypervisor took; None where the kernel does not tell."""
+    other_load: float | None
+    """Share that other processes used; None likewise."""
+    kernel_spread_before: float
+    """Spread of a fixed arithmetic kernel before the warm-up: (p90 - min) / min."""
+    kernel_spread_after: float
+    """The same after the steady phase."""
+    kernel_shift: float
+    """The kernel's median after by the one before, minus 1."""
+
+    @property
+    def score(self) -> float:
+        """Steal, other load and the worse spread, added up; 0 is a silent host."""
+        spread = max(self.kernel_spread_before, self.kernel_spread_after)
+        return (self.steal or 0.0) + (self.other_load or 0.0) + spread
+
+
+class Energy(Frozen):
+    """What the counters said over one steady phase."""
+
+    joules: float | None
+    """Energy between the two readings; None where there is no counter or too short a window."""
+    window_s: float | None
+    """Wall seconds between the readings."""
+    method: str
+    """Which counters, or `unavailable: ` and the reason."""
+
+
+class MemoryUse(Frozen):
+    """Memory of one cell, bytes."""
+
+    peak_bytes: int | None
+    """Highest use while the cell ran."""
+    steady_peak_bytes: int | None
+    """Highest use from the end of the warm-up on."""
+    average_bytes: int | None
+    """Mean use over untimed iterations."""
+    allocator_peak_bytes: int | None = None
+    """Highest use that an accelerator's allocator saw."""
+    device_peak_bytes: int | None = None
+    """Use of the accelerator's memory less its use before the load."""
+
+
+class DeviceState(Frozen):
+    """An accelerator right behind the steady phase."""
+
+    clock_hz: float | None
+    """Its clock."""
+    temperature_c: float | None
+    """Its temperature, °C."""
+    throttle_reasons: list[str]
+    """Why its driver held the clock down, in the vendor's words; empty if it did not."""
+
+
+class Part(Frozen):
+    """One round of one cell."""
+
+    samples: int
+    """Samples that the timed iterations processed."""
+    steady_ns: NonNegativeInt
+    """Time in which they did: the iterations' sum, in the scenario `server` the whole window."""
+    durations_ns: list[NonNegativeInt] = Field(min_length=1)
+    """One duration per iteration."""
+    parts_ns: dict[str, list[NonNegativeInt]] = Field(default_factory=dict)
+    """Durations of the iterations' parts, by name."""
+    first_ns: NonNegativeInt | None = None
+    """The first query at this shape; None where every iteration is a first one."""
+    warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
+    """Durations of the warm-up."""
+    settled: bool | None = None
+    """Whether the warm-up settled; None where there is none."""
+    noise: Noise
+    """The host's noise around the steady phase."""
+    energy: Energy
+    """The steady phase's energy."""
+    memory: MemoryUse
+    """The cell's memory."""
+    device: DeviceState | None = None
+    """The accelerator's state; None where there is none, or none that tells."""
+    load_average_1m: float
+    """The host's load average as the cell began."""
+    columns: dict[str, Any] = Field(default_factory=dict)
+    """Columns of the record that the mode alone knows, as plain JSON values."""
+    doubts: list[tuple[Grade, str]] = Field(default_factory=list)
+    """What the mode itself holds against the numbers: a grade, and a sentence with the remedy."""
+
+
+def part_path(folder: Path, cell: Cell, round_: int) -> Path:
+    """Where the part of a round lies until the last round makes it a record."""
+    return folder / f"{cell.id}.round{round_}.json"
+
+
+def save_part(part: Part, folder: Path, cell: Cell, round_: int) -> None:
+    """Write the part, whole or not at all.
+
+    Raises:
+        RecordNotSaved: the file system refused.
+    """
+    save_text(part_path(folder, cell, round_), part.model_dump_json())
+
+
+def read_parts(folder: Path, cell: Cell, rounds: int) -> list[Part]:
+    """The parts of rounds 1 to `rounds`.
+
+    Raises:
+        RecordError: one of them is missing or damaged.
+    """
+    paths = [part_path(folder, cell, number) for number in range(1, rounds + 1)]
+    try:
+        return [Part.model_validate_json(path.read_bytes()) for path in paths]
+    except (OSError, ValidationError) as error:
+        summary = str(error).splitlines()[0]
+        raise RecordError(f"{cell.id}: an earlier round cannot be read: {summary}") from error

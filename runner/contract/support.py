@@ -1,0 +1,216 @@
+"""Which runtimes there are on each backend, and what this release has built. Pure data."""
+
+from collections.abc import Mapping, Set
+from types import MappingProxyType
+
+from runner import __version__
+from runner.contract.cell import Backend, Cell, Mode, Precision, Runtime
+from runner.contract.models import AxisRange, ModelSpec, prompt_length, refusal
+
+RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
+    "cpu": ("torch", "torch_compile", "onnxruntime"),
+    "cuda": ("torch", "torch_compile", "onnxruntime"),
+    "rocm": ("torch", "torch_compile", "onnxruntime"),
+    "mps": ("torch", "torch_compile"),
+    "openvino": ("openvino", "onnxruntime"),
+    "qnn": ("onnxruntime",),
+    "webnn": ("onnxruntime_web",),
+    "webgpu": ("onnxruntime_web",),
+    "wasm": ("onnxruntime_web",),
+    "fake": ("fake",),
+}
+"""The runtimes that can execute on a backend at all."""
+
+_Built = Mapping[tuple[Backend, Runtime, Mode], Set[Precision]]
+_FLOATS: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
+_EAGER: tuple[Mode, ...] = ("inference", "generation", "startup")
+_COMPILED: tuple[Mode, ...] = ("inference", "startup")
+
+
+def _on(
+    backend: Backend, runtime: Runtime, modes: tuple[Mode, ...], *precisions: Precision
+) -> dict[tuple[Backend, Runtime, Mode], Set[Precision]]:
+    return {(backend, runtime, mode): frozenset(precisions) for mode in modes}
+
+
+BUILT: _Built = MappingProxyType(
+    _on("cpu", "torch", _EAGER, *_FLOATS, "int8")
+    | _on("cpu", "torch", ("training",), "fp32", "bf16")
+    | _on("cpu", "torch_compile", _COMPILED, *_FLOATS)
+    | _on("cpu", "torch_compile", ("training",), "fp32", "bf16")
+    | _on("cpu", "onnxruntime", _EAGER, "fp32", "int8")
+    | _on("cuda", "torch", _EAGER, *_FLOATS, "int8")
+    | _on("cuda", "torch", ("training",), "fp32", "bf16")
+    | _on("cuda", "torch_compile", _COMPILED, *_FLOATS)
+    | _on("cuda", "torch_compile", ("training",), "fp32", "bf16")
+    | _on("cuda", "onnxruntime", _EAGER, "fp32", "fp16")
+    | _on("rocm", "torch", _EAGER, *_FLOATS)
+    | _on("rocm", "torch", ("training",), "fp32", "bf16")
+    | _on("rocm", "torch_compile", _COMPILED, *_FLOATS)
+    | _on("rocm", "torch_compile", ("training",), "fp32", "bf16")
+    | _on("mps", "torch", _EAGER, *_FLOATS)
+    | _on("mps", "torch", ("training",), "fp32", "bf16")
+    | _on("openvino", "openvino", _COMPILED, *_FLOATS, "int8")
+    | _on("openvino", "openvino", ("generation",), *_FLOATS)
+    | _on("qnn", "onnxruntime", ("inference",), "fp16", "int8")
+)
+"""The precisions that this release can run. The fake backend, for tests, runs everything."""
+
+_NOT_WHOLE = "this runner multiplies whole numbers in torch on CPUs and with CUDA alone"
+_PACKED = (
+    "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
+)
+LACKS: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
+    ("cpu", "onnxruntime"): {
+        "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
+        "fp16": "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts",
+    },
+    ("cuda", "onnxruntime"): {
+        "bf16": "ONNX Runtime's CUDA provider has bf16 kernels for a part of the operators only",
+        "int8": "ONNX Runtime's CUDA provider has no kernel for dynamically quantized products",
+    },
+    ("qnn", "onnxruntime"): {
+        "fp32": "the HTP computes in fp16 whatever floating-point graph it is given",
+        "bf16": "the HTP computes in fp16 whatever floating-point graph it is given",
+    },
+    ("cpu", "torch_compile"): {"int8": _PACKED},
+    ("rocm", "torch_compile"): {"int8": _NOT_WHOLE},
+    ("rocm", "torch"): {"int8": _NOT_WHOLE},
+    ("mps", "torch"): {"int8": _NOT_WHOLE},
+}
+"""Precisions that a runtime cannot compute in on a backend, each with the reason."""
+
+REFUSES: Mapping[tuple[Runtime, Mode], str] = {
+    ("torch_compile", "generation"): "with fixed shapes every token would be compiled anew, as the "
+    "key-value cache grows",
+    ("openvino", "training"): "OpenVINO executes inference graphs only",
+    ("onnxruntime", "training"): "ONNX Runtime executes inference graphs only",
+    ("onnxruntime_web", "training"): "ONNX Runtime Web executes inference graphs only",
+}
+"""Modes that a runtime cannot have, each with the reason."""
+
+
+def why_not_shape(cell: Cell, model: ModelSpec) -> str | None:
+    """The first of the cell's sizes that the model doesn't take; None if it takes all.
+
+    An image's size comes first, since the prompt's length may follow from it.
+    """
+    return (
+        _out_of_range(cell, "image_size", cell.image_size, model.image_size)
+        or _out_of_range(cell, "audio_seconds", cell.audio_seconds, model.audio_seconds)
+        or _too_long(cell, model)
+        or _too_many(cell, model)
+    )
+
+
+def _out_of_range(cell: Cell, axis: str, size: int | None, allowed: AxisRange | None) -> str | None:
+    if size is None or allowed is None:
+        return None
+    reason = refusal(allowed, size)
+    return f"{cell.model} takes {axis} of {reason}, not {size}" if reason else None
+
+
+def _too_long(cell: Cell, model: ModelSpec) -> str | None:
+    """A decoder's new tokens take places behind the prompt; behind an encoder they don't."""
+    longest, length = model.max_sequence_length, cell.sequence_length
+    if longest is None or length is None:
+        return None
+    of_images = (prompt_length(model, cell) or length) - length if model.image_prompt else 0
+    new = 0 if model.encoder_decoder else cell.new_tokens or 0
+    if length + of_images + new <= longest:
+        return None
+    parts = ((of_images, "of an image"), (new, "new ones"))
+    named = [f"{length}", *(f"{count} {what}" for count, what in parts if count)]
+    return f"{cell.model} takes at most {longest} tokens, not {' and '.join(named)}"
+
+
+def _too_many(cell: Cell, model: ModelSpec) -> str | None:
+    most, new = model.max_new_tokens, cell.new_tokens
+    if most is None or new is None or new <= most:
+        return None
+    return f"{cell.model} generates at most {most} tokens, not {new}"
+
+
+_GENERATING_TASKS = frozenset(
+    {
+        "text-generation",
+        "text2text-generation",
+        "translation",
+        "summarization",
+        "image-to-text",
+        "image-text-to-text",
+        "video-text-to-text",
+        "audio-text-to-text",
+        "any-to-any",
+    }
+)
+"""Tasks of decoders, in Hugging Face's words; a model with encoder and decoder always generates."""
+
+
+def why_not(cell: Cell, model: ModelSpec) -> str | None:
+    """Why the cell can't run with this release on any machine; None if it can."""
+    if reason := why_not_shape(cell, model):
+        return reason
+    if cell.backend == "fake":
+        return _wrong_runtime(cell)
+    return _impossible(cell, model) or _not_built(cell)
+
+
+def _impossible(cell: Cell, model: ModelSpec) -> str | None:
+    if reason := _wrong_runtime(cell):
+        return reason
+    if reason := REFUSES.get((cell.runtime, cell.mode)):
+        return f"{cell.mode} is not possible with {_path(cell)}: {reason}"
+    if cell.mode == "training" and (reason := _untrainable(cell, model)):
+        return f"training is not possible {reason}"
+    if cell.mode == "generation" and not generates(model):
+        return f"generation is not possible with {cell.model}: its task is {model.task}"
+    if reason := LACKS.get((cell.backend, cell.runtime), {}).get(cell.precision):
+        return f"{cell.precision} is not possible with {_path(cell)}: {reason}"
+    return None
+
+
+def _untrainable(cell: Cell, model: ModelSpec) -> str | None:
+    if cell.precision == "int8":
+        return "in int8: whole numbers have no gradients"
+    if not model.trains:
+        return f"with {cell.model}: it has no labels to learn from"
+    if model.contrastive and cell.batch_size < 2:
+        return f"with {cell.model} at batch 1: it compares the samples of a batch with one another"
+    return None
+
+
+def generates(model: ModelSpec) -> bool:
+    """Whether the model writes tokens."""
+    return model.encoder_decoder or model.task in _GENERATING_TASKS
+
+
+def _path(cell: Cell) -> str:
+    return f"{cell.runtime} on {cell.backend}"
+
+
+def _wrong_runtime(cell: Cell) -> str | None:
+    runtimes = RUNTIMES[cell.backend]
+    if cell.runtime in runtimes:
+        return None
+    reason = f"{cell.runtime} does not execute on {cell.backend}, only {', '.join(runtimes)}"
+    if cell.runtime == "openvino":
+        return f"{reason}; the backend openvino executes on Intel's and AMD's CPUs too"
+    return reason
+
+
+def _not_built(cell: Cell) -> str | None:
+    backend, runtime, mode = cell.backend, cell.runtime, cell.mode
+    built = [key for key in BUILT if key[0] == backend]
+    release = f"accelmatrix {__version__}"
+    if not built:
+        return f"{release} has no runner for backend {backend}"
+    if not any(key[1] == runtime for key in built):
+        return f"{release} has no runner for {_path(cell)}"
+    if (backend, runtime, mode) not in BUILT:
+        return f"{release} cannot measure {mode} with {_path(cell)}"
+    if cell.precision not in BUILT[backend, runtime, mode]:
+        if mode == "training" and cell.precision == "fp16":
+            return f"{release} cannot train in fp16: it has no loss scaling yet"
+        return f"{release} cannot run {cell.precision} with {_path(cell)} in mode {mode}"
+    return None

@@ -1,0 +1,84 @@
+"""Where pretrained weights lie and which they are; the host and the container both ask."""
+
+import hashlib
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, NonNegativeInt, TypeAdapter, ValidationError
+
+from runner.contract.files import sha256_of
+from runner.contract.models import ModelSpec
+
+CONFIG_FILE = "config.json"
+WEIGHTS_SUFFIX = ".safetensors"
+"""The one format that is read: it holds numbers alone, where pickles hold code."""
+VARIABLE = "ACCELMATRIX_WEIGHTS"
+"""Names the folder that the launcher shows; processes that this one starts see it too."""
+_HEADER_BYTES = 8
+_MAX_HEADER_BYTES = 100 << 20
+_FLOATS = ("F", "BF")
+
+
+class _Tensor(BaseModel):
+    """What a file's header says of one tensor, as far as it matters here."""
+
+    dtype: str
+    shape: tuple[NonNegativeInt, ...]
+
+
+_HEADER = TypeAdapter(dict[str, _Tensor | dict[str, str]])
+"""Tensors by name, and the file's metadata beside them."""
+
+
+def show_folder(folder: Path) -> None:
+    """From now on the weights of this process' model lie there."""
+    os.environ[VARIABLE] = str(folder)
+
+
+def folder_of(model: ModelSpec) -> Path | None:
+    """Where the model's weights lie for this process; None if they come from a hub."""
+    if model.path is None:
+        return None
+    return Path(os.environ.get(VARIABLE) or model.path)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that hold weights, by name."""
+    return sorted(folder.glob(f"*{WEIGHTS_SUFFIX}"))
+
+
+def revision_of(folder: Path) -> str:
+    """`sha256:…` of the weights: of their file, or of the hashes of several.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    hashes = {path.name: sha256_of(path) for path in weight_files(folder)}
+    if len(hashes) == 1:
+        return f"sha256:{next(iter(hashes.values()))}"
+    lines = "".join(f"{digest}  {name}\n" for name, digest in hashes.items())
+    return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
+
+
+def count_parameters(folder: Path) -> int:
+    """Floating-point numbers in the weights, from the files' headers alone.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is not what its name says.
+    """
+    tensors = (tensor for path in weight_files(folder) for tensor in _header(path))
+    return sum(math.prod(tensor.shape) for tensor in tensors if tensor.dtype.startswith(_FLOATS))
+
+
+def _header(path: Path) -> Iterator[_Tensor]:
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(_HEADER_BYTES), "little")
+        text = file.read(min(size, _MAX_HEADER_BYTES))
+    try:
+        entries = _HEADER.validate_json(text).values()
+    except ValidationError as error:
+        raise ValueError(f"{path.name} is not a {WEIGHTS_SUFFIX} file") from error
+    return (entry for entry in entries if isinstance(entry, _Tensor))

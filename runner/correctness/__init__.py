@@ -1,0 +1,1 @@
+"""Compare outputs with the fp32 reference."""

@@ -1,0 +1,97 @@
+"""Makes constants of what models compute from the size of their images.
+
+Qwen-VL models loop over `image_grid_thw` in Python, which no exporter can trace. For one shape the
+grid is known, and so is all that follows from it: the patches' positions and bounds within the
+vision tower, and the tokens' positions in the language model. The rest is traced as one graph.
+LLaVA models crop by `image_sizes`, which are traced where they are numbers.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_ir
+import torch
+from transformers.exporters.utils import precompute_export_inputs
+
+from runner.contract.graph import WEIGHTS_SUFFIX
+
+GRID = "image_grid_thw"
+IMAGE_SIZES = "image_sizes"
+CONSTANT = (GRID, "mm_token_type_ids")
+"""Arguments that say where images lie and how large they are, and nothing about what they show."""
+
+
+class FixedGeometry(torch.nn.Module):
+    """The model for images and prompts laid out as in one sample; takes the other arguments."""
+
+    def __init__(self, model: Any, sample: Mapping[str, torch.Tensor]) -> None:
+        super().__init__()
+        self.model = model
+        self.config = model.config
+        self._tower = {"grid_thw": sample[GRID], "hidden_states": sample["pixel_values"]}
+        precompute_export_inputs(model.model.visual, self._tower)
+        del self._tower["hidden_states"]
+        tokens = {name: value for name, value in sample.items() if name != "pixel_values"}
+        precompute_export_inputs(model.model, tokens)
+        self.position_ids = tokens["position_ids"]
+
+    def see(self, pixel_values: torch.Tensor) -> Any:
+        """What the vision tower makes of the images, as the model's `get_image_features` does."""
+        seen = self.model.model.visual(hidden_states=pixel_values, **self._tower)
+        seen.pooler_output = (seen.pooler_output,)
+        if getattr(seen, "deepstack_features", None) is not None:
+            seen.deepstack_features = [(features,) for features in seen.deepstack_features]
+        return seen
+
+    def forward(self, pixel_values: torch.Tensor, **arguments: Any) -> Any:
+        """The vision tower's features, then the model with them in place of the image."""
+        return self.model(
+            **arguments,
+            position_ids=self.position_ids,
+            mm_encoder_outputs={"image": self.see(pixel_values)},
+        )
+
+
+def without_geometry(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The arguments that `FixedGeometry` takes."""
+    return {name: value for name, value in inputs.items() if name not in CONSTANT}
+
+
+def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
+    """Sizes of images as numbers, which an exporter takes for constants."""
+    return [tuple(size) for size in sizes.tolist()]
+
+
+MASKED = -100.0
+"""What stands for minus infinity: far below any score, and e^-100 of a probability is none."""
+HOPELESS = -1e30
+"""Numbers below this one can only mean minus infinity."""
+
+
+def bound_masks(path: Path) -> None:
+    """Replace constants that mean minus infinity, in a file that is to be quantised.
+
+    Transformers masks with the least fp32 number. One range that holds it and the scores has steps
+    of 5e33, which leaves nothing of the scores.
+    """
+    model = onnx_ir.load(path)
+    for value in model.graph.initializers.values():
+        if value.const_value is not None and value.const_value.dtype == onnx_ir.DataType.FLOAT:
+            value.const_value = _bounded(value.const_value)
+    for node in model.graph:
+        if node.op_type == "Constant" and "value" in node.attributes:
+            tensor = node.attributes["value"].as_tensor()
+            if tensor.dtype == onnx_ir.DataType.FLOAT:
+                node.attributes.add(onnx_ir.AttrTensor("value", _bounded(tensor)))
+    onnx_ir.save(model, path, external_data=f"{path.name}{WEIGHTS_SUFFIX}")
+
+
+def _bounded(tensor: onnx_ir.TensorProtocol) -> onnx_ir.TensorProtocol:
+    numbers = tensor.numpy()
+    if not (numbers < HOPELESS).any():
+        return tensor
+    return onnx_ir.tensor(
+        np.where(numbers < HOPELESS, np.float32(MASKED), numbers), name=tensor.name
+    )

@@ -1,0 +1,108 @@
+"""Writes and describes ONNX files whose weights lie beside them, so that no size is too large."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx_ir
+from onnx_ir.external_data import convert_tensors_to_external
+from onnx_ir.passes.common import RemoveUnusedNodesPass
+
+from runner.contract.graph import WEIGHTS_SUFFIX, GraphPart
+
+BLOCK_BYTES = 1 << 22
+
+
+def save(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None:
+    """Write the model with these outputs alone."""
+    prune(model, outputs)
+    onnx_ir.save(model, path, external_data=f"{path.name}{WEIGHTS_SUFFIX}")
+
+
+def prune(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
+    """Leave the model these outputs alone, and nothing that leads to no output, inputs included.
+
+    Outputs that it lacks are not missed here but by the check.
+    """
+    wanted = set(outputs)
+    kept = [value for value in model.graph.outputs if value.name in wanted]
+    model.graph.outputs[:] = kept
+    RemoveUnusedNodesPass()(model)
+    model.graph.inputs[:] = [value for value in model.graph.inputs if value.uses()]
+
+
+def describe(path: Path) -> GraphPart:
+    """What the file and its weights hold."""
+    graph: Any = onnx.load_model(path, load_external_data=False).graph
+    part = GraphPart(
+        file=path.name,
+        sha256="",
+        size_bytes=0,
+        inputs=tuple(value.name for value in graph.input),
+        outputs=tuple(value.name for value in graph.output),
+    )
+    files = part.files(path.parent)
+    size = sum(file.stat().st_size for file in files)
+    return part.model_copy(update={"sha256": sha256_of(files), "size_bytes": size})
+
+
+def sha256_of(files: Iterable[Path]) -> str:
+    """Hash of the files' bytes, one file after the other."""
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+LEAST_BYTES = 256
+"""Smaller tensors stay in the files that need them."""
+
+Key = tuple[str, tuple[object, ...], str]
+
+
+def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
+    """Write the models; tensors that are equal byte for byte are written once.
+
+    The files must lie in the folder of the weights: ONNX knows these by a relative name.
+    """
+    places: dict[Key, list[onnx_ir.Value]] = {}
+    tensors: dict[Key, Any] = {}
+    for model in models.values():
+        for value, tensor in _large(model):
+            key = _key(tensor)
+            places.setdefault(key, []).append(value)
+            tensors.setdefault(key, tensor)
+    written = convert_tensors_to_external(list(tensors.values()), weights.parent, weights.name)
+    for key, tensor in zip(tensors, written, strict=True):
+        for value in places[key]:
+            value.const_value = _named(tensor, value.name)
+    for path, model in models.items():
+        onnx_ir.save(model, path)
+
+
+def _large(model: onnx_ir.Model) -> Iterator[tuple[onnx_ir.Value, Any]]:
+    for value in model.graph.initializers.values():
+        if value.const_value is not None and value.const_value.nbytes >= LEAST_BYTES:
+            yield value, value.const_value
+
+
+def _key(tensor: Any) -> Key:
+    digest = hashlib.sha256(tensor.tobytes()).hexdigest()
+    return tensor.dtype.name, tuple(tensor.shape), digest
+
+
+def _named(tensor: onnx_ir.ExternalTensor, name: str | None) -> onnx_ir.ExternalTensor:
+    """The same bytes as the initializer of that name."""
+    return onnx_ir.ExternalTensor(
+        tensor.location,
+        tensor.offset,
+        tensor.length,
+        tensor.dtype,
+        shape=tensor.shape,
+        name=name or "",
+        base_dir=tensor.base_dir,
+    )

@@ -1,0 +1,151 @@
+"""Exports a torch model to one ONNX file, in the way that a remedy says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import onnx_ir
+import torch
+from transformers.exporters.configs import OnnxConfig
+from transformers.exporters.exporter_onnx import OnnxExporter
+
+from runner.backends.torch.forward import named_tensors
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.contract.models import ModelSpec
+from runner.export.model_patches import FixedGeometry, without_geometry
+from runner.export.onnx_files import save
+from runner.export.strategies import Remedy
+from runner.inputs import Inputs
+
+OPSET = 18
+"""The newest one for which this exporter has every operator."""
+
+
+class _Positional(torch.nn.Module):
+    """A model that takes tensors by place and gives the chosen outputs as a tuple."""
+
+    def __init__(
+        self,
+        model: Any,
+        arguments: Sequence[str],
+        constants: Mapping[str, bool],
+        outputs: Sequence[str],
+    ) -> None:
+        super().__init__()
+        self._model = model
+        self._arguments = arguments
+        self._constants = constants
+        self._outputs = outputs
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        named = dict(zip(self._arguments, tensors, strict=True))
+        found = dict(named_tensors(self._model(**named, **self._constants)))
+        return tuple(found[name] for name in self._outputs)
+
+
+def record(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    constants: Mapping[str, bool],
+    outputs: Sequence[str],
+    path: Path,
+) -> None:
+    """Write the file, its weights beside it; every size is that of the tensors.
+
+    Raises:
+        Exception: whatever the exporter raises.
+    """
+    positional = _Positional(model, tuple(tensors), constants, outputs)
+    with TemporaryDirectory(dir=path.parent) as folder, torch.no_grad():
+        recorded = Path(folder) / path.name
+        torch.onnx.export(
+            positional.eval(),
+            tuple(tensors.values()),
+            recorded,
+            input_names=list(tensors),
+            output_names=list(outputs),
+            opset_version=OPSET,
+            dynamo=False,
+        )
+        save(onnx_ir.load(recorded), path, outputs)
+
+
+Tensors = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is to be exported."""
+
+    model: ModelSpec
+    seed: int
+    """Seed of the weights."""
+    dtype: torch.dtype
+    """Number format of the file."""
+    inputs: Inputs
+    """What to trace the model with."""
+    others: Inputs
+    """The same at another size on every axis that the model has."""
+    outputs: tuple[str, ...]
+    """The outputs to keep, by dotted path."""
+
+
+def export(subject: Subject, remedy: Remedy, path: Path) -> None:
+    """Write the file, its weights beside it.
+
+    Raises:
+        Exception: whatever the exporter raises.
+    """
+    model, tensors = built(subject, remedy)
+    if remedy.script:
+        return record(model, tensors, subject.model.forward, subject.outputs, path)
+    shapes = varying(tensors, subject.others) if remedy.dynamic else None
+    program = traced(model, {**tensors, **subject.model.forward}, shapes)
+    return save(program, path, subject.outputs)
+
+
+def traced(
+    model: torch.nn.Module, arguments: Mapping[str, Any], shapes: Mapping[str, Any] | None
+) -> onnx_ir.Model:
+    """What transformers' exporter makes of a call with these arguments.
+
+    Args:
+        model: the model, in evaluation mode on the CPU.
+        arguments: tensors, and constants such as `use_cache`.
+        shapes: the dimensions that may vary, by argument and index; without it every size is fixed.
+    """
+    exporter: Any = OnnxExporter
+    config = OnnxConfig(dynamic_shapes=None if shapes is None else dict(shapes))
+    program, _ = exporter().export_program(model, dict(arguments), config)
+    return cast("onnx_ir.Model", program)
+
+
+def built(subject: Subject, remedy: Remedy) -> tuple[torch.nn.Module, Tensors]:
+    """The model with the weights that a torch session has, and the tensors that it takes."""
+    model: Any = instantiate(subject.model, subject.dtype)
+    fill_parameters(model, subject.seed)
+    if remedy.eager:
+        model.set_attn_implementation("eager")
+    tensors = {name: _tensor(value, subject.dtype) for name, value in subject.inputs.items()}
+    if not remedy.fixed_geometry:
+        return model, tensors
+    return FixedGeometry(model, tensors).eval(), without_geometry(tensors)
+
+
+def _tensor(value: Any, dtype: torch.dtype) -> torch.Tensor:
+    tensor = torch.from_numpy(value)
+    return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+
+def varying(tensors: Tensors, others: Inputs) -> dict[str, dict[int, Any]]:
+    """The dimensions that differ between the two, by argument and index."""
+    return {
+        name: {
+            index: torch.export.Dim.AUTO
+            for index, sizes in enumerate(zip(tensor.shape, others[name].shape, strict=True))
+            if len(set(sizes)) > 1
+        }
+        for name, tensor in tensors.items()
+    }

@@ -1,0 +1,1 @@
+"""One job from its JSON file to its records."""

@@ -1,0 +1,222 @@
+"""A job's life: load, then every cell, then traces, then close. Failures become records."""
+
+import traceback
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from runner import __version__
+from runner.backends.failures import kind_of, reason_of
+from runner.contract.cell import Cell
+from runner.contract.errors import RecordNotSaved
+from runner.contract.files import save_text
+from runner.contract.job import Job
+from runner.contract.record import Phase, Record, save_record
+from runner.contract.rounds import Columns, Part, read_parts, save_part
+from runner.correctness.verify import verify
+from runner.inputs import synthesise
+from runner.job.load import Loaded, Loader
+from runner.job.summary import summarise_parts
+from runner.measure.accelerator import accelerator_gauge
+from runner.measure.clock import Clock, monotonic, resolution_s
+from runner.measure.energy import energy_meter
+from runner.measure.environment import read_environment
+from runner.measure.grade import Conditions
+from runner.measure.memory.meter import memory_meter
+from runner.measure.noise import noise_meter
+from runner.modes import COLD_MODES, measure_warm, workload_of
+from runner.modes.base import Instruments
+from runner.process.streams import Progress
+
+
+@dataclass(frozen=True)
+class Folders:
+    """What a job only reads."""
+
+    references: Path | None = None
+    """The folder of reference outputs."""
+    graphs: Path | None = None
+    """The folder of prepared graphs."""
+
+
+NOWHERE = Folders()
+
+
+class Harness:
+    """Executes one round of a job; in the last one each cell gets its record."""
+
+    def __init__(
+        self,
+        job: Job,
+        out: Path,
+        progress: Progress,
+        folders: Folders = NOWHERE,
+        clock: Clock = monotonic,
+    ) -> None:
+        self._job = job
+        self._out = out
+        self._progress = progress
+        self._clock = clock
+        self._phase: Phase = "load"
+        self._environment = read_environment()
+        self._memory = memory_meter(job.provenance.launcher)
+        self._resolution_s = resolution_s(clock)
+        self._folders = folders
+        self._agreement: Columns | None = None
+        self._sized: dict[Cell, Cell] = {}
+        self._loader = Loader(
+            job, self._memory, self._environment, partial(self._enter, None), clock, folders.graphs
+        )
+
+    def run(self) -> None:
+        """Measure every cell, or verify it.
+
+        Raises:
+            RecordNotSaved: the output folder takes no more records.
+        """
+        try:
+            measured = [cell for cell in self._job.cells if self._run_cell(cell)]
+            for cell in measured if self._job.trace else ():
+                self._trace(cell)
+        finally:
+            self._loader.close()
+
+    def _run_cell(self, cell: Cell) -> bool:
+        """Whether the cell ended well, with a record."""
+        try:
+            columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
+        except RecordNotSaved:
+            raise
+        except Exception as error:  # a failure inside a cell is data
+            self._save_failure(cell, error)
+            return False
+        if columns is None:
+            return False
+        self._save(Record.of(self._job, cell, **{**self._facts(), **columns, "status": "ok"}))
+        return True
+
+    def _check(self, cell: Cell) -> Columns:
+        """Let the cell's mode do one iteration, without timing it."""
+        loaded = self._loader.load()
+        self._enter(cell, "first")
+        with closing(workload_of(loaded.session, self._job, cell, self._clock)) as workload:
+            workload()
+            workload.check()
+        return self._observe(loaded, cell)
+
+    def _measure(self, cell: Cell) -> Columns | None:
+        """The record's columns in the last round; None in the others, which leave a part."""
+        earlier = read_parts(self._out, cell, self._job.round - 1)
+        cold = COLD_MODES.get(cell.mode)
+        if cold is not None:
+            part = cold(self._job, cell, self._instruments(cell, earlier))
+        else:
+            session = self._loader.load().session  # which knows the device to watch
+            part = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
+        if self._job.round < self._job.measure.rounds and not cell.seeks_peak:
+            save_part(part, self._out, cell, self._job.round)
+            self._progress.visited(cell.id)
+            return None
+        loaded = self._loader.load()
+        summary = summarise_parts(self._job, cell, [*earlier, part], self._conditions(loaded))
+        self._sized[cell] = cell.model_copy(
+            update={"batch_size": summary.get("batch_size", cell.batch_size)}
+        )
+        return {**self._observe(loaded, self._sized[cell]), **summary}
+
+    def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
+        """Prove the device and verify the outputs, untimed and after all that is timed."""
+        self._enter(cell, "observe")
+        inputs = synthesise(self._job.model, cell, self._job.seed)
+        # The query is held by nobody, so that it is gone before another shape is bound.
+        proof, evidence = loaded.session.prove(loaded.session.bind(cell, inputs))
+        columns = loaded.session.columns  # before another shape is bound
+        return {"proof": proof, "evidence": evidence, **columns, **self._verify(loaded, cell)}
+
+    def _verify(self, loaded: Loaded, cell: Cell) -> Columns:
+        """How far the outputs agree with the reference; the same for all cells, so found once."""
+        if self._job.purpose == "time":
+            return {"correct_reason": "not verified: --no-verify"}
+        if self._agreement is None:
+            self._enter(cell, "verify")
+            self._agreement = verify(
+                loaded.session, self._job, self._folders.references, self._clock
+            )
+        return self._agreement
+
+    def _trace(self, cell: Cell) -> None:
+        """Profile an iteration; the profiler may slow the process from now on, but nobody is left.
+
+        A trace that fails leaves its reason beside the cell's record, which stands.
+        """
+        self._enter(cell, "observe")
+        session = self._loader.load().session
+        try:
+            sized = self._sized.get(cell, cell)
+            with closing(workload_of(session, self._job, sized, self._clock)) as workload:
+                workload()  # a first iteration does what the others don't
+                session.trace(workload, self._out / cell.id)
+        except RecordNotSaved:
+            raise
+        except Exception as error:
+            save_text(self._out / f"{cell.id}.trace.failed", reason_of(error))
+
+    def _instruments(self, cell: Cell, earlier: Sequence[Part]) -> Instruments:
+        uuid = self._loader.facts.get("device_uuid")
+        return Instruments(
+            clock=self._clock,
+            memory=self._memory,
+            energy=energy_meter(cell.backend, uuid),
+            accelerator=accelerator_gauge(cell.backend, uuid),
+            noise=noise_meter(),
+            environment=self._environment,
+            enter=partial(self._enter, cell),
+            earlier=earlier,
+            graphs=self._folders.graphs,
+        )
+
+    def _conditions(self, loaded: Loaded) -> Conditions:
+        return Conditions(self._environment, self._resolution_s, loaded.harness_overhead_s)
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            **asdict(self._environment),
+            "runner_version": __version__,
+            "clock_resolution_s": self._resolution_s,
+            "memory_method": self._memory.method,
+            **self._loader.facts,
+        }
+
+    def _enter(self, cell: Cell | None, phase: Phase) -> None:
+        self._phase = phase
+        self._progress.phase(phase, cell.id if cell else None)
+
+    def _save_failure(self, cell: Cell, error: Exception) -> None:
+        log = self._save_trace(cell, error)
+        phase = "load" if error is self._loader.failure else self._phase
+        self._save(
+            Record.of(
+                self._job,
+                cell,
+                status=kind_of(error, self._loader.runtime),
+                reason=reason_of(error),
+                phase=phase,
+                log=f"{log.parent.name}/{log.name}",
+                **self._facts(),
+            )
+        )
+
+    def _save_trace(self, cell: Cell, error: Exception) -> Path:
+        log = self._out / f"{cell.id}.log"
+        try:
+            log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        except OSError as refusal:
+            raise RecordNotSaved(f"{log}: cannot be written: {refusal.strerror}") from refusal
+        return log
+
+    def _save(self, record: Record) -> None:
+        save_record(record, self._out)
+        self._progress.recorded(record.cell_id, record.status)

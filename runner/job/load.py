@@ -1,0 +1,102 @@
+"""The job's model, loaded once, with what is learnt about it on the way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.backends import load_runtime
+from runner.backends.base import RuntimeModule, Session
+from runner.contract.job import Job
+from runner.contract.record import Phase
+from runner.measure.clock import Clock, seconds
+from runner.measure.environment import Environment, driver_version, hardware_id, usable_cpus
+from runner.measure.memory.meter import MemoryMeter
+from runner.measure.phases import harness_overhead_s
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A session that has answered no query yet, and what timing one costs."""
+
+    session: Session
+    harness_overhead_s: float
+    """Median of an iteration over a model that computes nothing, seconds."""
+
+
+class Loader:
+    """Loads when first asked; a failure is kept and raised again for every cell."""
+
+    def __init__(
+        self,
+        job: Job,
+        memory: MemoryMeter,
+        environment: Environment,
+        enter: Callable[[Phase], None],
+        clock: Clock,
+        graphs: Path | None = None,
+    ) -> None:
+        self._job = job
+        self._memory = memory
+        self._environment = environment
+        self._enter = enter
+        self._clock = clock
+        self._graphs = graphs
+        self._loaded: Loaded | None = None
+        self.runtime: RuntimeModule | None = None
+        """The job's runtime, once it is imported."""
+        self.failure: Exception | None = None
+        """What kept the model from being loaded."""
+        self.facts: dict[str, Any] = {}
+        """Columns that all cells of the job share."""
+
+    def load(self) -> Loaded:
+        """The loaded model.
+
+        Raises:
+            Exception: whatever the runtime raised, each time again.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if self._loaded is None:
+            try:
+                self._loaded = self._load()
+            except Exception as error:
+                self.failure = error
+                raise
+        return self._loaded
+
+    def close(self) -> None:
+        """Give back what the session holds."""
+        if self._loaded is not None:
+            self._loaded.session.close()
+
+    def _load(self) -> Loaded:
+        self._enter("load")
+        session = self._open()
+        overhead = harness_overhead_s(session.empty(), self._clock)
+        return Loaded(session, overhead)
+
+    def _open(self) -> Session:
+        memory, clock = self._memory, self._clock
+        baseline = memory.current_bytes()
+        memory.reset()
+        start = clock()
+        self.runtime = load_runtime(self._job.cells[0].runtime)
+        imported = clock()
+        threads = usable_cpus(self._environment)
+        session = self.runtime.open_session(self._job, threads, self._graphs)
+        self.facts |= {
+            "import_time_s": seconds(imported - start),
+            "load_time_s": seconds(clock() - imported),
+            "memory_baseline_bytes": baseline,
+            "memory_load_peak_bytes": memory.peak_bytes(),
+            "parameters": session.parameters,
+            "device_name": session.device_name,
+            "hardware_id": hardware_id(self._environment, session.device_name),
+            "threads": session.threads,
+            "interop_threads": session.interop_threads,
+            "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},
+            "device_uuid": session.columns.get("device_uuid"),
+        }
+        return session

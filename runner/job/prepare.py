@@ -1,0 +1,52 @@
+"""Prepares graphs: exports the job's model for the runtimes that execute ONNX."""
+
+from collections.abc import Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from runner.backends.failures import reason_of
+from runner.contract.artifact_keys import GRAPHS, check_key, graph_key
+from runner.contract.errors import JobError, RecordNotSaved
+from runner.contract.files import save_text
+from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, Content, content_of, numbers_of
+from runner.contract.job import Job
+from runner.measure.clock import Clock
+from runner.process.streams import Progress
+
+EXPORTS: Mapping[Content, str] = {
+    "forward": "runner.export.forward",
+    "generation": "runner.export.generation",
+}
+"""Modules with an `EXPORT`; torch comes with them, so they are imported as late as possible."""
+
+
+def prepare(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
+    """Leave in `<out>/<job.graph>` a graph for every shape, or the reason why there is none.
+
+    What concerns no shape in particular, such as libraries of other versions than the graph's name
+    tells, or other code, is the reason for `dynamic`.
+
+    Raises:
+        JobError: the job names no graph.
+        RecordNotSaved: the folder takes no more files.
+    """
+    if job.graph is None:
+        raise JobError(f"{job.id}: a job that prepares graphs names their folder, this one none")
+    content, numbers = content_of(job.cells[0]), numbers_of(job.cells[0])
+    folder = out / job.graph
+    folder.mkdir(exist_ok=True)
+    progress.phase("load")
+    try:
+        check_key(job.graph, GRAPHS, partial(graph_key, job.model, content, numbers, job.seed))
+        _export(job, folder, progress, clock)
+    except RecordNotSaved:
+        raise
+    except Exception as error:  # whatever it is, sessions give it as their reason
+        save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", reason_of(error))
+
+
+def _export(job: Job, folder: Path, progress: Progress, clock: Clock) -> None:
+    graphs = import_module("runner.export.graphs")
+    content = import_module(EXPORTS[content_of(job.cells[0])])
+    graphs.export_graphs(job, content.EXPORT, folder, progress, clock)

@@ -1,0 +1,176 @@
+"""The parts of all rounds become the columns of one record."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
+from statistics import median
+from typing import Any
+
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.rounds import Columns, DeviceState, Energy, Noise, Part
+from runner.measure.clock import NANOSECONDS, seconds
+from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
+from runner.measure.phases import GARBAGE_COLLECTION
+from runner.measure.statistics.spread import Drift, drift
+from runner.measure.statistics.summary import Summary, summarise
+from runner.modes.generation import generation_columns
+from runner.modes.server.serving import SERVICE
+from runner.modes.startup.mode import startup_columns
+from runner.modes.training import training_columns
+
+
+def summarise_parts(
+    job: Job, cell: Cell, parts: Sequence[Part], conditions: Conditions
+) -> dict[str, Any]:
+    """Columns of the record: statistics, resources, noise and grade over all rounds."""
+    durations = [duration for part in parts for duration in part.durations_ns]
+    summary = summarise(
+        durations,
+        samples=sum(part.samples for part in parts),
+        steady_ns=sum(part.steady_ns for part in parts),
+    )
+    drifted = drift([part.durations_ns for part in parts])
+    parts_ns = _joined(parts)
+    measure = job.measure
+    if cell.seeks_peak:  # its trials end with their queries, not with a precise median
+        measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
+    doubts = doubts_of(summary, measure, parts, conditions, drifted, _service(cell, parts_ns))
+    return {
+        **asdict(summary),
+        **_rounds(parts, drifted),
+        **_warmup(parts),
+        **_mode_columns(cell, durations, parts_ns),
+        **_arrivals(cell, summary, parts_ns),
+        **_memory(parts),
+        **_energy([part.energy for part in parts], parts, cell),
+        **_noise([part.noise for part in parts]),
+        **_device([part.device for part in parts if part.device]),
+        **_grade([*_own_doubts(parts), *doubts]),
+        "load_average_1m": max(part.load_average_1m for part in parts),
+        "harness_overhead_s": conditions.harness_overhead_s,
+        "garbage_collection": GARBAGE_COLLECTION,
+        "durations_ns": durations,
+        "part_durations_ns": parts_ns or None,
+        **parts[-1].columns,
+    }
+
+
+def _rounds(parts: Sequence[Part], drifted: Drift | None) -> Columns:
+    return {
+        "rounds": len(parts),
+        "round_iterations": [len(part.durations_ns) for part in parts],
+        "drift": drifted.change if drifted else None,
+        "drift_p_value": drifted.p_value if drifted else None,
+    }
+
+
+def _warmup(parts: Sequence[Part]) -> Columns:
+    """The first query and the warm-up of the first round; settled only if every round was."""
+    first = parts[0]
+    if first.first_ns is None:
+        return {}
+    return {
+        "first_latency_s": seconds(first.first_ns),
+        "warmup_iterations": len(first.warmup_ns),
+        "warmup_time_s": seconds(sum(first.warmup_ns)),
+        "warmup_settled": all(part.settled is not False for part in parts),
+        "warmup_durations_ns": [first.first_ns, *first.warmup_ns],
+    }
+
+
+def _joined(parts: Sequence[Part]) -> dict[str, list[int]]:
+    names = dict.fromkeys(chain.from_iterable(part.parts_ns for part in parts))
+    return {
+        name: [value for part in parts for value in part.parts_ns.get(name, ())] for name in names
+    }
+
+
+def _mode_columns(
+    cell: Cell, durations: Sequence[int], parts_ns: Mapping[str, Sequence[int]]
+) -> Columns:
+    if cell.mode == "generation":
+        return generation_columns(parts_ns, durations, cell)
+    if cell.mode == "training":
+        return training_columns(parts_ns)
+    if cell.mode == "startup":
+        return startup_columns(parts_ns)
+    return {}
+
+
+def _arrivals(cell: Cell, summary: Summary, parts_ns: Mapping[str, Sequence[int]]) -> Columns:
+    if cell.scenario != "server":
+        return {}
+    window_s = summary.steady_time_s
+    return {
+        "achieved_qps": summary.iterations / window_s
+        if window_s and summary.iterations > 1
+        else None,
+        "service_median_s": median(parts_ns[SERVICE]) / NANOSECONDS,
+    }
+
+
+def _memory(parts: Sequence[Part]) -> Columns:
+    """The highest peak of any round; the average of the last one."""
+    names = ("peak_bytes", "steady_peak_bytes", "allocator_peak_bytes", "device_peak_bytes")
+    found = {name: [getattr(part.memory, name) for part in parts] for name in names}
+    highest = {
+        f"memory_{name}": max((value for value in values if value is not None), default=None)
+        for name, values in found.items()
+    }
+    return {**highest, "memory_average_bytes": parts[-1].memory.average_bytes}
+
+
+def _energy(energies: Sequence[Energy], parts: Sequence[Part], cell: Cell) -> Columns:
+    """Energy of all rounds together, if every round has it."""
+    method = next((e.method for e in energies if e.joules is None), energies[-1].method)
+    if any(energy.joules is None for energy in energies):
+        return {"energy_method": method}
+    joules = sum(energy.joules or 0.0 for energy in energies)
+    samples = sum(part.samples for part in parts)
+    tokens = samples * cell.new_tokens if cell.new_tokens else None
+    return {
+        "energy_joules": joules,
+        "energy_per_sample_joules": joules / samples,
+        "energy_per_token_joules": joules / tokens if tokens else None,
+        "energy_window_s": sum(energy.window_s or 0.0 for energy in energies),
+        "energy_method": method,
+    }
+
+
+def _noise(noises: Sequence[Noise]) -> Columns:
+    """The noisiest round."""
+    worst = max(noises, key=lambda noise: noise.score)
+    values = {f"noise_{name}": value for name, value in worst.model_dump().items()}
+    return {**values, "noise_score": worst.score}
+
+
+def _device(states: Sequence[DeviceState]) -> Columns:
+    """The last round's clock, the highest temperature, what slowed the device in any round."""
+    if not states:
+        return {}
+    reasons = chain.from_iterable(state.throttle_reasons for state in states)
+    temperatures = [s.temperature_c for s in states if s.temperature_c is not None]
+    return {
+        "device_clock_hz": states[-1].clock_hz,
+        "device_temperature_c": max(temperatures, default=None),
+        "device_throttle_reasons": list(dict.fromkeys(reasons)),
+    }
+
+
+def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Summary | None:
+    if cell.scenario != "server":
+        return None
+    durations = parts_ns[SERVICE]
+    return summarise(durations, samples=len(durations), steady_ns=sum(durations))
+
+
+def _own_doubts(parts: Sequence[Part]) -> list[Doubt]:
+    """What the mode itself holds against its numbers."""
+    return [Doubt(grade, text) for part in parts for grade, text in part.doubts]
+
+
+def _grade(doubts: Sequence[Doubt]) -> Columns:
+    texts = list(dict.fromkeys(doubt.text for doubt in doubts))
+    return {"grade": grade_of(doubts), "grade_reasons": texts}

@@ -1,0 +1,1 @@
+"""Host memory: cgroups and processes."""

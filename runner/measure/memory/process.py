@@ -1,0 +1,91 @@
+"""Memory of this process alone."""
+
+import resource
+import sys
+from pathlib import Path
+
+import psutil
+
+from runner.measure.memory.gauge import Gauge
+
+PROC = Path("/proc/self")
+RESET_PEAK = "5"
+KIBIBYTE = 1024
+
+
+class ResidentGauge:
+    """The resident set: VmRSS now, VmHWM since the last reset, which is exact.
+
+    The kernel forgets VmHWM when 5 is written to /proc/self/clear_refs (proc(5)). `self` means
+    this process in whatever namespace it lives, so no number of a process is ever looked up.
+    """
+
+    method = "VmHWM, reset for each cell; average of VmRSS"
+
+    def __init__(self, proc: Path = PROC) -> None:
+        self._proc = proc
+
+    def current_bytes(self) -> int:
+        """VmRSS."""
+        return self._field("VmRSS")
+
+    def mapped_file_bytes(self) -> int:
+        """RssFile: resident pages of files that this process maps, e.g. libraries, weights."""
+        return self._field("RssFile")
+
+    def begin(self) -> None:
+        """Reset VmHWM.
+
+        Raises:
+            OSError: the kernel does not let us.
+        """
+        (self._proc / "clear_refs").write_text(RESET_PEAK)
+
+    def peak_bytes(self) -> int:
+        """VmHWM."""
+        return self._field("VmHWM")
+
+    def _field(self, name: str) -> int:
+        _, _, rest = (self._proc / "status").read_text().partition(f"\n{name}:")
+        return int(rest.split(maxsplit=1)[0]) * KIBIBYTE
+
+
+class LifetimeGauge:
+    """For systems whose peak cannot be reset: getrusage's ru_maxrss, since the process' start.
+
+    It tells a peak only if it rose since `begin`.
+    """
+
+    method = "ru_maxrss where it rose, else the highest sample; average of samples"
+
+    def __init__(self) -> None:
+        self._began_at = 0
+        self._process = psutil.Process()
+
+    def current_bytes(self) -> int:
+        """The resident set size."""
+        return int(self._process.memory_info().rss)
+
+    def begin(self) -> None:
+        """Note the peak so far."""
+        self._began_at = _lifetime_peak_bytes()
+
+    def peak_bytes(self) -> int | None:
+        """The peak, if it is a new one."""
+        peak = _lifetime_peak_bytes()
+        return peak if peak > self._began_at else None
+
+
+def process_gauge(proc: Path = PROC) -> Gauge:
+    """The better of the two that this system has."""
+    gauge = ResidentGauge(proc)
+    try:
+        gauge.begin()
+    except OSError:
+        return LifetimeGauge()
+    return gauge
+
+
+def _lifetime_peak_bytes() -> int:
+    unit = 1 if sys.platform == "darwin" else KIBIBYTE
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

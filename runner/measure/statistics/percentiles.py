@@ -1,0 +1,123 @@
+"""Percentiles, and how many durations each one needs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from runner.measure.clock import NANOSECONDS
+from runner.measure.statistics.spread import Floats, Values
+
+PERCENTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+CONFIDENCE = 0.99
+
+
+@cache
+def iterations_needed(percentile: float) -> int:
+    """The fewest samples that support a percentile, a fraction of 1, at 99 % confidence.
+
+    The early-stopping rule of MLPerf inference for single streams (mlcommons/inference,
+    loadgen/early_stopping.cc and results.cc; tolerance 0, one sample discarded): the smallest n
+    for which P(Binomial(n, 1 - percentile) <= 1) <= 1 - CONFIDENCE. We take the count alone from
+    it: MLPerf then reports a bound above the percentile, we report the percentile of the samples.
+    """
+    count = 2
+    while _at_most_one(count, 1 - percentile) > 1 - CONFIDENCE:
+        count += 1
+    return count
+
+
+def quantile(values: Values, fraction: float) -> float:
+    """The quantile with linear interpolation between order statistics.
+
+    Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996).
+    """
+    return float(np.quantile(np.asarray(values, dtype=float), fraction, method="linear"))
+
+
+def percentiles_s(durations_ns: Sequence[int]) -> dict[str, float | None]:
+    """The percentiles in seconds, by name; None where too few durations support one."""
+    supported = [name for name, needed in NEEDED.items() if len(durations_ns) >= needed]
+    ordered = np.sort(np.asarray(durations_ns, dtype=float))
+    found = {name: quantile(ordered, PERCENTILES[name]) for name in supported}
+    return {name: found[name] / NANOSECONDS if name in found else None for name in PERCENTILES}
+
+
+def _at_most_one(count: int, probability: float) -> float:
+    none: float = (1 - probability) ** count
+    return none + count * probability * (1 - probability) ** (count - 1)
+
+
+NEEDED = {name: iterations_needed(fraction) for name, fraction in PERCENTILES.items()}
+"""The fewest samples for each percentile, by name."""
+
+
+CONFIDENCE_INTERVALS = 0.95
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median and the ends of its confidence interval, in the durations' unit."""
+
+    low: float
+    median: float
+    high: float
+
+    @property
+    def precision(self) -> float | None:
+        """Half the width by the median; None if that is 0."""
+        return (self.high - self.low) / 2 / self.median if self.median else None
+
+
+def median_interval(
+    durations: Sequence[float] | Floats,
+    effective: float,
+    seed: int = 0,
+    confidence: float = CONFIDENCE_INTERVALS,
+) -> Interval | None:
+    """Bootstrap interval of the median, by the percentile method (Efron & Tibshirani, 1993).
+
+    Each of 10,000 resamples draws as many durations as are effectively independent, so that
+    durations which repeat each other give a wider interval (an m-out-of-n bootstrap). None with
+    fewer durations than `fewest(confidence)`: no interval between two of them is that sure.
+    """
+    if len(durations) < fewest(confidence):
+        return None
+    ordered = np.sort(np.asarray(durations, dtype=float))
+    medians = _resampled_medians(ordered, max(1, round(effective)), np.random.default_rng(seed))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(medians, [tail, 1 - tail])
+    return Interval(float(low), float(np.median(ordered)), float(high))
+
+
+def fewest(confidence: float = CONFIDENCE_INTERVALS) -> int:
+    """The fewest durations whose extremes enclose the median with that confidence: 6 at 95 %.
+
+    All n lie on the same side of the true median with probability 2 (1/2)^n, as in the sign test
+    (Thompson, 1936).
+    """
+    return math.ceil(1 - math.log2(1 - confidence))
+
+
+def _resampled_medians(ordered: Floats, size: int, random: np.random.Generator) -> Floats:
+    """Medians of resamples of that size, drawn without the resamples.
+
+    A resample picks places floor(n U) by uniform U, so its k-th smallest value stands at the k-th
+    smallest of `size` uniforms, which is Beta(k, size - k + 1) distributed; the one above it is the
+    smallest of the remaining size - k uniforms between there and 1.
+    """
+    rank = (size + 1) // 2
+    below = random.beta(rank, size - rank + 1, RESAMPLES)
+    if size % 2:
+        return _at(ordered, below)
+    above = below + (1 - below) * random.beta(1, size - rank, RESAMPLES)
+    return (_at(ordered, below) + _at(ordered, above)) / 2
+
+
+def _at(ordered: Floats, positions: Floats) -> Floats:
+    places = np.minimum((positions * len(ordered)).astype(int), len(ordered) - 1)
+    found: Floats = ordered[places]
+    return found

@@ -1,0 +1,160 @@
+"""How durations spread, and how far each one depends on those before it.
+
+All functions take durations in the order of measurement, in any unit, as a sequence or an array.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Values = Sequence[float] | Floats
+
+NORMAL_QUARTILE = 0.6745
+"""The third quartile of the standard normal distribution: MAD / 0.6745 estimates its deviation."""
+MEAN_DEVIATION_SCALE = 1.253314
+"""sqrt(pi / 2): the mean absolute deviation times this estimates a normal's deviation."""
+OUTLIER_SCORE = 3.5
+
+
+def stddev(values: Values) -> float | None:
+    """Sample standard deviation; None with fewer than two values."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def variation(values: Values) -> float | None:
+    """Coefficient of variation: sample standard deviation by mean; None where either fails."""
+    deviation, mean = stddev(values), float(np.mean(values))
+    return None if deviation is None or mean == 0 else deviation / mean
+
+
+def median_deviation(values: Values) -> float:
+    """Median absolute deviation from the median (MAD), unscaled."""
+    return float(np.median(_distances(values)))
+
+
+def outliers(values: Values) -> int:
+    """How many values have a modified z-score 0.6745 (x - median) / MAD beyond 3.5.
+
+    Iglewicz & Hoaglin, "How to Detect and Handle Outliers" (1993). The MAD is 0 if more than half
+    of the values are equal; then the mean absolute deviation from the median takes its place, as
+    in IBM's statistics: (x - median) / (1.253314 mean |x - median|). Equal values have no outliers.
+    """
+    distances = _distances(values)
+    scale = float(np.median(distances)) / NORMAL_QUARTILE
+    scale = scale or MEAN_DEVIATION_SCALE * float(np.mean(distances))
+    return int(np.count_nonzero(distances > OUTLIER_SCORE * scale))
+
+
+def autocorrelation(values: Values) -> float | None:
+    """Correlation of each value with the next one; None with fewer than three or equal values.
+
+    r1 of Box & Jenkins, "Time Series Analysis": the sum of products of neighbours' distances from
+    the mean, by the sum of their squares.
+    """
+    if len(values) < 3:
+        return None
+    distances = np.asarray(values, dtype=float) - np.mean(values)
+    squares = float(distances @ distances)
+    return float(distances[1:] @ distances[:-1]) / squares if squares > 0 else None
+
+
+def effective_count(values: Values) -> float:
+    """Independent values that would tell as much about the median: from 1 to as many as given.
+
+    n / tau, where tau = 1 + 2 (r1 + r2 + ...) sums the autocorrelations of the values' ranks up to
+    the end of Geyer's initial positive sequence, "Practical Markov Chain Monte Carlo" (1992): the
+    first pair r(2k) + r(2k+1) that is not positive. The familiar n (1 - r1) / (1 + r1) holds for
+    noise that forgets exponentially; a host's doesn't. Ranks, since one spike hides what r1 has
+    to show, and since a median depends on the order alone.
+    """
+    count = len(values)
+    ranked = ranks(values)
+    if count < 3 or np.ptp(ranked) == 0:
+        return float(count)
+    correlations = _correlogram(ranked)
+    pairs = correlations[: count // 2 * 2].reshape(-1, 2).sum(axis=1)
+    ends = np.flatnonzero(pairs <= 0)
+    tau = 2 * float(np.sum(pairs[: ends[0]] if ends.size else pairs)) - 1
+    return count / min(max(tau, 1.0), count)
+
+
+def ranks(values: Values) -> Floats:
+    """The rank of each value, from 1 upwards; equal values share the mean of theirs."""
+    _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], dtype=float)
+
+
+def _distances(values: Values) -> Floats:
+    return np.abs(np.asarray(values, dtype=float) - np.median(values))
+
+
+def _correlogram(values: Floats) -> Floats:
+    """Autocorrelations at lags 0 to n - 1, by the Fourier transform of the padded values."""
+    count = len(values)
+    size = 1 << (2 * count - 1).bit_length()
+    spectrum = np.fft.rfft(values - np.mean(values), size)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, size)[:count]
+    return np.asarray(products / products[0], dtype=float)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What changed between rounds."""
+
+    change: float | None
+    """Median of the last round by that of the first, minus 1; None if the first is 0."""
+    p_value: float
+    """Chance of rounds so different if all came from one distribution."""
+
+
+def drift(rounds: Sequence[Sequence[int]]) -> Drift | None:
+    """Compare rounds of durations by Kruskal & Wallis' test; None with fewer than two rounds.
+
+    H is scaled by effective_count / n of the rounds, since the test takes durations to be
+    independent (a design effect: Kish, "Survey Sampling", 1965). With rounds of fewer than five
+    effective durations the chi-square distribution is a coarse approximation of H's.
+    """
+    if len(rounds) < 2:
+        return None
+    effective = sum(effective_count(durations) for durations in rounds)
+    share = effective / sum(len(durations) for durations in rounds)
+    first, last = (float(np.median(durations)) for durations in (rounds[0], rounds[-1]))
+    return Drift(
+        change=last / first - 1 if first else None,
+        p_value=chi_square_survival(share * kruskal_wallis(rounds), len(rounds) - 1),
+    )
+
+
+def kruskal_wallis(groups: Sequence[Sequence[float]]) -> float:
+    """The statistic H with the correction for ties; 0 if all values are equal.
+
+    Kruskal & Wallis, "Use of Ranks in One-Criterion Variance Analysis" (1952). With ties,
+    12 / (N (N + 1)) becomes the inverse of the ranks' own variance, which is the same thing.
+    """
+    ranked = ranks(np.concatenate([np.asarray(group, dtype=float) for group in groups]))
+    variance = float(np.var(ranked, ddof=1))
+    if variance == 0:
+        return 0.0
+    ends = np.cumsum([len(group) for group in groups])[:-1]
+    overall = float(np.mean(ranked))
+    between = sum(len(part) * (np.mean(part) - overall) ** 2 for part in np.split(ranked, ends))
+    return float(between) / variance
+
+
+def chi_square_survival(value: float, degrees: int) -> float:
+    """The chance that a chi-square variable of so many degrees of freedom exceeds the value.
+
+    Abramowitz & Stegun, "Handbook of Mathematical Functions", 26.4.4 (odd) and 26.4.5 (even):
+    finite sums of exp(-h) h^a / gamma(a + 1) with h = value / 2, in steps of 1 from a = 1/2 or 0
+    to degrees / 2 - 1; odd degrees begin with erfc(sqrt(h)).
+    """
+    half, odd = value / 2, degrees % 2
+    if half <= 0:
+        return 1.0
+    exponents = (odd / 2 + step for step in range((degrees - odd) // 2))
+    terms = (math.exp(a * math.log(half) - half - math.lgamma(a + 1)) for a in exponents)
+    return (math.erfc(math.sqrt(half)) if odd else 0.0) + sum(terms)

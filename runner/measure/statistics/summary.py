@@ -1,0 +1,111 @@
+"""Raw durations become the numbers of a record."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from runner.measure.clock import NANOSECONDS
+from runner.measure.statistics import spread
+from runner.measure.statistics.percentiles import NEEDED, median_interval, percentiles_s
+from runner.measure.statistics.spread import Floats
+
+Seconds = dict[str, float | None]
+"""Columns of a record in seconds, by name."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The steady phase of one cell; fields are columns of `runner.record.timing.Timing`."""
+
+    iterations: int
+    steady_time_s: float
+    throughput: float | None
+    latency_mean_s: float
+    latency_median_s: float
+    latency_median_low_s: float | None
+    latency_median_high_s: float | None
+    latency_precision: float | None
+    latency_min_s: float
+    latency_max_s: float
+    latency_stddev_s: float | None
+    latency_mad_s: float
+    latency_cv: float | None
+    latency_p50_s: float | None
+    latency_p90_s: float | None
+    latency_p95_s: float | None
+    latency_p99_s: float | None
+    latency_p999_s: float | None
+    percentile_iterations_needed: dict[str, int]
+    outliers: int
+    autocorrelation: float | None
+    effective_iterations: float
+
+
+def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> Summary:
+    """Summarise at least one duration of iterations that processed `samples` in `steady_ns`."""
+    durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
+    effective = spread.effective_count(durations)
+    interval = median_interval(durations, effective)
+    percentiles = percentiles_s(durations_ns)
+    return Summary(
+        iterations=len(durations),
+        steady_time_s=steady_ns / NANOSECONDS,
+        throughput=samples * NANOSECONDS / steady_ns if steady_ns else None,
+        latency_mean_s=_mean(durations),
+        latency_median_s=_median(durations),
+        latency_median_low_s=interval.low if interval else None,
+        latency_median_high_s=interval.high if interval else None,
+        latency_precision=interval.precision if interval else None,
+        latency_min_s=float(np.min(durations)),
+        latency_max_s=float(np.max(durations)),
+        latency_stddev_s=spread.stddev(durations),
+        latency_mad_s=spread.median_deviation(durations),
+        latency_cv=spread.variation(durations),
+        latency_p50_s=percentiles["p50"],
+        latency_p90_s=percentiles["p90"],
+        latency_p95_s=percentiles["p95"],
+        latency_p99_s=percentiles["p99"],
+        latency_p999_s=percentiles["p999"],
+        percentile_iterations_needed=dict(NEEDED),
+        outliers=spread.outliers(durations),
+        autocorrelation=spread.autocorrelation(durations),
+        effective_iterations=effective,
+    )
+
+
+def distribution(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+    """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s`, `_p50_s` to `_p999_s`, in seconds."""
+    found = {"mean": _mean, "median": _median, "stddev": spread.stddev}
+    percentiles = {f"{prefix}_{name}_s": it for name, it in percentiles_s(durations_ns).items()}
+    return _columns(prefix, durations_ns, found) | percentiles
+
+
+def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+    """Columns `<prefix>_mean_s` and `<prefix>_median_s`, None without durations."""
+    return _columns(prefix, durations_ns, {"mean": _mean, "median": _median})
+
+
+def mean_and_stddev(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+    """Columns `<prefix>_mean_s` and `<prefix>_stddev_s`, None where too few durations."""
+    return _columns(prefix, durations_ns, {"mean": _mean, "stddev": spread.stddev})
+
+
+def _columns(
+    prefix: str,
+    durations_ns: Sequence[int],
+    statistics: dict[str, Callable[[Floats], float | None]],
+) -> Seconds:
+    durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
+    return {
+        f"{prefix}_{name}_s": statistic(durations) if len(durations) else None
+        for name, statistic in statistics.items()
+    }
+
+
+def _mean(durations: Floats) -> float:
+    return float(np.mean(durations))
+
+
+def _median(durations: Floats) -> float:
+    return float(np.median(durations))

@@ -1,0 +1,1 @@
+"""Vendors' libraries for memory and energy."""

@@ -1,0 +1,64 @@
+"""RAPL: energy of processor packages and their memory, as Linux shows it under powercap."""
+
+from pathlib import Path
+
+from runner.contract.errors import Unavailable
+from runner.measure.vendors.counter import Counter
+
+POWERCAP = Path("/sys/class/powercap")
+MICRO = 1e-6
+PERIOD_S = 0.001
+"""Intel SDM volume 3B, "RAPL Interfaces": updated about every millisecond; so are AMD's
+(Linux, Documentation/hwmon/amd_energy.rst)."""
+
+
+def processor(powercap: Path = POWERCAP) -> list[Counter]:
+    """A counter for each package and for each package's memory.
+
+    Cores and uncore are parts of the package; `psys` holds the package, so none of them is added.
+
+    Raises:
+        Unavailable: the kernel shows no counters, or not to this user.
+    """
+    packages = [zone for zone in _zones(powercap, "intel-rapl:*") if _is_package(zone)]
+    if not packages:
+        raise Unavailable(f"{powercap} shows no RAPL packages; containers and guests see none")
+    return [counter for package in packages for counter in _counters(package)]
+
+
+def _counters(package: Path) -> list[Counter]:
+    name = _name(package)
+    memories = [zone for zone in _zones(package, f"{package.name}:*") if _name(zone) == "dram"]
+    return [
+        _counter(package, f"RAPL {name}"),
+        *(_counter(memory, f"RAPL {name} dram") for memory in memories),
+    ]
+
+
+def _counter(zone: Path, name: str) -> Counter:
+    path = zone / "energy_uj"
+
+    def read() -> float:
+        return int(path.read_text()) * MICRO
+
+    try:
+        read()
+        wraps_at_j = int((zone / "max_energy_range_uj").read_text()) * MICRO
+    except OSError as error:
+        raise Unavailable(
+            f"{error.filename}: {error.strerror}; only root may read RAPL unless the mode allows it"
+        ) from error
+    return Counter(name, PERIOD_S, read, wraps_at_j)
+
+
+def _zones(folder: Path, pattern: str) -> list[Path]:
+    return sorted(folder.glob(pattern))
+
+
+def _is_package(zone: Path) -> bool:
+    # /sys/class/powercap lists subzones such as intel-rapl:0:0 beside their packages.
+    return zone.name.count(":") == 1 and _name(zone).startswith("package")
+
+
+def _name(zone: Path) -> str:
+    return (zone / "name").read_text().strip()

@@ -1,0 +1,114 @@
+"""Scenario `server`: queries arrive on their own schedule, whether we are ready or not."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from runner.backends.base import Session
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.rounds import Part
+from runner.measure.clock import NANOSECONDS
+from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
+from runner.modes.base import Instruments
+from runner.modes.inference import InferenceWorkload
+from runner.modes.server.peak import find_peak
+from runner.modes.server.serving import (
+    SERVICE,
+    Doubts,
+    Judge,
+    Outcome,
+    Served,
+    Server,
+    Sleep,
+    arrivals_ns,
+)
+from runner.modes.steady import measure_phases
+
+KEEPS_UP = 0.95
+"""The share of arrived queries below which, if no more are answered, the end cut a line off."""
+
+
+def measure_server(
+    session: Session, job: Job, cell: Cell, instruments: Instruments, sleep: Sleep = time.sleep
+) -> Part:
+    """Measure latencies from Poisson arrivals at `target_qps`, or seek the peak for `slo_ms`."""
+    make = partial(InferenceWorkload, session, job, cell, instruments.clock)
+
+    def serve(workload: InferenceWorkload, warmup: WarmUp) -> Mapping[str, Any]:
+        server = Server(workload, instruments.clock, sleep, instruments.energy)
+        if cell.target_qps is None:
+            outcome = find_peak(server, warmup.durations_ns, cell, job)
+        else:
+            outcome = serve_at_rate(server, cell.target_qps, job, instruments.earlier)
+        return _fields(outcome, cell, session.timed_region)
+
+    return measure_phases(make, serve, session, job, instruments)
+
+
+def _fields(outcome: Outcome, cell: Cell, query: str) -> Mapping[str, Any]:
+    region = f"scheduled arrival to end of each query, waiting included; {query}"
+    return {
+        "samples": cell.batch_size * len(outcome.durations_ns),
+        "steady_ns": outcome.window_ns,
+        "durations_ns": outcome.durations_ns,
+        "parts_ns": {SERVICE: outcome.service_ns},
+        "energy": outcome.energy,
+        "columns": {"timed_region": region, **outcome.columns},
+        "doubts": outcome.doubts,
+    }
+
+
+def serve_at_rate(server: Server, rate: float, job: Job, earlier: Sequence[Part] = ()) -> Outcome:
+    """Serve this round's share of queries and time, at the rate that is asked.
+
+    As everywhere, the last round then goes on until the median is precise or the time is spent.
+    Rounds differ in their schedules.
+    """
+    quota = quota_of(job.measure, job.round, [part.durations_ns for part in earlier])
+    budget_ns = _budget_ns(job, earlier)
+    arrivals = arrivals_ns(rate, [job.seed, job.round])
+    served, energy = server.serve(arrivals, budget_ns, UntilPrecise(quota))
+    return Outcome.of(served, energy, {}, overload(served, rate))
+
+
+def _budget_ns(job: Job, earlier: Sequence[Part]) -> int:
+    """The window that this round may take: its share, or all that is left in the last round."""
+    whole = round(job.measure.max_s * NANOSECONDS)
+    if job.round < job.measure.rounds:
+        return whole // job.measure.rounds
+    return max(1, whole - sum(part.steady_ns for part in earlier))
+
+
+class UntilPrecise(Judge):
+    """Ends a run in the first idle moment after the quota is met."""
+
+    def __init__(self, quota: Quota) -> None:
+        self._quota = quota
+        self._look_at = quota.iterations
+
+    def ends_idle(self, latencies_ns: Sequence[int], passed_ns: int) -> bool:
+        """Look at the precision after every tenth more queries, as the steady phase does."""
+        if len(latencies_ns) < self._look_at or passed_ns < self._quota.min_ns:
+            return False
+        self._look_at = math.ceil(len(latencies_ns) * LOOK_EVERY)
+        return is_precise(latencies_ns, self._quota)
+
+
+def overload(served: Served, rate: float) -> Doubts:
+    """What speaks against latencies if the line grew.
+
+    A line of arrivals at `rate` grows for ever if rate × mean service time reaches 1. Below that
+    it can still be long when the time is spent.
+    """
+    rates = f"offered {rate:.4g} qps, completed {served.achieved_qps:.3g}"
+    if rate * served.service_mean_s >= 1:
+        why = "the queue grew for the whole run, so latencies say nothing but that"
+        most = 1 / served.service_mean_s
+        return [("D", f"{rates}: {why}: lower target_qps below {most:.3g}")]
+    if served.answered < KEEPS_UP:
+        why = f"{served.waiting} queries were still in line when the time was spent"
+        return [("C", f"{rates}: {why}: raise measure.max_duration or lower target_qps")]
+    return []

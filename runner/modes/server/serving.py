@@ -1,0 +1,185 @@
+"""A server with one place: queries wait in line, and each latency counts from its arrival."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, takewhile
+from statistics import fmean, median
+
+import numpy as np
+
+from runner.contract.record.quality import Grade
+from runner.contract.rounds import Columns, Energy
+from runner.measure.clock import NANOSECONDS, Clock, seconds
+from runner.measure.energy import EnergyMeter
+from runner.measure.phases import garbage_collection_off
+
+Sleep = Callable[[float], None]
+"""Waits for so many seconds without occupying a core."""
+Doubts = list[tuple[Grade, str]]
+
+MOST_COUNTED = 100_000
+"""Of those who wait; to count millions would take longer than the run."""
+SERVICE = "service"
+"""The part of a latency that is no waiting."""
+MAX_LATENESS = 0.05
+"""Our own delay in beginning a query, by its service time, that is worth a word."""
+
+
+class Judge:
+    """Decides when a run ends; this one leaves it to the arrivals and the budget."""
+
+    def ends_after(self, latency_ns: int) -> bool:
+        """Whether the run ends with this query. Asked after each one, so it must be quick."""
+        del latency_ns
+        return False
+
+    def ends_idle(self, latencies_ns: Sequence[int], passed_ns: int) -> bool:
+        """Whether the run ends now that nobody waits; time stands still while it decides."""
+        del latencies_ns, passed_ns
+        return False
+
+
+@dataclass(frozen=True)
+class Served:
+    """The queries that were answered, in order of arrival; durations in nanoseconds."""
+
+    latencies_ns: list[int]
+    """From each arrival to its query's end: the time in line and our own lateness count."""
+    service_ns: list[int]
+    """From each query's start to its end."""
+    lateness_ns: list[int]
+    """How late we began those queries that found no line."""
+    waiting: int
+    """Queries that had arrived by the last end, but were not answered, up to 100,000."""
+    window_ns: int
+    """From the first arrival to the last end."""
+
+    @property
+    def achieved_qps(self) -> float:
+        """Queries answered per second of the window."""
+        return len(self.latencies_ns) * NANOSECONDS / self.window_ns
+
+    @property
+    def answered(self) -> float:
+        """Share of the queries that had arrived by the last end."""
+        return len(self.latencies_ns) / (len(self.latencies_ns) + self.waiting)
+
+    @property
+    def service_mean_s(self) -> float:
+        """Mean time from start to end, seconds."""
+        return fmean(self.service_ns) / NANOSECONDS
+
+    @property
+    def service_median_s(self) -> float:
+        """Median time from start to end, seconds."""
+        return median(self.service_ns) / NANOSECONDS
+
+
+@dataclass(frozen=True)
+class Server:
+    """What answers queries, one at a time, first come first served."""
+
+    query: Callable[[], int]
+    """Answers one query and returns the nanoseconds it took."""
+    clock: Clock
+    sleep: Sleep
+    energy: EnergyMeter
+
+    def serve(
+        self, arrivals_ns: Iterator[int], budget_ns: int, judge: Judge
+    ) -> tuple[Served, Energy]:
+        """Answer queries until the judge ends it, none are left, or the budget is spent.
+
+        No query but the first begins once the budget is spent. Between queries the process sleeps
+        until the next one is due, as MLPerf's load generator does; the kernel wakes it some
+        0.1 ms late, which counts as latency.
+
+        While nobody waits, the judge may take its time: the next arrival is put off by as much.
+        Poisson arrivals do not remember, so that changes nothing for those who come later.
+        """
+        with garbage_collection_off():
+            self.energy.start()
+            served = self._serve(arrivals_ns, budget_ns, judge)
+            return served, self.energy.stop()
+
+    def _serve(self, arrivals_ns: Iterator[int], budget_ns: int, judge: Judge) -> Served:
+        latencies: list[int] = []
+        service: list[int] = []
+        lateness: list[int] = []
+        unanswered: list[int] = []
+        origin, passed = self.clock(), 0
+        for due in arrivals_ns:
+            idle = bool(latencies) and due >= passed
+            if idle:
+                asked = self.clock()
+                if judge.ends_idle(latencies, passed):
+                    break
+                origin += self.clock() - asked
+            if latencies and max(due, passed) >= budget_ns:
+                unanswered.append(due)
+                break
+            started = self._wait_until(origin + due)
+            service.append(self.query())
+            passed = self.clock() - origin
+            latencies.append(passed - due)
+            if idle:
+                lateness.append(started - origin - due)
+            if judge.ends_after(latencies[-1]):
+                break
+        arrived = takewhile(lambda due: due <= passed, chain(unanswered, arrivals_ns))
+        waiting = sum(1 for _ in islice(arrived, MOST_COUNTED))
+        return Served(latencies, service, lateness, waiting, passed)
+
+    def _wait_until(self, due_ns: int) -> int:
+        while (now := self.clock()) < due_ns:
+            self.sleep(seconds(due_ns - now))
+        return now
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a steady phase of this scenario leaves."""
+
+    durations_ns: list[int]
+    service_ns: list[int]
+    window_ns: int
+    energy: Energy
+    columns: Columns
+    doubts: Doubts
+
+    @classmethod
+    def of(cls, served: Served, energy: Energy, columns: Columns, doubts: Doubts) -> "Outcome":
+        """The latencies of one run."""
+        return cls(
+            durations_ns=served.latencies_ns,
+            service_ns=served.service_ns,
+            window_ns=served.window_ns,
+            energy=energy,
+            columns=columns,
+            doubts=[*doubts, *late_starts(served)],
+        )
+
+
+def late_starts(served: Served) -> Doubts:
+    """What speaks against latencies if we ourselves were late."""
+    late_s = median(served.lateness_ns or [0]) / NANOSECONDS
+    share = late_s / served.service_median_s
+    if share <= MAX_LATENESS:
+        return []
+    finding = f"queries that found no line began {late_s * 1000:.2g} ms late, {share:.0%} of their"
+    remedy = "take latencies as that much too long, or raise batch_size"
+    return [("B", f"{finding} service time: {remedy}")]
+
+
+def arrivals_ns(rate: float, seed: int | Sequence[int]) -> Iterator[int]:
+    """When queries are due, nanoseconds after the first one, in order, without end.
+
+    The gaps are exponential with mean 1 / rate, so the arrivals are those of a Poisson process
+    that is watched from one arrival on. The same seed gives the same schedule, stretched by the
+    rate.
+    """
+    generator = np.random.default_rng(seed)
+    due = 0.0
+    while True:
+        yield round(due)
+        due += generator.standard_exponential() * NANOSECONDS / rate

@@ -1,0 +1,1 @@
+"""The startup mode: fresh processes from launch to first result."""

@@ -1,0 +1,1 @@
+"""The job's process: its streams and its parent."""

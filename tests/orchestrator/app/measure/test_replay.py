@@ -1,0 +1,144 @@
+"""A result is found by its id and becomes a run of its own with the same cell."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.app.measure.replay import Replay, begin_replay, find_original
+from orchestrator.launchers.registry import Pinned
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge import merge_run
+from runner.contract.errors import MatrixError, StoreError
+from runner.contract.job import Provenance
+from runner.contract.record import Record
+from tests.support.rows import a_measurement
+from tests.support.runs import a_plan, a_run_folder
+
+IN_AN_IMAGE = Provenance(
+    launcher="docker",
+    image="accelmatrix-cpu:1",
+    image_digest="sha256:0",
+    orchestrator_version="0",
+)
+Site = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def database(results: Path) -> Path:
+    return results / "benchmarks.duckdb"
+
+
+@pytest.fixture
+def measured(results: Path, database: Path) -> Site:
+    """Makes a merged run whose cells all ended in that way."""
+
+    def make(run_id: str = "run-1", **outcome: object) -> RunFolder:
+        folder = a_run_folder(results, a_plan(rounds=2), run_id)
+        for cell in folder.cells:
+            job = folder.job(folder.cells, IN_AN_IMAGE, round_=2)
+            record = Record.of(job, cell, status="ok")
+            folder.save(record.model_copy(update=outcome))
+        merge_run(folder, database)
+        return folder
+
+    return make
+
+
+def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
+    folder = measured()
+    cell = folder.cells[1]
+    original = find_original(f"run-1/{cell.id}", database)
+    assert original.measured.result_id == f"run-1/{cell.id}"
+    assert (original.cell, original.job.cells) == (cell, (cell,))
+    assert (original.job.round, original.job.measure.rounds) == (1, 2)
+    assert (original.launcher, original.scratch) == ("docker", True)
+    assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", "sha256:0")
+
+
+def test_last_is_the_newest_run(measured: Site, database: Path) -> None:
+    cell = measured("run-1").cells[0]
+    measured("run-2")
+    assert find_original(f"last/{cell.id}", database).measured.result_id == f"run-2/{cell.id}"
+
+
+def test_a_result_without_an_image_pins_none(measured: Site, database: Path) -> None:
+    cell = measured(image=None, image_digest=None, launcher="process").cells[0]
+    assert find_original(f"run-1/{cell.id}", database).pinned is None
+
+
+def test_an_unknown_result_is_told_with_the_nearest(measured: Site, database: Path) -> None:
+    cell = measured().cells[2]
+    with pytest.raises(MatrixError, match="is not a result in") as caught:
+        find_original(f"run-1/{cell.id[:-1]}", database)
+    assert caught.value.hint == f"did you mean run-1/{cell.id}?"
+
+
+def test_without_a_database_there_is_none(database: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database yet"):
+        find_original("run-1/cell", database)
+
+
+def test_what_was_never_launched_cannot_be_repeated(measured: Site, database: Path) -> None:
+    cell = measured(status="unavailable", reason="no such device", phase="plan").cells[0]
+    with pytest.raises(MatrixError, match=r"nothing was launched .*no such device"):
+        find_original(f"run-1/{cell.id}", database)
+
+
+@pytest.mark.parametrize("job", [None, "{", '{"id": 3}'])
+def test_a_result_without_a_sound_job_is_told(
+    measured: Site, database: Path, job: str | None
+) -> None:
+    cell = measured(job=job).cells[0]
+    with pytest.raises(MatrixError, match="holds no job that can be run again"):
+        find_original(f"run-1/{cell.id}", database)
+
+
+def test_an_unknown_launcher_is_told(measured: Site, database: Path) -> None:
+    cell = measured(launcher="ray").cells[0]
+    with pytest.raises(MatrixError, match="launched by 'ray'") as caught:
+        find_original(f"run-1/{cell.id}", database)
+    assert caught.value.hint == "it knows docker, process"
+
+
+def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: Path) -> None:
+    before = measured()
+    original = find_original(f"run-1/{before.cells[1].id}", database)
+    folder = begin_replay(original, results, None, "orchestrator replay …")
+    job = folder.job(folder.cells, original.job.provenance)
+    assert job.model_copy(update={"run_id": "run-1"}) == original.job
+    assert (folder.run.launcher, folder.run.scratch) == ("docker", True)
+    assert folder.run.command == "orchestrator replay …"
+    assert folder.run.plan.notes == (f"replays run-1/{before.cells[1].id}",)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "overlap"),
+    [(0.79, 0.81, True), (0.81, 0.9, True), (0.82, 0.9, True), (0.83, 0.9, False)],
+)
+def test_intervals_overlap_if_they_share_a_point(low: float, high: float, overlap: bool) -> None:
+    then = a_measurement()
+    now = a_measurement(latency_median_low_ms=low, latency_median_high_ms=high)
+    assert Replay(then, now).intervals_overlap is overlap
+    assert Replay(now, then).intervals_overlap is overlap
+
+
+def test_without_an_interval_nothing_overlaps() -> None:
+    nothing = a_measurement(latency_median_low_ms=None, latency_median_ms=None)
+    replay = Replay(a_measurement(), nothing)
+    assert (replay.intervals_overlap, replay.ratio) == (None, None)
+
+
+def test_differences_are_named() -> None:
+    then = a_measurement(launcher="process")
+    now = a_measurement(launcher="process", hostname="there", runner_version="0.2.0")
+    assert Replay(then, now).differences == [
+        "another host: here, now there",
+        "another runner's version: 0.1.0, now 0.2.0",
+    ]
+    assert Replay(then, then).differences == []

@@ -1,0 +1,118 @@
+"""What is told of a model: at its usual sizes, at others, and on everything that could run it."""
+
+import pytest
+
+from orchestrator.app.setup.models import ModelSheet, model_sheet
+from orchestrator.planning.memory import memory_need_bytes
+from runner.contract.cell import Backend, Cell, Runtime
+from runner.contract.errors import MatrixError, UnknownModel, Unsupported
+from runner.contract.models import catalogue, find, model_sets, work
+from runner.contract.support import RUNTIMES, why_not
+
+
+def shapes(sheet: ModelSheet) -> dict[str, tuple[int, ...]]:
+    return {tensor.spec.name: tensor.shape for tensor in sheet.tensors}
+
+
+def taker(sheet: ModelSheet, backend: Backend, runtime: Runtime) -> tuple[set[str], str]:
+    found = next(t for t in sheet.takers if (t.backend, t.runtime) == (backend, runtime))
+    return set(found.precisions), "; ".join(found.reasons)
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_model_has_a_sheet_and_someone_who_takes_it(name: str) -> None:
+    sheet = model_sheet(name)
+    assert sheet.model == find(name)
+    assert all(size > 0 for shape in shapes(sheet).values() for size in shape)
+    assert sheet.notes == ()
+    assert {"fp32", "bf16"} <= taker(sheet, "cpu", "torch")[0]
+
+
+def test_sizes_left_out_are_the_usual_ones() -> None:
+    assert shapes(model_sheet("gpt2")) == {"input_ids": (1, 128), "attention_mask": (1, 128)}
+    assert shapes(model_sheet("clip-micro"))["input_ids"] == (1, 77)
+    assert shapes(model_sheet("wav2vec2-base-960h")) == {"input_values": (1, 80_000)}
+
+
+def test_sizes_asked_for_go_into_shapes_and_work() -> None:
+    sheet = model_sheet("qwen2-vl-micro", batch_size=2, sequence_length=20, image_size=112)
+    assert shapes(sheet)["input_ids"] == (2, 20 + 2 + 16)
+    assert shapes(sheet)["pixel_values"] == (2 * 64, 1176)
+    assert sheet.work == work(sheet.model, sheet.cell)
+    assert sheet.cell.batch_size == 2
+
+
+def test_every_runtime_of_every_real_backend_is_told() -> None:
+    pairs = [(taker.backend, taker.runtime) for taker in model_sheet("bert-micro").takers]
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == {(b, r) for b, each in RUNTIMES.items() if b != "fake" for r in each}
+
+
+def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
+    sheet = model_sheet("bert-micro", "training")
+    for found in sheet.takers:
+        on = {"backend": found.backend, "runtime": found.runtime}
+        cells: list[Cell] = [
+            sheet.cell.model_copy(update={**on, "precision": precision})
+            for precision in ("fp32", "bf16", "fp16", "int8")
+        ]
+        reasons = [why_not(cell, sheet.model) for cell in cells]
+        taken = [cell.precision for cell, why in zip(cells, reasons, strict=True) if why is None]
+        assert list(found.precisions) == taken
+        assert list(found.reasons) == list(dict.fromkeys(why for why in reasons if why))
+
+
+def test_an_encoder_generates_nowhere() -> None:
+    for found in model_sheet("bert-micro", "generation").takers:
+        assert not found.precisions
+        assert found.reasons
+
+
+def test_a_contrastive_model_trains_from_two_samples_on() -> None:
+    alone = taker(model_sheet("clip-micro", "training"), "cpu", "torch")
+    assert alone[0] == set()
+    assert "it compares the samples of a batch with one another" in alone[1]
+    together = taker(model_sheet("clip-micro", "training", batch_size=2), "cpu", "torch")
+    assert {"fp32", "bf16"} <= together[0]
+
+
+@pytest.mark.parametrize("name", model_sets()["micro"])
+def test_every_micro_model_trains_on_the_cpu(name: str) -> None:
+    sheet = model_sheet(name, "training", batch_size=2)
+    assert {"fp32", "bf16"} <= taker(sheet, "cpu", "torch")[0]
+
+
+def test_memory_is_told_for_every_precision_on_the_cpu() -> None:
+    sheet = model_sheet("gpt2")
+    assert set(sheet.memory_bytes) == {"fp32", "bf16", "fp16", "int8"}
+    cell = sheet.cell.model_copy(update={"backend": "cpu", "runtime": "torch"})
+    assert sheet.memory_bytes["fp32"] == memory_need_bytes(cell, sheet.model)
+
+
+def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
+    sheet = model_sheet("vit-micro", image_size=64)
+    assert shapes(sheet) == {"pixel_values": (1, 3, 32, 32)}
+    assert any("image_size" in note for note in sheet.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "error", "words"),
+    [
+        ("gtp2", {}, UnknownModel, "'gtp2' is not one of"),
+        ("micro", {}, UnknownModel, "'micro' is not one of"),
+        ("gpt2", {"batch_size": 0}, MatrixError, "--batch-size: 0 is less than 1"),
+        ("detr-micro", {"image_size": 65}, Unsupported, "multiples of 32, not 65"),
+        ("gpt2", {"sequence_length": 5000}, Unsupported, "at most 1024 tokens, not 5000"),
+        ("qwen2-vl-2b", {"image_size": 450}, Unsupported, "takes image_size of .*, not 450"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    name: str, sizes: dict[str, int], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        model_sheet(name, **sizes)
+
+
+def test_a_mode_nobody_knows_is_refused() -> None:
+    with pytest.raises(MatrixError, match="--mode: 'guessing' is not one of inference"):
+        model_sheet("gpt2", "guessing")

@@ -1,0 +1,154 @@
+import json
+import signal
+
+import pytest
+
+from tests.support.cli_checks import complains, files
+from tests.support.workplace import Workplace, wait_until
+
+
+def test_a_run_shows_progress_on_stderr_and_results_on_stdout(place: Workplace) -> None:
+    done = place.run()
+    assert done.returncode == 0
+    assert [f"[{number}/3]" in done.stderr for number in (1, 2, 3)] == [True] * 3
+    assert "\x1b" not in done.stderr + done.stdout
+    assert f"run {place.run_folder.name}: 3 ok" in done.stdout
+    assert "database: results/benchmarks.duckdb" in done.stdout
+
+
+def test_run_as_json_is_json_alone(place: Workplace) -> None:
+    done = place.run("--json")
+    data = json.loads(done.stdout)
+    assert data["run_id"] == place.run_folder.name
+    assert [row["status"] for row in data["results"]] == ["ok"] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("version: 2\n", ["matrix.yaml: version"]),
+        ("version: 1\naxes: {model: [nobody], backend: cpu}\n", ["axes.model[0]", "'nobody'"]),
+        (
+            "version: 1\naxes: {model: bert-tiny, precision: fp17}\n",
+            ["axes.precision", "'fp17' is not one of fp32"],
+        ),
+        ("version: [1\n", ["matrix.yaml: line"]),
+        ("", ["matrix.yaml: is empty"]),
+    ],
+)
+def test_a_bad_matrix_is_refused_by_place_and_value(
+    place: Workplace, change: str, words: list[str]
+) -> None:
+    (place.folder / "matrix.yaml").write_text(change)
+    before = files(place.folder)
+    complains(place.run(), 2, "error: ", *words)
+    assert files(place.folder) == before
+
+
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench", "--model", "bert-tiny"]])
+def test_verifying_only_and_not_at_all_exclude_each_other(
+    place: Workplace, command: list[str]
+) -> None:
+    before = files(place.folder)
+    done = place.do(*command, "--verify-only", "--no-verify")
+    complains(done, 2, "error: --verify-only and --no-verify", "hint: give one of them")
+    assert files(place.folder) == before
+
+
+@pytest.mark.parametrize("option", ["--trace", "--profile"])
+def test_a_run_traces_by_either_name(place: Workplace, option: str) -> None:
+    place.write_matrix(batch_sizes=[1])
+    done = place.run(option)
+    assert json.loads((place.run_folder / "run.json").read_text())["trace"] is True
+    assert done.returncode in {0, 1}
+
+
+def test_a_bench_names_its_measurement_profile(place: Workplace) -> None:
+    complains(place.do("bench", "--model", "bert-tiny", "--profile"), 2, "requires an argument")
+
+
+@pytest.mark.parametrize("options", [["--select", "nothing-like-it"], ["--select", "!*"]])
+def test_nothing_to_do_is_said(place: Workplace, options: list[str]) -> None:
+    complains(place.run(*options), 3, "no cell is left to run")
+    assert not (place.folder / "results").exists()
+
+
+def test_a_dry_run_writes_nothing(place: Workplace) -> None:
+    before = files(place.folder)
+    done = place.run("--dry-run")
+    assert (done.returncode, files(place.folder)) == (0, before)
+    assert "3 to run in 1 job," in done.stdout
+    assert json.loads(place.run("--dry-run", "--json").stdout)["cells"]
+    assert files(place.folder) == before
+
+
+def test_select_set_and_limit_shape_the_run(place: Workplace) -> None:
+    options = ["--set", "axes.batch_size=1,8,16", "--select", "!*-b1-*", "--limit", "1"]
+    assert place.run(*options).returncode == 0
+    assert place.verdicts_by_batch() == {8: "ok"}
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("batch_size", ["--set batch_size: is not path=value"]),
+        ("axes.batch_size=zero", ["--set axes.batch_size=zero", "'zero'"]),
+        ("axes.nonsense=1", ["--set axes.nonsense=1"]),
+        ("version.below=1", ["--set version.below=1", "not a mapping"]),
+    ],
+)
+def test_a_wrong_override_names_itself(place: Workplace, override: str, words: list[str]) -> None:
+    complains(place.run("--set", override), 2, *words)
+
+
+def test_results_and_database_go_where_they_are_told(place: Workplace) -> None:
+    done = place.run("--results", "elsewhere", "--database", "my.duckdb")
+    assert done.returncode == 0
+    assert (place.folder / "my.duckdb").exists()
+    assert len(list(place.folder.glob("elsewhere/*/run.json"))) == 1
+    assert not (place.folder / "results").exists()
+
+
+def test_sigterm_is_an_interruption(place: Workplace) -> None:
+    place.write_matrix({"*": "hang"})
+    process = place.start(*place.run_arguments())
+    wait_until(lambda: any(place.folder.glob("results/*/jobs/*.json")), "the first job")
+    process.send_signal(signal.SIGTERM)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
+    assert "with 3 cells left" in stderr
+    assert "--resume last" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_bench_takes_its_matrix_from_options(place: Workplace) -> None:
+    done = place.do("bench", "--model", "bert-tiny", "--batch-sizes", "1,8", "--dry-run", "--json")
+    cells = json.loads(done.stdout)["cells"]
+    assert [cell["cell_id"] for cell in cells] == [
+        f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 8)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ([], "--model, --family and --all"),
+        (["--model", "bert-tiny", "--all"], "exactly one"),
+        (["--model", "bert-tinny"], "bert-tiny"),
+        (["--model", "bert-tiny", "--precision", "fp17"], "--precision"),
+        (["--model", "bert-tiny", "--batch-sizes", "1,x"], "--batch-sizes"),
+        (["--model", "bert-tiny", "--memory", "much"], "--memory"),
+        (["--model", "bert-tiny", "--cell-timeout", "long"], "--cell-timeout"),
+    ],
+)
+def test_bench_names_the_option_that_is_wrong(
+    place: Workplace, options: list[str], word: str
+) -> None:
+    complains(place.do("bench", *options), 2, "error: ", word)
+
+
+def test_locks_that_cannot_be_kept_are_told(place: Workplace) -> None:
+    (place.folder / "file").write_text("")
+    place.environment["ACCELMATRIX_LOCKS"] = str(place.folder / "file")
+    done = place.run()
+    assert (done.returncode, "device locks cannot be kept" in done.stderr) == (6, True)

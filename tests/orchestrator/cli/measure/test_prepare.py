@@ -1,0 +1,62 @@
+"""`prepare` without a stack: what it refuses. With one, see `tests/e2e/test_graphs.py`."""
+
+import json
+
+from tests.support.cli_checks import complains, files
+from tests.support.workplace import Workplace
+
+
+def test_a_matrix_that_executes_no_graph_has_nothing_to_prepare(place: Workplace) -> None:
+    before = files(place.folder)
+    done = place.do("prepare", "matrix.yaml", "--launcher", "process")
+    complains(done, 3, "no cell of the plan executes a prepared graph", "hint: the runtimes")
+    assert files(place.folder) == before
+
+
+def test_a_matrix_whose_graphs_nothing_executes_says_why(place: Workplace) -> None:
+    (place.folder / "long.yaml").write_text(
+        "version: 1\naxes: {model: gpt2, runtime: onnxruntime, sequence_length: 5000}\n"
+    )
+    done = place.do("prepare", "long.yaml", "--launcher", "process")
+    complains(done, 3, "none of the 1 cells can run: gpt2 takes at most 1024 tokens, not 5000")
+
+
+def test_a_bad_matrix_is_refused(place: Workplace) -> None:
+    done = place.do("prepare", "matrix.yaml", "--set", "axes.precision=fp17")
+    complains(done, 2, "'fp17' is not one of fp32")
+
+
+def test_a_plan_counts_the_exports_of_its_run(place: Workplace) -> None:
+    (place.folder / "graphs.yaml").write_text(
+        "version: 1\naxes: {model: bert-tiny, runtime: [torch, onnxruntime], batch_size: [1, 8]}\n"
+    )
+    told = place.do("plan", "graphs.yaml").stdout
+    assert "note: 1 graph is exported first, in about " in told
+    data = json.loads(place.do("plan", "graphs.yaml", "--format", "json").stdout)
+    assert [graph["model"] for graph in data["exports"]] == ["bert-tiny"]
+
+
+def test_what_serves_no_more_is_listed_and_removed_when_asked(place: Workplace) -> None:
+    old = place.folder / "results/graphs" / f"bert-tiny-forward-fp32-torch1.0.0-{'0' * 16}"
+    (old / "dynamic").mkdir(parents=True)
+    (old / "dynamic/forward.onnx").write_bytes(bytes(3 << 10))
+    listed = place.do("prepare", "--prune")
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.splitlines()[1].split() == [
+        f"results/graphs/{old.name}",
+        "graph",
+        "3KiB",
+    ]
+    assert old.exists()
+    removed = place.do("prepare", "--prune", "--yes", "--json")
+    (told,) = json.loads(removed.stdout)
+    assert (told["size_bytes"], told["removed"]) == (3 << 10, True)
+    assert not old.exists()
+    assert place.do("prepare", "--prune").stdout == "there is nothing to remove\n"
+
+
+def test_pruning_takes_no_matrix_and_exporting_needs_one(place: Workplace) -> None:
+    complains(place.do("prepare", "matrix.yaml", "--prune"), 2, "hint: leave out the matrix")
+    complains(place.do("prepare", "--prune", "--limit", "1"), 2, "hint: leave out the matrix")
+    complains(place.do("prepare", "matrix.yaml", "--yes"), 2, "hint: it belongs to --prune")
+    complains(place.do("prepare"), 2, "name a matrix file")

@@ -1,0 +1,122 @@
+"""Estimates are rough, but they grow with the work and keep to the profile."""
+
+from itertools import pairwise
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.planning.estimate import cell_estimate, launch_estimate
+from runner.contract.cell import Backend, Cell, Mode
+from runner.contract.job import PROFILES
+from runner.contract.models import ModelSpec, find
+
+
+def seconds(model: ModelSpec, profile: str = "quick", rounds: int = 1, **fields: Any) -> float:
+    values: dict[str, Any] = {
+        "model": model.name,
+        "backend": "cpu",
+        "runtime": "torch",
+        "precision": "fp32",
+        "batch_size": 1,
+        "sequence_length": 128 if model.takes_sequence else None,
+        "mode": "inference",
+    }
+    measure = next(measure for name, measure in PROFILES.items() if name == profile)
+    changed = measure.model_copy(update={"rounds": rounds})
+    return cell_estimate(Cell(**values | fields), model, changed)
+
+
+def test_a_small_cell_takes_about_its_profiles_shortest_time() -> None:
+    for profile, measure in PROFILES.items():
+        tiny = seconds(find("bert-tiny"), profile)
+        assert measure.min_s < tiny < measure.min_s * 1.2 + 1
+
+
+def test_more_work_takes_longer() -> None:
+    gpt2 = find("gpt2")
+    batches = [seconds(gpt2, batch_size=size) for size in (1, 64, 1024)]
+    assert all(less < more for less, more in pairwise(batches))
+    assert seconds(gpt2, batch_size=64, sequence_length=1024) > batches[1]
+    tiny, base = (seconds(find(f"bert-{name}"), batch_size=64) for name in ("tiny", "base-uncased"))
+    assert base > tiny
+    assert launch_estimate(find("gpt2")) > launch_estimate(find("bert-tiny")) > 0
+
+
+def test_more_tokens_take_longer_to_generate_and_each_reads_the_weights() -> None:
+    gpt2 = find("gpt2")
+    lengths = [seconds(gpt2, mode="generation", new_tokens=count) for count in (1, 64, 512)]
+    assert all(less < more for less, more in pairwise(lengths))
+    assert lengths[0] == seconds(gpt2)
+    halved = seconds(gpt2, mode="generation", new_tokens=512, precision="bf16")
+    assert halved < 0.7 * lengths[2]
+
+
+def test_training_takes_more_than_three_forward_passes() -> None:
+    gpt2 = find("gpt2")
+    assert seconds(gpt2, batch_size=64, mode="training") > 2.5 * seconds(gpt2, batch_size=64)
+
+
+def test_starts_are_counted_with_their_loading_and_their_workers() -> None:
+    tiny = find("bert-tiny")
+    alone = seconds(tiny, "standard", mode="startup")
+    assert alone > 20 * launch_estimate(tiny)
+    assert seconds(find("gpt2"), "standard", mode="startup") > alone
+    crowded = PROFILES["standard"].model_copy(update={"workers": 8})
+    cell = Cell(
+        model="bert-tiny",
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=1,
+        sequence_length=128,
+        mode="startup",
+    )
+    assert cell_estimate(cell, tiny, crowded) == pytest.approx(alone + 7 * launch_estimate(tiny), 1)
+
+
+def test_rare_queries_and_searches_end_with_the_longest_time() -> None:
+    gpt2, longest = find("gpt2"), PROFILES["quick"].max_s
+    rare = seconds(gpt2, scenario="server", target_qps=0.01)
+    sought = seconds(gpt2, scenario="server", slo_ms=100)
+    often = seconds(find("bert-tiny"), scenario="server", target_qps=50)
+    assert longest < sought == rare < longest + 5
+    assert PROFILES["quick"].min_s < often < PROFILES["quick"].min_s + 1
+
+
+def test_a_search_for_the_batch_comes_before_its_measurement() -> None:
+    gpt2 = find("gpt2")
+    assert seconds(gpt2, scenario="offline") > seconds(gpt2)
+    assert seconds(gpt2, "audit", scenario="offline") < 2 * PROFILES["audit"].max_s
+
+
+def test_every_round_warms_up_anew() -> None:
+    gpt2 = find("gpt2")
+    one, two, three = (seconds(gpt2, rounds=rounds) for rounds in (1, 2, 3))
+    assert three - two == pytest.approx(two - one)
+    assert one < two < 2 * one
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+@pytest.mark.parametrize("backend", get_args(Backend))
+def test_every_backend_and_mode_has_an_estimate(backend: str, mode: str) -> None:
+    assert 0 < seconds(find("bert-tiny"), backend=backend, mode=mode) < float("inf")
+
+
+@pytest.mark.parametrize("name", ["bert-base-uncased", "gpt2", "vit-base"])
+def test_parameters_that_nobody_published_are_guessed_from_the_config(name: str) -> None:
+    spec = find(name)
+    guessed = spec.model_copy(update={"parameters": None})
+    assert launch_estimate(guessed) == pytest.approx(launch_estimate(spec), rel=0.1)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["hidden_size", "n_layer", "vocab_size", "image_size", "patch_size"]),
+        st.none() | st.booleans() | st.integers(-1, 10**6) | st.text(max_size=2),
+    )
+)
+def test_any_config_has_an_estimate(config: dict[str, object]) -> None:
+    custom = find("vit-base").model_copy(update={"parameters": None, "config": config})
+    assert 0 < seconds(custom) < float("inf")

@@ -1,0 +1,155 @@
+"""A plan holds every cell of the run once, with a decision and its reason."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.backends.machine import Machine
+from orchestrator.planning.plan import Plan, make_plan, mark_done
+from runner.contract.selector import Selector
+from tests.support.matrices import matrix_of
+
+AXES: dict[str, Any] = {
+    "model": ["bert-tiny", "gpt2"],
+    "precision": ["fp32", "int8", "bf16"],
+    "batch_size": [1, 2],
+    "mode": "training",
+}
+
+
+def decisions(plan: Plan) -> list[str]:
+    return [entry.decision for entry in plan.entries]
+
+
+def test_what_runs_has_an_estimate_and_what_does_not_has_a_reason() -> None:
+    plan = make_plan(matrix_of(AXES))
+    assert decisions(plan) == ["run", "run", "skip", "skip", "run", "run"] * 2
+    for entry in plan.entries:
+        if entry.decision == "run":
+            assert entry.estimate_s > 0
+            assert (entry.status, entry.reason) == (None, None)
+        else:
+            assert entry.estimate_s == 0
+            assert entry.status == "unsupported"
+            assert "whole numbers have no gradients" in str(entry.reason)
+
+
+def test_a_backend_this_machine_lacks_is_skipped_with_its_reason() -> None:
+    axes = {"model": "gpt2", "backend": ["fake", "cpu"], "precision": ["fp32", "int8"]}
+    matrix = matrix_of(axes | {"mode": "training"})
+    plan = make_plan(matrix, machine=Machine(unavailable={"cpu": "no cpu here"}))
+    assert [(entry.decision, entry.status, entry.reason) for entry in plan.entries[:3]] == [
+        ("run", None, None),
+        ("run", None, None),
+        ("skip", "unavailable", "no cpu here"),
+    ]
+    assert plan.entries[3].status == "unsupported"
+
+
+def test_a_cell_that_cannot_fit_is_skipped_as_out_of_memory() -> None:
+    matrix = matrix_of({"model": ["gpt2", "bert-tiny"]}, limits={"memory": "300MB"})
+    gpt2, bert = make_plan(matrix).entries
+    assert (gpt2.decision, gpt2.status) == ("skip", "out_of_memory")
+    assert str(gpt2.reason).startswith("predicted: needs at least 0.6")
+    assert bert.decision == "run"
+
+
+def test_what_cells_may_use_without_limits_is_what_the_machine_has() -> None:
+    matrix = matrix_of({"model": "gpt2"})
+    (small,) = make_plan(matrix, machine=Machine(memory_bytes=300_000_000)).entries
+    assert (small.decision, small.status) == ("skip", "out_of_memory")
+    (unknown,) = make_plan(matrix).entries
+    assert unknown.decision == "run"
+
+
+def test_what_can_never_run_is_not_called_too_large() -> None:
+    matrix = matrix_of({"model": "gpt2", "precision": "int8", "mode": "training"})
+    (entry,) = make_plan(matrix, machine=Machine(memory_bytes=1)).entries
+    assert entry.status == "unsupported"
+
+
+def test_a_selector_narrows_the_plan_and_says_so() -> None:
+    plan = make_plan(matrix_of(AXES), selector=Selector(["*-gpt2-*", "!*-b2-*"]))
+    assert [entry.cell.id for entry in plan.entries] == [
+        "cpu-gpt2-fp32-b1-s128-training",
+        "cpu-gpt2-int8-b1-s128-training",
+        "cpu-gpt2-bf16-b1-s128-training",
+    ]
+    assert plan.notes == ("--select leaves out 9 of 12 cells",)
+    assert not plan.whole
+    assert set(plan.models) == {"gpt2"}
+
+
+def test_a_limit_keeps_the_first_cells_that_run_and_says_so() -> None:
+    plan = make_plan(matrix_of(AXES), limit=3)
+    running = [entry.cell.id for entry in plan.with_decision("run")]
+    assert running == [
+        "cpu-bert-tiny-fp32-b1-s128-training",
+        "cpu-bert-tiny-fp32-b2-s128-training",
+        "cpu-bert-tiny-bf16-b1-s128-training",
+    ]
+    assert len(plan.with_decision("skip")) == 4
+    assert plan.notes == ("--limit 3 leaves out 5 of 8 cells",)
+    assert not plan.whole
+
+
+@pytest.mark.parametrize("limit", [None, 8, 100])
+def test_a_limit_that_cuts_nothing_says_nothing(limit: int | None) -> None:
+    plan = make_plan(matrix_of(AXES), limit=limit)
+    assert plan.whole
+    assert plan.notes == ()
+
+
+def test_what_has_a_verdict_is_done_whatever_it_was() -> None:
+    plan = make_plan(matrix_of(AXES))
+    done = mark_done(
+        plan,
+        {
+            "cpu-gpt2-fp32-b1-s128-training": "timeout",
+            "cpu-gpt2-int8-b1-s128-training": "unsupported",
+            "elsewhere": "ok",
+        },
+    )
+    by_id = {entry.cell.id: entry for entry in done.entries}
+    finished = by_id["cpu-gpt2-fp32-b1-s128-training"]
+    assert (finished.decision, finished.status, finished.estimate_s) == ("done", "timeout", 0)
+    assert by_id["cpu-gpt2-int8-b1-s128-training"].decision == "done"
+    assert len(done.with_decision("done")) == 2
+    assert len(done.entries) == len(plan.entries)
+
+
+def test_done_cells_count_towards_the_limit_so_that_resuming_takes_no_others() -> None:
+    first = make_plan(matrix_of(AXES), limit=2)
+    names = [entry.cell.id for entry in first.entries if entry.decision == "run"]
+    again = make_plan(matrix_of(AXES), limit=2, done={names[0]: "ok"})
+    assert [entry.cell.id for entry in again.with_decision("run")] == names[1:]
+
+
+def test_history_beats_the_estimate() -> None:
+    name = "cpu-gpt2-fp32-b1-s128-training"
+    plan = make_plan(matrix_of(AXES), history={name: 123.0})
+    assert {entry.cell.id: entry.estimate_s for entry in plan.entries}[name] == 123.0
+
+
+def test_measure_and_limits_travel_with_the_plan() -> None:
+    matrix = matrix_of({"model": "gpt2"}, measure={"profile": "quick"}, limits={"memory": "1GiB"})
+    plan = make_plan(matrix)
+    assert set(plan.measure) == set(plan.limits) == {"cpu"}
+    assert plan.measure["cpu"].profile == "quick"
+    assert plan.limits["cpu"].memory_bytes == 1 << 30
+
+
+def test_a_plan_survives_json() -> None:
+    matrix = matrix_of(AXES | {"backend": ["cpu", "cuda"]}, exclude=[{"backend": "cuda"}])
+    plan = make_plan(matrix, limit=3, done={"cpu-gpt2-fp32-b1-s128-training": "ok"})
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+def test_cells_that_are_foreseen_to_time_out_are_noted() -> None:
+    axes = {"model": "gpt2", "mode": "startup"}
+    measure, limits = {"iterations": 100, "max_duration": "1h"}, {"cell_timeout": "9s"}
+    plan = make_plan(matrix_of(axes, measure=measure, limits=limits))
+    (note,) = [note for note in plan.notes if "cell_timeout" in note]
+    assert note.startswith("cpu-gpt2-fp32-b1-s128-startup may take about ")
+    assert note.endswith("longer than limits.cell_timeout, 9s")
+    assert not any("cell_timeout" in note for note in make_plan(matrix_of(axes)).notes)

@@ -1,0 +1,115 @@
+"""Jobs and their cells come in a random order that the seed alone decides."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.planning.plan import make_plan, mark_done
+from orchestrator.planning.schedule import JobPlan, planned_jobs, schedule
+from tests.support.matrices import matrix_of
+
+AXES: dict[str, list[Any]] = {
+    "model": ["bert-tiny", "gpt2", "vit-base"],
+    "precision": ["fp32", "bf16", "fp16"],
+    "batch_size": [1, 2, 4, 8],
+    "sequence_length": [64, 128],
+    "mode": ["training"],
+}
+PLAN = make_plan(matrix_of(AXES, measure={"profile": "quick"}))
+ROUNDS = 3
+IN_ROUNDS = PLAN.model_copy(
+    update={"measure": {"cpu": PLAN.measure["cpu"].model_copy(update={"rounds": ROUNDS})}}
+)
+
+
+def order(jobs: list[JobPlan]) -> list[str]:
+    return [cell.id for job in jobs for cell in job.cells]
+
+
+@given(st.integers())
+def test_each_cell_that_runs_is_in_exactly_one_job(seed: int) -> None:
+    jobs = schedule(PLAN, seed)
+    expected = [entry.cell.id for entry in PLAN.with_decision("run")]
+    assert sorted(order(jobs)) == sorted(expected)
+    assert len({job.id for job in jobs}) == len(jobs) == 6
+
+
+@given(st.integers())
+def test_the_cells_of_a_job_differ_in_shape_alone(seed: int) -> None:
+    for job in schedule(PLAN, seed):
+        shapeless = {
+            cell.model_copy(update={"batch_size": 1, "sequence_length": None}) for cell in job.cells
+        }
+        assert len(shapeless) == 1
+        assert {cell.job_id for cell in job.cells} == {job.id}
+        assert {cell.model for cell in job.cells} == {job.model.name}
+
+
+def test_the_order_depends_on_the_seed_and_on_nothing_else() -> None:
+    backwards = matrix_of({axis: values[::-1] for axis, values in AXES.items()})
+    assert schedule(PLAN, 7) == schedule(PLAN, 7)
+    assert order(schedule(PLAN, 7)) == order(schedule(make_plan(backwards), 7))
+    assert len({tuple(order(schedule(PLAN, seed))) for seed in range(20)}) == 20
+    assert len({schedule(PLAN, seed)[0].id for seed in range(50)}) > 1
+
+
+@given(st.sets(st.sampled_from([entry.cell.id for entry in PLAN.entries])))
+def test_what_a_resumed_run_has_left_comes_in_the_same_order(finished: set[str]) -> None:
+    rest = mark_done(PLAN, dict.fromkeys(finished, "ok"))
+    expected = [name for name in order(schedule(PLAN, 3)) if name not in finished]
+    assert order(schedule(rest, 3)) == expected
+
+
+def test_a_job_carries_what_its_launch_needs() -> None:
+    job = schedule(PLAN, 0)[0]
+    estimates = {entry.cell.id: entry.estimate_s for entry in PLAN.entries}
+    assert job.measure.profile == "quick"
+    assert job.limits == PLAN.limits["cpu"]
+    assert job.estimate_s > sum(estimates[cell.id] for cell in job.cells)
+
+
+def of_round(jobs: list[JobPlan], number: int) -> list[JobPlan]:
+    return [job for job in jobs if job.round == number]
+
+
+@given(st.integers())
+def test_every_round_visits_every_cell_once(seed: int) -> None:
+    jobs = schedule(IN_ROUNDS, seed)
+    expected = sorted(entry.cell.id for entry in PLAN.with_decision("run"))
+    for number in range(1, ROUNDS + 1):
+        assert sorted(order(of_round(jobs, number))) == expected
+    assert [job.round for job in jobs] == sorted(job.round for job in jobs)
+
+
+def test_each_round_has_an_order_of_its_own_for_jobs_and_cells() -> None:
+    jobs = schedule(IN_ROUNDS, 7)
+    rounds = [of_round(jobs, number) for number in range(1, ROUNDS + 1)]
+    assert len({tuple(job.id for job in round_) for round_ in rounds}) == ROUNDS
+    (name,) = {round_[0].id for round_ in rounds[:1]}
+    orders = {job.cells for job in jobs if job.id == name}
+    assert len(orders) == ROUNDS
+
+
+def test_the_first_round_is_the_order_of_a_run_without_rounds() -> None:
+    assert order(of_round(schedule(IN_ROUNDS, 7), 1)) == order(schedule(PLAN, 7))
+
+
+def test_rounds_share_the_time_of_measuring_and_each_loads_anew() -> None:
+    once, thrice = planned_jobs(PLAN), planned_jobs(IN_ROUNDS)
+    assert [job.id for job in once] == [job.id for job in thrice] == sorted({j.id for j in once})
+    loads = [
+        (b.estimate_s - a.estimate_s) / (ROUNDS - 1) for a, b in zip(once, thrice, strict=True)
+    ]
+    cells = sum(entry.estimate_s for entry in PLAN.with_decision("run"))
+    assert sum(job.estimate_s for job in once) == pytest.approx(cells + sum(loads))
+
+
+@given(st.sets(st.sampled_from([entry.cell.id for entry in PLAN.entries])))
+def test_what_is_left_keeps_its_order_in_every_round(finished: set[str]) -> None:
+    rest = mark_done(IN_ROUNDS, dict.fromkeys(finished, "ok"))
+    for number in range(1, ROUNDS + 1):
+        whole = order(of_round(schedule(IN_ROUNDS, 3), number))
+        left = order(of_round(schedule(rest, 3), number))
+        assert left == [name for name in whole if name not in finished]

@@ -1,0 +1,178 @@
+"""Answers on stdout."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from orchestrator.bundles import Bundle, Manifest, Written
+from orchestrator.bundles.manifest import Counts
+from orchestrator.render.exports import (
+    print_answer,
+    print_checked,
+    print_exported,
+    print_written,
+    require_printable,
+    savable_form,
+)
+from orchestrator.store import WRITERS, Answer, Exported, Wanted
+from runner.contract.errors import MatrixError
+
+TABLE = pa.table(
+    {
+        "cell": ["a", "b"],
+        "median": [0.8123456, None],
+        "reasons": [["noisy"], None],
+        "libraries": pa.array([[("torch", "2.13.0")], None], pa.map_(pa.string(), pa.string())),
+    }
+)
+
+
+def an_answer() -> Answer:
+    return Answer(TABLE.schema, iter(TABLE.to_batches(max_chunksize=1)))
+
+
+def test_a_table_is_aligned_and_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    print_answer(an_answer(), "table")
+    assert capsys.readouterr().out.splitlines() == [
+        "cell  median  reasons    libraries",
+        'a      0.812  ["noisy"]  {"torch": "2.13.0"}',
+        "b          –  –          –",
+    ]
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_other_formats_are_printed_as_they_are_written(
+    form: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    print_answer(an_answer(), form)
+    content = capfdbinary.readouterr().out
+    assert content.startswith(b"PAR1" if form == "parquet" else (b"cell,", b"[\n", b"| cell |"))
+
+
+def test_only_bytes_are_kept_from_a_terminal() -> None:
+    for form in ("table", "csv", "parquet"):
+        require_printable(form)
+
+
+def test_a_table_is_not_for_files() -> None:
+    for form in WRITERS:
+        assert savable_form(form, Path("a.txt")) == form
+    with pytest.raises(MatrixError, match="tables are for the screen"):
+        savable_form("table", Path("a.csv"))
+
+
+@pytest.mark.parametrize(("name", "form"), [("a.csv", "csv"), ("a.PARQUET", "parquet")])
+def test_a_name_says_the_format(name: str, form: str) -> None:
+    assert savable_form(None, Path(name)) == form
+
+
+@pytest.mark.parametrize(("name", "said"), [("a.txt", "'.txt' says"), ("answer", "answer: says")])
+def test_a_name_that_says_no_format_is_refused(name: str, said: str) -> None:
+    with pytest.raises(MatrixError, match=f"{said} no format.*csv, .json, .*.parquet") as caught:
+        savable_form(None, Path(name))
+    assert "--format csv|json|markdown|parquet" in str(caught.value.hint)
+
+
+Capture = pytest.CaptureFixture[str]
+PATH = Path("ours.zip")
+HASH = "ab" * 32
+
+
+def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5) -> Manifest:
+    counts = Counts(
+        runs=2, records=1200, hosts=hosts, matrices=1, hardware=1, environments=1, artefacts=0
+    )
+    members = {"runs.json": 9}
+    return Manifest(
+        accelmatrix="0.1.0",
+        record_version=record_version,
+        scratch=scratch,
+        counts=counts,
+        members=members,
+    )
+
+
+def test_a_bundle_that_was_written(capsys: Capture) -> None:
+    written = Written(PATH, HASH, 1 << 20, a_manifest())
+    print_written(written, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "ours.zip: 1,200 records of 2 runs on 1 host, 1MiB",
+        f"sha256: {HASH}",
+    ]
+    print_written(written, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sha256"], told["manifest"]["counts"]["records"]) == (HASH, 1200)
+
+
+def test_a_sound_bundle(capsys: Capture) -> None:
+    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(hosts=2)), as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "ours.zip: sound: 1,200 records of 2 runs on 2 hosts, written by AccelMatrix 0.1.0",
+        f"sha256: {HASH}",
+    ]
+
+
+def test_a_bundle_of_a_scratch_database_says_so(capsys: Capture) -> None:
+    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(scratch=True)), as_json=False)
+    assert "scratch database" in capsys.readouterr().out
+
+
+def test_records_of_a_newer_runner_are_told(capsys: Capture) -> None:
+    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(record_version=99)), as_json=False)
+    told = capsys.readouterr().out.splitlines()[1]
+    assert told.startswith("its records are of version 99, and this AccelMatrix knows up to ")
+
+
+def test_a_newer_bundle_is_told_with_what_to_do(capsys: Capture) -> None:
+    print_checked(Bundle(PATH, HASH, 9, ("is of version 2",), newer=True), as_json=False)
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "ours.zip: is of version 2",
+        "install the newer AccelMatrix that wrote it",
+    ]
+
+
+def test_every_fault_has_a_line(capsys: Capture) -> None:
+    bundle = Bundle(PATH, HASH, 9, ("runs.json: is missing", "extra: is not in SHA256SUMS"))
+    print_checked(bundle, as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "ours.zip: runs.json: is missing",
+        "ours.zip: extra: is not in SHA256SUMS",
+        f"sha256: {HASH}",
+    ]
+    print_checked(bundle, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["sound"], len(told["faults"]), told["manifest"]) == (False, 2, None)
+
+
+PATH_EXPORT = Path("lake")
+
+
+@pytest.mark.parametrize(
+    ("rows", "files", "told"),
+    [
+        (1234, 1, "raw: 1,234 rows: lake\n"),
+        (1, 1, "raw: 1 row: lake\n"),
+        (3, 2000, "raw: 3 rows in 2,000 files: lake\n"),
+    ],
+)
+def test_rows_and_files_are_counted(rows: int, files: int, told: str, capsys: Capture) -> None:
+    print_exported(
+        Exported("raw", PATH_EXPORT, rows, files), Wanted("raw", PATH_EXPORT), as_json=False
+    )
+    assert capsys.readouterr().out == told
+
+
+def test_an_empty_export_says_what_else_there_is(capsys: Capture) -> None:
+    nothing = Exported("raw", PATH_EXPORT, 0, 1)
+    print_exported(nothing, Wanted("raw", PATH_EXPORT), as_json=False)
+    assert "`--all` takes every row" in capsys.readouterr().out
+    print_exported(nothing, Wanted("raw", PATH_EXPORT, everything=True), as_json=False)
+    assert "--all" not in capsys.readouterr().out
+
+
+def test_an_export_as_json(capsys: Capture) -> None:
+    print_exported(Exported("raw", PATH_EXPORT, 3, 2), Wanted("raw", PATH_EXPORT), as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"topic": "raw", "output": "lake", "rows": 3, "files": 2}

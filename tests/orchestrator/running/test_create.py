@@ -1,0 +1,177 @@
+import socket
+from pathlib import Path
+
+import pytest
+
+from orchestrator.planning.plan import Plan
+from orchestrator.running.create import Origin, Terms, begin, past_durations, resume
+from orchestrator.running.execution import RETRIED
+from orchestrator.running.folder import RunFolder
+from orchestrator.store import Store
+from runner.contract.errors import MatrixError, NothingToDo, StoreError
+from runner.contract.job import Provenance
+from runner.contract.record import Record, Status, save_record
+from tests.support.jobs import fake_cell
+from tests.support.records import a_record
+from tests.support.runs import a_plan, a_run_folder
+
+HERE = Provenance(launcher="process", orchestrator_version="0")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "benchmarks.duckdb"
+
+
+def begin_scratch(plan: Plan, results: Path, origin: Origin | None = None) -> RunFolder:
+    terms = Terms("process", seed=7, scratch=True)
+    return begin(plan, origin or Origin(), results, terms)
+
+
+def give(folder: RunFolder, *statuses: Status) -> None:
+    for cell, status in zip(folder.cells, statuses, strict=False):
+        folder.save(Record.of(folder.job([cell], HERE), cell, status=status))
+
+
+def nothing_but_skips(*reasons: str) -> Plan:
+    skips = {fake_cell(2**power): reason for power, reason in enumerate(reasons)}
+    return a_plan(cells=(), skips=skips)
+
+
+def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
+    plan = a_plan()
+    origin = Origin("version: 1\n", Path("matrix.yaml"))
+    run = begin_scratch(plan, results, origin).run
+    assert (run.matrix, run.matrix_path) == ("version: 1\n", "matrix.yaml")
+    assert (run.launcher, run.seed, run.scratch, run.plan) == ("process", 7, True, plan)
+    assert run.hostname
+    assert RunFolder.open(results, "last").run == run
+
+
+def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
+    begin(a_plan(), Origin(), results, Terms("process", scratch=True, purpose="verify", trace=True))
+    resumed = resume(results, "last", Origin(), database)
+    job = resumed.job(resumed.cells, HERE)
+    assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
+
+
+def test_options_that_stood_for_a_matrix_leave_none(results: Path) -> None:
+    run = begin_scratch(a_plan(), results).run
+    assert (run.matrix, run.matrix_path) == (None, None)
+
+
+def test_fake_rows_are_refused_before_anything_is_made(results: Path) -> None:
+    with pytest.raises(StoreError, match="fake backend"):
+        begin(a_plan(), Origin(), results, Terms("process"))
+    assert not results.exists()
+
+
+def test_a_plan_without_cells_says_what_took_them(results: Path) -> None:
+    plan = Plan(
+        entries=(), notes=("--select drops all",), whole=False, models={}, measure={}, limits={}
+    )
+    with pytest.raises(NothingToDo, match="no cell is left") as caught:
+        begin_scratch(plan, results)
+    assert (caught.value.hint, caught.value.exit_code) == ("--select drops all", 3)
+    assert not results.exists()
+
+
+def test_a_plan_of_skips_says_why(results: Path) -> None:
+    with pytest.raises(NothingToDo, match=r"none of the 2 cells can run: no device$"):
+        begin_scratch(nothing_but_skips("no device", "no device"), results)
+
+
+def test_many_reasons_are_counted(results: Path) -> None:
+    with pytest.raises(NothingToDo, match=r"run: a; b; c and 2 more reasons$"):
+        begin_scratch(nothing_but_skips("a", "b", "c", "d", "e"), results)
+
+
+def test_one_cell_that_runs_is_enough(results: Path) -> None:
+    begin_scratch(a_plan([fake_cell(1)], skips={fake_cell(2): "no"}), results)
+    assert len(RunFolder.open(results, "last").cells) == 2
+
+
+def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, database: Path) -> None:
+    cells = [fake_cell(2**power) for power in range(5)]
+    folder = a_run_folder(results, a_plan(cells))
+    give(folder, "ok", "failed", "lost", "unavailable")
+    resumed = resume(results, "last", Origin(), database)
+    assert resumed.left(RETRIED) == cells[2:]
+
+
+@pytest.mark.parametrize("status", ["ok", "failed", "timeout", "out_of_memory", "unsupported"])
+def test_a_run_with_all_verdicts_has_nothing_left(
+    results: Path, database: Path, status: Status
+) -> None:
+    give(a_run_folder(results), status, status, status)
+    with pytest.raises(NothingToDo, match="run-1 has a verdict for each of its cells"):
+        resume(results, "run-1", Origin(), database)
+
+
+def test_verdicts_that_never_reached_the_database_are_merged(results: Path, database: Path) -> None:
+    give(a_run_folder(results), "ok", "ok", "failed")
+    with pytest.raises(NothingToDo):
+        resume(results, "last", Origin(), database)
+    with Store.open_readonly(database) as store:
+        assert sorted(store.verdicts("run-1").values()) == ["failed", "ok", "ok"]
+
+
+def test_a_cell_that_is_planned_to_be_skipped_waits_for_its_verdict(
+    results: Path, database: Path
+) -> None:
+    plan = a_plan([fake_cell(1)], skips={fake_cell(2): "no"})
+    folder = a_run_folder(results, plan)
+    give(folder, "ok")
+    resumed = resume(results, "last", Origin(), database)
+    assert resumed.missing(resumed.cells) == [fake_cell(2)]
+
+
+def test_another_matrix_is_refused(results: Path, database: Path) -> None:
+    begin_scratch(a_plan(), results, Origin("version: 1\n", Path("matrix.yaml")))
+    same = Origin("version: 1\n", Path("elsewhere.yaml"))
+    assert resume(results, "last", same, database).cells
+    other = Origin("version: 1 # changed\n", Path("matrix.yaml"))
+    with pytest.raises(MatrixError, match=r"matrix\.yaml: differs from the matrix of run"):
+        resume(results, "last", other, database)
+
+
+def test_a_run_of_options_has_no_matrix_to_name(results: Path, database: Path) -> None:
+    begin_scratch(a_plan(), results)
+    with pytest.raises(MatrixError, match="differs"):
+        resume(results, "last", Origin("version: 1\n", Path("matrix.yaml")), database)
+
+
+def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: Path) -> None:
+    folder = a_run_folder(results)
+    give(folder, "lost", "lost", "lost")
+    with pytest.raises(MatrixError):
+        resume(results, "last", Origin("another", Path("matrix.yaml")), database)
+    assert folder.missing(folder.cells) == []
+
+
+def test_what_cells_took_is_remembered_on_the_same_host(tmp_path: Path, database: Path) -> None:
+    assert past_durations(database) == {}
+    here, elsewhere = socket.gethostname(), "another-host"
+    records = [a_record(batch_size=1, hostname=here), a_record(batch_size=2, hostname=elsewhere)]
+    with Store.open(database) as store:
+        store.merge([save_record(record, tmp_path) for record in records])
+    assert list(past_durations(database)) == [records[0].cell_id]
+    assert past_durations(database)[records[0].cell_id] > 0
+
+
+def test_an_unreadable_database_remembers_nothing(database: Path) -> None:
+    database.write_bytes(b"no database at all" * 500)
+    assert past_durations(database) == {}
+
+
+def test_a_resumed_run_goes_on_with_its_own_database(results: Path, tmp_path: Path) -> None:
+    named = tmp_path / "elsewhere.duckdb"
+    begin(a_plan(), Origin(), results, Terms("process", named, scratch=True))
+    assert resume(results, "last", Origin()).database == named
+    begin_scratch(a_plan(), results)
+    assert resume(results, "last", Origin()).database == results / "benchmarks.duckdb"

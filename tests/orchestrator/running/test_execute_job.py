@@ -1,0 +1,358 @@
+"""How long a launch may take: each stretch of its work has the whole limit."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, Queue
+
+import pytest
+
+from orchestrator.launchers.base import Exit, Task
+from orchestrator.running.execute_job import (
+    Attempt,
+    Sources,
+    Surroundings,
+    attempt,
+    cause_of,
+    supervise,
+)
+from orchestrator.running.folder import RunFolder
+from runner.contract.errors import EngineUnavailable, StoreError
+from runner.contract.job import Job, Limits, Provenance
+from runner.contract.weights import revision_of
+from tests.support.fakes import (
+    KeptObserver,
+    Script,
+    ScriptedLauncher,
+    dies_in,
+    enter,
+    measures_all,
+    record,
+)
+from tests.support.jobs import fake_cell, fake_model
+from tests.support.runs import a_plan, a_run_folder
+from tests.support.weights import a_weights_folder
+
+CELL = fake_cell()
+LIMIT_S = 30.0
+
+
+class PacedLines(Queue[str | None]):
+    """Lines that come one by one, always after the same time, which passes nowhere else."""
+
+    def __init__(self, lines: Sequence[str | None], gap_s: float) -> None:
+        super().__init__()
+        self._gap_s = gap_s
+        self.now = 0.0
+        for line in lines:
+            self.put(line)
+
+    def get(self, block: bool = True, timeout: float | None = None) -> str | None:
+        """The next line, or none within that time."""
+        if timeout is not None and timeout < self._gap_s:
+            self.now += timeout
+            raise Empty
+        self.now += self._gap_s
+        return super().get(block=False)
+
+
+class PacedExecution:
+    """A launch that ends with its last line."""
+
+    def __init__(self, lines: PacedLines) -> None:
+        self.lines = lines
+        self.killed = False
+
+    def kill(self) -> None:
+        """Note the kill."""
+        self.killed = True
+
+    def wait(self) -> Exit:
+        """Well, unless it was killed."""
+        return Exit(-9 if self.killed else 0, out_of_memory=False, log="")
+
+
+class PacedLauncher(ScriptedLauncher):
+    """A launcher whose launches print these lines."""
+
+    def __init__(self, lines: PacedLines) -> None:
+        super().__init__(measures_all)
+        self._lines = lines
+
+    @contextmanager
+    def launch(self, task: Task) -> Iterator[PacedExecution]:  # type: ignore[override]
+        """Print the lines."""
+        yield PacedExecution(self._lines)
+
+
+def phase(name: str, cell_id: str | None = None) -> str:
+    return json.dumps({"event": "phase", "phase": name, "cell_id": cell_id})
+
+
+def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Attempt:
+    paced = PacedLines(lines, gap_s)
+    folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
+    job = folder.job(folder.cells, folder.nowhere)
+    task = Task(
+        run_id=job.run_id,
+        job_id=job.id,
+        backend="fake",
+        limits=job.limits,
+        job_file=folder.write_job(job),
+        out=folder.out(job.id),
+    )
+    launcher = PacedLauncher(paced)
+    surroundings = Surroundings(launcher, folder, KeptObserver(), lambda: paced.now)
+    return attempt(job, task, surroundings)
+
+
+def test_each_way_of_an_export_has_the_whole_limit(tmp_path: Path) -> None:
+    made = launched(tmp_path, [*[phase("load")] * 5, None], gap_s=20)
+    assert (made.timed_out, made.exit) == (False, Exit(0, out_of_memory=False, log=""))
+
+
+def test_a_way_that_takes_longer_ends_the_launch(tmp_path: Path) -> None:
+    made = launched(tmp_path, [phase("load"), "a stray line", None], gap_s=20)
+    assert made.timed_out
+    assert cause_of(made).reason == "not done after 30 s, in phase load"
+
+
+@pytest.mark.parametrize(("gap_s", "in_time"), [(10, True), (20, False)])
+def test_the_phases_of_a_cell_share_one_limit(tmp_path: Path, gap_s: float, in_time: bool) -> None:
+    phases = [phase(name, CELL.id) for name in ("first", "warmup", "steady")]
+    made = launched(tmp_path, [phase("load"), *phases, None], gap_s)
+    assert made.timed_out is not in_time
+
+
+NOWHERE = Provenance(launcher="process", orchestrator_version="0")
+KILLED = Exit(137, out_of_memory=False, log="")
+OUT_OF_MEMORY = Exit(137, out_of_memory=True, log="")
+
+
+def run(
+    tmp_path: Path, *scripts: Script, limits: Limits | None = None
+) -> tuple[dict[int, tuple[str, str | None]], ScriptedLauncher, KeptObserver, RunFolder]:
+    folder = a_run_folder(tmp_path, a_plan(limits=limits))
+    launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
+    job = folder.job(folder.cells, NOWHERE)
+    try:
+        supervise(job, Surroundings(launcher, folder, observer))
+    finally:
+        assert launcher.running == 0
+    return verdicts(folder), launcher, observer, folder
+
+
+def verdicts(folder: RunFolder) -> dict[int, tuple[str, str | None]]:
+    records = filter(None, map(folder.record_of, folder.cells))
+    return {record.batch_size: (record.status, record.reason) for record in records}
+
+
+def test_a_job_without_trouble_needs_one_launch(tmp_path: Path) -> None:
+    found, launcher, observer, _ = run(tmp_path, measures_all)
+    assert found == {1: ("ok", None), 2: ("ok", None), 4: ("ok", None)}
+    assert len(launcher.launched) == 1
+    assert [status for _, status in observer.ended] == ["ok"] * 3
+
+
+def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
+    weights = a_weights_folder(tmp_path / "weights")
+    changes = {"weights": "pretrained", "path": str(weights), "revision": revision_of(weights)}
+    folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
+    launcher, job = ScriptedLauncher(measures_all), folder.job(folder.cells, NOWHERE)
+    supervise(job, Surroundings(launcher, folder, KeptObserver()))
+    assert [task.weights for task in launcher.tasks] == [weights]
+    records = [folder.record_of(cell) for cell in folder.cells]
+    assert {(record.weights, record.weights_revision) for record in records if record} == {
+        ("pretrained", revision_of(weights))
+    }
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "reason"),
+    [
+        (OUT_OF_MEMORY, "out_of_memory", "killed for exceeding the memory limit, in phase steady"),
+        (KILLED, "lost", "the runner died by SIGKILL in phase steady"),
+        (Exit(-11, False, ""), "lost", "the runner died by SIGSEGV in phase steady"),
+        (Exit(3, False, ""), "lost", "the runner ended with exit status 3 in phase steady"),
+        (
+            Exit(0, False, ""),
+            "lost",
+            "the runner ended well but left nothing that can be read",
+        ),
+    ],
+    ids=["oom", "sigkill", "sigsegv", "exit-3", "silent"],
+)
+def test_the_cell_in_hand_gets_the_verdict_and_the_rest_is_measured(
+    tmp_path: Path, ending: Exit, status: str, reason: str
+) -> None:
+    found, launcher, observer, _ = run(tmp_path, dies_in(2, ending), measures_all)
+    assert found == {1: ("ok", None), 2: (status, reason), 4: ("ok", None)}
+    assert [[cell.batch_size for cell in job.cells] for job in launcher.launched] == [
+        [1, 2, 4],
+        [4],
+    ]
+    assert len(observer.ended) == 3
+
+
+def test_what_a_runner_was_killed_at_writing_is_cleared_away(tmp_path: Path) -> None:
+    def dies_writing(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "steady", job.cells[0])
+        (out / f".{job.cells[0].id}.parquet.tmp").write_bytes(b"PAR1")
+        lines.put(None)
+        return KILLED
+
+    found, _, _, folder = run(tmp_path, dies_writing, measures_all)
+    assert [found[size][0] for size in (1, 2, 4)] == ["lost", "ok", "ok"]
+    assert list(folder.path.rglob("*.tmp")) == []
+
+
+def test_a_hanging_cell_is_killed_at_its_timeout(tmp_path: Path) -> None:
+    def hangs(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        record(lines, job, job.cells[0], out)
+        enter(lines, "warmup", job.cells[1])
+        return KILLED
+
+    limits = Limits(cell_timeout_s=0.05)
+    found, _, _, _ = run(tmp_path, hangs, measures_all, limits=limits)
+    assert found[2] == ("timeout", "not done after 0.05 s, in phase warmup")
+    assert (found[1][0], found[4][0]) == ("ok", "ok")
+
+
+@pytest.mark.parametrize(("ending", "status"), [(OUT_OF_MEMORY, "out_of_memory")])
+def test_what_strikes_while_loading_strikes_every_cell_once(
+    tmp_path: Path, ending: Exit, status: str
+) -> None:
+    def dies_loading(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "load")
+        lines.put(None)
+        return ending
+
+    found, launcher, _, _ = run(tmp_path, dies_loading)
+    assert {verdict[0] for verdict in found.values()} == {status}
+    assert len(launcher.launched) == 1
+
+
+def test_a_kill_while_loading_costs_one_cell_alone(tmp_path: Path) -> None:
+    def killed_loading(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "load")
+        lines.put(None)
+        return KILLED
+
+    found, _, _, _ = run(tmp_path, killed_loading, measures_all)
+    assert sorted(verdict[0] for verdict in found.values()) == ["lost", "ok", "ok"]
+
+
+def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path)
+    launcher = ScriptedLauncher(dies_in(2, None))
+    with pytest.raises(EngineUnavailable, match="went away in mid-run"):
+        supervise(folder.job(folder.cells, NOWHERE), Surroundings(launcher, folder, KeptObserver()))
+    assert verdicts(folder) == {
+        1: ("ok", None),
+        2: ("lost", "the container engine went away in phase steady"),
+    }
+
+
+def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(tmp_path: Path) -> None:
+    full = Exit(6, out_of_memory=False, log="noise\n/out/x: No space left on device\n")
+    folder = a_run_folder(tmp_path)
+    job = folder.job(folder.cells, NOWHERE)
+    with pytest.raises(StoreError, match="No space left on device"):
+        supervise(job, Surroundings(ScriptedLauncher(dies_in(2, full)), folder, KeptObserver()))
+    assert verdicts(folder) == {1: ("ok", None)}
+
+
+def test_a_refused_job_fails_whole(tmp_path: Path) -> None:
+    def refuses(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        lines.put(None)
+        return Exit(2, out_of_memory=False, log="not a job")
+
+    found, _, _, _ = run(tmp_path, refuses)
+    assert set(found.values()) == {("failed", "the runner refused the job: not a job")}
+
+
+def test_a_damaged_record_is_set_aside_and_its_cell_measured_again(tmp_path: Path) -> None:
+    def damages(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        exit_ = measures_all(job, out, lines)
+        (out / f"{job.cells[1].id}.parquet").write_bytes(b"PAR1 is not enough")
+        return exit_
+
+    found, _, _, folder = run(tmp_path, damages)
+    assert found[2][0] == "lost"
+    assert len(list(folder.records.rglob("*.damaged"))) == 1
+
+
+def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
+    _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
+    folder.forget(["lost"])
+    launcher = ScriptedLauncher(measures_all)
+    supervise(folder.job(folder.cells, NOWHERE), Surroundings(launcher, folder, KeptObserver()))
+    assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
+
+
+def test_stray_lines_are_no_progress(tmp_path: Path) -> None:
+    def chatty(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        no_phase = '{"event": "phase", "cell_id": null}\n'
+        odd_phase = '{"event": "phase", "cell_id": null, "phase": "lunch"}\n'
+        for stray in ("hello\n", "[]\n", "3\n", '{"event": "phase"}\n', no_phase, odd_phase, "{\n"):
+            lines.put(stray)
+        return measures_all(job, out, lines)
+
+    found, _, observer, _ = run(tmp_path, chatty)
+    assert {verdict[0] for verdict in found.values()} == {"ok"}
+    assert observer.phases == ["load", "first", "first", "first"]
+
+
+def test_what_the_runner_wrote_to_stderr_is_kept(tmp_path: Path) -> None:
+    _, _, _, folder = run(tmp_path, dies_in(2, Exit(3, False, "the last words")), measures_all)
+    logs = sorted((folder.path / "logs").iterdir())
+    assert logs[0].read_text() == "the last words"
+
+
+def a_round(
+    folder: RunFolder, round_: int, *scripts: Script
+) -> tuple[ScriptedLauncher, KeptObserver]:
+    launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
+    job = folder.job(folder.cells, NOWHERE, round_)
+    supervise(job, Surroundings(launcher, folder, observer))
+    return launcher, observer
+
+
+def test_a_round_before_the_last_leaves_parts_and_no_verdict(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan(rounds=2))
+    _, observer = a_round(folder, 1, measures_all)
+    assert verdicts(folder) == {}
+    assert observer.visited == [(cell.id, 1) for cell in folder.cells]
+    _, observer = a_round(folder, 2, measures_all)
+    assert {verdict[0] for verdict in verdicts(folder).values()} == {"ok"}
+    assert [cell_id for cell_id, _ in observer.ended] == [cell.id for cell in folder.cells]
+
+
+def test_a_cell_that_fails_in_one_round_is_not_visited_in_the_next(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan(rounds=3))
+    launcher, _ = a_round(folder, 1, dies_in(2, KILLED), measures_all)
+    assert [[cell.batch_size for cell in job.cells] for job in launcher.launched] == [
+        [1, 2, 4],
+        [4],
+    ]
+    launcher, _ = a_round(folder, 2, measures_all)
+    assert [[cell.batch_size for cell in job.cells] for job in launcher.launched] == [[1, 4]]
+    assert verdicts(folder)[2][0] == "lost"
+
+
+def test_a_runner_that_ends_well_without_a_part_loses_its_cell(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path, a_plan(rounds=2))
+    a_round(folder, 1, dies_in(2, Exit(0, out_of_memory=False, log="")), measures_all)
+    assert verdicts(folder) == {
+        2: ("lost", "the runner ended well but left nothing that can be read")
+    }
+
+
+def test_what_other_jobs_made_reaches_the_launch(tmp_path: Path) -> None:
+    folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
+    surroundings = Surroundings(launcher, folder, KeptObserver())
+    sources = Sources(references=tmp_path / "references", graphs=tmp_path / "graphs")
+    supervise(folder.job(folder.cells, NOWHERE), surroundings, sources)
+    (task,) = launcher.tasks
+    assert (task.references, task.graphs) == (sources.references, sources.graphs)

@@ -1,0 +1,584 @@
+import os
+import socket
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+from filelock import FileLock, Timeout
+
+from orchestrator.launchers.base import Exit
+from orchestrator.planning.plan import Plan
+from orchestrator.planning.schedule import schedule
+from orchestrator.running.execute_job import Surroundings, supervise
+from orchestrator.running.execution import Outcome, RunExecution, Settings
+from orchestrator.running.folder import RunFolder
+from orchestrator.store import MergeReport, Store
+from orchestrator.system.git import git_commit
+from orchestrator.system.locks import hold_devices
+from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.errors import (
+    BenchError,
+    EngineUnavailable,
+    ImageError,
+    StoreError,
+    Unavailable,
+)
+from runner.contract.job import Job, Provenance
+from runner.contract.record import Record, read_record, save_record
+from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, dies_in, measures_all
+from tests.support.jobs import fake_cell
+from tests.support.runs import a_plan, a_run_folder
+
+HERE = {"launcher": "process", "orchestrator_version": "0"}
+KILLED = Exit(137, out_of_memory=False, log="")
+GONE = EngineUnavailable("the engine is down", hint="start it")
+RIGHT = {"correct": True, "proof": "proven"}
+
+
+def answering(columns: dict[str, Any]) -> Script:
+    """A launch that records every cell as ok, or as these columns say."""
+
+    def answers(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        for cell in job.cells:
+            save_record(Record.of(job, cell, **{"status": "ok"} | columns), out)
+        lines.put(None)
+        return Exit(0, out_of_memory=False, log="")
+
+    return answers
+
+
+def cells_of(*models: str, batch_sizes: Sequence[int] = (1,)) -> list[Cell]:
+    return [fake_cell(size, model=model) for model in models for size in batch_sizes]
+
+
+class Trial:
+    """A run with a scripted launcher."""
+
+    def __init__(self, folder: Path, plan: Plan | None = None) -> None:
+        self.database = folder / "benchmarks.duckdb"
+        self.folder = a_run_folder(folder / "results", plan)
+        self.observer = KeptObserver()
+
+    def run(self, launcher: ScriptedLauncher, **settings: float | bool) -> Outcome:
+        """Execute what is missing; an outage is given no time to heal."""
+        chosen = Settings(**{"database": self.database, "engine_grace_s": 0.0, **settings})  # type: ignore[arg-type]
+        return RunExecution(self.folder, launcher, self.observer, chosen).run()
+
+    def verdicts(self) -> dict[str, str]:
+        """Status by cell id, as the database has it."""
+        with Store.open_readonly(self.database) as store:
+            return dict(store.verdicts("run-1"))
+
+    def statuses(self) -> list[str]:
+        """The statuses in the database, sorted."""
+        return sorted(self.verdicts().values())
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    return Trial(tmp_path)
+
+
+@pytest.fixture
+def three_jobs(tmp_path: Path) -> Trial:
+    return Trial(tmp_path, a_plan(cells_of("a", "b", "c")))
+
+
+def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
+    outcome = trial.run(ScriptedLauncher(measures_all))
+    assert trial.verdicts() == {cell.id: "ok" for cell in trial.folder.cells}
+    assert outcome == Outcome(MergeReport(inserted=3), (), failures=0, measured=3)
+    assert outcome.exit_code == 0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_jobs_and_cells_run_in_the_order_of_the_seed(tmp_path: Path, seed: int) -> None:
+    trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", batch_sizes=(1, 2, 4))))
+    run = trial.folder.run.model_copy(update={"seed": seed})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert [job.cells for job in launcher.launched] == [
+        job.cells for job in schedule(run.plan, seed)
+    ]
+    assert {job.seed for job in launcher.launched} == {seed}
+
+
+def test_records_tell_the_launcher_host_and_commit_of_their_measurement(trial: Trial) -> None:
+    run = trial.folder.run.model_copy(update={"git_commit": "as-planned", "hostname": "elsewhere"})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert launcher.launched[0].provenance == Provenance(
+        launcher="process",
+        hostname=socket.gethostname(),
+        git_commit=git_commit(),
+        orchestrator_version="0",
+    )
+
+
+def test_a_backend_is_prepared_once(three_jobs: Trial) -> None:
+    class Counting(ScriptedLauncher):
+        prepared = 0
+
+        def prepare(self, backend: Backend) -> Provenance:
+            self.prepared += 1
+            return super().prepare(backend)
+
+    launcher = Counting(measures_all)
+    three_jobs.run(launcher)
+    assert (launcher.prepared, len(launcher.launched)) == (1, 3)
+
+
+def test_skipped_cells_get_their_verdict_without_a_launch(tmp_path: Path) -> None:
+    skipped = fake_cell(64)
+    trial = Trial(tmp_path, a_plan(skips={skipped: "the model ends at 32"}))
+    launcher = ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert trial.verdicts()[skipped.id] == "unsupported"
+    record = trial.folder.record_of(skipped)
+    assert record is not None
+    assert (record.reason, record.phase) == ("the model ends at 32", "plan")
+    assert skipped not in launcher.launched[0].cells
+    assert (skipped.id, "unsupported") in trial.observer.ended
+
+
+def test_what_was_foreseen_to_be_too_large_is_marked_and_is_no_failure(tmp_path: Path) -> None:
+    large = fake_cell(64)
+    plan = a_plan(skips={large: "predicted: needs at least 30 GB"})
+    entries = [
+        entry.model_copy(update={"status": "out_of_memory"}) if entry.cell == large else entry
+        for entry in plan.entries
+    ]
+    trial = Trial(tmp_path, plan.model_copy(update={"entries": tuple(entries)}))
+    assert trial.run(ScriptedLauncher(measures_all)).exit_code == 0
+    assert trial.verdicts()[large.id] == "out_of_memory"
+    records = {cell: trial.folder.record_of(cell) for cell in trial.folder.cells}
+    assert {cell for cell, record in records.items() if record and record.predicted} == {large}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "exit_code"),
+    [
+        (Unavailable("there is no such device", hint="plug it in"), 3),
+        (ImageError("there is no such image", hint="build it"), 5),
+        (EngineUnavailable("there is no engine", hint="start it"), 4),
+    ],
+)
+def test_what_refuses_to_prepare_makes_every_cell_unavailable(
+    three_jobs: Trial, refusal: BenchError, exit_code: int
+) -> None:
+    launcher = ScriptedLauncher(measures_all)
+    launcher.refusals["fake"] = refusal
+    assert three_jobs.run(launcher).exit_code == exit_code
+    assert launcher.launched == []
+    assert three_jobs.statuses() == ["unavailable"] * 3
+    records = map(three_jobs.folder.record_of, three_jobs.folder.cells)
+    assert {record.reason for record in records if record} == {str(refusal)}
+    assert three_jobs.observer.notes == [f"{refusal}; {refusal.hint}"]
+
+
+def test_one_backend_that_is_refused_leaves_the_others(tmp_path: Path) -> None:
+    cells = [fake_cell(), fake_cell(backend="cuda", runtime="torch")]
+    trial = Trial(tmp_path, a_plan(cells))
+    launcher = ScriptedLauncher(measures_all)
+    launcher.refusals["cuda"] = Unavailable("there is no GPU")
+    trial.run(launcher)
+    assert trial.verdicts() == {cells[0].id: "ok", cells[1].id: "unavailable"}
+
+
+def test_a_refusal_is_no_cover_for_a_missing_engine(tmp_path: Path) -> None:
+    backends: list[Backend] = ["cuda", "rocm", "cpu"]
+    cells = [fake_cell(backend=backend, runtime="torch") for backend in backends]
+    trial = Trial(tmp_path, a_plan(cells))
+    launcher = ScriptedLauncher(measures_all)
+    absent = Unavailable("no GPU")
+    launcher.refusals |= {"cuda": absent, "rocm": absent, "cpu": GONE}
+    assert trial.run(launcher).exit_code == GONE.exit_code
+    assert sorted(trial.observer.notes) == ["no GPU", "the engine is down; start it"]
+
+
+def test_a_launch_that_is_refused_makes_its_cells_unavailable(three_jobs: Trial) -> None:
+    def refused(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise Unavailable("the engine takes no such container")
+
+    outcome = three_jobs.run(ScriptedLauncher(refused, measures_all))
+    assert outcome.exit_code == 0
+    assert three_jobs.statuses() == ["ok", "ok", "unavailable"]
+
+
+def test_an_outage_that_heals_costs_the_cell_in_hand_alone(trial: Trial) -> None:
+    launcher = ScriptedLauncher(dies_in(2, None), measures_all)
+    outcome = trial.run(launcher)
+    assert (outcome.exit_code, outcome.troubles) == (1, ())
+    assert trial.statuses() == ["lost", "ok", "ok"]
+    assert trial.observer.notes[-1] == "the container engine is back"
+    assert launcher.cleaned == [frozenset({"fake"})] * 2
+
+
+def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) -> None:
+    class Rebuilding(ScriptedLauncher):
+        digests = iter(["sha256:old", "sha256:new"])
+
+        def prepare(self, backend: Backend) -> Provenance:
+            return super().prepare(backend).model_copy(update={"image_digest": next(self.digests)})
+
+    (job,) = schedule(trial.folder.run.plan, seed=0)
+    launcher = Rebuilding(dies_in(job.cells[0].batch_size, None), measures_all)
+    trial.run(launcher)
+    digests = [job.provenance.image_digest for job in launcher.launched]
+    assert digests == ["sha256:old", "sha256:new"]
+
+
+def test_an_outage_that_stays_leaves_verdicts_and_its_exit_code(three_jobs: Trial) -> None:
+    def goes_for_good(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        launcher.refusals["fake"] = GONE
+        return dies_in(1, None)(job, out, lines)
+
+    launcher = ScriptedLauncher(measures_all, goes_for_good)
+    outcome = three_jobs.run(launcher)
+    assert outcome.exit_code == GONE.exit_code
+    assert three_jobs.statuses() == ["lost", "ok", "unavailable"]
+    assert len(launcher.launched) == 2
+
+
+def test_an_engine_that_keeps_going_away_is_given_up(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan(cells_of("a", "b", "c", "d", "e", "f")))
+    outcome = trial.run(ScriptedLauncher(dies_in(1, None)))
+    assert outcome.exit_code == 4
+    assert trial.statuses() == ["lost"] * 4 + ["unavailable"] * 2
+
+
+def test_fail_fast_launches_nothing_after_a_failure(three_jobs: Trial) -> None:
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    outcome = three_jobs.run(launcher, fail_fast=True)
+    assert (outcome.exit_code, outcome.failures) == (1, 1)
+    assert len(launcher.launched) == 1
+    assert three_jobs.statuses() == ["lost", "unavailable", "unavailable"]
+
+
+def test_without_it_the_run_goes_on(three_jobs: Trial) -> None:
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    assert three_jobs.run(launcher).exit_code == 1
+    assert three_jobs.statuses() == ["lost", "ok", "ok"]
+
+
+def test_a_spent_budget_launches_nothing_more(three_jobs: Trial) -> None:
+    launcher = ScriptedLauncher(measures_all)
+    assert three_jobs.run(launcher, budget_s=0.0).exit_code == 3
+    assert launcher.launched == []
+    assert three_jobs.statuses() == ["unavailable"] * 3
+    record = three_jobs.folder.record_of(three_jobs.folder.cells[0])
+    assert record is not None
+    assert record.reason == "not started: the budget of 0s was spent"
+
+
+def in_rounds(folder: Path, rounds: int = 3) -> Trial:
+    """Three jobs of two cells each."""
+    cells = cells_of("a", "b", "c", batch_sizes=(1, 2))
+    return Trial(folder, a_plan(cells, rounds=rounds))
+
+
+def visits(launcher: ScriptedLauncher) -> list[tuple[int, int]]:
+    """Round and number of cells of each launch."""
+    return [(job.round, len(job.cells)) for job in launcher.launched]
+
+
+def test_rounds_visit_every_cell_before_one_is_visited_again(tmp_path: Path) -> None:
+    trial, launcher = in_rounds(tmp_path), ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert visits(launcher) == [(number, 2) for number in (1, 1, 1, 2, 2, 2, 3, 3, 3)]
+    planned = schedule(trial.folder.run.plan, trial.folder.run.seed)
+    assert [job.cells for job in launcher.launched] == [job.cells for job in planned]
+    assert trial.statuses() == ["ok"] * 6
+
+
+def test_a_cell_that_fails_leaves_the_later_rounds(tmp_path: Path) -> None:
+    trial = in_rounds(tmp_path)
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    assert trial.run(launcher).exit_code == 1
+    assert trial.statuses() == ["lost"] + ["ok"] * 5
+    assert sum(len(job.cells) for job in launcher.launched if job.round > 1) == 10
+
+
+def test_a_job_that_ended_for_good_leaves_the_later_rounds_to_the_others(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan(cells_of("a", "b"), rounds=2))
+    launcher = ScriptedLauncher(dies_in(1, KILLED), measures_all)
+    assert trial.run(launcher).exit_code == 1
+    assert trial.statuses() == ["lost", "ok"]
+    assert visits(launcher) == [(1, 1), (1, 1), (2, 1)]
+
+
+def test_going_on_begins_in_the_round_where_the_run_stopped(tmp_path: Path) -> None:
+    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise KeyboardInterrupt
+
+    trial = in_rounds(tmp_path)
+    five = [measures_all] * 4 + [interrupts]
+    with pytest.raises(KeyboardInterrupt):
+        trial.run(ScriptedLauncher(*five))
+    assert trial.statuses() == []
+    launcher = ScriptedLauncher(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert visits(launcher) == [(2, 2), (2, 2), (3, 2), (3, 2), (3, 2)]
+    assert trial.statuses() == ["ok"] * 6
+
+
+def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> None:
+    def damages(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        victim = next(path for path in out.parent.rglob("*.round1.json") if path.parent != out)
+        victim.write_bytes(victim.read_bytes()[:40])
+        return measures_all(job, out, lines)
+
+    trial = in_rounds(tmp_path)
+    launcher = ScriptedLauncher(measures_all, damages, measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert trial.statuses() == ["ok"] * 6
+    assert visits(launcher).count((1, 1)) == 1
+    assert len(list(trial.folder.records.rglob("*.dropped"))) == 1
+
+
+def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
+    trial = in_rounds(tmp_path, rounds=2)
+    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    supervise(job, Surroundings(ScriptedLauncher(measures_all), trial.folder, trial.observer))
+    assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).exit_code == 3
+    records = filter(None, map(trial.folder.record_of, trial.folder.cells))
+    reasons = sorted({record.reason for record in records if record.reason})
+    assert reasons == [
+        "not started: the budget of 0s was spent",
+        "stopped after round 1: the budget of 0s was spent",
+    ]
+    assert trial.run(ScriptedLauncher(measures_all)).exit_code == 0
+    assert trial.statuses() == ["ok"] * 6
+
+
+def test_rounds_of_another_image_are_not_mixed_in(tmp_path: Path) -> None:
+    class Rebuilt(ScriptedLauncher):
+        def prepare(self, backend: Backend) -> Provenance:
+            return super().prepare(backend).model_copy(update={"image_digest": "sha256:new"})
+
+    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise KeyboardInterrupt
+
+    trial = in_rounds(tmp_path, rounds=2)
+    with pytest.raises(KeyboardInterrupt):
+        trial.run(ScriptedLauncher(measures_all, measures_all, interrupts))
+    launcher = Rebuilt(measures_all)
+    assert trial.run(launcher).exit_code == 0
+    assert visits(launcher) == [(1, 2)] * 3 + [(2, 2)] * 3
+    assert sum("starts over" in note for note in trial.observer.notes) == 2
+
+
+@pytest.mark.parametrize(("purpose", "computed"), [("measure", 2), ("verify", 2), ("time", 0)])
+def test_references_are_computed_once_per_model(
+    tmp_path: Path, purpose: Purpose, computed: int
+) -> None:
+    cells = [
+        fake_cell(size, model=model, backend="cpu", runtime="torch", precision=precision)
+        for model in ("a", "b")
+        for precision in ("fp32", "bf16")
+        for size in (1, 2)
+    ]
+    plan = a_plan(cells)
+    models = {name: plan.models[name].model_copy(update={"name": name}) for name in ("a", "b")}
+    trial = Trial(tmp_path, plan.model_copy(update={"models": models}))
+    run = trial.folder.run.model_copy(update={"purpose": purpose})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(answering(RIGHT))
+    assert trial.run(launcher).exit_code == 0
+    assert len(launcher.computed) == computed
+    assert {job.purpose for job in launcher.launched} == {purpose}
+    given = {task.references for task in launcher.tasks if "reference" not in task.job_id}
+    assert given == {tmp_path / "results/references" if computed else None}
+
+
+def test_a_reference_that_the_machine_cannot_hold_is_not_computed(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan([fake_cell(backend="cpu", runtime="torch", precision="int8")]))
+    launcher = ScriptedLauncher(answering(RIGHT))
+    assert trial.run(launcher, memory_bytes=1).exit_code == 0
+    assert (len(launcher.launched), launcher.computed) == (1, [])
+    assert "predicted: in fp32 on the CPU it needs" in trial.observer.notes[0]
+
+
+def test_whoever_needs_references_holds_the_device_that_computes_them(tmp_path: Path) -> None:
+    for purpose, held in (("measure", {"cpu", "nvidia"}), ("time", {"nvidia"})):
+        trial = Trial(tmp_path / purpose, a_plan([fake_cell(backend="cuda", runtime="torch")]))
+        run = trial.folder.run.model_copy(update={"purpose": purpose})
+        trial.folder = RunFolder(trial.folder.path, run)
+        launcher = ScriptedLauncher(measures_all)
+        trial.run(launcher)
+        assert launcher.cleaned == [frozenset(held)]
+
+
+@pytest.mark.parametrize("purpose", ["measure", "verify", "time"])
+def test_graphs_are_exported_once_and_reach_whoever_executes_them(
+    tmp_path: Path, purpose: Purpose
+) -> None:
+    paths = [("cpu", "onnxruntime"), ("openvino", "openvino"), ("cpu", "torch")]
+    cells = [fake_cell(size, backend=b, runtime=r) for b, r in paths for size in (1, 2)]
+    trial = Trial(tmp_path, a_plan(cells))
+    run = trial.folder.run.model_copy(update={"purpose": purpose})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(answering(RIGHT))
+    assert trial.run(launcher).exit_code == 0
+    assert len(launcher.exported) == 1
+    (name,) = {job.graph for job in launcher.launched if job.cells[0].runtime != "torch"}
+    assert name == launcher.exported[0].graph
+    told = {
+        (task.job_id, task.graphs) for task in launcher.tasks if "-scripted-fp32" in task.job_id
+    }
+    graphs = tmp_path / "results/graphs"
+    assert {folder for job, folder in told if not job.startswith("cpu-scripted")} == {graphs}
+    assert {folder for job, folder in told if job.startswith("cpu-scripted")} == {None}
+
+
+def test_whoever_executes_graphs_holds_the_device_that_exports_them(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, a_plan([fake_cell(backend="cuda", runtime="onnxruntime")]))
+    run = trial.folder.run.model_copy(update={"purpose": "time"})
+    trial.folder = RunFolder(trial.folder.path, run)
+    launcher = ScriptedLauncher(measures_all)
+    trial.run(launcher)
+    assert launcher.cleaned == [frozenset({"cpu", "nvidia"})]
+
+
+def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
+    three_jobs.run(ScriptedLauncher(measures_all))
+    first = three_jobs.folder.cells[0]
+    forgotten = three_jobs.folder.records / first.job_id / f"{first.id}.parquet"
+    forgotten.unlink()
+    launcher = ScriptedLauncher(measures_all)
+    outcome = three_jobs.run(launcher)
+    assert [job.cells for job in launcher.launched] == [(first,)]
+    assert outcome.merged == MergeReport(replaced=1, unchanged=2)
+    assert three_jobs.verdicts()[first.id] == "ok"
+
+
+def test_leftovers_are_cleaned_while_the_devices_are_held(trial: Trial) -> None:
+    class Suspicious(ScriptedLauncher):
+        held = False
+
+        def clean(self, devices: frozenset[str]) -> int:
+            path = Path(os.environ["ACCELMATRIX_LOCKS"]) / "fake.lock"
+            try:
+                FileLock(path, is_singleton=False).acquire(timeout=0)
+            except Timeout:
+                self.held = True
+            return super().clean(devices) + 2
+
+    launcher = Suspicious(measures_all)
+    trial.run(launcher)
+    assert launcher.held
+    assert launcher.cleaned == [frozenset({"fake"})]
+    assert trial.observer.notes == ["removed 2 containers that a crashed run had left"]
+
+
+def test_a_device_in_use_is_waited_for(trial: Trial) -> None:
+    with ExitStack() as other:
+        other.enter_context(hold_devices(frozenset({"fake"}), "run other", lambda *_: None))
+
+        class Patient(KeptObserver):
+            def note(self, text: str) -> None:
+                super().note(text)
+                other.close()
+
+        trial.observer = Patient()
+        trial.run(ScriptedLauncher(measures_all))
+    (note,) = trial.observer.notes
+    assert note == f"waiting for device fake, held by run other, process {os.getpid()}"
+    assert trial.statuses() == ["ok"] * 3
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interrupted_run_is_merged_as_far_as_it_came(
+    three_jobs: Trial, interruption: type[BaseException]
+) -> None:
+    def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        raise interruption
+
+    launcher = ScriptedLauncher(measures_all, interrupts)
+    with pytest.raises(interruption):
+        three_jobs.run(launcher)
+    assert three_jobs.statuses() == ["ok"]
+    assert launcher.running == 0
+    waited: list[str] = []
+    with hold_devices(frozenset({"fake"}), "next", lambda *who: waited.extend(who)):
+        assert waited == []
+
+
+def test_a_full_disk_ends_the_run_with_what_it_has_merged(trial: Trial) -> None:
+    full = Exit(6, out_of_memory=False, log="No space left on device")
+    with pytest.raises(StoreError, match="No space left"):
+        trial.run(ScriptedLauncher(dies_in(2, full)))
+    assert set(trial.statuses()) <= {"ok"}
+    assert len(trial.folder.missing(trial.folder.cells)) == 3 - len(trial.statuses())
+
+
+def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
+    trial.database.write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreError):
+        trial.run(ScriptedLauncher(measures_all))
+    statuses = [read_record(path).status for path in trial.folder.records.rglob("*.parquet")]
+    assert statuses == ["ok"] * 3
+
+
+@pytest.mark.parametrize(
+    ("troubles", "failures", "exit_code"),
+    [
+        ((), 0, 0),
+        ((), 2, 1),
+        ((Unavailable("no device"),), 0, 0),
+        ((Unavailable("no device"),), 1, 1),
+        ((ImageError("no image"),), 1, 5),
+        ((EngineUnavailable("no engine"),), 1, 4),
+        ((Unavailable("no device"), ImageError("no image"), EngineUnavailable("gone")), 0, 5),
+    ],
+)
+def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
+    assert Outcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
+
+
+def test_wrong_outputs_are_a_failure_where_they_were_all_that_was_asked() -> None:
+    assert Outcome(MergeReport(), (), failures=0, measured=3, incorrect=1).exit_code == 1
+
+
+def test_a_run_that_measured_nothing_is_no_success() -> None:
+    assert Outcome(MergeReport(), (), failures=0, measured=0).exit_code == 3
+    assert Outcome(MergeReport(), (), failures=0, measured=1).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("purpose", "columns", "exit_code"),
+    [
+        ("verify", RIGHT, 0),
+        ("verify", {"correct": True, "proof": "partial"}, 0),
+        ("verify", {"correct": False, "proof": "proven"}, 1),
+        ("verify", {"correct": True, "proof": "contradicted"}, 1),
+        ("verify", {"correct": None, "proof": "proven"}, 1),
+        ("verify", {"correct": True, "proof": "none"}, 1),
+        ("verify", {"status": "unsupported"}, 3),
+        ("measure", {"correct": True, "proof": "contradicted"}, 0),
+        ("measure", {"correct": None, "proof": "none"}, 0),
+    ],
+)
+def test_verifying_passes_only_what_is_right_on_the_claimed_device(
+    tmp_path: Path, purpose: Purpose, columns: dict[str, Any], exit_code: int
+) -> None:
+    cell = fake_cell(backend="cpu", runtime="torch")
+    assert answered(tmp_path, cell, purpose, columns).exit_code == exit_code
+
+
+def test_the_fake_backend_verifies_nothing_and_passes(tmp_path: Path) -> None:
+    columns = {"correct": None, "proof": "none"}
+    assert answered(tmp_path, fake_cell(), "verify", columns).exit_code == 0
+
+
+def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> Outcome:
+    """How a run of one cell ends whose record holds these columns."""
+    trial = Trial(folder, a_plan([cell]))
+    run = trial.folder.run.model_copy(update={"purpose": purpose})
+    trial.folder = RunFolder(trial.folder.path, run)
+    return trial.run(ScriptedLauncher(answering(columns)))

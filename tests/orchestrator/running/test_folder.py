@@ -1,0 +1,196 @@
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.run_file import RunFile, new_run_id
+from runner.contract.cell import Cell
+from runner.contract.errors import MatrixError, StoreError
+from runner.contract.job import Provenance
+from runner.contract.record import Record, Status, read_record
+from tests.support.jobs import fake_cell
+from tests.support.runs import a_plan, a_run_folder
+
+SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
+
+
+def give(folder: RunFolder, cell: Cell, status: Status) -> Path:
+    record = Record.of(folder.job([cell], SOMEWHERE), cell, status=status)
+    folder.save(record)
+    return folder.records / cell.job_id / f"{cell.id}.parquet"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return a_run_folder(tmp_path)
+
+
+def test_a_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    plan = a_plan(skips={fake_cell(8): "too large"})
+    written = a_run_folder(tmp_path, plan)
+    read = RunFolder.open(tmp_path, "run-1")
+    assert (read.path, read.run) == (written.path, written.run)
+    assert [cell.batch_size for cell in read.cells] == [1, 2, 4, 8]
+
+
+def test_last_is_the_newest_run(tmp_path: Path) -> None:
+    for run_id in ("20260102-000000-aaaa", "20260101-000000-ffff"):
+        a_run_folder(tmp_path, run_id=run_id)
+    (tmp_path / "images").mkdir()
+    assert RunFolder.open(tmp_path, "last").run.run_id == "20260102-000000-aaaa"
+
+
+def test_ids_sort_by_time() -> None:
+    ids = [new_run_id() for _ in range(1000)]
+    assert ids == sorted(ids)
+    assert len(set(ids)) > 1
+    assert {len(run_id) for run_id in ids} == {len("20261121-115951-3fa2")}
+
+
+def test_an_unknown_run_is_told_with_those_there_are(tmp_path: Path) -> None:
+    for number in range(4):
+        a_run_folder(tmp_path, run_id=f"run-{number}")
+    with pytest.raises(MatrixError, match="'nobody' is not a run in") as caught:
+        RunFolder.open(tmp_path, "nobody")
+    assert caught.value.hint == "the newest are run-3, run-2, run-1"
+
+
+@pytest.mark.parametrize("run_id", ["last", "x", "..", ""])
+def test_without_runs_there_is_none_to_open(tmp_path: Path, run_id: str) -> None:
+    with pytest.raises(MatrixError) as caught:
+        RunFolder.open(tmp_path / "results", run_id)
+    assert caught.value.hint == "there is none yet"
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"run_id": 3}', "\0"])
+def test_a_damaged_run_file_is_named(folder: RunFolder, content: str) -> None:
+    (folder.path / "run.json").write_text(content)
+    with pytest.raises(StoreError, match=r"run\.json: cannot be read"):
+        RunFolder.open(folder.path.parent, "run-1")
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(StoreError, match="cannot be made") as caught:
+        a_run_folder(tmp_path / "results")
+    assert "--results" in str(caught.value.hint)
+
+
+def test_two_runs_never_share_a_folder(folder: RunFolder) -> None:
+    kept = (folder.path / "run.json").read_bytes()
+    with pytest.raises(StoreError, match="cannot be made"):
+        a_run_folder(folder.path.parent)
+    assert (folder.path / "run.json").read_bytes() == kept
+
+
+def test_a_job_carries_what_the_plan_says(folder: RunFolder) -> None:
+    job = folder.job(folder.cells[1:], SOMEWHERE)
+    assert (job.run_id, job.id) == ("run-1", folder.cells[0].job_id)
+    assert (job.cells, job.provenance) == (tuple(folder.cells[1:]), SOMEWHERE)
+    assert job.measure == folder.run.plan.measure["fake"]
+    assert job.limits == folder.run.plan.limits["fake"]
+
+
+def test_every_attempt_has_a_job_file_and_a_log_of_its_own(folder: RunFolder) -> None:
+    job = folder.job(folder.cells, SOMEWHERE)
+    first, second = folder.write_job(job), folder.write_job(job)
+    folder.write_log(second, "last words: ü")
+    assert [first.name, second.name] == [f"{job.id}.1.json", f"{job.id}.2.json"]
+    logs = {path.name: path.read_text() for path in (folder.path / "logs").iterdir()}
+    assert logs == {f"{job.id}.2.log": "last words: ü"}
+
+
+def test_verdicts_are_those_on_disk(folder: RunFolder) -> None:
+    first, second, third = folder.cells
+    give(folder, first, "ok")
+    give(folder, third, "timeout")
+    assert folder.missing(folder.cells) == [second]
+    assert folder.verdicts() == {first.id: "ok", third.id: "timeout"}
+    record = folder.record_of(first)
+    assert record is not None
+    assert record.image == "an-image"
+
+
+def test_a_damaged_record_counts_as_missing_and_is_kept_aside(folder: RunFolder) -> None:
+    path = give(folder, folder.cells[0], "ok")
+    content = path.read_bytes()[:100]
+    path.write_bytes(content)
+    assert folder.record_of(folder.cells[0]) is None
+    assert not path.exists()
+    assert path.with_name(path.name + ".damaged").read_bytes() == content
+    assert folder.missing(folder.cells) == folder.cells
+
+
+def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
+    sound, broken = (give(folder, cell, "ok") for cell in folder.cells[:2])
+    kept = sound.read_bytes()
+    broken.write_bytes(b"PAR1")
+    done = folder.set_aside([broken, folder.path / "no record of ours.parquet"])
+    (aside,) = done.moved.values()
+    assert done.lost == [broken]
+    assert aside.read_bytes() == b"PAR1"
+    record = read_record(broken)
+    assert (record.status, record.reason) == (
+        "lost",
+        f"its record was damaged and lies in {aside.name}",
+    )
+    assert sound.read_bytes() == kept
+    assert folder.unsound([cell.id for cell in folder.cells]) == []
+    assert folder.missing(folder.cells) == folder.cells[2:]
+
+
+def test_a_lost_verdict_is_older_than_any_measurement_of_its_cell(folder: RunFolder) -> None:
+    path = give(folder, folder.cells[0], "ok")
+    measured_at = read_record(path).recorded_at
+    path.write_bytes(b"")
+    folder.set_aside(folder.unsound([folder.cells[0].id]))
+    assert read_record(path).recorded_at == folder.run.started_at < measured_at
+
+
+def test_forgetting_drops_these_statuses_alone(folder: RunFolder) -> None:
+    for cell, status in zip(folder.cells, ("ok", "lost", "unavailable"), strict=True):
+        give(folder, cell, status)  # type: ignore[arg-type]
+    folder.forget(["lost"])
+    assert folder.missing(folder.cells) == [folder.cells[1]]
+    folder.forget(["lost", "unavailable"])
+    assert folder.verdicts() == {folder.cells[0].id: "ok"}
+
+
+def test_a_verdict_without_a_launch_tells_the_host(tmp_path: Path) -> None:
+    run = a_run_folder(tmp_path).run
+    facts = RunFile.model_validate(run.model_dump() | {"git_commit": "abc", "launcher": "docker"})
+    nowhere = RunFolder(tmp_path / "run-1", facts).nowhere
+    assert (nowhere.launcher, nowhere.hostname, nowhere.git_commit) == ("docker", "here", "abc")
+    assert nowhere.image is None
+
+
+def test_traces_and_their_failures_are_found_beside_the_records(folder: RunFolder) -> None:
+    out = folder.out("job-1")
+    for name in ("a.trace.json", "a.operators.txt", "a.parquet"):
+        (out / name).write_text("")
+    (out / "b.trace.failed").write_text("no profiler here")
+    assert folder.traces() == [out / "a.trace.json"]
+    assert folder.failed_traces() == {"b": "no profiler here"}
+
+
+def test_nothing_half_written_stays(folder: RunFolder) -> None:
+    folder.write_log(folder.write_job(folder.job(folder.cells, SOMEWHERE)), "log")
+    give(folder, folder.cells[0], "ok")
+    assert list(folder.path.rglob(".*")) == []
+
+
+@pytest.mark.parametrize("gone", ["jobs", "logs", "records"])
+def test_what_cannot_be_written_is_told(folder: RunFolder, gone: str) -> None:
+    job = folder.job(folder.cells, SOMEWHERE)
+    job_file = folder.path / "jobs" / "a.1.json"
+    shutil.rmtree(folder.path / gone)
+    actions: dict[str, Callable[[], object]] = {
+        "jobs": lambda: folder.write_job(job),
+        "logs": lambda: folder.write_log(job_file, "log"),
+        "records": lambda: folder.out(job.id),
+    }
+    with pytest.raises(StoreError, match=f"{gone}.*: cannot be written: No such file") as caught:
+        actions[gone]()
+    assert "--resume last" in str(caught.value.hint)

@@ -1,0 +1,236 @@
+"""A run folder whose records were compacted is read, resumed and mended as before."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge import merge_run
+from orchestrator.store import MergeReport, Store
+from orchestrator.store.records.compact import compact, compact_files
+from runner.contract.cell import Cell
+from runner.contract.errors import StoreError
+from runner.contract.job import Provenance
+from runner.contract.record import Record, Status, read_record
+from runner.contract.rounds import part_path, save_part
+from tests.support.jobs import fake_cell
+from tests.support.parts import a_part
+from tests.support.runs import a_plan, a_run_folder
+
+SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
+STATUSES: tuple[Status, ...] = ("ok", "lost", "unavailable")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A finished run of three cells."""
+    folder = a_run_folder(tmp_path)
+    for cell, status in zip(folder.cells, STATUSES, strict=True):
+        folder.save(Record.of(folder.job([cell], SOMEWHERE), cell, status=status))
+    return folder
+
+
+@pytest.fixture
+def compacted(folder: RunFolder) -> RunFolder:
+    """The same, compacted."""
+    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
+    return folder
+
+
+def loose(folder: RunFolder) -> list[str]:
+    return sorted(path.stem for path in folder.records.glob("*/*.parquet"))
+
+
+def file_of(folder: RunFolder, cell: Cell) -> Path:
+    return folder.records / cell.job_id / f"{cell.id}.parquet"
+
+
+def test_records_are_read_from_the_one_file(folder: RunFolder) -> None:
+    before = folder.sound_records()
+    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
+    assert loose(folder) == []
+    assert folder.sound_records() == before
+    assert RunFolder.open(folder.path.parent, "last").sound_records() == before
+    assert folder.missing(folder.cells) == []
+    assert list(folder.verdicts().values()) == list(STATUSES)
+    assert folder.left(["lost"]) == [folder.cells[1]]
+
+
+def test_a_verdict_of_its_own_outweighs_the_compact_one(compacted: RunFolder) -> None:
+    cell = compacted.cells[1]
+    compacted.save(Record.of(compacted.job([cell], SOMEWHERE), cell, status="ok"))
+    assert compacted.verdicts()[cell.id] == "ok"
+
+
+def test_forgetting_unpacks_and_drops_these_alone(compacted: RunFolder) -> None:
+    compacted.forget(["lost"])
+    assert compact_files(compacted.records) == []
+    assert compacted.missing(compacted.cells) == [compacted.cells[1]]
+    assert loose(compacted) == sorted(compacted.cells[at].id for at in (0, 2))
+
+
+def test_forgetting_nothing_leaves_it_compact(compacted: RunFolder) -> None:
+    compacted.forget(["timeout"])
+    assert loose(compacted) == []
+    assert compacted.missing(compacted.cells) == []
+
+
+def test_unpacked_files_are_as_they_were(folder: RunFolder) -> None:
+    before = {path: pq.read_table(path) for path in folder.records.rglob("*.parquet")}
+    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
+    folder.forget(["lost"])
+    del before[file_of(folder, folder.cells[1])]
+    for path, table in before.items():
+        assert pq.read_table(path).equals(table, check_metadata=True)
+        assert read_record(path).cell_id == path.stem
+
+
+def test_a_database_is_made_anew_from_it(compacted: RunFolder, tmp_path: Path) -> None:
+    report = merge_run(compacted, tmp_path / "benchmarks.duckdb")
+    assert report == MergeReport(inserted=3)
+    with Store.open_readonly(tmp_path / "benchmarks.duckdb") as store:
+        (run,) = store.runs()
+    assert run.counts == {"lost": 1, "ok": 1, "unavailable": 1}
+    assert run.finished_at is not None
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 is not enough"])
+def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
+    compacted: RunFolder, content: bytes
+) -> None:
+    (path,) = compact_files(compacted.records)
+    path.write_bytes(content)
+    ((moved, aside),) = compacted.set_aside([path]).moved.items()
+    assert moved == path
+    assert aside.name == f"{path.name}.damaged"
+    assert aside.read_bytes() == content
+    records = compacted.sound_records()
+    assert {record.status for record in records.values()} == {"lost"}
+    assert {record.recorded_at for record in records.values()} == {compacted.run.started_at}
+    assert aside.name in str(records[compacted.cells[0].id].reason)
+    assert compacted.set_aside([path]).moved == {}
+
+
+def test_a_damaged_one_leaves_verdicts_of_the_database_alone(
+    folder: RunFolder, tmp_path: Path
+) -> None:
+    database = tmp_path / "benchmarks.duckdb"
+    merge_run(folder, database)
+    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
+    compact_files(folder.records)[0].write_bytes(b"")
+    report = merge_run(folder, database)
+    assert (report.inserted, report.replaced, len(report.damaged)) == (0, 0, 1)
+    with Store.open_readonly(database) as store:
+        assert store.verdicts("run-1")[folder.cells[0].id] == "ok"
+
+
+def test_a_newer_runners_row_is_read_as_far_as_it_is_understood(folder: RunFolder) -> None:
+    first, second = (file_of(folder, cell) for cell in folder.cells[:2])
+    table = pq.read_table(first)
+    pq.write_table(table.append_column("unheard_of", table["seed"]), first)
+    compact(folder.records, "run-1", [cell.id for cell in folder.cells])
+    assert len(compact_files(folder.records)) == 2
+    assert list(folder.verdicts().values()) == list(STATUSES)
+    folder.forget(["lost"])
+    assert pq.read_table(first).column_names[-1] == "unheard_of"
+    assert not second.exists()
+
+
+def test_a_row_that_this_runner_does_not_understand_counts_as_missing(
+    compacted: RunFolder,
+) -> None:
+    (path,) = compact_files(compacted.records)
+    table = pq.read_table(path)
+    at = table.column_names.index("status")
+    words = pa.array(["dreamt" if word == "lost" else word for word in table["status"].to_pylist()])
+    pq.write_table(table.set_column(at, table.schema.field(at), words), path)
+    assert compacted.missing(compacted.cells) == [compacted.cells[1]]
+
+
+def test_a_place_that_cannot_be_written_keeps_it_compact(compacted: RunFolder) -> None:
+    job_id = compacted.cells[0].job_id
+    (compacted.records / job_id).write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be unpacked"):
+        compacted.forget(["lost"])
+    assert len(compact_files(compacted.records)) == 1
+
+
+ROUNDS = 3
+
+
+@pytest.fixture
+def folder_run_parts(tmp_path: Path) -> RunFolder:
+    return a_run_folder(tmp_path, a_plan(rounds=ROUNDS))
+
+
+def visit(folder_run_parts: RunFolder, cell: Cell, *rounds: int) -> list[Path]:
+    out = folder_run_parts.out(cell.job_id)
+    for number in rounds:
+        save_part(a_part(), out, cell, number)
+    return [part_path(out, cell, number) for number in rounds]
+
+
+def names(folder_run_parts: RunFolder) -> list[str]:
+    return sorted(path.name for path in folder_run_parts.records.rglob("*.json*"))
+
+
+def test_a_round_misses_the_cells_it_has_not_visited(folder_run_parts: RunFolder) -> None:
+    first, second, third = folder_run_parts.cells
+    visit(folder_run_parts, first, 1, 2)
+    visit(folder_run_parts, second, 1)
+    assert folder_run_parts.unvisited(folder_run_parts.cells, 1) == [third]
+    assert folder_run_parts.unvisited(folder_run_parts.cells, 2) == [second, third]
+    assert folder_run_parts.unvisited(folder_run_parts.cells, ROUNDS) == folder_run_parts.cells
+
+
+def test_a_cell_with_a_record_is_done_whatever_the_round(folder_run_parts: RunFolder) -> None:
+    first = folder_run_parts.cells[0]
+    folder_run_parts.save(
+        Record.of(folder_run_parts.job([first], folder_run_parts.nowhere), first, status="failed")
+    )
+    for number in range(1, ROUNDS + 1):
+        assert first not in folder_run_parts.unvisited(folder_run_parts.cells, number)
+
+
+@pytest.mark.parametrize("damaged", [1, 2])
+@pytest.mark.parametrize("content", [b"", b'{"samples": 3', b"{}", b"\0" * 100])
+def test_a_damaged_part_makes_its_cell_start_over(
+    folder_run_parts: RunFolder, damaged: int, content: bytes
+) -> None:
+    first, second, _ = folder_run_parts.cells
+    visit(folder_run_parts, first, 1, 2)[damaged - 1].write_bytes(content)
+    visit(folder_run_parts, second, 1, 2)
+    assert first in folder_run_parts.unvisited(folder_run_parts.cells, 2)
+    assert first in folder_run_parts.unvisited(folder_run_parts.cells, 1)
+    assert second not in folder_run_parts.unvisited(folder_run_parts.cells, 2)
+    assert [name for name in names(folder_run_parts) if name.startswith(first.id)] == [
+        f"{first.id}.round{number}.json.dropped" for number in (1, 2)
+    ]
+
+
+def test_a_part_without_those_before_it_is_no_use(folder_run_parts: RunFolder) -> None:
+    first = folder_run_parts.cells[0]
+    visit(folder_run_parts, first, 2)
+    assert folder_run_parts.unvisited([first], 2) == [first]
+    assert names(folder_run_parts) == [f"{first.id}.round2.json.dropped"]
+
+
+def test_dropping_takes_the_parts_of_these_cells_alone(tmp_path: Path) -> None:
+    cells = [fake_cell(1), fake_cell(1, sequence_length=80), fake_cell(2)]
+    folder_run_parts = a_run_folder(tmp_path, a_plan(cells, rounds=ROUNDS))
+    for cell in cells:
+        visit(folder_run_parts, cell, 1, 2)
+    trace = folder_run_parts.out(cells[0].job_id) / f"{cells[0].id}.trace.json"
+    trace.write_text("{}")
+    assert folder_run_parts.parts.drop(cells[:1]) == 2
+    assert folder_run_parts.parts.drop(cells[:1]) == 0
+    assert folder_run_parts.unvisited(cells, 1) == cells[:1]
+    assert trace.exists()
+
+
+def test_parts_are_no_records(folder_run_parts: RunFolder) -> None:
+    visit(folder_run_parts, folder_run_parts.cells[0], 1, 2)
+    assert folder_run_parts.verdicts() == {}
+    assert folder_run_parts.missing(folder_run_parts.cells) == folder_run_parts.cells

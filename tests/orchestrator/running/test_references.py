@@ -1,0 +1,292 @@
+"""A reference is computed before the first job that needs it, once, and kept for later runs."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Queue
+from zipfile import ZipFile
+
+import pytest
+
+from orchestrator.launchers.base import Exit
+from orchestrator.running.artifacts import versions_of
+from orchestrator.running.execute_job import Surroundings
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.references import References
+from runner.contract.artifact_keys import REFERENCES, reference_key
+from runner.contract.cell import Backend, Cell, Purpose
+from runner.contract.errors import (
+    BenchError,
+    EngineUnavailable,
+    ImageError,
+    StoreError,
+    Unavailable,
+)
+from runner.contract.job import Job, Limits, Provenance
+from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, enter, measures_all
+from tests.support.jobs import fake_cell
+from tests.support.runs import a_plan, a_run_folder
+
+HERE = Provenance(launcher="process", orchestrator_version="0")
+WELL = Exit(0, out_of_memory=False, log="")
+
+
+class Trial:
+    """A run with cells of the cpu backend, and the references beside it."""
+
+    def __init__(self, results: Path, purpose: Purpose = "measure", **limits: float) -> None:
+        cells = [cpu_cell(1), cpu_cell(8)]
+        plan = a_plan(cells, limits=Limits.model_validate(limits))
+        name = f"run-{len(list(results.glob('run-*')))}"
+        self.folder = a_run_folder(results, plan, name, purpose)
+        self.launcher = ScriptedLauncher(measures_all)
+        self.observer = KeptObserver()
+        self.refusal: BenchError | None = None
+        surroundings = Surroundings(self.launcher, self.folder, self.observer)
+        self.references = References(surroundings, self._prepare)
+
+    @property
+    def job(self) -> Job:
+        """The job that is to be verified."""
+        return self.folder.job(self.folder.cells, HERE)
+
+    def ensure(self, job: Job | None = None) -> tuple[str, Path]:
+        """The name of the job's reference, and the folder."""
+        named, folder = self.references.ensure(job or self.job)
+        assert named.reference is not None
+        assert folder is not None
+        return named.reference, folder
+
+    def file(self, suffix: str) -> Path:
+        """The reference, or what stands in its place."""
+        made_by = versions_of(REFERENCES, "process")
+        name = reference_key(self.job.model, "forward", self.job.seed, made_by)
+        return self.folder.path.parent / "references" / f"{name}.{suffix}"
+
+    def _prepare(self, backend: Backend) -> Provenance:
+        if self.refusal:
+            raise self.refusal
+        return HERE
+
+
+def cpu_cell(batch_size: int, **changes: object) -> Cell:
+    return fake_cell(batch_size, backend="cpu", runtime="torch", **changes)
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Iterator[Trial]:
+    trial = Trial(tmp_path)
+    yield trial
+    assert list(tmp_path.rglob("*.tmp")) == []
+
+
+def test_it_is_computed_once_before_the_first_job(trial: Trial) -> None:
+    place = trial.file("npz")
+    assert trial.ensure() == trial.ensure() == (place.stem, place.parent)
+    assert trial.file("npz").exists()
+    assert len(trial.launcher.computed) == 1
+    assert trial.observer.notes == ["computing the fp32 reference of scripted (forward)"]
+    assert trial.observer.jobs == []
+
+
+def test_later_runs_find_it(trial: Trial, tmp_path: Path) -> None:
+    trial.references.ensure(trial.job)
+    later = Trial(tmp_path)
+    later.references.ensure(later.job)
+    assert later.launcher.computed == []
+    assert later.observer.notes == []
+
+
+def test_the_job_that_computes_it_is_the_plainest_there_is(trial: Trial) -> None:
+    job = trial.job.model_copy(
+        update={"cells": (cpu_cell(8, precision="bf16"),), "trace": True, "round": 2}
+    )
+    trial.references.ensure(job)
+    (computed,) = trial.launcher.computed
+    (cell,) = computed.cells
+    assert (cell.backend, cell.runtime, cell.precision) == ("cpu", "torch", "fp32")
+    assert (cell.batch_size, cell.mode) == (1, "inference")
+    assert (computed.purpose, computed.trace, computed.round) == ("reference", False, 1)
+    assert computed.reference == trial.file("npz").stem
+    (task,) = trial.launcher.tasks
+    assert (task.references, task.out) == (None, trial.file("npz").parent)
+
+
+def test_whoever_generates_has_one_with_tokens(trial: Trial) -> None:
+    generating = cpu_cell(8, mode="generation", new_tokens=4, precision="bf16")
+    job = trial.job.model_copy(update={"cells": (generating,)})
+    assert trial.ensure(job)[0] != trial.ensure()[0]
+    assert [(each.id, each.cells[0].mode) for each in trial.launcher.computed] == [
+        ("reference-scripted-generation", "generation"),
+        ("reference-scripted-forward", "inference"),
+    ]
+
+
+def test_another_seed_is_another_reference(trial: Trial) -> None:
+    other = trial.job.model_copy(update={"seed": 1})
+    assert trial.ensure()[0] != trial.ensure(other)[0]
+    assert len(trial.launcher.computed) == 2
+
+
+@pytest.mark.parametrize("purpose", ["time", "reference"])
+def test_who_verifies_nothing_needs_none(tmp_path: Path, purpose: Purpose) -> None:
+    trial = Trial(tmp_path, purpose)
+    assert trial.references.ensure(trial.job) == (trial.job, None)
+    assert trial.launcher.computed == []
+
+
+def test_the_fake_backend_has_none(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    job = trial.job.model_copy(update={"cells": (fake_cell(),)})
+    assert trial.references.ensure(job) == (job, None)
+
+
+def says_failed(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+    (out / f"{job.reference}.failed").write_text("its outputs hold NaN\n")
+    lines.put(None)
+    return WELL
+
+
+def ends(end: Exit) -> Script:
+    def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        enter(lines, "load")
+        (out / f".{job.reference}.npz.tmp").write_bytes(b"half")
+        lines.put(None)
+        return end
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (says_failed, "its outputs hold NaN"),
+        (
+            ends(Exit(137, out_of_memory=True, log="")),
+            "killed for exceeding the memory limit, in phase load",
+        ),
+        (
+            ends(Exit(137, out_of_memory=False, log="")),
+            "the runner died by SIGKILL in phase load",
+        ),
+        (ends(WELL), "the runner ended well but left nothing that can be read"),
+    ],
+    ids=["failed", "oom", "killed", "silent"],
+)
+def test_what_keeps_it_from_being_computed_is_told_once_and_left_for_the_runner(
+    trial: Trial, script: Script, reason: str
+) -> None:
+    trial.launcher.reference_script = script
+    for _ in range(2):
+        assert trial.ensure() == (trial.file("failed").stem, trial.file("failed").parent)
+    assert trial.file("failed").read_text().strip() == reason
+    assert len(trial.launcher.computed) == 1
+    assert trial.observer.notes[1:] == [
+        f"no reference of scripted (forward), so its outputs are not verified: {reason}"
+    ]
+
+
+def test_one_that_cannot_fit_is_not_tried(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, memory_bytes=50_000_000)
+    trial.ensure()
+    assert trial.launcher.computed == []
+    reason = "predicted: in fp32 on the CPU it needs at least 0.1 GB of memory, and 0.05 GB may"
+    assert trial.file("failed").read_text().startswith(reason)
+    (note,) = trial.observer.notes
+    assert note.startswith(
+        f"no reference of scripted (forward), so its outputs are not verified: {reason}"
+    )
+
+
+def test_a_later_run_tries_again(trial: Trial, tmp_path: Path) -> None:
+    trial.launcher.reference_script = says_failed
+    trial.references.ensure(trial.job)
+    later = Trial(tmp_path)
+    later.references.ensure(later.job)
+    assert later.file("npz").exists()
+    assert not later.file("failed").exists()
+
+
+def flipped(whole: bytes) -> bytes:
+    place = whole.index(b"outputs")
+    return whole[:place] + b"0" + whole[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: b"PK but no more",
+        lambda whole: whole[:-5],
+        lambda whole: whole.replace(b".npy", b".txt"),
+        flipped,
+    ],
+)
+def test_a_damaged_reference_is_computed_anew(
+    trial: Trial, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    trial.references.ensure(trial.job)
+    whole = trial.file("npz").read_bytes()
+    trial.file("npz").write_bytes(damage(whole))
+    later = Trial(tmp_path)
+    later.references.ensure(later.job)
+    assert len(later.launcher.computed) == 1
+    with ZipFile(trial.file("npz")) as mended:
+        assert mended.testzip() is None
+        assert mended.namelist() == ["outputs.npy"]
+
+
+def test_one_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
+    def hangs(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        enter(lines, "load")
+        return WELL
+
+    trial = Trial(tmp_path, cell_timeout_s=0.05)
+    trial.launcher.reference_script = hangs
+    trial.references.ensure(trial.job)
+    assert trial.file("failed").read_text() == "not done after 0.05 s, in phase load"
+    assert trial.launcher.running == 0
+
+
+@pytest.mark.parametrize("refusal", [Unavailable("no torch here"), ImageError("no image")])
+def test_without_a_place_to_compute_it_cells_go_unverified(
+    trial: Trial, refusal: BenchError
+) -> None:
+    trial.refusal = refusal
+    trial.ensure()
+    told = f"the backend cpu makes it, and cannot be launched: {refusal}"
+    assert trial.file("failed").read_text() == told
+    assert trial.launcher.computed == []
+
+
+def test_an_engine_that_goes_away_is_no_reason_to_go_unverified(trial: Trial) -> None:
+    def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        raise EngineUnavailable("the engine went away")
+
+    whole = trial.launcher.reference_script
+    trial.launcher.reference_script = goes
+    with pytest.raises(EngineUnavailable):
+        trial.references.ensure(trial.job)
+    trial.launcher.reference_script = whole
+    trial.references.ensure(trial.job)
+    assert trial.file("npz").exists()
+
+
+def test_a_full_disk_ends_the_run(trial: Trial) -> None:
+    trial.launcher.reference_script = ends(Exit(6, out_of_memory=False, log="No space left"))
+    with pytest.raises(StoreError, match="No space left"):
+        trial.references.ensure(trial.job)
+    assert not trial.file("npz").with_name(f".{trial.file('npz').name}.tmp").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(trial: Trial) -> None:
+    trial.file("npz").parent.write_text("a file")
+    with pytest.raises(StoreError, match=r"references: cannot be written"):
+        trial.references.ensure(trial.job)
+
+
+def test_it_leaves_no_trace_in_the_records(trial: Trial) -> None:
+    trial.references.ensure(trial.job)
+    folder: RunFolder = trial.folder
+    assert list(folder.records.rglob("*")) == []
+    assert [path.name for path in (folder.path / "jobs").iterdir()] == [
+        "reference-scripted-forward.1.json"
+    ]

@@ -1,0 +1,117 @@
+"""A copy of a database is whole, or there is none."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestrator.store import Store
+from orchestrator.store.database.backup import copy_database
+from orchestrator.store.database.paths import log_of
+from runner.contract.errors import StoreError
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.records import a_record
+from tests.support.whole_database import content
+
+DIE = """
+import os, sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute("SET checkpoint_threshold = '1GB'")
+connection.execute("UPDATE benchmark_results SET hostname = 'in the log alone'")
+os._exit(9)
+"""
+HOLD = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+print("holding", flush=True)
+sys.stdin.read()
+"""
+NO_SPACE = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store.file.backup import copy_database
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    copy_database(Path(sys.argv[1]), Path(sys.argv[2]), 1)
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+
+
+@pytest.fixture
+def filled(database: Path, results: Path, save: Save) -> Path:
+    save(a_record(), a_record(batch_size=2))
+    with Store.open(database) as store:
+        store.merge([results])
+    return database
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "elsewhere" / "copy.duckdb"
+
+
+def test_a_copy_holds_the_same_and_nothing_else_is_left(filled: Path, target: Path) -> None:
+    copy_database(filled, target, wait_s=1)
+    assert content(target) == content(filled)
+    assert [path.name for path in target.parent.iterdir()] == ["copy.duckdb"]
+    Store.open(filled, wait_s=0).close()
+
+
+def test_what_a_killed_writer_left_in_the_log_is_copied(filled: Path, target: Path) -> None:
+    subprocess.run([sys.executable, "-c", DIE, str(filled)], check=False)
+    assert log_of(filled).exists()
+    copy_database(filled, target, wait_s=1)
+    for path in (filled, target):
+        assert not log_of(path).exists()
+        assert scalar(path, "SELECT DISTINCT hostname FROM benchmark_results") == "in the log alone"
+
+
+def test_an_older_copy_is_replaced(filled: Path, target: Path) -> None:
+    copy_database(filled, target, wait_s=1)
+    with duckdb.connect(filled) as connection:
+        connection.execute("DELETE FROM benchmark_results WHERE batch_size = 2")
+    copy_database(filled, target, wait_s=1)
+    assert scalar(target, "SELECT count(*) FROM benchmark_results") == 1
+
+
+def test_a_target_with_a_log_of_its_own_is_left_alone(filled: Path, target: Path) -> None:
+    copy_database(filled, target, wait_s=1)
+    subprocess.run([sys.executable, "-c", DIE, str(target)], check=False)
+    before = target.read_bytes()
+    with pytest.raises(StoreError, match="has a log of changes"):
+        copy_database(filled, target, wait_s=1)
+    assert target.read_bytes() == before
+    assert log_of(target).exists()
+
+
+def test_a_database_in_use_is_not_copied(filled: Path, target: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(filled)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "holding\n"
+        with pytest.raises(StoreError, match="still in use"):
+            copy_database(filled, target, wait_s=0.1)
+        holder.communicate()
+    assert not target.exists()
+
+
+def test_a_full_disk_leaves_no_half_copy(filled: Path, target: Path) -> None:
+    command = [sys.executable, "-c", NO_SPACE, str(filled), str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "cannot be copied" in done.stdout, done.stderr
+    assert "disk not full" in done.stdout
+    assert list(target.parent.iterdir()) == []
+    assert scalar(filled, "SELECT count(*) FROM benchmark_results") == 2
+
+
+def test_what_is_no_database_is_not_copied(database: Path, target: Path) -> None:
+    database.write_bytes(b"not a database")
+    with pytest.raises(StoreError, match="not a database"):
+        copy_database(database, target, wait_s=0)
+    assert not target.exists()

@@ -1,0 +1,197 @@
+"""What a database file may turn out to be: a link, a folder, somebody else's, one with a log."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import Store, query
+from orchestrator.store.database.backup import copy_database
+from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.paths import log_of
+from orchestrator.store.health.snapshots import restore, take
+from orchestrator.store.health.vacuum import tidy
+from runner.contract.errors import StoreError
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.records import a_record
+from tests.support.whole_database import done, everything, started
+
+MERGE_AND_STAY = """
+import sys
+from pathlib import Path
+from orchestrator.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+store = Store.open(Path(sys.argv[1]))
+print(store.merge([Path(sys.argv[2])]).inserted, flush=True)
+sys.stdin.readline()
+"""
+ASK_AS_NOBODY = """
+import os, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store, query
+path, other = map(Path, sys.argv[1:])
+print("ready", flush=True)
+sys.stdin.readline()
+query(other, "FROM benchmark_performance")
+if os.geteuid() == 0:
+    os.setuid(65534)
+for opening in (Store.open_readonly, Store.open):
+    try:
+        with opening(path) as store:
+            print(store.runs()[0].counts)
+    except StoreError as error:
+        print(error, "|", error.hint)
+"""
+OPENINGS: list[Callable[[Path], object]] = [
+    Store.open,
+    Store.open_readonly,
+    tidy,
+    lambda path: query(path, "SELECT 1"),
+    lambda path: take(path, path.parent / "snapshots", None, None),
+]
+NAMES = ["write", "read", "tidy", "query", "snapshot"]
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=NAMES)
+def test_a_link_that_leads_nowhere_is_told(
+    tmp_path: Path, opening: Callable[[Path], object]
+) -> None:
+    link = tmp_path / "benchmarks.duckdb"
+    link.symlink_to("not-mounted/benchmarks.duckdb")
+    with pytest.raises(StoreError, match=r"a link to not-mounted/benchmarks\.duckdb, where"):
+        opening(link)
+    assert [path.name for path in tmp_path.iterdir()] == ["benchmarks.duckdb"]
+
+
+def test_a_link_in_a_circle_is_told(tmp_path: Path) -> None:
+    link = tmp_path / "benchmarks.duckdb"
+    link.symlink_to(link)
+    with pytest.raises(StoreError, match="a link to"):
+        Store.open(link)
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=NAMES)
+def test_a_folder_is_no_database(tmp_path: Path, opening: Callable[[Path], object]) -> None:
+    folder = tmp_path / "benchmarks.duckdb"
+    folder.mkdir()
+    with pytest.raises(StoreError, match=r"not a database|Is a directory"):
+        opening(folder)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.parquet", "a.duckdb", ":memory:"])
+def test_a_file_that_is_no_database_is_told_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"a,b\n")
+    with pytest.raises(StoreError, match="not a database that DuckDB") as caught:
+        Store.open_readonly(path)
+    assert "in-memory" not in str(caught.value)
+    with pytest.raises(StoreError, match=r"not a database|not one of AccelMatrix"):
+        Store.open(path)
+    assert path.read_bytes() == b"a,b\n"
+
+
+def test_a_database_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save
+) -> None:
+    record = save(a_record())
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "a.csv", "a.parquet"):
+        with Store.open(Path(name)) as store:
+            assert store.merge([record]).inserted == 1
+        assert scalar(tmp_path / name, "SELECT count(*) FROM benchmark_results") == 1
+
+
+def test_writers_through_a_link_and_without_take_turns(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.duckdb", tmp_path / "link.duckdb"
+    Store.open(real).close()
+    link.symlink_to(real)
+    with Store.open(link), pytest.raises(StoreError, match="still in use"):
+        Store.open(real, wait_s=0)
+
+
+def test_a_new_database_through_a_link_to_an_empty_file_leaves_the_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.duckdb", tmp_path / "link.duckdb"
+    real.touch()
+    link.symlink_to(real)
+    Store.open(link).close()
+    assert link.is_symlink()
+    assert scalar(real, "SELECT count(*) FROM benchmark_results") == 0
+
+
+def test_what_a_killed_writer_left_in_the_log_is_there(database: Path, save: Save) -> None:
+    _leave_a_log(database, save(a_record()))
+    assert query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 1}]
+    assert scalar(database, "SELECT count(*) FROM benchmark_performance") == 1
+    Store.open(database).close()
+    assert not log_of(database).exists()
+    assert scalar(database, "SELECT count(*) FROM benchmark_performance") == 1
+
+
+def test_a_log_that_nobody_may_empty_is_read(
+    open_folder: Path, results: Path, save: Save, tmp_path: Path
+) -> None:
+    database = open_folder / "benchmarks.duckdb"
+    _leave_a_log(database, save(a_record()))
+    Store.open(tmp_path / "other.duckdb").close()
+    for file in open_folder.iterdir():
+        file.chmod(0o444)
+    Path(f"{database}.lock").unlink()
+    open_folder.chmod(0o555)
+    said = done(ASK_AS_NOBODY, database, tmp_path / "other.duckdb")
+    open_folder.chmod(0o755)
+    first, second = said.splitlines()
+    assert first == "{'ok': 1}"
+    assert "cannot be written: Permission denied" in second
+    assert log_of(database).exists()
+
+
+def test_a_file_that_may_not_be_written_in_a_folder_that_may(
+    open_folder: Path, results: Path, save: Save, tmp_path: Path
+) -> None:
+    database = open_folder / "benchmarks.duckdb"
+    with Store.open(database) as store:
+        store.merge([save(a_record())])
+    Store.open(tmp_path / "other.duckdb").close()
+    Path(f"{database}.lock").unlink()
+    database.chmod(0o444)
+    open_folder.chmod(0o777)
+    first, second = done(ASK_AS_NOBODY, database, tmp_path / "other.duckdb").splitlines()
+    assert first == "{'ok': 1}"
+    assert "cannot be opened: Permission denied | copy it to a folder of your own" in second
+
+
+def test_a_file_that_may_not_be_read(open_folder: Path, save: Save, tmp_path: Path) -> None:
+    database = open_folder / "benchmarks.duckdb"
+    for path in (database, tmp_path / "other.duckdb"):
+        Store.open(path).close()
+    database.chmod(0)
+    first = done(ASK_AS_NOBODY, database, tmp_path / "other.duckdb").splitlines()[0]
+    assert "cannot be opened: Permission denied" in first
+
+
+def test_a_snapshot_and_a_copy_hold_what_the_log_held(
+    database: Path, save: Save, tmp_path: Path
+) -> None:
+    _leave_a_log(database, save(a_record()))
+    snapshot = take(database, tmp_path / "snapshots", None, None)
+    assert snapshot.manifest.rows["benchmark_results"] == 1
+    restore(database, tmp_path / "snapshots", "last", None)
+    with writer_lock(database, 0):
+        copy_database(database, tmp_path / "copy.duckdb", 0)
+    assert everything(tmp_path / "copy.duckdb") == everything(database)
+    assert scalar(database, "SELECT count(*) FROM benchmark_results") == 1
+
+
+def _leave_a_log(database: Path, record: Path) -> None:
+    """Merge in a process that is killed before it closes the database."""
+    Store.open(database).close()
+    with started(MERGE_AND_STAY, database, record) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "1\n"
+        os.kill(process.pid, signal.SIGKILL)
+    assert log_of(database).stat().st_size > 0

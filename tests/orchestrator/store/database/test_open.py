@@ -1,0 +1,231 @@
+"""Older databases are brought forward whatever happens meanwhile, newer ones are left alone."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from orchestrator.store import Store, query
+from orchestrator.store.health.drop_runs import dated_runs, drop_runs
+from orchestrator.store.health.snapshots import restore, take
+from orchestrator.store.health.vacuum import tidy
+from orchestrator.store.schema.tables import STORE_VERSION
+from runner.contract.errors import StoreError
+from tests.orchestrator.store.conftest import scalar
+from tests.support.whole_database import (
+    Rows,
+    after,
+    done,
+    everything,
+    killed,
+    started,
+    time_of,
+    unpacked,
+    version_of,
+)
+
+OLDER = STORE_VERSION - 1
+OPEN = """
+import sys
+from pathlib import Path
+from orchestrator.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(Path(sys.argv[1]), wait_s=60) as store:
+    print(len(store.runs()))
+"""
+ASK = """
+import os, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import query
+path, user, wait_s = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+query(path.with_name("other.duckdb"), "FROM benchmark_performance")
+if os.geteuid() == 0:
+    os.setuid(user)
+try:
+    print(query(path, "SELECT count(*) AS n FROM benchmark_results", wait_s=wait_s).to_pylist())
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+FULL = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+path, limit = Path(sys.argv[1]), int(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    Store.open(path).close()
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+    """What it holds once it has been brought forward."""
+    path = unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("wanted"))
+    Store.open(path).close()
+    return everything(path)
+
+
+@pytest.fixture(scope="module")
+def usual_s(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How long bringing it forward takes, seconds."""
+    return time_of(OPEN, unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("timed")))
+
+
+@pytest.fixture
+def newer(database: Path) -> Path:
+    """A database of a version that this AccelMatrix does not know."""
+    Store.open(database).close()
+    with duckdb.connect(database) as connection:
+        connection.execute("UPDATE schema_version SET version = version + 1")
+        connection.execute("ALTER TABLE benchmark_results ADD COLUMN unheard_of BIGINT")
+    Path(f"{database}.lock").unlink()
+    return database
+
+
+def test_a_question_brings_it_forward(older: Path) -> None:
+    assert query(older, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 9}]
+    assert version_of(older) == STORE_VERSION
+
+
+def test_a_link_is_followed(older: Path, tmp_path: Path) -> None:
+    link = tmp_path / "elsewhere" / "link.duckdb"
+    link.parent.mkdir()
+    link.symlink_to(older)
+    assert query(link, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 9}]
+    assert link.is_symlink()
+    assert version_of(older) == STORE_VERSION
+
+
+def test_two_at_once_bring_it_forward_once(older: Path) -> None:
+    with started(OPEN, older) as one, started(OPEN, older) as other:
+        assert [each.communicate()[0] for each in (one, other)] == ["2\n", "2\n"]
+    assert version_of(older) == STORE_VERSION
+    assert version_of(older.with_name(f"{older.name}.schema{OLDER}")) == OLDER
+
+
+@pytest.mark.parametrize("moment", range(5))
+def test_a_killed_migration_is_repeated(
+    older: Path, wanted: dict[str, Rows], usual_s: float, moment: int
+) -> None:
+    killed(OPEN, older, when=after(usual_s * moment / 5))
+    _assert_whole(older, wanted)
+
+
+@pytest.mark.parametrize(
+    "name", [".{name}.schema4.copy", "{name}.schema4", "{name}.wal"], ids=["copy", "kept", "log"]
+)
+def test_a_migration_killed_as_soon_as_a_file_appears_is_repeated(
+    older: Path, wanted: dict[str, Rows], name: str
+) -> None:
+    file = older.with_name(name.format(name=older.name))
+    killed(OPEN, older, when=file.exists)
+    _assert_whole(older, wanted)
+
+
+@pytest.mark.parametrize("room", ["none", "for the copy alone"])
+def test_a_full_disk_leaves_it_as_it_was(older: Path, room: str) -> None:
+    with duckdb.connect(older) as connection:
+        connection.execute(
+            "INSERT INTO raw_benchmark_data BY NAME SELECT 'bulk/' || i AS result_id,"
+            " [hash(i, j) % 1000000007 FOR j IN range(50)]::BIGINT[] AS durations_ns"
+            " FROM range(20000) rows(i)"
+        )
+    before = everything(older)
+    limit = 65_536 if room == "none" else older.stat().st_size
+    said = done(FULL, older, limit)
+    assert "cannot be" in said
+    assert "disk" in said
+    assert version_of(older) == OLDER
+    assert everything(older) == before
+    assert [path.name for path in older.parent.glob(".*")] == []
+    Store.open(older).close()
+    assert version_of(older) == STORE_VERSION
+
+
+@pytest.mark.parametrize(("file", "folder"), [(0o444, 0o777), (0o666, 0o555), (0o444, 0o555)])
+def test_where_nothing_may_be_written_it_says_so(open_folder: Path, file: int, folder: int) -> None:
+    database = unpacked("benchmarks.duckdb", open_folder)
+    Store.open(open_folder / "other.duckdb").close()
+    database.chmod(file)
+    with _mode(open_folder, folder):
+        said = done(ASK, database, NOBODY, 1)
+    assert f"has the older schema {OLDER}, and cannot be brought to {STORE_VERSION}" in said
+    assert "copy it to a folder of your own" in said
+    assert version_of(database) == OLDER
+
+
+def test_a_reader_that_stays_is_told_of(older: Path, tmp_path: Path) -> None:
+    Store.open(tmp_path / "other.duckdb").close()
+    with duckdb.connect(older, read_only=True):
+        said = done(ASK, older, os.getuid(), 0.2)
+    assert "still in use by" in said
+    assert "after waiting 0.2 s" in said
+    assert version_of(older) == OLDER
+
+
+def test_a_snapshot_stays_as_it_is(older: Path, tmp_path: Path) -> None:
+    snapshot = take(older, tmp_path / "snapshots", None, None)
+    with pytest.raises(StoreError, match="has the older schema 4, and a snapshot stays") as caught:
+        query(snapshot.database, "SELECT 1")
+    assert "restore it, or copy" in str(caught.value.hint)
+    assert version_of(snapshot.database) == OLDER
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        Store.open,
+        Store.open_readonly,
+        tidy,
+        dated_runs,
+        lambda path: query(path, "SELECT 1"),
+        lambda path: drop_runs(path, ["run-1"]),
+    ],
+    ids=["write", "read", "tidy", "list", "query", "drop"],
+)
+def test_a_newer_database_is_left_alone(newer: Path, work: Callable[[Path], object]) -> None:
+    before = newer.read_bytes()
+    with pytest.raises(StoreError, match=f"has schema {STORE_VERSION + 1}, and this") as caught:
+        work(newer)
+    assert caught.value.hint == "install the newer AccelMatrix that wrote it"
+    assert newer.read_bytes() == before
+    assert {path.name for path in newer.parent.iterdir()} <= {newer.name, f"{newer.name}.lock"}
+
+
+def test_a_newer_database_can_be_kept_and_restored(newer: Path, tmp_path: Path) -> None:
+    root = tmp_path / "snapshots"
+    take(newer, root, "theirs", None)
+    restore(newer, root, "theirs", None)
+    assert version_of(newer) == STORE_VERSION + 1
+
+
+def _assert_whole(path: Path, wanted: dict[str, Rows]) -> None:
+    """It can be opened, and lacks nothing."""
+    assert scalar(path, "SELECT count(*) FROM benchmark_results") == 9
+    Store.open(path).close()
+    assert everything(path) == wanted
+    kept = path.with_name(f"{path.name}.schema{OLDER}")
+    assert version_of(kept) == OLDER
+    assert not list(path.parent.glob(".*"))
+
+
+@contextmanager
+def _mode(folder: Path, mode: int) -> Iterator[None]:
+    folder.chmod(mode)
+    try:
+        yield
+    finally:
+        folder.chmod(0o755)

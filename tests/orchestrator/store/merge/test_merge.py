@@ -1,0 +1,442 @@
+"""What the database has already is told by three columns, and is not read again."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.store import Damaged, MergeReport, Run, Store
+from orchestrator.store.merge.merge import known_files
+from runner.contract.errors import StoreError
+from runner.contract.record import digest, save_record, to_table
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.whole_database import content
+
+LATER = RECORDED_AT + timedelta(minutes=1)
+
+
+@pytest.fixture
+def merged(database: Path, results: Path, save: Save) -> Path:
+    """A database that has two records."""
+    save(a_record(batch_size=1), a_record(batch_size=2))
+    with Store.open(database) as store:
+        assert store.merge([results]) == MergeReport(inserted=2)
+    return database
+
+
+def known(database: Path, *files: Path) -> dict[str, int]:
+    with duckdb.connect(database) as connection:
+        return {path.name: count for path, count in known_files(connection, files).items()}
+
+
+def test_files_of_which_each_record_is_there_are_known(merged: Path, tmp_path: Path) -> None:
+    tables = {
+        "same": [a_record(batch_size=2), a_record(batch_size=1)],
+        "newer": [a_record(batch_size=2, recorded_at=LATER)],
+        "older": [a_record(batch_size=2, recorded_at=RECORDED_AT - timedelta(minutes=1))],
+        "more": [a_record(batch_size=1), a_record(batch_size=4)],
+        "other": [a_record(batch_size=1, run_id="other")],
+        "none": [],
+    }
+    files = [tmp_path / name for name in tables]
+    for path in files:
+        pq.write_table(to_table(tables[path.name]), path)
+    assert known(merged, *files) == {"same": 2}
+
+
+def test_beside_a_damaged_file_nothing_is_known_and_all_is_told(
+    merged: Path, results: Path, tmp_path: Path
+) -> None:
+    cut = results / "cut.parquet"
+    cut.write_bytes(b"PAR1")
+    assert known(merged, *results.glob("**/*.parquet")) == {}
+    with Store.open(merged) as store:
+        report = store.merge([results])
+    assert (report.unchanged, [file.path for file in report.damaged]) == (2, [cut])
+
+
+def test_an_empty_database_is_not_asked(tmp_path: Path, database: Path) -> None:
+    with Store.open(database):
+        pass
+    assert known(database, save_record(a_record(), tmp_path)) == {}
+
+
+RUN = Run(
+    run_id="20261121-120000-abcd",
+    started_at=RECORDED_AT - timedelta(minutes=1),
+    finished_at=RECORDED_AT + timedelta(minutes=1),
+    matrix="version: 1\n",
+    launchers=("docker", "process"),
+    seed=7,
+    planned=3,
+    orchestrator_version="0.1.0",
+)
+
+
+def merge(database: Path, *paths: Path, run: Run | None = None) -> MergeReport:
+    with Store.open(database) as store:
+        return store.merge(paths, *filter(None, [run]))
+
+
+def test_records_become_rows(database: Path, results: Path, save: Save) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=8), a_failure("lost", "gone", batch_size=64))
+    assert merge(database, results) == MergeReport(inserted=3)
+    found = content(database)
+    counts = {table: len(rows) for table, rows in found.items()}
+    assert counts == {
+        "benchmark_runs": 1,
+        "benchmark_results": 3,
+        "hardware_info": 1,
+        "environments": 1,
+        "models": 1,
+        "artefacts": 0,
+        "raw_benchmark_data": 2,
+        "quarantine": 0,
+        "replay_jobs": 3,
+    }
+    assert scalar(database, "SELECT min(result_id) FROM benchmark_results") == (
+        "20261121-120000-abcd/cpu-bert-tiny-fp32-b1-s128-inference"
+    )
+
+
+def test_merging_twice_changes_nothing(database: Path, results: Path, save: Save) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=8))
+    merge(database, results, run=RUN)
+    before = content(database)
+    assert merge(database, results, run=RUN) == MergeReport(unchanged=2)
+    assert content(database) == before
+
+
+def test_nothing_to_merge_is_no_error(database: Path, results: Path) -> None:
+    assert merge(database, results) == MergeReport()
+
+
+def test_a_newer_record_replaces_the_verdict_and_its_durations(
+    database: Path, results: Path, save: Save
+) -> None:
+    merge(database, save(a_record()))
+    newer = save(a_failure("timeout", "hung", recorded_at=RECORDED_AT + timedelta(seconds=1)))
+    assert merge(database, newer) == MergeReport(replaced=1)
+    assert scalar(database, "SELECT status FROM benchmark_results") == "timeout"
+    assert scalar(database, "SELECT count(*) FROM raw_benchmark_data") == 0
+    assert scalar(database, "SELECT count(*) FROM replay_jobs") == 1
+
+
+def test_a_record_without_a_job_cannot_be_replayed(database: Path, save: Save) -> None:
+    merge(database, save(a_record(job=None)))
+    assert scalar(database, "SELECT count(*) FROM replay_jobs") == 0
+
+
+def test_raw_durations_of_parts_keep_their_names(database: Path, save: Save) -> None:
+    parts = {"first_token": [1, 2], "output_token": [3, 4, 5]}
+    merge(database, save(a_record(part_durations_ns=parts)))
+    sql = "SELECT part_durations_ns['output_token'] FROM raw_benchmark_data"
+    assert scalar(database, sql) == [3, 4, 5]
+
+
+def test_an_older_record_never_replaces_a_newer_one(database: Path, save: Save) -> None:
+    merge(database, save(a_record()))
+    older = save(a_failure("lost", "gone", recorded_at=RECORDED_AT - timedelta(microseconds=1)))
+    assert merge(database, older) == MergeReport(unchanged=1)
+    assert scalar(database, "SELECT status FROM benchmark_results") == "ok"
+
+
+def test_of_duplicates_in_one_merge_the_newest_wins(
+    database: Path, results: Path, save: Save
+) -> None:
+    for minutes in (1, 3, 2):
+        moment = RECORDED_AT + timedelta(minutes=minutes)
+        save(a_record(throughput=float(minutes), recorded_at=moment))
+    assert merge(database, results) == MergeReport(inserted=1, unchanged=2)
+    assert scalar(database, "SELECT throughput FROM benchmark_results") == 3.0
+
+
+def test_the_same_cell_of_two_runs_is_two_verdicts(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(run_id="1"), a_record(run_id="2"))
+    assert merge(database, results).inserted == 2
+    assert scalar(database, "SELECT count(*) FROM benchmark_runs") == 2
+
+
+def test_a_described_run_keeps_what_the_orchestrator_said(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record())
+    merge(database, results, run=RUN)
+    merge(database, results)
+    with Store.open_readonly(database) as store:
+        (summary,) = store.runs()
+    assert (summary.planned, summary.started_at) == (3, RUN.started_at)
+    assert scalar(database, "SELECT launchers FROM benchmark_runs") == ["docker", "process"]
+    assert scalar(database, "SELECT matrix FROM benchmark_runs") == "version: 1\n"
+
+
+def test_a_run_is_on_record_before_its_first_cell_ends(database: Path) -> None:
+    merge(database, run=RUN.model_copy(update={"finished_at": None}))
+    merge(database, run=RUN)
+    assert scalar(database, "SELECT finished_at IS NOT NULL FROM benchmark_runs") is True
+
+
+def test_a_run_that_nobody_described_is_inferred(database: Path, results: Path, save: Save) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=2, launcher="docker"))
+    merge(database, results)
+    assert scalar(database, "SELECT launchers FROM benchmark_runs") == ["docker", "process"]
+    assert scalar(database, "SELECT described FROM benchmark_runs") is False
+
+
+def test_hardware_shows_its_newest_facts(database: Path, save: Save) -> None:
+    newer = save(a_record(run_id="2", recorded_at=RECORDED_AT + timedelta(1), cpu_flags=["amx"]))
+    merge(database, newer)
+    merge(database, save(a_record(run_id="1", cpu_flags=["avx2"])))
+    assert scalar(database, "SELECT cpu_flags FROM hardware_info") == ["amx"]
+
+
+def test_unfinished_files_are_not_read(database: Path, results: Path, save: Save) -> None:
+    save(a_record())
+    (results / ".half.parquet").write_bytes(b"PAR1")
+    (results / "half.parquet.tmp").write_bytes(b"PAR1")
+    (results / "log.txt").write_text("text")
+    assert merge(database, results) == MergeReport(inserted=1)
+
+
+def test_names_that_look_like_patterns_are_names(database: Path, tmp_path: Path) -> None:
+    for name in ("run_id=7", "a[bc]", "ab", "a*", "a?"):
+        (tmp_path / name).mkdir()
+        save_record(a_record(run_id=name), tmp_path / name)
+    assert merge(database, tmp_path / "a[bc]", tmp_path / "a*").inserted == 2
+    assert merge(database, tmp_path) == MergeReport(inserted=3, unchanged=2)
+    assert scalar(database, "SELECT count(*) FROM benchmark_runs WHERE run_id = 'run_id=7'") == 1
+
+
+def test_a_file_named_twice_counts_once(database: Path, results: Path, save: Save) -> None:
+    assert merge(database, save(a_record()), results, results) == MergeReport(inserted=1)
+
+
+def test_a_path_that_does_not_exist_is_named(database: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="nowhere: no such file or folder"):
+        merge(database, tmp_path / "nowhere")
+
+
+def test_fake_rows_stay_out_of_a_real_database(database: Path, results: Path, save: Save) -> None:
+    save(a_record(), a_record(run_id="fakes", backend="fake", runtime="fake"))
+    report = merge(database, results)
+    assert (report.inserted, report.refused) == (
+        1,
+        ("fakes/fake-bert-tiny-fp32-b1-s128-inference",),
+    )
+    with pytest.raises(StoreError, match=r"refused 1 row .*fakes/fake-bert-tiny-fp32-b1"):
+        report.require_complete()
+    assert scalar(database, "SELECT count(*) FROM benchmark_runs") == 1
+
+
+def test_fake_rows_are_welcome_in_a_scratch_database(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(backend="fake", runtime="fake"))
+    with Store.open(database, scratch=True) as store:
+        report = store.merge([results])
+    assert report == MergeReport(inserted=1)
+    report.require_complete()
+
+
+def test_a_report_names_a_few_of_many() -> None:
+    refused = tuple(f"run/cell{number}" for number in range(8))
+    with pytest.raises(StoreError, match=r"refused 8 rows .*cell4 and 3 more"):
+        MergeReport(refused=refused).require_complete()
+
+
+def test_reports_add_up(database: Path, save: Save) -> None:
+    path = save(a_record())
+    damaged = (Damaged(path, "cut"),)
+    total = merge(database, path) + merge(database, path) + MergeReport(damaged=damaged)
+    assert total == MergeReport(inserted=1, unchanged=1, damaged=damaged)
+
+
+def _sound(path: Path) -> pa.Table:
+    return pq.read_table(path)
+
+
+def _with(path: Path, name: str, values: pa.Array) -> pa.Table:
+    table = pq.read_table(path)
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], pa.Table], str]] = {
+    "another table": (lambda path: pa.table({"id": [1]}), "no column cell_id"),
+    "a missing column": (
+        lambda path: _sound(path).drop_columns(["status"]),
+        "lacks the columns .*status",
+    ),
+    "another type": (
+        lambda path: _with(path, "batch_size", pa.array(["eight"])),
+        "column batch_size holds string, not int64",
+    ),
+    "an unknown status": (lambda path: _with(path, "status", pa.array(["fine"])), "status: 'fine'"),
+    "no cell": (
+        lambda path: _with(path, "cell_id", pa.array([None], pa.string())),
+        "cell_id: None",
+    ),
+    "negative time": (
+        lambda path: _with(path, "durations_ns", pa.array([[5, -1]], pa.list_(pa.int64()))),
+        "durations_ns.1: -1",
+    ),
+    "negative time of a part": (
+        lambda path: _with(
+            path,
+            "part_durations_ns",
+            pa.array([[("first_token", [5, -1])]], pa.map_(pa.string(), pa.list_(pa.int64()))),
+        ),
+        r"part_durations_ns.first_token.1: -1",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_foreign_file_is_left_out_with_its_reason(
+    database: Path, results: Path, save: Save, damage: str
+) -> None:
+    change, reason = DAMAGES[damage]
+    path = save(a_record(batch_size=1), a_record(batch_size=2))
+    pq.write_table(change(path), path)
+    report = merge(database, results)
+    assert report.inserted == 1
+    assert [file.path for file in report.damaged] == [path]
+    with pytest.raises(StoreError, match=f"1 damaged .*{reason}"):
+        report.require_complete()
+
+
+def test_columns_of_a_newer_runner_are_kept(database: Path, results: Path, save: Save) -> None:
+    path = save(a_record())
+    newer = _sound(path).append_column("colour", pa.array(["red"]))
+    newer = newer.append_column("warmth_k", pa.array([310.5]))
+    pq.write_table(newer, path)
+    assert merge(database, results) == MergeReport(inserted=1)
+    other = scalar(database, "SELECT other FROM benchmark_results")
+    assert json.loads(str(other)) == {"colour": "red", "warmth_k": 310.5}
+
+
+def test_columns_that_an_older_runner_lacked_are_null_or_what_they_were(
+    database: Path, results: Path, save: Save
+) -> None:
+    path = save(a_record())
+    pq.write_table(_sound(path).drop_columns(["purpose", "noise_score", "environment_id"]), path)
+    assert merge(database, results) == MergeReport(inserted=1)
+    sql = "SELECT (purpose, noise_score) FROM benchmark_results"
+    assert scalar(database, sql) == ("measure", None)
+
+
+def test_ids_that_an_older_runner_lacked_follow_from_the_facts(
+    database: Path, results: Path, save: Save
+) -> None:
+    path = save(a_record(job='{"id": "a", "model": {"name": "bert-tiny", "size": 0.5}, "seed": 7}'))
+    lacking = ["environment_id", "model_id", "model_spec"]
+    pq.write_table(_sound(path).drop_columns(lacking), path)
+    assert merge(database, results) == MergeReport(inserted=1)
+    found = "SELECT (kernel, libraries['torch']) FROM benchmark_results"
+    found += " JOIN environments USING (environment_id)"
+    assert scalar(database, found) == ("6.12.0", "2.13.0")
+    spec = '{"name":"bert-tiny","size":0.5}'
+    assert scalar(database, "SELECT (model_id, model_spec) FROM models") == (digest(spec), spec)
+    assert scalar(database, "SELECT job FROM replay_jobs") == '{"id":"a","seed":7}'
+
+
+def test_a_truncated_file_is_left_out_wherever_it_was_cut(
+    database: Path, results: Path, save: Save
+) -> None:
+    whole = save(a_record())
+    size = whole.stat().st_size
+    cuts = [0, 1, 3, 4, 8, 12, size // 4, size // 2, size - 400, size - 8, size - 4, size - 1]
+    for cut in cuts:
+        (results / f"cut-at-{cut}.parquet").write_bytes(whole.read_bytes()[:cut])
+    report = merge(database, results)
+    assert report.inserted == 1
+    assert len(report.damaged) == len(cuts)
+    assert all("truncated or not a Parquet file" in file.reason for file in report.damaged)
+    assert len(list(results.glob("cut-at-*"))) == len(cuts)
+
+
+def test_damage_inside_the_data_is_found(database: Path, results: Path, save: Save) -> None:
+    path = save(a_record(batch_size=1), a_record(batch_size=2))
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + b"\xff" * (len(content) // 3) + content[4 + len(content) // 3 :])
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (1, 1)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"status: ok\n", b"\0" * 100_000, b"PAR1PAR1"])
+def test_garbage_alone_is_reported_too(database: Path, results: Path, garbage: bytes) -> None:
+    (results / "garbage.parquet").write_bytes(garbage)
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (0, 1)
+
+
+def test_a_link_to_nothing_is_reported(database: Path, results: Path, save: Save) -> None:
+    save(a_record())
+    (results / "link.parquet").symlink_to(results / "gone.parquet")
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (1, 1)
+
+
+def test_a_mended_file_is_merged_the_next_time(database: Path, results: Path, save: Save) -> None:
+    path = save(a_record())
+    shutil.copy(path, results / "copy")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert len(merge(database, results).damaged) == 1
+    shutil.copy(results / "copy", path)
+    assert merge(database, results) == MergeReport(inserted=1)
+
+
+def test_a_file_with_many_records_is_merged_whole_or_not_at_all(
+    database: Path, results: Path
+) -> None:
+    records = [a_record(batch_size=size) for size in (1, 2, 4)]
+    pq.write_table(to_table(records), results / "compacted.parquet")
+    broken = to_table([a_record(batch_size=size) for size in (8, 16)])
+    status = broken.column_names.index("status")
+    broken = broken.set_column(status, "status", pa.array(["ok", "fine"]))
+    pq.write_table(broken, results / "broken.parquet")
+    report = merge(database, results)
+    assert (report.inserted, len(report.damaged)) == (3, 1)
+
+
+@pytest.mark.parametrize("parts", [[0, 1], [1, 0]])
+def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
+    database: Path, tmp_path: Path, save: Save, parts: list[int]
+) -> None:
+    later = RECORDED_AT + timedelta(hours=1)
+    files = [
+        save(a_record(hardware_id="machine-1")),
+        save(a_failure("lost", "gone", recorded_at=later, hardware_id=None)),
+    ]
+    for part in parts:
+        merge(database, files[part])
+    merge(tmp_path / "at-once.duckdb", *files)
+    assert content(database) == content(tmp_path / "at-once.duckdb")
+    assert scalar(database, "SELECT hardware_id FROM hardware_info") == "machine-1"
+
+
+def test_damage_in_a_large_file_that_shows_as_it_is_written_is_named(
+    database: Path, results: Path
+) -> None:
+    noise = random.Random(7)
+    records = [
+        a_record(run_id=f"run-{number}", job=noise.randbytes(2_000_000).hex()) for number in (1, 2)
+    ]
+    for record in records:
+        pq.write_table(to_table([record]), results / f"{record.run_id}.parquet")
+    damaged = results / "run-2.parquet"
+    content = bytearray(damaged.read_bytes())
+    content[500_000:1_000_000] = bytes(500_000)
+    damaged.write_bytes(content)
+    report = merge(database, results)
+    assert (report.inserted, [file.path for file in report.damaged]) == (1, [damaged])
+    assert scalar(database, "SELECT run_id FROM benchmark_results") == "run-1"

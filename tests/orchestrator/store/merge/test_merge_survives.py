@@ -1,0 +1,240 @@
+"""Kill -9, a full disk, a read-only folder, two writers and a reader: nothing is lost."""
+
+import os
+import random
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.store import MergeReport, Store, query
+from runner.contract.errors import StoreError
+from runner.contract.record import Record, to_table
+from tests.orchestrator.store.conftest import scalar
+from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.whole_database import after, content, killed, started, time_of
+
+CELLS = 1_000
+MERGE = """
+import sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+
+database, *paths = map(Path, sys.argv[1:])
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(database, wait_s=60) as store:
+    for path in paths:
+        report = store.merge([path])
+        print(report.inserted, report.replaced, report.unchanged, flush=True)
+"""
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+
+database, path = map(Path, sys.argv[1:])
+with Store.open(database) as store:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+    try:
+        store.merge([path])
+    except StoreError as error:
+        print(error, "|", error.hint)
+"""
+NO_SPACE = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    Store.open(Path(sys.argv[1]))
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store import Store, query
+
+database, elsewhere = map(Path, sys.argv[1:])
+Store.open(elsewhere).close()
+query(elsewhere, "FROM benchmark_performance")
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist())
+try:
+    Store.open(database)
+except StoreError as error:
+    print(error, "|", error.hint)
+"""
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from orchestrator.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(Path(sys.argv[1])):
+    print("holding", flush=True)
+    sys.stdin.readline()
+"""
+READ_ONLY_RECORDS = """
+import os, sys
+from pathlib import Path
+from orchestrator.run_merge import merge_paths
+
+database, records = map(Path, sys.argv[1:])
+if os.geteuid() == 0:
+    os.setuid(65534)
+print(merge_paths([records], database, scratch=False).inserted)
+"""
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """A file with failures of all cells."""
+    records = [a_failure("lost", "gone", batch_size=size + 1) for size in range(CELLS)]
+    return _saved(tmp_path / "first.parquet", records)
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    """A file with newer measurements of the same cells."""
+    later = RECORDED_AT + timedelta(hours=1)
+    records = [a_record(batch_size=size + 1, recorded_at=later) for size in range(CELLS)]
+    return _saved(tmp_path / "second.parquet", records)
+
+
+def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
+    database: Path, first: Path, second: Path, tmp_path: Path
+) -> None:
+    usual_s = time_of(MERGE, tmp_path / "other.duckdb", first, second)
+    chance = random.Random(os.urandom(8))
+    for _ in range(6):
+        killed(MERGE, database, first, second, when=after(chance.uniform(0, usual_s)))
+        if database.exists():
+            _assert_whole(database)
+    with Store.open(database) as store:
+        store.merge([first, second])
+    _assert_whole(database)
+    assert scalar(database, "SELECT count(*) FROM benchmark_performance") == CELLS
+    assert content(database) == content(tmp_path / "other.duckdb")
+
+
+def test_two_writers_take_turns(database: Path, first: Path, second: Path) -> None:
+    with started(MERGE, database, first) as one, started(MERGE, database, second) as other:
+        answers = [process.communicate()[0].split() for process in (one, other)]
+    assert {answer[0] for answer in answers} <= {str(CELLS), "0"}
+    assert scalar(database, "SELECT count(*) FROM benchmark_performance") == CELLS
+    _assert_whole(database)
+
+
+def test_a_reader_during_a_merge_waits_and_sees_it_whole(
+    database: Path, first: Path, second: Path
+) -> None:
+    with Store.open(database) as store:
+        store.merge([first])
+    sql = "SELECT status, count(*) AS cells FROM benchmark_results GROUP BY status"
+    with started(MERGE, database, second) as merging:
+        seen: list[dict[str, object]] = []
+        while merging.poll() is None or not seen:
+            seen += query(database, sql, wait_s=60).to_pylist()
+    assert {row["cells"] for row in seen} == {CELLS}
+    assert query(database, sql).to_pylist() == [{"status": "ok", "cells": CELLS}]
+
+
+def test_a_reader_does_not_wait_for_ever(database: Path, first: Path) -> None:
+    with Store.open(database) as store:
+        store.merge([first])
+    with started(HOLD, database) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "holding\n"
+        with pytest.raises(
+            StoreError, match=rf"in use by .*PID {holder.pid}.* after waiting 0.1"
+        ) as caught:
+            query(database, "SELECT 1", wait_s=0.1)
+        holder.communicate("enough\n")
+    assert "wait for it to finish" in str(caught.value.hint)
+    assert query(database, "SELECT 1 FROM benchmark_results").num_rows == CELLS
+
+
+def test_record_files_that_may_only_be_read_are_merged(open_folder: Path, first: Path) -> None:
+    records, place = open_folder / "records", open_folder / "place"
+    for folder in (records, place):
+        folder.mkdir()
+    place.chmod(0o777)
+    (records / "first.parquet").write_bytes(first.read_bytes())
+    (records / "first.parquet").chmod(0o444)
+    records.chmod(0o555)
+    command = [sys.executable, "-c", READ_ONLY_RECORDS, place / "benchmarks.duckdb", records]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    records.chmod(0o755)
+    assert done.stdout == f"{CELLS}\n", done.stderr
+
+
+def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) -> None:
+    with Store.open(database) as store:
+        store.merge([first])
+    before = content(database)
+    command = [sys.executable, "-c", FULL_DISK, str(database), str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "the merge failed, and nothing was lost" in done.stdout, done.stderr
+    assert "disk is not full" in done.stdout
+    assert content(database) == before
+    with Store.open(database) as store:
+        assert store.merge([second]) == MergeReport(replaced=CELLS)
+
+
+def test_a_database_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> None:
+    database = tmp_path / "new" / "benchmarks.duckdb"
+    command = [sys.executable, "-c", NO_SPACE, str(database)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "cannot be created" in done.stdout, done.stderr
+    assert [path.name for path in database.parent.iterdir()] == ["benchmarks.duckdb.lock"]
+
+
+def test_a_read_only_database_can_be_asked_but_not_written(
+    first: Path, open_folder: Path, tmp_path: Path
+) -> None:
+    database = open_folder / "benchmarks.duckdb"
+    with Store.open(database) as store:
+        store.merge([first])
+    Path(f"{database}.lock").unlink()
+    database.chmod(0o444)
+    open_folder.chmod(0o555)
+    command = [sys.executable, "-c", READ_ONLY, str(database), str(tmp_path / "other.duckdb")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    open_folder.chmod(0o755)
+    assert f"'n': {CELLS}" in done.stdout, done.stderr
+    assert "cannot be written: Permission denied | choose a database in a folder" in done.stdout
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot be written"):
+        Store.open(tmp_path / "file" / "benchmarks.duckdb")
+
+
+def _saved(path: Path, records: list[Record]) -> Path:
+    pq.write_table(to_table(records), path)
+    return path
+
+
+def _assert_whole(database: Path) -> None:
+    """None or all of the cells, all of one merge, and raw durations exactly for those measured."""
+    with Store.open_readonly(database) as store:
+        counts = [count for summary in store.runs() for count in summary.counts.items()]
+    assert counts in ([], [("lost", CELLS)], [("ok", CELLS)])
+    measured = CELLS if counts == [("ok", CELLS)] else 0
+    joined = "SELECT count(*) FROM raw_benchmark_data JOIN benchmark_results USING (result_id)"
+    assert scalar(database, joined) == measured
+    assert scalar(database, "SELECT count(*) FROM raw_benchmark_data") == measured

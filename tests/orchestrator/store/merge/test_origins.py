@@ -1,0 +1,123 @@
+"""What others measured, or nobody did, never passes for ours and never takes our rows' place."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.store import Store, query
+from orchestrator.store.schema.origin import Origin
+from orchestrator.store.schema.views import VIEWS
+from performance.synthetic import synthesise
+from runner.contract.errors import StoreError
+from runner.contract.record import Record, arrow_schema, rows
+from tests.support.records import RECORDED_AT, a_failure, a_record
+
+LATER = RECORDED_AT + timedelta(hours=1)
+DEFAULTS = [view.name for view in VIEWS if not view.name.endswith("_all")]
+
+
+def save(path: Path, *records: Record, **origin: Any) -> Path:
+    """A file of records that came from elsewhere."""
+    told = Origin(**origin).model_dump()
+    schema = pa.schema([*arrow_schema(), *arrow_schema(Origin)])
+    table = pa.Table.from_pylist([record.model_dump() | told for record in records], schema)
+    pq.write_table(table, path)
+    return path
+
+
+def ask(database: Path, sql: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in rows(query(database, sql))]
+
+
+def merge(database: Path, *files: Path, scratch: bool = False) -> None:
+    with Store.open(database, scratch=scratch) as store:
+        store.merge(files).require_complete()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[Path]:
+    """Names for new files."""
+    return (tmp_path / f"{number}.parquet" for number in range(9))
+
+
+def test_an_imported_verdict_does_not_hide_ours(database: Path, files: Iterator[Path]) -> None:
+    ours = save(next(files), a_record(run_id="ours"))
+    theirs = a_failure("failed", "theirs", run_id="theirs", recorded_at=LATER)
+    merge(database, ours, save(next(files), theirs, source="somebody", source_measured_at=LATER))
+    sql = "SELECT source, status FROM {} ORDER BY source"
+    assert ask(database, sql.format("compatibility")) == [("accelmatrix", "ok")]
+    both = [("accelmatrix", "ok"), ("somebody", "failed")]
+    assert ask(database, sql.format("compatibility_all")) == both
+    assert ask(database, sql.format("latest_results_all")) == both
+
+
+def test_of_imported_rows_the_later_measured_one_is_the_latest(
+    database: Path, files: Iterator[Path]
+) -> None:
+    for run_id, told in (("1", LATER), ("2", RECORDED_AT), ("3", None)):
+        record = a_record(run_id=run_id, proof="none")
+        merge(database, save(next(files), record, source="somebody", source_measured_at=told))
+    assert ask(database, "SELECT run_id FROM latest_results_all") == [("1",)]
+
+
+def test_files_that_name_no_host_replace_nothing_in_each_other(
+    database: Path, files: Iterator[Path]
+) -> None:
+    for run_id in ("1", "2"):
+        record = a_record(run_id=run_id, hostname=None, proof="none")
+        merge(database, save(next(files), record, source="somebody"))
+    found = ask(database, "SELECT run_id FROM latest_results_all ORDER BY run_id")
+    assert found == [("1",), ("2",)]
+
+
+def test_two_results_of_one_moment_have_an_order(database: Path, files: Iterator[Path]) -> None:
+    merge(
+        database,
+        save(next(files), a_record(run_id="b", latency_median_s=0.004)),
+        save(next(files), a_record(run_id="a", latency_median_s=0.002)),
+    )
+    sql = "SELECT run_id, previous_median_ms, ratio FROM history ORDER BY run_id"
+    assert ask(database, sql) == [("a", None, None), ("b", 2.0, 2.0)]
+    assert ask(database, "SELECT run_id FROM latest_results") == [("b",)]
+
+
+def test_a_real_database_refuses_synthetic_rows_and_takes_the_others(
+    database: Path, tmp_path: Path, files: Iterator[Path]
+) -> None:
+    list(synthesise(tmp_path / "made", 20, 0))
+    ours = save(next(files), a_record())
+    with pytest.raises(StoreError, match="refused 20 rows that no device made") as refused:
+        merge(database, ours, tmp_path / "made")
+    assert "--scratch" in (refused.value.hint or "")
+    assert ask(database, "SELECT count(*), min(source) FROM benchmark_results") == [
+        (1, "accelmatrix")
+    ]
+
+
+@pytest.mark.parametrize("scratch", [False, True])
+def test_default_views_show_synthetic_rows_in_a_scratch_database_alone(
+    database: Path, tmp_path: Path, scratch: bool
+) -> None:
+    """Even rows that somebody put into a real database by hand."""
+    list(synthesise(tmp_path / "made", 1000, 0))
+    merge(database, tmp_path / "made", scratch=True)
+    if not scratch:
+        with duckdb.connect(database) as connection:
+            connection.execute("UPDATE schema_version SET scratch = false")
+    shown = {view: ask(database, f"SELECT count(*) FROM {view}") != [(0,)] for view in DEFAULTS}
+    assert shown == dict.fromkeys(DEFAULTS, scratch) | {"imported_results": False}
+    assert ask(database, "SELECT count(*) FROM benchmark_performance_all") == [(1000,)]
+
+
+def test_a_row_that_calls_itself_ours_and_simulated_is_not_shown(
+    database: Path, files: Iterator[Path]
+) -> None:
+    merge(database, save(next(files), a_record(), simulated=True))
+    for view in ("benchmark_performance", "latest_results", "history", "compatibility"):
+        assert ask(database, f"FROM {view}") == []

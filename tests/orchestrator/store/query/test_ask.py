@@ -1,0 +1,180 @@
+"""Asking in SQL changes nothing, reaches nothing else, and explains what was wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import Store, asking, query
+from runner.contract.errors import StoreError
+from tests.orchestrator.store.conftest import Save
+from tests.support.records import a_record
+
+
+@pytest.fixture
+def filled(database: Path, results: Path, save: Save) -> Path:
+    save(a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "]))
+    with Store.open(database) as store:
+        store.merge([results])
+    return database
+
+
+def test_an_answer_is_an_arrow_table(filled: Path) -> None:
+    table = query(filled, "SELECT batch_size FROM benchmark_results ORDER BY batch_size")
+    assert table.to_pydict() == {"batch_size": [1, 8]}
+
+
+def test_no_database_says_what_to_do(database: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database yet") as caught:
+        query(database, "SELECT 1")
+    assert "orchestrator run" in str(caught.value.hint)
+
+
+def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        query(filled, "SELECT throughputt FROM benchmark_performance")
+    message = str(caught.value)
+    assert '"throughput"' in message
+    assert "LINE 1" not in message
+    assert len(message.splitlines()) <= 2
+    assert "docs/schema.md" in str(caught.value.hint)
+
+
+def test_a_wrong_view_keeps_the_suggestion(filled: Path) -> None:
+    with pytest.raises(StoreError, match=r"Did you mean .*benchmark_performance"):
+        query(filled, "SELECT * FROM benchmark_performanc")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM benchmark_results",
+        "DROP VIEW benchmark_performance",
+        "COPY benchmark_results TO 'stolen.csv'",
+        "SELECT * FROM read_csv('/etc/hostname')",
+        "SELECT * FROM '/etc/hostname'",
+        "ATTACH 'other.duckdb'",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        "INSTALL httpfs",
+        "EXPORT DATABASE 'everything'",
+        "SELECT * FROM 'other.csv'",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "ATTACH ':memory:' AS more",
+        "DETACH store",
+        "LOAD json",
+        "SET memory_limit = '1GB'",
+        "RESET threads",
+        "PRAGMA threads = 1",
+        "PRAGMA database_list",
+        "CALL pragma_version()",
+        "CREATE TABLE mine (a INT)",
+        "CREATE TEMP TABLE mine (a INT)",
+        "CREATE TABLE memory.mine (a INT)",
+        "CREATE MACRO f() AS 1",
+        "INSERT INTO benchmark_results SELECT * FROM benchmark_results",
+        "UPDATE benchmark_results SET model = 'mine'",
+        "USE memory",
+        "BEGIN",
+        "CHECKPOINT",
+        "VACUUM",
+        "PREPARE q AS SELECT 1",
+        "EXPLAIN ANALYZE DELETE FROM benchmark_results",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO 'stolen.csv'",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; DROP TABLE benchmark_results",
+    ],
+)
+def test_a_question_can_do_no_harm(
+    filled: Path, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(StoreError, match="the query failed"):
+        query(filled, sql)
+    assert sorted(tmp_path.iterdir()) == before
+    assert query(filled, "SELECT count(*) AS n FROM benchmark_results").to_pydict() == {"n": [2]}
+
+
+@pytest.mark.parametrize("sql", ["", " ; ", "-- nothing"])
+def test_no_question_no_answer(filled: Path, sql: str) -> None:
+    with pytest.raises(StoreError, match="has no result"):
+        query(filled, sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT 1;", 1),
+        ("-- why\nSELECT 1 -- because", 1),
+        ("VALUES (1), (2)", 2),
+        ("FROM benchmark_results", 2),
+        ("WITH a AS (SELECT 1) SELECT * FROM a", 1),
+        ("DESCRIBE benchmark_results", None),
+        ("SHOW TABLES", None),
+        ("SUMMARIZE benchmark_results", None),
+        ("EXPLAIN SELECT 1", None),
+        ("PIVOT benchmark_results ON batch_size USING count(*) GROUP BY model", 1),
+        ("SELECT comment FROM duckdb_columns() WHERE table_name = 'benchmark_runs'", None),
+    ],
+)
+def test_every_kind_of_question_is_answered(filled: Path, sql: str, rows: int | None) -> None:
+    found = query(filled, sql).num_rows
+    assert found == rows if rows else found > 0
+
+
+def test_a_question_may_be_asked_while_the_store_is_open(filled: Path) -> None:
+    with Store.open_readonly(filled) as store:
+        for _ in range(2):
+            assert query(filled, "SELECT count(*) AS n FROM benchmark_results").num_rows == 1
+        assert len(store.runs()) == 1
+    with Store.open(filled) as store:
+        assert len(store.runs()) == 1
+
+
+def test_a_huge_answer_does_not_have_to_fit_into_memory(filled: Path) -> None:
+    with asking(filled, "SELECT * FROM range(1000000000000)") as answer:
+        assert next(answer.batches).num_rows > 0
+
+
+def test_an_error_further_down_is_explained_too(filled: Path) -> None:
+    sql = "SELECT CASE WHEN i > 100000 THEN 'x' ELSE '1' END::INT FROM range(200000) t(i)"
+    with pytest.raises(
+        StoreError, match=r"the query failed: .*Could not convert string 'x'"
+    ) as told:
+        query(filled, sql)
+    assert "LINE 1" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT nothing FROM benchmark_results", "docs/schema.md names"),
+        ("FROM nowhere", "docs/schema.md names"),
+        ("SELECT nonsense(1)", "docs/schema.md names"),
+        ("SELECT '1x'::INTEGER", "TRY_CAST"),
+        ("SELECT CASE WHEN i > 100000 THEN 'x' ELSE '1' END::INT FROM range(200000) t(i)", "TRY_"),
+        ("SELECT 100::TINYINT * 100::TINYINT", "TRY_CAST"),
+        ("SELEC 1", "docs/ask.md shows"),
+        ("FROM 'other.csv'", "this database alone"),
+    ],
+)
+def test_the_hint_fits_the_kind_of_error(filled: Path, sql: str, hint: str) -> None:
+    with pytest.raises(StoreError, match="the query failed") as caught:
+        query(filled, sql)
+    assert hint in str(caught.value.hint)
+
+
+def test_times_are_shown_in_utc(filled: Path) -> None:
+    table = query(filled, "SELECT TIMESTAMPTZ '2026-11-21 12:00:00+02'::VARCHAR AS t")
+    assert table.to_pydict() == {"t": ["2026-11-21 10:00:00+00"]}
+
+
+def test_columns_of_the_same_name_are_told_apart(filled: Path) -> None:
+    assert query(filled, "SELECT 1 AS a, 2 AS a, 3 AS a").column_names == ["a", "a_1", "a_2"]
+
+
+def test_a_database_that_is_being_written_says_so(filled: Path) -> None:
+    with Store.open(filled), pytest.raises(StoreError, match="still in use"):
+        query(filled, "SELECT 1", wait_s=0)

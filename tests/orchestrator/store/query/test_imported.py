@@ -1,0 +1,103 @@
+"""What the database holds of imports comes back as it went in."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.imports.formats.base import Reading
+from orchestrator.imports.measurement import Found
+from orchestrator.imports.outcome import Verdict
+from orchestrator.imports.record import table_of
+from orchestrator.store import Store
+from orchestrator.store.query.imported import held_at
+from runner.contract.errors import StoreError
+from runner.contract.record import Record, Row, rows
+from tests.support.records import a_record
+
+FOUND = [
+    Found(
+        place="/0",
+        model="m",
+        status="ok",
+        device_name="a device",
+        libraries={"torch": "2.4"},
+        operating_system="an OS",
+        latency_mean_s=0.1 + 0.2,
+        memory_peak_bytes=2**62 + 1,
+        durations_ns=(3, 1, 2),
+        part_durations_ns={"first_token": (1,)},
+        details={"a.b": "c"},
+        measured_at=datetime(2025, 3, 1, 12, tzinfo=UTC),
+    ),
+    Found(place="/1", model="m", status="failed", reason="x", simulated=True, marks=("/: mock",)),
+]
+
+
+def imported(folder: Path) -> tuple[Verdict, Path]:
+    verdict = Verdict(Path("a.json"), "f" * 64, "a-format", "somebody", Reading(tuple(FOUND)))
+    path = folder / "import.parquet"
+    pq.write_table(table_of(verdict, datetime(2026, 11, 22, tzinfo=UTC)), path)
+    return verdict, path
+
+
+def told(row: Row) -> Row:
+    """What is not null, without what stands in the environment of rows that tell of one."""
+    known = {name: value for name, value in row.items() if value not in (None, [], {})}
+    return {name: value for name, value in known.items() if name != "orchestrator_version"}
+
+
+def test_rows_come_back_whole(tmp_path: Path, database: Path) -> None:
+    verdict, path = imported(tmp_path)
+    with Store.open(database) as store:
+        store.merge([path])
+        held = rows(store.imported([verdict.run_id]))
+    went_in = rows(table_of(verdict, datetime(2026, 11, 22, tzinfo=UTC)))
+    by_place = sorted(held, key=lambda row: str(row["source_place"]))
+    assert [told(row) for row in by_place] == [told(row) for row in went_in]
+
+
+def test_others_are_not_told(
+    tmp_path: Path, database: Path, save: Callable[[Record], Path]
+) -> None:
+    verdict, path = imported(tmp_path)
+    with Store.open(database) as store:
+        store.merge([path, save(a_record())])
+        assert store.imported(["import-other"]).num_rows == 0
+        assert store.imported([]).num_rows == 0
+        assert store.imported([verdict.run_id]).num_rows == 2
+
+
+def test_what_is_forgotten_is_gone_with_its_durations(tmp_path: Path, database: Path) -> None:
+    verdict, path = imported(tmp_path)
+    with Store.open(database) as store:
+        store.merge([path])
+        cells = store.imported([verdict.run_id])["cell_id"].to_pylist()
+        store.forget([f"{verdict.run_id}/{cell}" for cell in cells[:1]])
+        store.forget([])
+        left = store.imported([verdict.run_id])["cell_id"].to_pylist()
+    assert left == cells[1:]
+
+
+def test_a_database_is_looked_at_without_being_made(tmp_path: Path) -> None:
+    assert held_at(tmp_path / "none.duckdb", ["import-1"], wait_s=0) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_is_looked_at_without_being_changed(tmp_path: Path, database: Path) -> None:
+    verdict, path = imported(tmp_path)
+    with Store.open(database) as store:
+        store.merge([path])
+    before = database.read_bytes()
+    found = held_at(database, [verdict.run_id], wait_s=0)
+    assert found is not None
+    assert found.num_rows == 2
+    assert database.read_bytes() == before
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.duckdb").write_text("nothing of the kind")
+    with pytest.raises(StoreError, match="not a database"):
+        held_at(tmp_path / "a.duckdb", [], wait_s=0)

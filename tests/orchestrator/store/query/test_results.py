@@ -1,0 +1,193 @@
+"""What the orchestrator asks: verdicts, runs, typical times, and the final table."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.store import Measurement, ResultRow, Run, Store, newest_run
+from runner.contract.record import to_table
+from tests.orchestrator.store.conftest import Save
+from tests.support.records import RECORDED_AT, a_failure, a_record
+
+TIMED = ("steady_time_s", "latency_median_s", "throughput", "iterations")
+CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
+
+
+def test_verdicts_are_the_statuses_of_one_run(database: Path, results: Path, save: Save) -> None:
+    save(
+        a_record(run_id="1", batch_size=1),
+        a_failure("timeout", "hung", run_id="1", batch_size=8),
+        a_record(run_id="2", batch_size=64),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        assert store.verdicts("1") == {
+            CELL: "ok",
+            "cpu-bert-tiny-fp32-b8-s128-inference": "timeout",
+        }
+        assert store.verdicts("unheard of") == {}
+
+
+def test_runs_are_counted_newest_first(database: Path, results: Path, save: Save) -> None:
+    save(a_record(run_id="1"), a_failure("lost", "gone", run_id="1", batch_size=2))
+    planned = Run(
+        run_id="2",
+        started_at=RECORDED_AT + timedelta(hours=1),
+        planned=16,
+        orchestrator_version="0.1.0",
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        store.merge([], planned)
+        newest, oldest = store.runs()
+    assert (newest.run_id, newest.planned, newest.counts) == ("2", 16, {})
+    assert (newest.started_at, newest.finished_at) == (planned.started_at, None)
+    assert (oldest.run_id, oldest.planned) == ("1", None)
+    assert oldest.counts == {"lost": 1, "ok": 1}
+    assert oldest.finished_at == RECORDED_AT
+
+
+def test_a_run_tells_who_measured_and_the_newest_is_ours(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(run_id="1"), a_record(run_id="2"))
+    later = a_record(run_id="3", recorded_at=RECORDED_AT + timedelta(hours=1))
+    imported = to_table([later]).append_column("source", [["timm"]])
+    pq.write_table(imported.replace_schema_metadata(None), results / "imported.parquet")
+    with Store.open(database) as store:
+        assert newest_run(store.runs()) is None
+        store.merge([results])
+        runs = store.runs()
+    assert [(run.run_id, run.source) for run in runs] == [
+        *(("3", "timm"), ("2", "accelmatrix"), ("1", "accelmatrix")),
+    ]
+    newest = newest_run(runs)
+    assert newest is not None
+    assert newest.run_id == "2"
+    assert newest_run(runs[:1]) == runs[0]
+
+
+def test_history_is_the_median_of_this_hosts_successes(
+    database: Path, results: Path, save: Save
+) -> None:
+    for number, seconds in enumerate((1.0, 2.0, 30.0)):
+        save(
+            a_record(
+                run_id=str(number),
+                import_time_s=0.25,
+                load_time_s=0.25,
+                first_latency_s=0.25,
+                warmup_time_s=0.25,
+                steady_time_s=seconds,
+            )
+        )
+    save(
+        a_record(run_id="away", hostname="other-host", steady_time_s=1000.0),
+        a_failure("timeout", "hung", run_id="hung", steady_time_s=1000.0),
+        a_failure("timeout", "hung", batch_size=8),
+        a_record(batch_size=2, purpose="verify", **dict.fromkeys(TIMED)),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        assert store.history("example-host") == {CELL: pytest.approx(3.0)}
+        assert store.history() == {}
+
+
+def test_history_counts_every_load_and_what_ran_at_once(
+    database: Path, results: Path, save: Save
+) -> None:
+    parts = {"import_time_s": 1.0, "first_latency_s": None, "warmup_time_s": None}
+    save(
+        a_record(load_time_s=1.0, rounds=3, steady_time_s=2.0, **parts),
+        a_record(
+            mode="startup", load_time_s=1.0, steady_time_s=10.0, concurrent_time_s=4.0, **parts
+        ),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        assert sorted(store.history("example-host").values()) == [
+            pytest.approx(3 * 2.0 + 2.0),
+            pytest.approx(2.0 + 10.0 + 4.0),
+        ]
+
+
+def test_a_result_comes_with_what_it_takes_to_measure_it_again(
+    database: Path, results: Path, save: Save
+) -> None:
+    name = f"20261121-120000-abcd/{CELL}"
+    save(a_record(image="accelmatrix-cpu:1", image_digest="sha256:0", git_commit="abc"))
+    with Store.open(database) as store:
+        store.merge([results])
+        found = store.measurement(name)
+        assert store.measurement(f"{name}x") is None
+        assert store.nearest(f"{name}x") == name
+    assert isinstance(found, Measurement)
+    assert (found.result_id, found.launcher, found.hostname) == (name, "process", "example-host")
+    assert (found.image, found.image_digest) == ("accelmatrix-cpu:1", "sha256:0")
+    assert (found.git_commit, found.runner_version, found.phase) == ("abc", "0.1.0", None)
+    assert found.job == '{"id": "as it was given"}'
+
+
+def test_the_nearest_result_is_the_one_that_was_mistyped(
+    database: Path, results: Path, save: Save
+) -> None:
+    save(a_record(batch_size=1), a_record(batch_size=64), a_record(model="gpt2"))
+    with Store.open(database) as store:
+        assert store.nearest("anything") is None
+        store.merge([results])
+        assert store.nearest("20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inferense") == (
+            "20261121-120000-abcd/cpu-bert-tiny-fp32-b64-s128-inference"
+        )
+
+
+def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save) -> None:
+    save(
+        a_record(
+            proof="partial",
+            throughput=250.0,
+            grade="B",
+            grade_reasons=["cv 12 %: measure longer"],
+        ),
+        a_failure("unavailable", "no GPU here", batch_size=2),
+    )
+    with Store.open(database) as store:
+        store.merge([results])
+        measured, failed = store.results("20261121-120000-abcd")
+        assert store.results("unheard of") == []
+    assert measured == ResultRow(
+        cell_id=CELL,
+        model="bert-tiny",
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=1,
+        sequence_length=128,
+        image_size=None,
+        audio_seconds=None,
+        new_tokens=None,
+        mode="inference",
+        scenario="single_stream",
+        status="ok",
+        reason=None,
+        predicted=False,
+        proof="partial",
+        correct=True,
+        correct_reason=None,
+        grade="B",
+        grade_reasons=["cv 12 %: measure longer"],
+        throughput=250.0,
+        token_throughput=None,
+        latency_median_ms=3.0,
+        latency_median_low_ms=pytest.approx(2.97),
+        latency_median_high_ms=pytest.approx(3.03),
+        latency_precision=0.01,
+        latency_p90_ms=None,
+        latency_p99_ms=None,
+        peak_qps=None,
+        load_time_s=0.25,
+        memory_mb=300.0,
+        energy_per_sample_joules=None,
+    )
+    assert (failed.status, failed.reason, failed.throughput) == ("unavailable", "no GPU here", None)

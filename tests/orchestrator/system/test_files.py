@@ -1,0 +1,248 @@
+"""What a command was asked to write appears whole or not at all, and replaces nothing unasked."""
+
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.system.files import (
+    is_disk,
+    is_stdout,
+    is_stream,
+    new_file,
+    new_folder,
+    require_free,
+    require_free_folder,
+    require_no_stream,
+)
+from runner.contract.errors import MatrixError, StoreError
+
+NO_DATABASE = Path("benchmarks.duckdb")
+
+
+def write_half(path: Path, interruption: type[BaseException]) -> None:
+    with new_file(path) as file:
+        file.write(b"new")
+        raise interruption
+
+
+def fill_half(path: Path, interruption: type[BaseException]) -> None:
+    with new_folder(path) as folder:
+        (folder / "new.txt").write_text("new")
+        raise interruption
+
+
+def is_text(path: Path) -> bool:
+    return path.suffix == ".txt"
+
+
+def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.txt"
+    with new_file(path) as file:
+        file.write(b"hello")
+        assert not path.exists()
+    assert path.read_bytes() == b"hello"
+    assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError])
+def test_a_file_that_was_not_finished_leaves_the_old_one(
+    tmp_path: Path, interruption: type[BaseException]
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(interruption):
+        write_half(path, interruption)
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_folder_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "out"
+    with new_folder(path) as folder:
+        (folder / "a.txt").write_text("hello")
+        assert not path.exists()
+    assert (path / "a.txt").read_text() == "hello"
+    assert [each.name for each in path.parent.iterdir()] == ["out"]
+
+
+def test_a_new_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    for name in ("old.txt", "new.txt"):
+        with new_folder(path) as folder:
+            (folder / name).write_text(name)
+    assert [each.name for each in path.iterdir()] == ["new.txt"]
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError])
+def test_a_folder_that_was_not_finished_leaves_the_old_one(
+    tmp_path: Path, interruption: type[BaseException]
+) -> None:
+    path = tmp_path / "out"
+    path.mkdir()
+    (path / "old.txt").write_text("old")
+    with pytest.raises(interruption):
+        fill_half(path, interruption)
+    assert [each.name for each in path.iterdir()] == ["old.txt"]
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_a_kill_left_behind_is_swept_up(tmp_path: Path) -> None:
+    (tmp_path / ".out.tmp").mkdir()
+    (tmp_path / ".out.tmp" / "half").write_text("")
+    with new_folder(tmp_path / "out") as folder:
+        (folder / "a.txt").write_text("")
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a.txt", "out"]
+
+
+@pytest.mark.parametrize("write", [write_half, fill_half])
+def test_where_nothing_can_be_written_the_error_says_so(
+    tmp_path: Path, write: Callable[[Path, type[BaseException]], None]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match=r"cannot be written: (Not a directory|File exists)") as e:
+        write(tmp_path / "file" / "out", KeyboardInterrupt)
+    assert "nothing is left behind" in str(e.value.hint)
+
+
+def test_a_free_place_needs_no_force(tmp_path: Path) -> None:
+    require_free("--output", tmp_path / "new", force=False, database=NO_DATABASE)
+    require_free_folder("--output", tmp_path / "new", force=False, ours=is_text)
+
+
+def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
+    path = tmp_path / "old.txt"
+    path.write_text("old")
+    with pytest.raises(MatrixError, match=r"--output .*old\.txt: exists already"):
+        require_free("--output", path, force=False, database=NO_DATABASE)
+    with pytest.raises(MatrixError, match="exists already"):
+        require_free_folder("--output", tmp_path, force=False, ours=is_text)
+    require_free("--output", path, force=True, database=NO_DATABASE)
+    require_free_folder("--output", tmp_path, force=True, ours=is_text)
+
+
+def test_a_dangling_link_counts_as_there(tmp_path: Path) -> None:
+    path = tmp_path / "link"
+    path.symlink_to("nowhere")
+    with pytest.raises(MatrixError, match="exists already"):
+        require_free("--output", path, force=False, database=NO_DATABASE)
+
+
+def test_a_file_never_replaces_a_folder_or_the_database(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match="is a folder"):
+        require_free("--output", tmp_path, force=True, database=NO_DATABASE)
+    database = tmp_path / "benchmarks.duckdb"
+    database.write_text("")
+    (tmp_path / "same").symlink_to(database)
+    for name in ("benchmarks.duckdb", "same"):
+        with pytest.raises(MatrixError, match="is the database itself"):
+            require_free("--output", tmp_path / name, force=True, database=database)
+
+
+def test_a_folder_never_replaces_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "benchmarks.duckdb"
+    path.write_text("")
+    with pytest.raises(MatrixError, match="is a file"):
+        require_free_folder("--output", path, force=True, ours=is_text)
+
+
+def test_a_folder_is_replaced_behind_its_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    with new_folder(link) as folder:
+        (folder / "a.txt").write_text("")
+    assert [each.name for each in (tmp_path / "real").iterdir()] == ["a.txt"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_force_spares_folders_that_hold_something_else(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.txt").write_text("")
+    (folder / "deep" / "thesis.tex").write_text("")
+    with pytest.raises(MatrixError, match=r"holds deep/thesis\.tex, which no export made"):
+        require_free_folder("--output", folder, force=True, ours=is_text)
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A named one."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    return tmp_path / "pipe.csv"
+
+
+def write(path: Path, content: bytes) -> None:
+    with new_file(path) as file:
+        file.write(content)
+
+
+def test_files_and_folders_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    for path in (tmp_path, tmp_path / "a", tmp_path / "new", Path("new"), Path("/dev/shm/a.csv")):
+        assert not is_stream(path)
+        require_no_stream("--output", path)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/stderr", "/dev/fd/9", "/dev/null"])
+def test_what_is_open_and_devices_are(name: str) -> None:
+    assert is_stream(Path(name))
+    assert not is_disk(Path(name))
+    with pytest.raises(MatrixError, match=f"--output {name}: is a stream"):
+        require_no_stream("--output", Path(name))
+
+
+def test_stdout_has_several_names() -> None:
+    assert all(is_stdout(Path(name)) for name in ("-", "/dev/stdout", "/dev/fd/1"))
+    assert not any(is_stdout(path) for path in (None, Path("a"), Path("/dev/stderr")))
+
+
+def test_a_pipe_gets_what_comes_and_stays(pipe: Path) -> None:
+    require_free("--output", pipe, force=False, database=NO_DATABASE)
+    heard: list[bytes] = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader.start()
+    write(pipe, b"hello")
+    reader.join()
+    assert heard == [b"hello"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [each.name for each in pipe.parent.iterdir()] == ["pipe.csv"]
+
+
+def test_a_link_to_a_device_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/null")
+    write(tmp_path / "link", b"hello")
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_stdout_goes_on_where_it_was(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    sys.stdout.write("before ")
+    write(Path(name), b"hello")
+    sys.stdout.write(" behind")
+    assert capsys.readouterr().out == "before hello behind"
+
+
+def test_a_full_device_is_told() -> None:
+    with pytest.raises(StoreError, match="/dev/full: cannot be written: No space left"):
+        write(FULL, b"hello")
+
+
+def test_a_reader_who_had_enough_is_no_error_of_ours(pipe: Path) -> None:
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    def close_and_write() -> None:
+        with new_file(pipe) as file:
+            os.close(reader)
+            file.write(b"hello")
+
+    with pytest.raises(BrokenPipeError):
+        close_and_write()

@@ -1,0 +1,80 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orchestrator.system.git import ROOT, git_commit
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=A Tester", "-c", "user.email=tester@example.invalid"]
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    (folder / "file").write_text("one\n")
+    (folder / ".gitignore").write_text("results/\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "one")
+    return folder
+
+
+def test_a_clean_checkout_is_its_commit(checkout: Path) -> None:
+    assert git_commit(checkout) == git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_changed_checkout_says_so(checkout: Path) -> None:
+    (checkout / "file").write_text("two\n")
+    assert git_commit(checkout) == git(checkout, "rev-parse", "HEAD") + "-dirty"
+
+
+def test_a_new_file_is_a_change_unless_it_is_ignored(checkout: Path) -> None:
+    (checkout / "results").mkdir()
+    (checkout / "results" / "new").write_text("")
+    assert not str(git_commit(checkout)).endswith("-dirty")
+    (checkout / "new").write_text("")
+    assert str(git_commit(checkout)).endswith("-dirty")
+
+
+def test_a_worktree_is_a_checkout(checkout: Path, tmp_path: Path) -> None:
+    git(checkout, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
+    assert git_commit(tmp_path / "tree") == git(checkout, "rev-parse", "HEAD")
+
+
+def test_an_installed_copy_has_no_commit(tmp_path: Path) -> None:
+    assert git_commit(tmp_path) is None
+
+
+def test_a_folder_inside_somebody_elses_checkout_has_no_commit(checkout: Path) -> None:
+    folder = checkout / "site-packages"
+    folder.mkdir()
+    assert git_commit(folder) is None
+
+
+def test_a_checkout_without_commits_has_none(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    assert git_commit(tmp_path) is None
+
+
+def test_a_damaged_checkout_has_no_commit(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert git_commit(tmp_path) is None
+
+
+def test_a_git_hook_does_not_mislead(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", str(checkout / "another" / ".git"))
+    assert git_commit(checkout) is not None
+
+
+def test_a_machine_without_git(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(checkout))
+    assert git_commit(checkout) is None
+
+
+def test_the_orchestrator_knows_its_own_root() -> None:
+    assert (ROOT / "orchestrator" / "checkout.py").is_file()

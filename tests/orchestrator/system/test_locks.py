@@ -1,0 +1,197 @@
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.system.locks import FOLDER_VARIABLE, hold_devices
+from runner.contract.errors import StoreError
+from tests.conftest import ROOT
+
+HOLD = """
+import sys
+from pathlib import Path
+from orchestrator.locks import hold_devices
+
+def waiting(device, holder):
+    print("waiting for", device, "of", holder, flush=True)
+
+folder, devices, name = sys.argv[1:]
+with hold_devices(frozenset(devices.split(",")), name, waiting, Path(folder)):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+COUNT = """
+import sys
+from pathlib import Path
+from orchestrator.locks import hold_devices
+
+folder, counter, devices = Path(sys.argv[1]), Path(sys.argv[2]), frozenset(sys.argv[3].split(","))
+for _ in range(20):
+    with hold_devices(devices, "counting", lambda *_: None, folder):
+        counter.write_text(str(int(counter.read_text()) + 1))
+"""
+
+Start = Callable[[str, str], "subprocess.Popen[str]"]
+
+
+def python(script: str, *arguments: str | Path) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+
+
+def line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def release(process: "subprocess.Popen[str]") -> int:
+    process.communicate("\n")
+    return process.returncode
+
+
+def is_free(folder: Path, device: str) -> bool:
+    """Whether the device can be had without waiting; it is given back at once."""
+
+    class Taken(Exception):
+        pass
+
+    def refuse(device: str, holder: str) -> None:
+        raise Taken
+
+    try:
+        with hold_devices(frozenset({device}), "a look", refuse, folder):
+            return True
+    except Taken:
+        return False
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a process that holds devices until it is told to release them."""
+    started = []
+
+    def begin(devices: str, name: str) -> "subprocess.Popen[str]":
+        started.append(python(HOLD, tmp_path, devices, name))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_the_second_process_waits_and_says_for_whom(start: Start) -> None:
+    first = start("cpu", "run one")
+    assert line(first) == "held"
+    second = start("cpu", "run two")
+    assert line(second) == f"waiting for cpu of run one, process {first.pid}"
+    assert second.poll() is None
+    assert release(first) == 0
+    assert line(second) == "held"
+    assert release(second) == 0
+
+
+def test_other_devices_are_not_waited_for(start: Start) -> None:
+    first, second = start("cpu", "one"), start("nvidia", "two")
+    assert (line(first), line(second)) == ("held", "held")
+
+
+def test_the_lock_of_a_killed_process_is_free(start: Start, tmp_path: Path) -> None:
+    first = start("cpu", "one")
+    assert line(first) == "held"
+    assert not is_free(tmp_path, "cpu")
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    assert is_free(tmp_path, "cpu")
+    second = start("cpu", "two")
+    assert line(second) == "held"
+    assert (tmp_path / "cpu.holder").read_text() == f"two, process {second.pid}"
+
+
+def test_who_waits_takes_over_when_the_holder_is_killed(start: Start) -> None:
+    first = start("cpu", "one")
+    assert line(first) == "held"
+    second = start("cpu", "two")
+    assert line(second).startswith("waiting for cpu")
+    first.send_signal(signal.SIGKILL)
+    assert line(second) == "held"
+
+
+def test_devices_are_taken_in_alphabetical_order(start: Start, tmp_path: Path) -> None:
+    with hold_devices(frozenset({"b"}), "the test", lambda *_: None, tmp_path):
+        process = start("c,a,b", "one")
+        assert line(process) == f"waiting for b of the test, process {os.getpid()}"
+        assert not is_free(tmp_path, "a")
+        assert is_free(tmp_path, "c")
+    assert line(process) == "held"
+    assert [is_free(tmp_path, device) for device in "abc"] == [False, False, False]
+    release(process)
+    assert [is_free(tmp_path, device) for device in "abc"] == [True, True, True]
+
+
+def test_processes_that_share_devices_never_overlap_nor_block_each_other(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    processes = [python(COUNT, tmp_path, counter, devices) for devices in ("a,b", "b,a")]
+    for process in processes:
+        process.communicate()
+    assert [process.returncode for process in processes] == [0, 0]
+    assert counter.read_text() == "40"
+
+
+def test_the_note_goes_with_the_lock(tmp_path: Path) -> None:
+    with hold_devices(frozenset({"cpu"}), "run one", lambda *_: None, tmp_path):
+        note = (tmp_path / "cpu.holder").read_text()
+    assert note == f"run one, process {os.getpid()}"
+    assert not (tmp_path / "cpu.holder").exists()
+
+
+def test_a_failure_releases_everything(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ZeroDivisionError),
+        hold_devices(frozenset({"a", "b"}), "one", lambda *_: None, tmp_path),
+    ):
+        raise ZeroDivisionError
+    assert is_free(tmp_path, "a")
+    assert is_free(tmp_path, "b")
+
+
+def test_giving_up_while_waiting_leaves_the_holder_its_note(tmp_path: Path) -> None:
+    with hold_devices(frozenset({"cpu"}), "one", lambda *_: None, tmp_path):
+        assert not is_free(tmp_path, "cpu")
+        assert (tmp_path / "cpu.holder").read_text().startswith("one")
+
+
+def test_no_devices_need_no_lock(tmp_path: Path) -> None:
+    with hold_devices(frozenset(), "one", lambda *_: None, tmp_path):
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_all_users_share_the_folder_and_its_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "deep" / "locks"
+    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    with hold_devices(frozenset({"cpu"}), "one", lambda *_: None):
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "cpu.lock")]
+    assert modes == [0o777, 0o666]
+
+
+def test_a_folder_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+        with (
+            pytest.raises(StoreError, match=f"{folder}: device locks cannot be kept") as caught,
+            hold_devices(frozenset({"cpu"}), "one", lambda *_: None),
+        ):
+            pass
+        assert FOLDER_VARIABLE in str(caught.value.hint)

@@ -1,0 +1,141 @@
+"""What a matrix file may be as a document, before anyone asks what it means."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.system.yaml_file import Source, parse_yaml, read_source
+from runner.contract.errors import MatrixError
+
+
+def refusal(content: str | bytes, tmp_path: Path, name: str = "matrix.yaml") -> str:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(MatrixError) as caught:
+        read_source(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' stands twice"),
+        ("a: &x [1]\nb: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
+        ("a: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
+        ("a: !!python/object:os.system x\n", "line 1: the tag !!python/object:os.system is not"),
+        ("a: 1\nb: !!str 2\n", "line 2: the tag !!str is not allowed"),
+        ("a: 1\n---\nb: 2\n", "line 2: a second document starts here"),
+        ("a: [1\n", "line 2: while parsing a flow sequence"),
+        ("a: " + "[" * 5000, "line 1: nested deeper than 20 levels"),
+        ("[1, 2]: x\n", "line 1: a key must be plain text"),
+        ("a: " + "9" * 5000, "line 1: not a value:"),
+        ("a: \0", "is not YAML: unacceptable character #x0000"),
+        (b"a: \xff\xfe", "is not UTF-8 text (byte 3)"),
+        ("a: 1\n".encode("utf-16"), "is not UTF-8 text (byte 0)"),
+        ("#" * (1 << 20) + "\n", "is larger than 1 MiB"),
+    ],
+)
+def test_refuses_odd_yaml_and_says_where(
+    content: str | bytes, sentence: str, tmp_path: Path
+) -> None:
+    assert refusal(content, tmp_path).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' stands twice"),
+        ('{"a": \n}', "line 2: is not JSON: Expecting value"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ("[" * 100_000, "nested too deeply"),
+        ("9" * 5000, "Exceeds the limit"),
+    ],
+)
+def test_refuses_odd_json(content: str, sentence: str, tmp_path: Path) -> None:
+    assert refusal(content, tmp_path, "models.json").startswith(sentence)
+
+
+def test_a_bomb_of_aliases_does_not_explode(tmp_path: Path) -> None:
+    levels = [f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 10)}]" for i in range(1, 10)]
+    assert "anchors and aliases" in refusal("\n".join(["l0: &l0 [x]", *levels]), tmp_path)
+
+
+def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
+    with pytest.raises(MatrixError, match=r"none\.yaml: there is no such file"):
+        read_source(tmp_path / "none.yaml")
+    with pytest.raises(MatrixError, match="is a folder, not a file"):
+        read_source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("matrx.yaml", "did you mean {folder}/matrix.yaml?"),
+        ("nope.csv", "{folder} is where it was looked for"),
+        ("deep/nope.csv", "{folder}/deep is where it was looked for"),
+    ],
+)
+def test_a_missing_file_has_a_hint(tmp_path: Path, name: str, hint: str) -> None:
+    (tmp_path / "matrix.yaml").touch()
+    with pytest.raises(MatrixError) as caught:
+        read_source(tmp_path / name)
+    assert str(caught.value.hint).endswith(hint.format(folder=tmp_path))
+
+
+def test_knows_the_line_of_each_value() -> None:
+    data, lines = parse_yaml("a: 1\nb:\n  - x\n  - c: 2\n", "m")
+    assert data == {"a": 1, "b": ["x", {"c": 2}]}
+    assert lines["a",] == 1
+    assert lines["b",] == 2
+    assert lines["b", 0] == 3
+    assert lines["b", 1, "c"] == 4
+
+
+def test_values_are_plain_and_dates_stay_text() -> None:
+    data, _ = parse_yaml("a: 2024-01-01\nb: yes\nc: 1.5\nd:\n'on': \"7\"\n", "m")
+    assert data == {"a": "2024-01-01", "b": True, "c": 1.5, "d": None, "on": "7"}
+
+
+def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read_source(path).data == {"a": 1}
+
+
+def test_places_are_written_as_the_user_wrote_them() -> None:
+    source = Source("m.yaml", {"axes": {"precision": "fp17", "mode": ["x"]}}, lines={("axes",): 3})
+    assert source.place(("axes", "precision", 0)) == "m.yaml: axes.precision: "
+    assert source.place(("axes", "mode", 0)) == "m.yaml: axes.mode[0]: "
+    assert source.place(()) == "m.yaml: "
+    assert source.line(("axes", "mode", 0)) == 3
+
+
+_DATA = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text("abc: -#'\"\n1.e", max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner),
+    max_leaves=10,
+)
+
+
+@given(_DATA)
+def test_reads_back_what_a_writer_wrote(data: object) -> None:
+    class NoAliases(yaml.SafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    assert parse_yaml(yaml.dump(data, Dumper=NoAliases), "m")[0] == data
+    assert parse_yaml(json.dumps(data), "m")[0] == data
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_data_or_one_clear_error(text: str) -> None:
+    try:
+        parse_yaml(text, "m.yaml")
+    except MatrixError as error:
+        assert str(error).startswith("m.yaml: ")  # noqa: PT017 - either outcome is right

@@ -1,0 +1,167 @@
+"""Synthetic record files: whole, the same for the same seed, and marked as what they are."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from performance.synthetic import DURATIONS, synthesise
+from runner.contract.errors import StoreError
+from runner.contract.job import Job
+from runner.contract.record import Record
+
+ROWS = 1500
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from orchestrator.errors import StoreError
+from orchestrator.store.synthetic import synthesise
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    list(synthesise(Path(sys.argv[1]), 2000, 0))
+except StoreError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("synthetic")
+    list(synthesise(folder, ROWS, 7))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(written: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(written).to_pylist(maps_as_pydicts="strict")
+    return found
+
+
+def ask(written: Path, select: str) -> list[tuple[Any, ...]]:
+    return duckdb.sql(select.format(files=f"'{written}/*.parquet'")).fetchall()
+
+
+def test_each_row_is_a_record_that_says_what_it_is(rows: list[dict[str, Any]]) -> None:
+    assert len(rows) == ROWS
+    for row in rows:
+        Record.model_validate({name: row[name] for name in Record.model_fields})
+        assert (row["source"], row["simulated"], row["marks"]) == ("synthetic", True, ["synthetic"])
+
+
+def test_a_cell_and_its_job_belong_together(rows: list[dict[str, Any]]) -> None:
+    for row in rows[::10]:
+        job = Job.model_validate(json.loads(row["job"]) | {"model": json.loads(row["model_spec"])})
+        (cell,) = job.cells
+        assert (job.run_id, job.id, cell.id) == (row["run_id"], row["job_id"], row["cell_id"])
+
+
+def test_no_cell_has_two_verdicts_in_a_run(written: Path) -> None:
+    sql = "SELECT count(*), count(DISTINCT run_id || cell_id), count(DISTINCT run_id) FROM {files}"
+    assert ask(written, sql) == [(ROWS, ROWS, 3)]
+
+
+def test_numbers_follow_from_the_raw_durations(written: Path) -> None:
+    off = ask(
+        written,
+        f"""
+        SELECT cell_id FROM {{files}} WHERE status = 'ok' AND NOT (
+            len(durations_ns) = {DURATIONS} AND iterations = {DURATIONS}
+            AND list_sum(round_iterations) = {DURATIONS}
+            AND abs(list_avg(durations_ns) / 1e9 / latency_mean_s - 1) < 1e-9
+            AND abs(list_median(durations_ns) / 1e9 / latency_median_s - 1) < 1e-9
+            AND abs(list_stddev_samp(durations_ns) / 1e9 / latency_stddev_s - 1) < 1e-9
+            AND latency_min_s <= latency_median_low_s AND latency_median_low_s <= latency_median_s
+            AND latency_median_s <= latency_median_high_s
+            AND latency_median_high_s <= latency_max_s AND latency_min_s > 0
+            AND abs(batch_size * iterations / steady_time_s / throughput - 1) < 1e-9
+            AND (scenario = 'server'
+                OR abs(list_sum(durations_ns) / 1e9 / steady_time_s - 1) < 1e-9)
+            AND abs(autocorrelation) < 1 AND effective_iterations BETWEEN 1 AND iterations)
+        """,
+    )
+    assert off == []
+
+
+def test_tokens_add_up_to_the_whole(written: Path) -> None:
+    generated = ask(
+        written,
+        """
+        SELECT count(*), count(*) FILTER (
+            list_sum(part_durations_ns['first_token']) + list_sum(part_durations_ns['output_token'])
+                = list_sum(durations_ns)
+            AND len(part_durations_ns['output_token']) = len(durations_ns) * (new_tokens - 1)
+            AND token_throughput > 0 AND decode_throughput > 0)
+        FROM {files} WHERE mode = 'generation' AND status = 'ok'
+        """,
+    )
+    ((rows, sound),) = generated
+    assert rows == sound > 0
+
+
+def test_every_mode_and_scenario_and_several_failures_occur(rows: list[dict[str, Any]]) -> None:
+    assert {row["mode"] for row in rows} == {"inference", "generation", "training", "startup"}
+    assert {row["scenario"] for row in rows} == {"single_stream", "offline", "server"}
+    failed = {row["status"] for row in rows} - {"ok"}
+    assert failed >= {"unsupported", "failed", "timeout"}
+    for row in rows:
+        assert (row["reason"] is None) == (row["phase"] is None) == (row["status"] == "ok")
+        assert (row["durations_ns"] is None) == (row["latency_median_s"] is None)
+        assert (row["durations_ns"] is None) == (row["status"] != "ok")
+
+
+def test_latencies_are_skewed_as_real_ones_are(written: Path) -> None:
+    ((slow, fast),) = ask(
+        written,
+        "SELECT median(latency_max_s / latency_median_s), median(latency_min_s / latency_median_s)"
+        " FROM {files} WHERE status = 'ok'",
+    )
+    assert 1.05 < slow < 3
+    assert 0.8 < fast < 1
+    assert slow - 1 > 1 - fast
+
+
+def test_the_same_seed_writes_the_same_and_another_one_does_not(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    for name, seed in (("same", 7), ("other", 8)):
+        list(synthesise(tmp_path / name, ROWS, seed))
+    assert pq.read_table(tmp_path / "same").to_pylist(maps_as_pydicts="strict") == rows
+    assert pq.read_table(tmp_path / "other").column("durations_ns").to_pylist() != [
+        row["durations_ns"] for row in rows
+    ]
+
+
+def test_later_results_can_be_had_alone(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    list(synthesise(tmp_path / "later", 500, 7, first=1000))
+    assert pq.read_table(tmp_path / "later").to_pylist(maps_as_pydicts="strict") == rows[1000:]
+
+
+def test_it_tells_what_is_written(tmp_path: Path) -> None:
+    (only,) = synthesise(tmp_path / "new" / "folder", 3, 0)
+    assert only == (tmp_path / "new" / "folder" / "synthetic-0-0000000000.parquet", 3)
+
+
+def test_synthetic_results_lie_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.parquet").touch()
+    with pytest.raises(StoreError, match="is not empty"):
+        list(synthesise(tmp_path, 3, 0))
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="file/folder: cannot be written: Not a directory"):
+        list(synthesise(tmp_path / "file" / "folder", 3, 0))
+
+
+def test_a_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "synthetic-0-0000000000.parquet: cannot be written: IO Error: Could" in done.stdout
+    assert "exception_type" not in done.stdout
+    assert list((tmp_path / "out").iterdir()) == []

@@ -1,0 +1,69 @@
+"""What goes into the part of a graph that fills a cache."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from runner.backends.graphs.feeds import next_position, position_ids, prompt_inputs, start_tokens
+from runner.backends.torch.model import instantiate
+from runner.contract.errors import Unsupported
+from runner.contract.models import find
+from runner.inputs import Inputs, synthesise
+from tests.support.tiny_models import tiny, tiny_decoder, torch_cell
+
+PROMPT: Inputs = {
+    "input_ids": np.array([[7, 8, 9], [1, 2, 3]]),
+    "attention_mask": np.ones((2, 3), dtype=np.int64),
+}
+
+
+def test_padded_prompts_are_refused() -> None:
+    padded = {**PROMPT, "attention_mask": np.array([[0, 1, 1], [1, 1, 1]])}
+    with pytest.raises(Unsupported, match="after prompts without padding alone"):
+        prompt_inputs(tiny_decoder(), padded)
+
+
+def test_the_start_token_is_the_configurations() -> None:
+    whisper = find("whisper-micro")
+    inputs = {"input_features": np.zeros((3, 16, 100), dtype=np.float32)}
+    assert start_tokens(whisper, inputs).tolist() == [[998]] * 3
+
+
+def test_a_configuration_without_a_start_token_is_refused() -> None:
+    model = tiny("AutoModelForSeq2SeqLM", {"model_type": "t5"}, encoder_decoder=True)
+    with pytest.raises(Unsupported, match="the config of tiny has no decoder_start_token_id"):
+        prompt_inputs(model, PROMPT)
+
+
+def test_text_is_counted() -> None:
+    places = position_ids(tiny_decoder(), PROMPT)
+    assert places.tolist() == [[0, 1, 2], [0, 1, 2]]
+    assert next_position(places).tolist() == [[3], [3]]
+
+
+def test_an_image_spans_a_box_of_places() -> None:
+    model = find("qwen2-vl-micro")
+    kinds = np.array([[0, 0, 1, 1, 1, 1, 1, 1, 0]])
+    inputs = {
+        "input_ids": np.zeros_like(kinds),
+        "mm_token_type_ids": kinds,
+        "image_grid_thw": np.array([[1, 4, 6]]),
+    }
+    time, height, width = position_ids(model, inputs)[:, 0].tolist()
+    assert time == [0, 1, 2, 2, 2, 2, 2, 2, 5]
+    assert height == [0, 1, 2, 2, 2, 3, 3, 3, 5]
+    assert width == [0, 1, 2, 3, 4, 2, 3, 4, 5]
+    assert next_position(position_ids(model, inputs)).tolist() == [[[6]]] * 3
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["qwen2-vl-micro", "qwen3-vl-micro"])
+def test_the_places_of_images_are_those_of_transformers(name: str) -> None:
+    spec = find(name)
+    inputs = synthesise(spec, torch_cell(spec, 3, sequence_length=11), seed=0)
+    network: Any = instantiate(spec, torch.float32)
+    names = ("input_ids", "mm_token_type_ids", "image_grid_thw")
+    places, _ = network.model.get_rope_index(*(torch.from_numpy(inputs[name]) for name in names))
+    assert position_ids(spec, inputs).tolist() == places.tolist()

@@ -1,0 +1,89 @@
+"""Every runtime that executes prepared graphs generates what torch does."""
+
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.backends import load_runtime
+from runner.backends.base import Array
+from runner.contract.cell import Runtime
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec, find
+from runner.correctness.reference import outputs_of
+from runner.inputs import Inputs, synthesise
+from tests.support.fakes import FakeClock
+from tests.support.generating import generating_job
+from tests.support.prepared import PreparedGraphs
+from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+
+pytestmark = pytest.mark.torch
+
+MODELS = {
+    "decoder": tiny_decoder(),
+    "encoder-decoder": tiny_encoder_decoder(),
+    "vision-language": find("qwen2-vl-micro"),
+}
+PROMPT_SEED = 12
+"""None that the export or its check had."""
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(params=MODELS)
+def model(request: pytest.FixtureRequest) -> ModelSpec:
+    return MODELS[request.param]
+
+
+@pytest.fixture(params=["onnxruntime", "openvino"])
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    chosen: Runtime = request.param
+    return chosen
+
+
+def prompt(job: Job) -> Inputs:
+    return synthesise(job.model, job.cells[0], PROMPT_SEED)
+
+
+def generated(job: Job, prepared: PreparedGraphs) -> np.ndarray[Any, Any]:
+    cell = job.cells[0]
+    with closing(load_runtime(cell.runtime).open_session(job, 1, prepared.folder)) as session:
+        generate = session.bind_generation(cell, prompt(job), FakeClock())
+        first, second = generate(), generate()
+        assert (first.tokens == second.tokens).all()
+        assert first.token_times_ns == sorted(first.token_times_ns)
+        assert len(first.token_times_ns) == cell.new_tokens
+        return first.tokens
+
+
+def forward(job: Job, prepared: PreparedGraphs) -> dict[str, Array]:
+    runtime = load_runtime(job.cells[0].runtime)
+    with closing(runtime.open_session(job, 1, prepared.folder)) as session:
+        return outputs_of(session, job)
+
+
+def test_the_tokens_are_torchs(
+    model: ModelSpec, runtime: Runtime, prepared: PreparedGraphs
+) -> None:
+    ours = generated(prepared.named(generating_job(model, runtime)), prepared)
+    assert (ours == generated(generating_job(model, "torch"), prepared)).all()
+
+
+def test_the_part_that_fills_a_cache_gives_the_forward_pass_too(
+    model: ModelSpec, runtime: Runtime, prepared: PreparedGraphs
+) -> None:
+    ours = forward(prepared.named(generating_job(model, runtime)), prepared)
+    theirs = forward(generating_job(model, "torch"), prepared)
+    assert ours.keys() == theirs.keys()
+    for name, expected in theirs.items():
+        np.testing.assert_allclose(ours[name], expected, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["decoder", "encoder-decoder"])
+def test_one_graph_serves_other_batches_lengths_and_counts(
+    name: str, runtime: Runtime, prepared: PreparedGraphs
+) -> None:
+    changes = {"batch_size": 3, "sequence_length": 11, "new_tokens": 9}
+    ours = generated(prepared.named(generating_job(MODELS[name], runtime, **changes)), prepared)
+    assert ours.shape == (3, 9)
+    assert (ours == generated(generating_job(MODELS[name], "torch", **changes), prepared)).all()

@@ -1,0 +1,204 @@
+"""Qualcomm's HTP: here its simulator, which computes as the device does and has no speed."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from runner.backends.onnxruntime.backend import OnnxSession
+from runner.backends.onnxruntime.backend import open_session as open_job
+from runner.backends.onnxruntime.device import CPU
+from runner.backends.onnxruntime.evidence import prove
+from runner.backends.onnxruntime.graph import OnnxGraph
+from runner.backends.onnxruntime.qnn.plugin import (
+    QNN,
+    SIMULATOR,
+    qnn_device,
+    require_possible,
+    sizes_of,
+)
+from runner.backends.onnxruntime.query import OnnxQuery
+from runner.backends.onnxruntime.sessions import (
+    NO_FALLBACK,
+    open_session,
+    recorded_options,
+    session_options,
+)
+from runner.contract.cell import Purpose
+from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.graph import Part
+from runner.contract.job import Job
+from runner.correctness.compare_outputs import relative
+from runner.inputs import synthesise
+from tests.support.onnx_graphs import (
+    FLOAT,
+    KEY,
+    WIDTH,
+    layer,
+    onnx_cell,
+    onnx_job,
+    perceptron,
+    save_graph,
+)
+
+CELLS = [onnx_cell(rows, backend="qnn", precision="fp16") for rows in (2, 3)]
+JOB = onnx_job(*CELLS, purpose="verify")
+
+
+def with_determinant() -> onnx.ModelProto:
+    """The layer, and a node that the HTP has no kernel for."""
+    model = layer(rows=WIDTH, result="hidden")
+    model.graph.node.append(helper.make_node("Det", ["hidden"], ["logits"]))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("logits", FLOAT, ()))
+    return model
+
+
+def opened(graphs: Path, job: Job = JOB) -> OnnxSession:
+    return open_job(job, 1, graphs)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[OnnxSession]:
+    save_graph(tmp_path, {"forward": layer()})
+    with closing(opened(tmp_path)) as session:
+        yield session
+
+
+def x(rows: int) -> dict[str, Any]:
+    return dict(synthesise(perceptron(), onnx_cell(rows), 0))
+
+
+@pytest.mark.parametrize("purpose", ["measure", "time"])
+def test_a_simulator_is_not_timed(purpose: Purpose, tmp_path: Path) -> None:
+    job = JOB.model_copy(update={"purpose": purpose})
+    with pytest.raises(
+        Unavailable, match="time says nothing about a device: `orchestrator verify`"
+    ):
+        opened(tmp_path, job)
+
+
+def test_a_growing_cache_is_nothing_for_a_compiled_graph(tmp_path: Path) -> None:
+    cell = onnx_cell(backend="qnn", precision="fp16", mode="generation", new_tokens=2)
+    with pytest.raises(Unsupported, match="a cache grows with each token"):
+        opened(tmp_path, onnx_job(cell, purpose="verify"))
+
+
+def test_a_device_is_timed() -> None:
+    require_possible(JOB.model_copy(update={"purpose": "measure"}), machine="aarch64")
+
+
+def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSession) -> None:
+    query = session.bind(CELLS[0], x(2))
+    found = session.arrays(query())["logits"]
+    proof, evidence = session.prove(query)
+    assert (proof, session.device_name) == ("proven", SIMULATOR)
+    assert (evidence["claimed"], evidence["cpu_fallback"]) == ("qnn", "disabled")
+    assert evidence["nodes"] == f"{QNN} 2"
+    assert "wall_s" not in evidence
+    reference = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
+    difference = relative(found, reference.run(None, x(2))[0])
+    assert 1e-5 < difference < 1e-2
+
+
+def test_the_htp_compiles_a_graph_for_each_shape(session: OnnxSession) -> None:
+    first, second = (session.bind(cell, x(cell.batch_size)) for cell in CELLS)
+    assert first.opened is not second.opened
+    assert session.arrays(second())["logits"].shape == (3, WIDTH)
+    columns = session.columns
+    assert float(str(columns["compile_time_s"])) > 0
+    assert float(str(columns["cached_compile_time_s"])) > 0
+    assert columns["inference_precision"] == "float16"
+
+
+def squared() -> onnx.ModelProto:
+    """The layer's square, which is rewritten."""
+    model = layer(result="hidden")
+    model.graph.node.append(helper.make_node("Pow", ["hidden", "two"], ["logits"]))
+    model.graph.initializer.append(helper.make_tensor("two", FLOAT, (), [2.0]))
+    model.graph.output[0].name = "logits"
+    return model
+
+
+def test_what_was_rewritten_for_the_compiler_is_recorded(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": squared()})
+    with closing(opened(tmp_path)) as session:
+        options: Any = session.columns["execution_options"]
+        assert "Pow(x, 2) as Mul(x, x)" in options["graph_rewrites"]
+        assert session.columns["graph_remedy"] == "dynamic shapes"
+        query = session.bind(CELLS[0], x(2))
+        query()
+        session.trace(query, tmp_path / "cell")  # makes sessions of the rewritten files once more
+    assert QNN in (tmp_path / "cell.operators.txt").read_text("utf-8")
+
+
+def test_quantized_graphs_are_not_rewritten(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": squared()}, numbers="int8_qdq")
+    job = onnx_job(onnx_cell(2, backend="qnn", precision="int8"), purpose="verify")
+    with closing(opened(tmp_path, job)) as session:
+        options: Any = session.columns["execution_options"]
+        assert "graph_rewrites" not in options
+
+
+def test_nodes_that_the_htp_leaves_to_the_cpu_are_told(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": with_determinant()}, "b8")
+    job = onnx_job(onnx_cell(WIDTH, backend="qnn", precision="fp16"), purpose="verify")
+    with closing(opened(tmp_path, job)) as session:
+        proof, evidence = session.prove(session.bind(job.cells[0], x(WIDTH)))
+    assert proof == "partial"
+    assert evidence["cpu_fallback"] == "allowed"
+    assert evidence["nodes_on_cpu"] == "Det 1"
+
+
+def test_a_decoding_part_that_was_divided_leaves_generation_unproven(tmp_path: Path) -> None:
+    """Its prefill lies on the HTP whole, and no CPU provider was allowed there."""
+    parts: dict[Part, onnx.ModelProto] = {
+        "prefill": layer(rows=WIDTH),
+        "decode": with_determinant(),
+    }
+    graph = save_graph(tmp_path, parts, "b8", content="generation")
+    device = qnn_device()
+    loaded = OnnxGraph(graph, tmp_path / KEY / "b8", device, threads=1)
+    model = perceptron().model_copy(update={"encoder_decoder": True})
+    proof, evidence = prove(OnnxQuery(loaded, model, x(WIDTH)), device)
+    assert proof == "partial"
+    assert evidence["cpu_fallback"] == "allowed"
+    assert evidence["nodes_on_cpu"] == "Det 1"
+    for order in (1, -1):
+        sessions = list(loaded.sessions.values())[::order]
+        assert recorded_options(sessions, device)[NO_FALLBACK] == "0"
+    assert recorded_options([loaded.sessions["prefill"]], device)[NO_FALLBACK] == "1"
+
+
+def test_the_list_of_providers_gives_the_cpu_and_that_is_contradicted(
+    session: OnnxSession,
+) -> None:
+    query = session.bind(CELLS[0], x(2))
+    model = layer().SerializeToString()
+    silent = onnxruntime.InferenceSession(model, session_options(1), providers=[QNN])
+    assert silent.get_providers() == [CPU]
+    query.opened.sessions = {"forward": silent}
+    proof, evidence = session.prove(query)
+    assert proof == "contradicted"
+    assert evidence["providers"] == CPU
+
+
+def test_a_library_that_cannot_be_loaded_leaves_no_session_on_the_cpu() -> None:
+    """The session has the provider, which failed, and computes everything on the CPU."""
+    broken = replace(qnn_device(), options={"backend_path": "/missing/libQnnHtp.so"})
+    model = layer(rows=2).SerializeToString()
+    with pytest.raises(Unsupported, match="takes no node of the graph"):
+        open_session(model, broken, lambda fallback: session_options(1, fallback=fallback))
+
+
+def test_symbolic_sizes_are_read_off_the_inputs(tmp_path: Path) -> None:
+    graph = save_graph(tmp_path, {"forward": layer()})
+    folder = tmp_path / KEY / "dynamic"
+    assert sizes_of(graph, folder, x(5)) == {"n": 5}
+    fixed = graph.model_copy(update={"shape": "b5"})
+    assert sizes_of(fixed, folder, x(5)) == {}

@@ -1,0 +1,276 @@
+"""Rewrites for the HTP: they compute the same, and the simulator then computes it too."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.shape_inference
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from runner.backends.onnxruntime.device import CPU
+from runner.backends.onnxruntime.qnn.plugin import QNN, qnn_device
+from runner.backends.onnxruntime.qnn.rewrite import write_for_htp
+from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES, REWRITES, Rewrite
+from runner.backends.onnxruntime.sessions import nodes_of, open_session, session_options
+from runner.correctness.compare_outputs import relative
+from tests.support.onnx_graphs import FLOAT, model_of
+
+BATCH, LENGTH, WIDTH = 2, 32, 32
+(SQUARES, ADDENDS, MASKS, TANGENTS, EINSUM, MOVES, NORMS, COUNTS, RECIPROCALS) = QUANTIZED_REWRITES
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((BATCH, LENGTH, WIDTH)).astype(np.float32)
+Array = npt.NDArray[Any]
+
+
+def graph_of(
+    nodes: Sequence[onnx.NodeProto], constants: dict[str, Array], kind: int = FLOAT
+) -> onnx.ModelProto:
+    """From `x`, whose batch is symbolic, to `y`."""
+    shape = ("n", LENGTH, WIDTH) if kind == FLOAT else ("n", LENGTH)
+    x = helper.make_tensor_value_info("x", kind, shape)
+    y = helper.make_tensor_value_info("y", kind, None)
+    tensors = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    model = model_of(helper.make_graph(nodes, "graph", [x], [y], tensors))
+    return onnx.shape_inference.infer_shapes(model)  # exporters leave shapes in their files
+
+
+def rms_norm() -> onnx.ModelProto:
+    """Qwen's and Llama's normalisation, as the exporter writes it."""
+    nodes = [
+        helper.make_node("Pow", ["x", "two"], ["squares"]),
+        helper.make_node("ReduceMean", ["squares", "axes"], ["mean"]),
+        helper.make_node("Add", ["mean", "epsilon"], ["positive"]),
+        helper.make_node("Sqrt", ["positive"], ["root"]),
+        helper.make_node("Reciprocal", ["root"], ["scale"]),
+        helper.make_node("Mul", ["x", "scale"], ["normal"]),
+        helper.make_node("Mul", ["weight", "normal"], ["y"]),
+    ]
+    constants = {
+        "two": np.array(2, dtype=np.float32),
+        "axes": np.array([-1]),
+        "epsilon": np.array(1e-5, dtype=np.float32),
+        "weight": np.ones(WIDTH, dtype=np.float32),
+    }
+    return graph_of(nodes, constants)
+
+
+def with_positions() -> onnx.ModelProto:
+    """The embeddings of BERT: positions are the same for all samples."""
+    nodes = [
+        helper.make_node("Add", ["x", "positions"], ["embedded"]),
+        helper.make_node("LayerNormalization", ["embedded", "weight", "bias"], ["y"]),
+    ]
+    constants = {
+        "positions": RANDOM.standard_normal((1, LENGTH, WIDTH)).astype(np.float32),
+        "weight": np.ones(WIDTH, dtype=np.float32),
+        "bias": np.zeros(WIDTH, dtype=np.float32),
+    }
+    return graph_of(nodes, constants)
+
+
+def pooler(*between: onnx.NodeProto) -> onnx.ModelProto:
+    """BERT's and CLAP's, with small results: Tanh of a product, or of what lies in between."""
+    last = between[-1].output[0] if between else "product"
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"]),
+        *between,
+        helper.make_node("Tanh", [last], ["y"]),
+    ]
+    constants = {
+        "w": (0.02 * RANDOM.standard_normal((WIDTH, WIDTH))).astype(np.float32),
+        "bias": np.full(WIDTH, 0.01, dtype=np.float32),
+        "shape": np.array([BATCH, LENGTH * WIDTH]),
+    }
+    return graph_of(nodes, constants)
+
+
+def rows_by_vectors(equation: str) -> onnx.ModelProto:
+    """X-CLIP's logits: each sample's rows by a vector of its own."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x", "axes"], ["vector"], keepdims=0),
+        helper.make_node("Einsum", ["vector", "x"], ["y"], equation=equation),
+    ]
+    return graph_of(nodes, {"axes": np.array([1])})
+
+
+def windows(order: Sequence[int], target: Sequence[int] = (-1, WIDTH)) -> onnx.ModelProto:
+    """Swin's windows: six axes, of which some stay neighbours, moved between reshapes."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "six"], ["apart"]),
+        helper.make_node("Transpose", ["apart"], ["moved"], perm=order),
+        helper.make_node("Reshape", ["moved", "target"], ["y"]),
+    ]
+    constants = {"six": np.array([BATCH, 4, 8, 1, 4, 8]), "target": np.array(target)}
+    return graph_of(nodes, constants)
+
+
+def batch_norm() -> onnx.ModelProto:
+    """CLAP's, before its patches."""
+    names = ("scale", "bias", "mean", "variance")
+    numbers = 1 + RANDOM.random((4, LENGTH)).astype(np.float32)
+    node = helper.make_node("BatchNormalization", ["x", *names], ["y"], epsilon=1e-3)
+    return graph_of([node], dict(zip(names, numbers, strict=True)))
+
+
+def seen(limit: Array, source: str = "truth") -> onnx.ModelProto:
+    """Llama's question whether a row of the mask is empty."""
+    nodes = [
+        helper.make_node("Cast", ["x"], ["truth"], to=TensorProto.BOOL),
+        helper.make_node("Cast", [source], ["numbers"], to=FLOAT),
+        helper.make_node("ReduceSum", ["numbers", "axes"], ["count"]),
+        helper.make_node("Less", ["count", "limit"], ["none"]),
+        helper.make_node("Cast", ["none"], ["y"], to=TensorProto.INT64),
+    ]
+    return graph_of(nodes, {"axes": np.array([-1]), "limit": limit}, TensorProto.INT64)
+
+
+def mask(order: Sequence[int]) -> onnx.ModelProto:
+    """A mask's elements in that order of places, as truth values between casts."""
+    places = np.stack(np.meshgrid(range(BATCH), order, indexing="ij"), axis=-1)
+    nodes = [
+        helper.make_node("Cast", ["x"], ["truth"], to=TensorProto.BOOL),
+        helper.make_node("GatherND", ["truth", "places"], ["taken"], batch_dims=0),
+        helper.make_node("Cast", ["taken"], ["y"], to=TensorProto.INT64),
+    ]
+    constants = {"places": places[:, None, None].astype(np.int64)}
+    return graph_of(nodes, constants, TensorProto.INT64)
+
+
+def rewritten(
+    model: onnx.ModelProto, folder: Path, rewrites: Mapping[str, Rewrite] = REWRITES
+) -> tuple[list[str], Path]:
+    source, written = folder / "source.onnx", folder / "written.onnx"
+    onnx.save_model(model, source)
+    return write_for_htp(source, written, {"n": BATCH}, rewrites), written
+
+
+def on_cpu(model: bytes | Path, x: Array) -> Array:
+    session = onnxruntime.InferenceSession(model, session_options(1), providers=[CPU])
+    result: Array = session.run(None, {"x": x})[0]
+    return result
+
+
+def on_htp(model: Path, x: Array) -> tuple[Array, set[str]]:
+    device = qnn_device()
+    session = open_session(model, device, lambda fallback: session_options(1, fallback=fallback))
+    return session.run(None, {"x": x})[0], set(nodes_of([session]))
+
+
+BIAS = helper.make_node("Add", ["product", "bias"], ["sum"])
+RESHAPE = helper.make_node("Reshape", ["product", "shape"], ["flat"])
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (rms_norm(), SQUARES),
+        (with_positions(), ADDENDS),
+        (pooler(), TANGENTS),
+        (pooler(BIAS), TANGENTS),
+        (pooler(RESHAPE), TANGENTS),
+        (rows_by_vectors("bd,bkd->bk"), EINSUM),
+        (rows_by_vectors("n z, n q z -> n q"), EINSUM),
+        (windows((0, 1, 4, 2, 3, 5)), MOVES),
+        (windows((5, 0, 3, 1, 2, 4)), MOVES),
+    ],
+)
+def test_what_is_rewritten_is_computed_rightly(
+    model: onnx.ModelProto, words: str, tmp_path: Path
+) -> None:
+    told, written = rewritten(model, tmp_path)
+    assert told == [words]
+    expected = on_cpu(model.SerializeToString(), X)
+    assert relative(on_cpu(written, X), expected) < 1e-6
+    found, providers = on_htp(written, X)
+    assert providers == {QNN}
+    assert max(relative(*pair) for pair in zip(found, expected, strict=True)) < 1e-2
+
+
+def test_a_mask_that_takes_every_element_in_its_place_is_reshaped(tmp_path: Path) -> None:
+    model = mask(range(LENGTH))
+    truth = RANDOM.integers(0, 2, (BATCH, LENGTH))
+    told, written = rewritten(model, tmp_path)
+    assert told == [MASKS]
+    expected = on_cpu(model.SerializeToString(), truth)
+    assert expected.shape == (BATCH, 1, 1, LENGTH)
+    assert (on_cpu(written, truth) == expected).all()
+
+
+def test_a_mask_in_another_order_stays(tmp_path: Path) -> None:
+    told, written = rewritten(mask(range(LENGTH)[::-1]), tmp_path)
+    assert told == []
+    assert "GatherND" in {node.op_type for node in onnx.load(written).graph.node}
+
+
+def test_quotients_take_the_place_of_reciprocals_where_numbers_are_quantised(
+    tmp_path: Path,
+) -> None:
+    model = rms_norm()
+    told, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
+    assert told == [SQUARES, RECIPROCALS]
+    assert "Reciprocal" not in {node.op_type for node in onnx.load(written).graph.node}
+    assert relative(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
+
+
+def test_the_tangent_of_what_is_no_product_stays(tmp_path: Path) -> None:
+    sine = helper.make_node("Sin", ["product"], ["sine"])
+    total = helper.make_node("Add", ["product", "x"], ["total"])
+    assert rewritten(pooler(sine), tmp_path)[0] == []
+    assert rewritten(pooler(total), tmp_path)[0] == []
+
+
+@pytest.mark.parametrize("equation", ["bd,bkd->kb", "bd,bkd->bkd", "bd,bkd->bd"])
+def test_other_sums_of_products_stay(equation: str, tmp_path: Path) -> None:
+    assert rewritten(rows_by_vectors(equation), tmp_path)[0] == []
+
+
+def test_a_transpose_stays_where_a_size_is_copied_from_its_result(tmp_path: Path) -> None:
+    assert rewritten(windows((0, 1, 4, 2, 3, 5), (0, 4, -1)), tmp_path)[0] == []
+
+
+def test_a_transpose_stays_that_moves_every_axis(tmp_path: Path) -> None:
+    model = windows((5, 4, 3, 2, 1, 0))
+    model.graph.initializer[0].CopyFrom(
+        numpy_helper.from_array(np.array([2, 2, 2, 8, 4, 8]), "six")
+    )
+    assert rewritten(model, tmp_path)[0] == []
+
+
+def test_batch_norms_become_products_and_sums_where_numbers_are_quantised(tmp_path: Path) -> None:
+    model = batch_norm()
+    assert rewritten(model, tmp_path)[0] == []
+    told, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
+    assert told == [NORMS]
+    assert {node.op_type for node in onnx.load(written).graph.node} == {"Mul", "Add"}
+    assert relative(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
+
+
+def test_a_quantised_count_of_one_is_not_below_one(tmp_path: Path) -> None:
+    model = seen(np.array(1, dtype=np.float32))
+    told, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
+    assert told == [COUNTS]
+    truth = np.zeros((BATCH, LENGTH), dtype=np.int64)
+    truth[0, 3] = 1
+    assert on_cpu(written, truth).ravel().tolist() == [0, 1]
+    limits = [each for each in onnx.load(written).graph.initializer if each.name == "none.half"]
+    assert [numpy_helper.to_array(each).item() for each in limits] == [0.5]
+
+
+@pytest.mark.parametrize(("limit", "source"), [(2, "truth"), (1, "x")])
+def test_other_limits_and_sums_stay(limit: int, source: str, tmp_path: Path) -> None:
+    model = seen(np.array(limit, dtype=np.float32), source)
+    assert rewritten(model, tmp_path, QUANTIZED_REWRITES)[0] == []
+
+
+def test_powers_other_than_squares_and_norms_of_one_sample_stay(tmp_path: Path) -> None:
+    cube = helper.make_node("Pow", ["x", "three"], ["y"])
+    three = {"three": np.array(3, dtype=np.float32)}
+    assert rewritten(graph_of([cube], three), tmp_path)[0] == []
+    source = tmp_path / "positions.onnx"
+    onnx.save_model(with_positions(), source)
+    assert write_for_htp(source, tmp_path / "one.onnx", {"n": 1}) == []

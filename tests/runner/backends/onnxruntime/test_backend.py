@@ -1,0 +1,136 @@
+"""Sessions of ONNX Runtime, beyond what every runtime promises."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runner.backends.onnxruntime.backend import OnnxSession, open_session
+from runner.contract.errors import Unavailable, Unsupported
+from runner.inputs import synthesise
+from tests.support.fakes import FakeClock
+from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, onnx_job, perceptron, save_graph
+
+TWO = onnx_job(onnx_cell(1), onnx_cell(3))
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> Path:
+    save_graph(tmp_path, {"forward": layer()})
+    return tmp_path
+
+
+@pytest.fixture
+def session(graphs: Path) -> Iterator[OnnxSession]:
+    with closing(open_session(TWO, 1, graphs)) as session:
+        yield session
+
+
+def x(rows: int) -> dict[str, np.ndarray]:
+    return dict(synthesise(perceptron(), onnx_cell(rows), 0))
+
+
+def test_a_session_tells_what_it_executes_and_how(session: OnnxSession) -> None:
+    columns = session.columns
+    assert columns["graph"] == f"{KEY}/dynamic"
+    assert columns["inference_precision"] == "float32"
+    assert isinstance(columns["execution_options"], dict)
+    assert columns["execution_options"]["intra_op_num_threads"] == "1"
+    assert not {"compile_time_s", "cached_compile_time_s"} & columns.keys()
+    assert session.parameters == WIDTH * WIDTH
+    assert (session.threads, session.interop_threads) == (1, 1)
+    assert {"onnxruntime", "numpy"} <= session.libraries.keys()
+
+
+def test_a_dynamic_graph_is_loaded_once_for_all_shapes(session: OnnxSession) -> None:
+    first, second = (session.bind(cell, x(cell.batch_size)) for cell in TWO.cells)
+    assert first.opened is second.opened
+    assert session.arrays(second())["logits"].shape == (3, WIDTH)
+
+
+def test_a_graph_of_fixed_shape_is_loaded_when_its_shape_is_bound(tmp_path: Path) -> None:
+    for rows in (1, 3):
+        save_graph(tmp_path, {"forward": layer(rows=rows)}, f"b{rows}")
+    with closing(open_session(TWO, 1, tmp_path)) as session:
+        assert session.columns["graph"] == f"{KEY}/b1"
+        for rows, cell in zip((1, 3), TWO.cells, strict=True):
+            query = session.bind(cell, x(rows))
+            assert len(session.arrays(query())["logits"]) == rows
+            assert session.columns["graph"] == f"{KEY}/b{rows}"
+
+
+def test_a_first_cell_without_a_graph_leaves_the_others_theirs(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=3)}, "b3")
+    with closing(open_session(TWO, 1, tmp_path)) as session:
+        with pytest.raises(Unsupported, match="no prepared graph"):
+            session.bind(TWO.cells[0], x(1))
+        query = session.bind(TWO.cells[1], x(3))
+        assert len(session.arrays(query())["logits"]) == 3
+
+
+def test_loading_makes_no_inputs_where_nothing_is_compiled(graphs: Path) -> None:
+    unknown = perceptron().inputs[0].model_copy(update={"shape": ("sequence_length",)})
+    model = perceptron().model_copy(update={"inputs": (unknown,)})
+    with pytest.raises(Unsupported, match="needs a sequence_length"):
+        synthesise(model, onnx_cell(1), 0)
+    job = onnx_job(onnx_cell(1), model=model)
+    with closing(open_session(job, 1, graphs)) as session:
+        assert session.stages_ns["weights"] > 0
+
+
+def test_a_shape_without_a_graph_is_unsupported_when_it_is_bound(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
+    with (
+        closing(open_session(TWO, 1, tmp_path)) as session,
+        pytest.raises(Unsupported, match="no prepared graph"),
+    ):
+        session.bind(TWO.cells[1], x(3))
+
+
+def test_outputs_that_are_not_finite_are_noticed(session: OnnxSession) -> None:
+    query = session.bind(TWO.cells[0], {"x": np.full((1, WIDTH), np.inf, dtype=np.float32)})
+    assert not session.all_finite(query())
+
+
+def test_arrays_outlive_the_next_query(session: OnnxSession) -> None:
+    query = session.bind(TWO.cells[0], x(1))
+    kept = session.arrays(query())["logits"]
+    query.inputs["x"].update_inplace(np.zeros((1, WIDTH), dtype=np.float32))
+    assert not session.arrays(query())["logits"].any()
+    assert kept.any()
+
+
+def test_training_is_no_business_of_graphs_for_inference(session: OnnxSession) -> None:
+    with pytest.raises(Unsupported, match="inference graphs only"):
+        session.bind_training(TWO.cells[0], x(1), FakeClock())
+
+
+def test_a_forward_graph_does_not_generate(session: OnnxSession) -> None:
+    cell = onnx_cell(1, new_tokens=2)
+    with pytest.raises(Unsupported, match="no part that extends a cache"):
+        session.bind_generation(cell, x(1), FakeClock())
+
+
+def test_without_a_graph_there_is_no_session() -> None:
+    with pytest.raises(Unsupported, match="the launcher gave none"):
+        open_session(TWO, 1, None)
+
+
+def test_precisions_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    job = onnx_job(onnx_cell(precision="fp16"))
+    with pytest.raises(Unsupported, match="computes fp16 graphs in fp32"):
+        open_session(job, 1, tmp_path / "missing")
+
+
+def test_a_gpu_that_this_build_cannot_use_is_unavailable(graphs: Path) -> None:
+    with pytest.raises(Unavailable, match="no CUDAExecutionProvider here"):
+        open_session(onnx_job(onnx_cell(backend="cuda")), 1, graphs)
+
+
+def test_a_closed_session_holds_nothing(graphs: Path) -> None:
+    session = open_session(TWO, 1, graphs)
+    session.close()
+    with pytest.raises(StopIteration):
+        _ = session._graphs.latest

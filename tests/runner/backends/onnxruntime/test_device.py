@@ -1,0 +1,310 @@
+"""Which NVIDIA GPU ONNX Runtime is given; library and NVML are stood in for."""
+
+import gc
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import ModelProto, helper
+
+from runner.backends.base import DeviceMemory
+from runner.backends.onnxruntime.backend import open_session
+from runner.backends.onnxruntime.device import (
+    CPU,
+    CUDA,
+    ORDER,
+    VISIBLE,
+    MemoryGauge,
+    OnnxDevice,
+    cpu_device,
+    cuda_device,
+    precision_of,
+)
+from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.job import VARIABLE
+from runner.contract.record import Record, read_record
+from runner.job.harness import Folders, Harness
+from tests.support.fakes import KeptProgress
+from tests.support.onnx_graphs import (
+    FLOAT,
+    HALF,
+    WIDTH,
+    layer,
+    model_of,
+    onnx_cell,
+    onnx_job,
+    save_graph,
+)
+
+UUIDS = ("GPU-aaaa-1", "GPU-bbbb-2", "GPU-bbcc-3")
+
+
+class FakeLibrary:
+    """What is asked of the package onnxruntime before a session is made."""
+
+    def __init__(self, *providers: str) -> None:
+        self._providers = providers
+        self.preloaded = False
+
+    def get_available_providers(self) -> list[str]:
+        return list(self._providers)
+
+    def preload_dlls(self) -> None:
+        self.preloaded = True
+
+
+class FakeNvml:
+    """NVML with GPUs of these UUIDs; their handles are their places."""
+
+    def __init__(self, uuids: Sequence[str] = UUIDS) -> None:
+        self._uuids = uuids
+
+    def nvmlInit(self) -> None:  # noqa: N802 - as NVML calls it
+        pass
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return len(self._uuids)
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        return index
+
+    def nvmlDeviceGetUUID(self, handle: int) -> str:  # noqa: N802
+        return self._uuids[handle]
+
+    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        return f"GPU number {handle}"
+
+
+class SilentNvml(FakeNvml):
+    """NVML without a driver."""
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        raise RuntimeError("Driver Not Loaded")
+
+
+def found(environment: dict[str, str] | None = None, nvml: FakeNvml | None = None) -> OnnxDevice:
+    library = FakeLibrary(CUDA, CPU)
+    return cuda_device(library, nvml or FakeNvml(), {} if environment is None else environment)
+
+
+def test_a_gpu_needs_a_build_that_has_its_provider() -> None:
+    with pytest.raises(Unavailable, match=f"no {CUDA} here, only {CPU}") as caught:
+        cuda_device(FakeLibrary(CPU), FakeNvml(), {})
+    assert "onnxruntime-gpu" in str(caught.value.hint)
+
+
+def test_the_first_gpu_is_used_and_its_products_are_not_rounded() -> None:
+    library, environment = FakeLibrary(CUDA, CPU), dict[str, str]()
+    device = cuda_device(library, FakeNvml(), environment)
+    assert library.preloaded
+    assert device.is_accelerator
+    assert (device.name, device.uuid) == ("GPU number 0", UUIDS[0])
+    assert device.options == {"device_id": "0", "use_tf32": "0"}
+    assert (device.memory, device.index) == ("cuda", 0)
+    assert environment == {ORDER: "PCI_BUS_ID"}
+
+
+@pytest.mark.parametrize(("chosen", "index"), [("1", 1), ("cuda=2", 2), ("GPU-bbcc", 2)])
+def test_the_user_picks_by_index_or_uuid(chosen: str, index: int) -> None:
+    device = found({VARIABLE: chosen})
+    assert (device.index, device.uuid) == (index, UUIDS[index])
+    assert device.options["device_id"] == str(index)
+
+
+@pytest.mark.parametrize("chosen", ["3", "GPU-bb", "GPU-zz", "H100"])
+def test_a_choice_that_fits_no_gpu_or_two_is_refused(chosen: str) -> None:
+    with pytest.raises(
+        Unavailable, match=f"'{chosen}' is not one of the GPUs GPU-aaaa-1"
+    ) as caught:
+        found({VARIABLE: chosen})
+    assert VARIABLE in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("listed", ["2,0", "GPU-bbcc-3,GPU-aaaa-1", "GPU-bbcc,0"])
+def test_an_index_counts_among_the_gpus_that_cuda_may_see(listed: str) -> None:
+    first = found({VISIBLE: listed})
+    assert (first.index, first.uuid) == (0, UUIDS[2])
+    second = found({VISIBLE: listed, VARIABLE: "1"})
+    assert (second.index, second.uuid) == (1, UUIDS[0])
+
+
+def test_without_a_gpu_there_is_no_device() -> None:
+    with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
+        found({VISIBLE: ""})
+    with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
+        found(nvml=FakeNvml([]))
+
+
+def test_without_a_driver_its_librarys_words_are_given() -> None:
+    with pytest.raises(Unavailable, match="NVML does not answer: Driver Not Loaded"):
+        found(nvml=SilentNvml())
+
+
+BFLOAT16 = onnx.TensorProto.BFLOAT16
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision", "computes"),
+    [
+        ("cpu", "fp32", "float32"),
+        ("cpu", "int8", "int8 products"),
+        ("cuda", "fp32", "TF32 off"),
+        ("cuda", "fp16", "float16"),
+        ("qnn", "fp16", "float16"),
+        ("qnn", "int8", "fixed point"),
+    ],
+)
+def test_what_a_session_computes_in_is_told(
+    backend: Backend, precision: Precision, computes: str
+) -> None:
+    assert computes in precision_of(onnx_cell(backend=backend, precision=precision))
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision", "reason"),
+    [
+        ("cpu", "fp16", "in fp32, between casts"),
+        ("cpu", "bf16", "no bf16 kernels"),
+        ("cuda", "bf16", "no graph is prepared in bf16"),
+        ("cuda", "int8", "DynamicQuantizeLinear"),
+        ("qnn", "fp32", "HTP computes in fp16"),
+        ("qnn", "bf16", "HTP computes in fp16"),
+        ("rocm", "fp32", "no ROCm provider"),
+        ("mps", "fp32", "none for MPS"),
+        ("openvino", "fp32", "package of its own"),
+    ],
+)
+def test_what_cannot_be_had_has_its_reason(
+    backend: Backend, precision: Precision, reason: str
+) -> None:
+    with pytest.raises(Unsupported, match=f"{precision} is not possible.*{reason}"):
+        precision_of(onnx_cell(backend=backend, precision=precision))
+
+
+def test_it_is_true_that_the_cpu_computes_fp16_in_fp32(tmp_path: Path) -> None:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
+    model = layer(kind=HALF).SerializeToString()
+    onnxruntime.InferenceSession(model, options, providers=[CPU])
+    nodes = onnx.load(tmp_path / "optimised.onnx").graph.node
+    casts = [node for node in nodes if node.op_type == "Cast"]
+    assert onnx.TensorProto.FLOAT in {node.attribute[0].i for node in casts}
+    assert {node.op_type for node in nodes} > {"Cast", "MatMul"}
+
+
+def test_it_is_true_that_the_cpu_has_no_matrix_product_in_bf16() -> None:
+    model = layer(kind=BFLOAT16).SerializeToString()
+    with pytest.raises(Exception, match="Could not find an implementation for MatMul"):
+        onnxruntime.InferenceSession(model, providers=[CPU])
+
+
+def test_the_processor_is_the_cpus_device() -> None:
+    device = cpu_device()
+    assert (device.claimed, device.provider, device.memory) == ("cpu", CPU, "cpu")
+    assert device.name
+    assert not device.is_accelerator
+
+
+def test_the_layer_of_these_tests_computes_what_it_says() -> None:
+    session = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
+    (logits,) = session.run(None, {"x": np.ones((2, 8), dtype=np.float32)})
+    assert logits.shape == (2, 8)
+    assert (logits >= 0).all()
+
+
+MEGABYTE = 1_000_000
+BROAD = 4096
+SMALL, LARGE = onnx_cell(4), onnx_cell(10_000)
+
+
+def broad_layer() -> ModelProto:
+    """A graph whose inner values take 16 KB for each row, and whose outputs are small."""
+    weights = np.random.default_rng(0).standard_normal(WIDTH * BROAD)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"]),
+        helper.make_node("Softmax", ["product"], ["shares"]),
+        helper.make_node("MatMul", ["shares", "v"], ["logits"]),
+    ]
+    values = [helper.make_tensor_value_info(name, FLOAT, ("n", WIDTH)) for name in ("x", "logits")]
+    weight, turned = (
+        helper.make_tensor(name, FLOAT, shape, weights.tolist())
+        for name, shape in (("w", (WIDTH, BROAD)), ("v", (BROAD, WIDTH)))
+    )
+    return model_of(helper.make_graph(nodes, "broad", values[:1], values[1:], [weight, turned]))
+
+
+def measured(folder: Path, *cells: Cell) -> list[Record]:
+    """The records of these cells in one job, whose graphs lie in the folder."""
+    out = folder / "-".join(str(cell.batch_size) for cell in cells)
+    out.mkdir()
+    Harness(onnx_job(*cells), out, KeptProgress(), Folders(graphs=folder)).run()
+    gc.collect()
+    return [read_record(out / f"{cell.id}.parquet") for cell in cells]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are reset on Linux alone")
+def test_a_small_shape_behind_a_large_one_peaks_as_it_does_alone(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": broad_layer()})
+    (alone,) = measured(tmp_path, SMALL)
+    large, behind = measured(tmp_path, LARGE, SMALL)
+    peaks = [record.memory_peak_bytes or 0 for record in (alone, behind, large)]
+    assert [record.status for record in (alone, behind, large)] == ["ok"] * 3
+    assert peaks[2] > peaks[0] + 100 * MEGABYTE
+    assert peaks[1] < peaks[0] + 30 * MEGABYTE
+
+
+def test_sessions_are_kept_until_they_have_answered(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    job = onnx_job(SMALL, LARGE)
+    inputs = {"x": np.ones((4, WIDTH), dtype=np.float32)}
+    with closing(open_session(job, 1, tmp_path)) as session:
+        session.trim()
+        first = session.bind(SMALL, inputs).opened
+        session.trim()
+        assert session.bind(SMALL, inputs).opened is not first
+        assert session.columns["graph"] == "perceptron/dynamic"
+
+
+def test_sessions_that_could_not_be_made_anew_are_made_for_the_next_cell(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    inputs = {"x": np.ones((4, WIDTH), dtype=np.float32)}
+    with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
+        session.bind(SMALL, inputs)
+        away = (tmp_path / "perceptron").rename(tmp_path / "away")
+        with pytest.raises(Unsupported, match="no prepared graph"):
+            session.trim()
+        away.rename(tmp_path / "perceptron")
+        session.trim()
+        assert session.all_finite(session.bind(SMALL, inputs)())
+
+
+def test_a_graph_of_one_shape_keeps_its_sessions(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=4)}, "b4")
+    inputs = {"x": np.ones((4, WIDTH), dtype=np.float32)}
+    with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
+        first = session.bind(SMALL, inputs).opened
+        session.trim()
+        assert session.bind(SMALL, inputs).opened is first
+
+
+def test_an_accelerators_memory_counts_from_before_the_load() -> None:
+    used = [500]
+    gauge = MemoryGauge(lambda: used[-1])
+    for now, ours in ((800, 300), (400, 0)):
+        used.append(now)
+        assert gauge.read() == DeviceMemory(allocator_peak_bytes=None, used_bytes=ours)
+
+
+def test_the_hosts_memory_and_what_the_driver_does_not_tell_are_none() -> None:
+    def refuses() -> int:
+        raise RuntimeError("GPU is lost")
+
+    assert MemoryGauge(None).read() is None
+    assert MemoryGauge(refuses).read() is None

@@ -1,0 +1,192 @@
+"""What counts as proof that an execution provider did the work."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice, cpu_device
+from runner.backends.onnxruntime.evidence import Facts, prove, second_half, trace, verdict
+from runner.backends.onnxruntime.graph import OnnxGraph
+from runner.backends.onnxruntime.query import OnnxQuery
+from runner.backends.onnxruntime.sessions import session_options
+from runner.contract.errors import RecordNotSaved
+from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
+
+GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
+X = np.ones((2, WIDTH), dtype=np.float32)
+ALL_THERE = Facts(providers_there=True, values_there=True, strict=True, failed=False)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> OnnxQuery:
+    graph = save_graph(tmp_path, {"forward": layer()})
+    opened = OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
+    return OnnxQuery(opened, perceptron(), {"x": X})
+
+
+def test_the_facts_behind_a_proof(query: OnnxQuery) -> None:
+    proof, evidence = prove(query, cpu_device())
+    times = {name: float(evidence.pop(name)) for name in ("wall_s", "cpu_time_s")}
+    assert proof == "proven"
+    assert min(times.values()) >= 0
+    assert evidence == {
+        "claimed": "cpu",
+        "provider": CPU,
+        "providers": CPU,
+        "parts": "forward",
+        "cpu_fallback": "allowed",
+        "nodes": f"{CPU} 2",
+        "inputs": "cpu",
+        "outputs": "cpu",
+    }
+
+
+def test_a_cpu_session_behind_the_claim_of_a_gpu_is_contradicted(query: OnnxQuery) -> None:
+    proof, evidence = prove(query, GPU)
+    assert proof == "contradicted"
+    assert (evidence["claimed"], evidence["providers"]) == ("cuda", CPU)
+    assert evidence["nodes_on_cpu"] == "MatMul 1, Relu 1"
+
+
+def test_values_that_lie_elsewhere_are_contradicted(query: OnnxQuery) -> None:
+    proof, evidence = prove(query, replace(cpu_device(), memory="cuda"))
+    assert proof == "contradicted"
+    assert (evidence["inputs"], evidence["outputs"]) == ("cpu", "cpu")
+
+
+def test_sessions_exchanged_behind_the_runners_back_are_looked_at(query: OnnxQuery) -> None:
+    """The list of providers names one that this build lacks: the session is the CPU's."""
+    model = layer().SerializeToString()
+    session = onnxruntime.InferenceSession(model, session_options(1), providers=[CPU])
+    query.opened.sessions = {"forward": session}
+    proof, _ = prove(query, replace(GPU, memory="cpu"))
+    assert proof == "contradicted"
+
+
+def test_a_query_that_fails_proves_nothing_and_says_so(query: OnnxQuery) -> None:
+    broken = OnnxQuery(query.opened, perceptron(), {"x": X[:, :3]})
+    proof, evidence = prove(broken, cpu_device())
+    assert proof == "partial"
+    assert "invalid dimensions" in evidence["error"]
+    assert evidence["outputs"] == "none"
+
+
+def test_a_simulator_leaves_no_times(query: OnnxQuery) -> None:
+    _, evidence = prove(query, replace(cpu_device(), is_simulated=True))
+    assert not {"wall_s", "cpu_time_s"} & evidence.keys()
+
+
+def test_a_call_that_is_no_query_of_ours_proves_nothing() -> None:
+    assert prove(lambda: None, cpu_device()) == ("none", {"claimed": "cpu"})
+
+
+def test_the_part_that_extends_a_cache_counts_though_the_query_leaves_it_out(
+    tmp_path: Path,
+) -> None:
+    graph = save_graph(tmp_path, {"prefill": layer(), "decode": layer()}, content="generation")
+    opened = OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
+    model = perceptron().model_copy(update={"encoder_decoder": True})
+    query = OnnxQuery(opened, model, {"x": X})
+    assert len(query.sessions) == 1
+    proof, evidence = prove(query, cpu_device())
+    assert proof == "proven"
+    assert (evidence["parts"], evidence["nodes"]) == ("decode+prefill", f"{CPU} 4")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "changes", "proof"),
+    [
+        ({CUDA: 9}, {}, "proven"),
+        ({CUDA: 9}, {"strict": False}, "proven"),
+        ({CUDA: 9, CPU: 1}, {"strict": False}, "partial"),
+        ({CUDA: 9, CPU: 1}, {}, "contradicted"),
+        ({CPU: 9}, {"strict": False}, "contradicted"),
+        ({CUDA: 9, "TensorrtExecutionProvider": 1}, {"strict": False}, "contradicted"),
+        ({CUDA: 9}, {"providers_there": False}, "contradicted"),
+        ({CUDA: 9}, {"values_there": False}, "contradicted"),
+        ({CUDA: 9}, {"failed": True}, "partial"),
+        ({}, {}, "partial"),
+    ],
+)
+def test_every_node_must_lie_where_it_is_claimed(
+    nodes: dict[str, int], changes: dict[str, bool], proof: str
+) -> None:
+    found = {name: Counter(MatMul=count) for name, count in nodes.items()}
+    assert verdict(CUDA, found, replace(ALL_THERE, **changes)) == proof
+
+
+@pytest.fixture
+def query_onnxruntime_trace(tmp_path: Path) -> OnnxQuery:
+    parts = {"vision": layer("x", "features"), "language": layer("features", "logits")}
+    graph = save_graph(tmp_path, parts)
+    opened = OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
+    return OnnxQuery(opened, perceptron(), {"x": X})
+
+
+def run(at: int, took: int = 5) -> dict[str, Any]:
+    return {"cat": "Session", "name": "model_run", "ph": "X", "ts": at, "dur": took, "args": {}}
+
+
+def kernel(at: int, took: int, name: str = "MatMul") -> dict[str, Any]:
+    about = {"op_name": name, "provider": CPU}
+    return {"cat": "Node", "name": f"{name}_kernel", "ts": at, "dur": took, "args": about}
+
+
+def test_a_trace_holds_one_call_of_every_part(
+    query_onnxruntime_trace: OnnxQuery, tmp_path: Path
+) -> None:
+    usual = query_onnxruntime_trace.opened.sessions
+    trace(query_onnxruntime_trace, query_onnxruntime_trace.opened, tmp_path / "cell")
+    assert query_onnxruntime_trace.opened.sessions is usual
+    events = json.loads((tmp_path / "cell.trace.json").read_bytes())["traceEvents"]
+    assert [event["name"] for event in events].count("model_run") == 2
+    kernels = [event["args"]["op_name"] for event in events if event["cat"] == "Node"]
+    assert sorted(kernels) == ["MatMul", "MatMul", "Relu", "Relu"]
+    table = (tmp_path / "cell.operators.txt").read_text("utf-8")
+    assert table.splitlines()[0].split() == [
+        "operator",
+        "provider",
+        "calls",
+        "total",
+        "µs",
+        "share",
+    ]
+    assert {line.split()[0] for line in table.splitlines()[1:]} == {"MatMul", "Relu"}
+
+
+def test_a_trace_that_cannot_be_saved_leaves_nothing(
+    query_onnxruntime_trace: OnnxQuery, tmp_path: Path
+) -> None:
+    with pytest.raises(RecordNotSaved, match="cannot be written"):
+        trace(
+            query_onnxruntime_trace, query_onnxruntime_trace.opened, tmp_path / "missing" / "cell"
+        )
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_failing_call_gives_the_usual_sessions_back(
+    query_onnxruntime_trace: OnnxQuery, tmp_path: Path
+) -> None:
+    usual = query_onnxruntime_trace.opened.sessions
+
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        trace(fail, query_onnxruntime_trace.opened, tmp_path / "cell")
+    assert query_onnxruntime_trace.opened.sessions is usual
+    assert not list(tmp_path.glob("cell*"))
+
+
+def test_of_several_runs_the_later_half_counts_on_one_clock(tmp_path: Path) -> None:
+    early, late = tmp_path / "early.json", tmp_path / "late.json"
+    early.write_text(json.dumps([run(0), kernel(1, 2), run(10), kernel(11, 2)]))
+    late.write_text(json.dumps([run(0), kernel(1, 2), run(20), kernel(21, 2)]))
+    found = second_half([(5_000, early), (8_000, late)])
+    assert [event["ts"] for event in found] == [10, 11, 23, 24]

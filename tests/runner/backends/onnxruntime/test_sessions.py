@@ -1,0 +1,104 @@
+"""Sessions are made where they were asked for, or not at all."""
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice, cpu_device
+from runner.backends.onnxruntime.sessions import (
+    NO_FALLBACK,
+    SPINNING,
+    is_out_of_memory,
+    open_session,
+    recorded_options,
+    session_options,
+)
+from runner.contract.errors import Unavailable, Unsupported
+from tests.support.onnx_graphs import FLOAT, layer, model_of
+
+LAYER = layer().SerializeToString()
+GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
+says_so = pytest.mark.filterwarnings("ignore:Specified provider")
+
+
+def lenient(fallback: bool) -> onnxruntime.SessionOptions:
+    return session_options(1, fallback=fallback)
+
+
+def test_every_option_that_decides_how_a_session_executes_is_recorded() -> None:
+    device = cpu_device()
+    session = open_session(LAYER, device, lambda fallback: session_options(2, fallback=fallback))
+    recorded = recorded_options([session], device)
+    assert recorded == {
+        "providers": '{"CPUExecutionProvider": {}}',
+        "intra_op_num_threads": "2",
+        "inter_op_num_threads": "1",
+        "execution_mode": "ORT_SEQUENTIAL",
+        "graph_optimization_level": "ORT_ENABLE_ALL",
+        "enable_cpu_mem_arena": "True",
+        "enable_mem_pattern": "True",
+        SPINNING: "1",
+        NO_FALLBACK: "0",
+        "thread_affinity": "none: the operating system places the threads",
+        "io_binding": "inputs and outputs in memory of cpu:0",
+    }
+
+
+def test_sizes_fix_what_a_graph_leaves_open() -> None:
+    options = session_options(1, sizes={"n": 3})
+    session = open_session(LAYER, cpu_device(), lambda _: options)
+    assert session.get_inputs()[0].shape == [3, 8]
+
+
+@says_so
+def test_a_session_without_the_claimed_provider_is_none() -> None:
+    """ONNX Runtime warns and goes on with the CPU where this build has no such provider."""
+    asked: list[bool] = []
+
+    def options(fallback: bool) -> onnxruntime.SessionOptions:
+        asked.append(fallback)
+        return session_options(1)
+
+    with pytest.raises(Unavailable, match=f"a session without {CUDA}, only {CPU}"):
+        open_session(LAYER, GPU, options)
+    assert asked == [False]
+
+
+@says_so
+def test_an_accelerator_may_leave_nodes_to_the_cpu_only_at_the_second_attempt() -> None:
+    asked: list[bool] = []
+
+    def options(fallback: bool) -> onnxruntime.SessionOptions:
+        asked.append(fallback)
+        return session_options(1, fallback=fallback)
+
+    with pytest.raises(Unavailable):
+        open_session(LAYER, GPU, options)
+    assert asked == [False, True]
+
+
+def test_a_graph_without_kernels_is_unsupported_in_the_librarys_words() -> None:
+    model = layer(kind=TensorProto.BFLOAT16).SerializeToString()
+    with pytest.raises(Unsupported, match=r"no kernel.*implementation for MatMul\(13\)"):
+        open_session(model, cpu_device(), lenient)
+
+
+def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="File doesn't exist") as caught:
+        open_session(tmp_path / "missing.onnx", cpu_device(), lenient)
+    assert not isinstance(caught.value, Unsupported)
+
+
+def test_what_the_allocators_say_counts_as_lack_of_memory() -> None:
+    value = helper.make_tensor_value_info
+    shape = value("shape", TensorProto.INT64, (2,))
+    zeros = helper.make_node("ConstantOfShape", ["shape"], ["y"])
+    graph = helper.make_graph([zeros], "zeros", [shape], [value("y", FLOAT, ("a", "b"))])
+    session = open_session(model_of(graph).SerializeToString(), cpu_device(), lenient)
+    with pytest.raises(Exception, match="Failed to allocate memory") as caught:
+        session.run(None, {"shape": np.array([1 << 20, 1 << 24])})
+    assert is_out_of_memory(caught.value)
+    assert not is_out_of_memory(RuntimeError("Failed to allocate memory"))

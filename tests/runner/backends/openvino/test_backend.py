@@ -1,0 +1,296 @@
+"""Sessions of OpenVINO, beyond what every runtime promises."""
+
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+
+from runner.backends.openvino.backend import (
+    OpenVINOSession,
+    is_out_of_memory,
+    open_session,
+    options_of,
+    require_int8,
+    threads_of,
+    told,
+)
+from runner.backends.openvino.graph import CompiledPart
+from runner.backends.openvino.int8 import Quantized
+from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.graph import GRAPH_FILE
+from runner.contract.job import VARIABLE
+from runner.inputs import Inputs, synthesise
+from tests.support.fakes import FakeClock
+from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
+from tests.support.openvino_models import doubling, openvino_cell, openvino_job
+
+ONE, THREE = openvino_cell(1), openvino_cell(3)
+TWO = openvino_job(ONE, THREE)
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> Path:
+    save_graph(tmp_path, {"forward": layer()})
+    return tmp_path
+
+
+@pytest.fixture
+def session(graphs: Path) -> Iterator[OpenVINOSession]:
+    with closing(open_session(TWO, 1, graphs)) as session:
+        yield session
+
+
+def x(rows: int) -> Inputs:
+    return synthesise(perceptron(), openvino_cell(rows), 0)
+
+
+def expected(inputs: Inputs) -> Any:
+    """What `layer` gives."""
+    weights = np.random.default_rng(0).standard_normal((WIDTH, WIDTH)).astype(np.float32)
+    return np.maximum(inputs["x"] @ weights, 0)
+
+
+def test_it_computes_what_the_graph_says(session: OpenVINOSession) -> None:
+    for cell in TWO.cells:
+        inputs = x(cell.batch_size)
+        outputs = session.arrays(session.bind(cell, inputs)())
+        np.testing.assert_allclose(outputs["logits"], expected(inputs), rtol=1e-5, atol=1e-6)
+
+
+def test_a_session_tells_what_it_executes_and_how(session: OpenVINOSession) -> None:
+    columns = session.columns
+    assert columns["graph"] == f"{KEY}/dynamic"
+    assert columns["inference_precision"] == "f32"
+    assert columns["quantization"] is None
+    assert isinstance(columns["compile_time_s"], float)
+    assert columns["compile_time_s"] > 0
+    assert session.parameters == WIDTH * WIDTH
+    assert (session.threads, session.interop_threads) == (1, None)
+    assert {"openvino", "numpy"} <= session.libraries.keys()
+
+
+def test_the_options_are_those_of_the_compiled_model(session: OpenVINOSession) -> None:
+    options = session.columns["execution_options"]
+    assert isinstance(options, dict)
+    assert options["INFERENCE_PRECISION_HINT"] == "f32"
+    assert options["PERFORMANCE_HINT"] == "LATENCY"
+    assert (options["NUM_STREAMS"], options["INFERENCE_NUM_THREADS"]) == ("1", "1")
+    assert options["shapes"] == "static, compiled for each shape"
+
+
+def test_the_bf16_that_is_asked_for_is_the_bf16_that_is_told(graphs: Path) -> None:
+    job = openvino_job(openvino_cell(precision="bf16"))
+    with closing(open_session(job, 1, graphs)) as session:
+        assert session.columns["inference_precision"] == "bf16"
+        difference = session.arrays(session.bind(job.cells[0], x(1))())["logits"] - expected(x(1))
+        assert 0 < np.abs(difference).max() < 0.1
+
+
+def test_a_precision_that_would_be_another_is_refused(graphs: Path) -> None:
+    job = openvino_job(openvino_cell(precision="fp16"))
+    with pytest.raises(Unsupported, match="computes in bf16 on CPU when asked for f16"):
+        open_session(job, 1, graphs)
+
+
+def test_a_shape_is_compiled_as_it_is_bound_and_kept_until_the_next(
+    session: OpenVINOSession,
+) -> None:
+    first, again = session.bind(ONE, x(1)), session.bind(ONE, x(1))
+    other = session.bind(THREE, x(3))
+    assert first.steps[0].compiled is again.steps[0].compiled
+    assert other.steps[0].compiled is not first.steps[0].compiled
+    assert str(other.steps[0].compiled.input("x").partial_shape) == f"[3,{WIDTH}]"
+    assert len(session.arrays(first())["logits"]) == 1
+
+
+def test_a_session_holds_nothing_of_an_earlier_shape(session: OpenVINOSession) -> None:
+    earlier = weakref.ref(session.bind(ONE, x(1)).steps[0].compiled)
+    assert earlier() is not None
+    session.bind(THREE, x(3))
+    assert earlier() is None
+
+
+def test_a_closed_session_holds_nothing(graphs: Path) -> None:
+    session = open_session(TWO, 1, graphs)
+    first = weakref.ref(session.bind(ONE, x(1)).steps[0].compiled)
+    session.close()
+    assert first() is None
+    assert session.parameters == WIDTH * WIDTH
+    assert session.columns == {}
+
+
+def test_a_graph_of_fixed_shape_is_read_when_its_shape_is_bound(tmp_path: Path) -> None:
+    for rows in (1, 3):
+        save_graph(tmp_path, {"forward": layer(rows=rows)}, f"b{rows}")
+    with closing(open_session(TWO, 1, tmp_path)) as session:
+        for cell in TWO.cells:
+            query = session.bind(cell, x(cell.batch_size))
+            assert len(session.arrays(query())["logits"]) == cell.batch_size
+            assert session.columns["graph"] == f"{KEY}/b{cell.batch_size}"
+
+
+def test_a_cell_without_a_graph_takes_nothing_from_the_others(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=3)}, "b3")
+    with closing(open_session(TWO, 1, tmp_path)) as session:
+        assert session.all_finite(session.bind(THREE, x(3))())
+        with pytest.raises(Unsupported, match="nobody exported it"):
+            session.bind(ONE, x(1))
+
+
+def test_without_any_graph_the_exporters_reason_is_told(tmp_path: Path) -> None:
+    (tmp_path / KEY).mkdir()
+    (tmp_path / KEY / "dynamic.failed").write_text("it has no exporter")
+    with pytest.raises(Unsupported, match="it has no exporter"):
+        open_session(TWO, 1, tmp_path)
+
+
+def test_a_file_that_openvino_cannot_read_is_unsupported_in_its_words(graphs: Path) -> None:
+    file = graphs / KEY / "dynamic" / "forward.onnx"
+    file.write_bytes(b"\0" * file.stat().st_size)
+    assert (file.parent / GRAPH_FILE).exists()
+    with pytest.raises(Unsupported, match="OpenVINO cannot read the graph: ") as caught:
+        open_session(TWO, 1, graphs)
+    assert "Exception from" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"backend": "cpu"}, "no device for backend cpu"),
+        ({"mode": "startup", "precision": "int8"}, "would time the quantising"),
+    ],
+)
+def test_what_openvino_cannot_do_here_is_unsupported(
+    graphs: Path, changes: dict[str, str], message: str
+) -> None:
+    with pytest.raises(Unsupported, match=message):
+        open_session(openvino_job(openvino_cell(**changes)), 1, graphs)
+
+
+def test_a_forward_graph_neither_trains_nor_generates(session: OpenVINOSession) -> None:
+    with pytest.raises(Unsupported, match="inference graphs only"):
+        session.bind_training(ONE, x(1), FakeClock())
+    with pytest.raises(Unsupported, match="generation needs new_tokens"):
+        session.bind_generation(ONE, x(1), FakeClock())
+
+
+def test_the_chosen_device_is_taken(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "openvino=AUTO")
+    with closing(open_session(TWO, 1, graphs)) as session:
+        proof, evidence = session.prove(session.bind(ONE, x(1)))
+        assert proof == "proven"
+        assert evidence["asked"] == "AUTO"
+    monkeypatch.setenv(VARIABLE, "openvino=GPU.7")
+    with pytest.raises(Unavailable, match=r"no device GPU\.7"):
+        open_session(TWO, 1, graphs)
+
+
+def test_in_mode_startup_it_is_told_what_a_warm_cache_saves(graphs: Path) -> None:
+    job = openvino_job(openvino_cell(mode="startup"))
+    with closing(open_session(job, 1, graphs)) as session:
+        assert isinstance(session.columns["cached_compile_time_s"], float)
+        session.bind(job.cells[0], x(1))
+        assert session.columns == session.columns
+
+
+def test_other_modes_do_not_ask_for_it(session: OpenVINOSession) -> None:
+    assert session.columns["cached_compile_time_s"] is None
+
+
+def test_lack_of_memory_is_understood() -> None:
+    assert is_out_of_memory(
+        RuntimeError("Check 'ptr' failed: Failed to allocate 8 bytes of memory")
+    )
+
+
+def test_neither_torch_nor_onnx_is_needed() -> None:
+    code = (
+        "import sys, runner.backends.openvino; "
+        "sys.exit(', '.join({'torch', 'transformers', 'onnx', 'nncf'} & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+CORE = ov.Core()
+
+
+class FakeCompiled:
+    """A compiled model with these properties."""
+
+    def __init__(self, properties: Mapping[str, object]) -> None:
+        self._properties = properties
+
+    def get_property(self, name: str) -> object:
+        if name == "SUPPORTED_PROPERTIES":
+            return dict.fromkeys(self._properties, "RO")
+        return self._properties[name]
+
+
+def part(precision: str = "f32") -> CompiledPart:
+    options = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": 1}
+    compiled = CORE.compile_model(doubling(), "CPU", options)
+    return CompiledPart(doubling(), compiled, (), duration_ns=250_000_000)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (ov.Type.f16, "f16"),
+        (ov.properties.hint.SchedulingCoreType.ANY_CORE, "ANY_CORE"),
+        (True, "True"),
+        (32, "32"),
+        ("LATENCY", "LATENCY"),
+    ],
+)
+def test_options_are_told_in_openvinos_own_words(value: object, text: str) -> None:
+    compiled = FakeCompiled({"SCHEDULING_CORE_TYPE": value, "NETWORK_NAME": "not an option"})
+    assert options_of(compiled) == {"SCHEDULING_CORE_TYPE": text}
+
+
+def test_a_device_that_tells_no_threads_has_none() -> None:
+    assert threads_of(FakeCompiled({"NUM_STREAMS": 2})) is None
+    assert threads_of(part().compiled) == 1
+
+
+def test_shapes_stand_beside_openvinos_options() -> None:
+    columns = told([part()], "static", None)
+    assert columns["inference_precision"] == "f32"
+    assert columns["quantization"] is None
+    options = columns["execution_options"]
+    assert isinstance(options, dict)
+    assert options["shapes"] == "static"
+    assert options["INFERENCE_PRECISION_HINT"] == "f32"
+    assert "nncf_quantize_s" not in options
+
+
+def test_parts_of_different_precisions_are_all_told() -> None:
+    assert told([part("bf16"), part()], "static", None)["inference_precision"] == "bf16+f32"
+
+
+def test_compiling_took_as_long_as_all_parts_did() -> None:
+    assert told([part(), part()], "static", None)["compile_time_s"] == 0.5
+
+
+def test_an_int8_graph_without_int8_products_is_refused() -> None:
+    quantized = Quantized({}, "by hand", activations=True, duration_s=1.25)
+    with pytest.raises(Unsupported, match="no product of the int8 graph in int8"):
+        require_int8([part()], quantized)
+
+
+def test_int8_weights_alone_need_no_int8_products() -> None:
+    quantized = Quantized({}, "by hand", activations=False, duration_s=1.25)
+    require_int8([part()], quantized)
+    columns = told([part()], "static", quantized)
+    assert columns["inference_precision"] == "f32, int8 in 0 products"
+    assert columns["quantization"] == "by hand"
+    options = columns["execution_options"]
+    assert isinstance(options, dict)
+    assert options["nncf_quantize_s"] == "1.2"

@@ -1,0 +1,117 @@
+"""What is asked of a device, and what it must answer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import openvino as ov
+import pytest
+
+from runner.backends.openvino.compile import Compiler, precision_of
+from runner.backends.openvino.device import Device, find_device
+from runner.contract.cell import Precision
+from runner.contract.errors import Unsupported
+from tests.support.openvino_models import doubling
+
+GPU = Device("GPU.0", "Some GPU", None, ("CPU", "GPU.0"))
+TYPES = {"f32": ov.Type.f32, "bf16": ov.Type.bf16, "f16": ov.Type.f16}
+
+
+class FakeCompiled:
+    """A compiled model that computes in one precision."""
+
+    def __init__(self, precision: str, *, from_cache: bool) -> None:
+        self._facts = {
+            "INFERENCE_PRECISION_HINT": TYPES[precision],
+            "LOADED_FROM_CACHE": from_cache,
+        }
+
+    def get_property(self, name: str) -> object:
+        return self._facts[name]
+
+
+class FakeCore:
+    """OpenVINO with a device that lets some properties be set."""
+
+    def __init__(self, computes: str = "f32", *, caches: bool = True) -> None:
+        self.options: list[Mapping[str, Any]] = []
+        self._computes = computes
+        self._caches = caches
+
+    def get_property(self, device: str, name: str) -> Mapping[str, str]:
+        assert (device, name) == ("GPU.0", "SUPPORTED_PROPERTIES")
+        return {
+            "INFERENCE_PRECISION_HINT": "RW",
+            "PERFORMANCE_HINT": "RW",
+            "NUM_STREAMS": "RO",
+        }
+
+    def compile_model(self, model: object, device: str, options: Mapping[str, Any]) -> FakeCompiled:
+        self.options.append(options)
+        earlier = [o for o in self.options[:-1] if "CACHE_DIR" in o]
+        return FakeCompiled(self._computes, from_cache=self._caches and bool(earlier))
+
+
+def compiler(core: FakeCore, precision: Precision = "fp32") -> Compiler:
+    return Compiler(core, GPU, precision, threads=3)
+
+
+def test_only_what_the_device_lets_one_set_is_asked_for() -> None:
+    assert compiler(FakeCore()).options == {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "PERFORMANCE_HINT": "LATENCY",
+    }
+
+
+def test_on_a_cpu_all_is_spelt_out() -> None:
+    core = ov.Core()
+    assert Compiler(core, find_device(core, "CPU"), "bf16", threads=2).options == {
+        "INFERENCE_PRECISION_HINT": "bf16",
+        "PERFORMANCE_HINT": "LATENCY",
+        "NUM_STREAMS": 1,
+        "INFERENCE_NUM_THREADS": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("precision", "hint"), [("fp32", "f32"), ("bf16", "bf16"), ("fp16", "f16"), ("int8", "f32")]
+)
+def test_a_device_that_takes_the_precision_compiles(precision: Precision, hint: str) -> None:
+    core = FakeCore(hint)
+    assert precision_of(compiler(core, precision).compile(doubling(), PERF_COUNT=True)) == hint
+    assert core.options[0]["INFERENCE_PRECISION_HINT"] == hint
+    assert core.options[0]["PERF_COUNT"] is True
+
+
+@pytest.mark.parametrize(
+    ("precision", "computes"), [("fp32", "f16"), ("bf16", "f32"), ("fp16", "f32"), ("int8", "f16")]
+)
+def test_another_precision_than_the_one_asked_for_is_refused(
+    precision: Precision, computes: str
+) -> None:
+    with pytest.raises(Unsupported, match=rf"computes in {computes} on GPU\.0 when asked for"):
+        compiler(FakeCore(computes), precision).compile(doubling())
+
+
+def test_compiling_is_timed_with_a_warm_cache() -> None:
+    core = FakeCore()
+    taken = compiler(core).cached_ns([doubling(), doubling()], weights_bytes=8)
+    assert taken is not None
+    assert taken > 0
+    assert len({options["CACHE_DIR"] for options in core.options}) == 1
+    assert len(core.options) == 4
+
+
+def test_a_cache_that_is_not_used_has_no_time() -> None:
+    assert compiler(FakeCore(caches=False)).cached_ns([doubling()], weights_bytes=8) is None
+
+
+def test_without_room_for_a_cache_nothing_is_compiled() -> None:
+    core = FakeCore()
+    assert compiler(core).cached_ns([doubling()], weights_bytes=1 << 60) is None
+    assert core.options == []
+
+
+def test_the_cpu_uses_its_cache() -> None:
+    core = ov.Core()
+    real = Compiler(core, find_device(core, "CPU"), "fp32", threads=1)
+    assert real.cached_ns([doubling()], weights_bytes=8)

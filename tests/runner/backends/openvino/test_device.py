@@ -1,0 +1,146 @@
+"""Which device is taken, and what is said where there is none such."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import openvino as ov
+import pytest
+
+from runner.backends.openvino.device import find_device, is_out_of_memory, plain, refusals
+from runner.contract.errors import Unavailable, Unsupported
+
+
+class FakeCompiled:
+    """Says that it executes where AUTO put it."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def get_property(self, name: str) -> list[str]:
+        assert name == "EXECUTION_DEVICES"
+        return [self._device]
+
+
+class FakeCore:
+    """OpenVINO on a machine with these devices; those that are discrete are named."""
+
+    def __init__(self, *devices: str, discrete: str = "", auto: str = "CPU") -> None:
+        self.available_devices = list(devices)
+        self.asked: list[Mapping[str, object]] = []
+        self._discrete = discrete
+        self._auto = auto
+
+    def get_property(self, device: str, name: str) -> str:
+        if name == "FULL_DEVICE_NAME":
+            return f"Intel {device}"
+        return f"Type.{'DISCRETE' if device == self._discrete else 'INTEGRATED'}"
+
+    def compile_model(self, model: Any, device: str, options: Mapping[str, object]) -> FakeCompiled:
+        assert device == "AUTO"
+        self.asked.append(options)
+        return FakeCompiled(self._auto)
+
+
+@pytest.mark.parametrize(
+    ("core", "taken"),
+    [
+        (FakeCore("CPU"), "CPU"),
+        (FakeCore("CPU", "GPU", "NPU"), "GPU"),
+        (FakeCore("CPU", "GPU.0", "GPU.1", discrete="GPU.1"), "GPU.1"),
+        (FakeCore("CPU", "GPU.0", "GPU.1"), "GPU.0"),
+        (FakeCore("CPU", "NPU"), "CPU"),
+    ],
+)
+def test_without_a_wish_a_gpu_goes_before_the_cpu_and_an_npu_is_left_alone(
+    core: FakeCore, taken: str
+) -> None:
+    device = find_device(core, None)
+    assert (device.name, device.full_name) == (taken, f"Intel {taken}")
+    assert device.asked is None
+    assert device.available == tuple(core.available_devices)
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [("CPU", "CPU"), ("NPU", "NPU"), ("GPU", "GPU.0"), ("GPU.0", "GPU.0"), ("GPU.1", "GPU.1")],
+)
+def test_a_device_is_taken_by_its_name(asked: str, taken: str) -> None:
+    device = find_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU"), asked)
+    assert (device.name, device.asked) == (taken, asked)
+
+
+def test_a_lone_gpu_answers_to_its_number() -> None:
+    assert find_device(FakeCore("CPU", "GPU"), "GPU.0").name == "GPU"
+
+
+def test_auto_is_asked_without_its_start_on_the_cpu() -> None:
+    core = FakeCore("CPU", "GPU.1", auto="(GPU.1)")
+    device = find_device(core, "AUTO")
+    assert (device.name, device.asked) == ("GPU.1", "AUTO")
+    assert core.asked == [{"ENABLE_STARTUP_FALLBACK": False}]
+
+
+@pytest.mark.parametrize("asked", ["GPU", "GPU.1", "NPU", "gpu", "0"])
+def test_what_is_not_there_is_unavailable_and_what_there_is_is_named(asked: str) -> None:
+    with pytest.raises(Unavailable, match=f"no device {asked}, only CPU") as caught:
+        find_device(FakeCore("CPU"), asked)
+    assert "ACCELMATRIX_DEVICE" in str(caught.value.hint)
+
+
+def test_a_machine_without_any_device_is_told() -> None:
+    with pytest.raises(Unavailable, match="OpenVINO finds no device"):
+        find_device(FakeCore(), None)
+
+
+def test_names_are_compared_without_what_auto_and_a_lone_device_add() -> None:
+    assert plain("(CPU)") == plain("CPU") == "CPU"
+    assert plain("GPU.0") == plain("(GPU)") == "GPU"
+    assert plain("GPU.1") == "GPU.1"
+
+
+def test_this_machine_has_a_cpu_and_auto_finds_a_device() -> None:
+    core = ov.Core()
+    assert find_device(core, "CPU").full_name
+    assert find_device(core, "AUTO").name in core.available_devices
+
+
+def test_its_allocator_is_understood() -> None:
+    with pytest.raises(RuntimeError) as caught:
+        ov.Tensor(ov.Type.f32, [1 << 60])
+    assert is_out_of_memory(caught.value)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Failed to allocate 68719476736 bytes of memory",
+        "[GPU] Exceeded max size of memory object allocation: requested 4831838208 bytes",
+        "[GPU] out of GPU resources",
+        "[GPU] CL_OUT_OF_RESOURCES exception.",
+        "L0 zeMemAllocDevice result: ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, code 0x70000003",
+    ],
+)
+def test_the_plugins_are_understood(message: str) -> None:
+    assert is_out_of_memory(RuntimeError(f"Exception from src/a.cpp:1:\n{message}\n"))
+    assert not is_out_of_memory(ValueError(message))
+
+
+@pytest.mark.parametrize(
+    "message", ["Failed to allocate vector registers", "shape mismatch", "Cannot load library"]
+)
+def test_other_errors_are_not_taken_for_lack_of_memory(message: str) -> None:
+    assert not is_out_of_memory(RuntimeError(message))
+
+
+def test_a_refusal_is_told_in_one_line_without_places_in_a_source() -> None:
+    told = "Exception from src/b/core.cpp:117:\nException from src/a.cpp:1:\nno,\nnot this\n\n"
+    with (
+        pytest.raises(Unsupported, match=r"^OpenVINO cannot read it: no, not this$"),
+        refusals("read it"),
+    ):
+        raise RuntimeError(told)
+
+
+def test_lack_of_memory_is_no_refusal() -> None:
+    with pytest.raises(RuntimeError, match="bad_alloc"), refusals("read it"):
+        raise RuntimeError("std::bad_alloc")

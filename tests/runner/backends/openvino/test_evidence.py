@@ -1,0 +1,195 @@
+"""What counts as proof that a device did the work."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+import pytest
+
+from runner.backends.openvino.backend import OpenVINOSession, open_session
+from runner.backends.openvino.compile import Compiler
+from runner.backends.openvino.device import Device, find_device, nothing
+from runner.backends.openvino.evidence import events_of, execution_devices, prove, trace, verdict
+from runner.backends.openvino.query import GraphQuery, Place, Step, placed
+from runner.inputs import synthesise
+from tests.support.onnx_graphs import layer, perceptron, save_graph
+from tests.support.openvino_models import doubling, openvino_cell, openvino_job
+
+CELL = openvino_cell(2)
+CPU = Device("CPU", "Some CPU", None, ("CPU",))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[OpenVINOSession]:
+    save_graph(tmp_path, {"forward": layer()})
+    with closing(open_session(openvino_job(CELL), 1, tmp_path)) as session:
+        yield session
+
+
+@pytest.fixture
+def query(session: OpenVINOSession) -> GraphQuery:
+    return session.bind(CELL, synthesise(perceptron(), CELL, 0))
+
+
+class FakeCompiled:
+    """A compiled model that says where it executes."""
+
+    def __init__(self, *devices: str) -> None:
+        self._devices = list(devices)
+
+    def get_property(self, name: str) -> object:
+        return {"EXECUTION_DEVICES": self._devices, "INFERENCE_PRECISION_HINT": ov.Type.f32}[name]
+
+    def get_runtime_model(self) -> ov.Model:
+        return ov.Core().compile_model(nothing(), "CPU").get_runtime_model()
+
+
+def test_the_facts_behind_a_proof(session: OpenVINOSession, query: GraphQuery) -> None:
+    proof, evidence = session.prove(query)
+    times = [float(evidence.pop(name)) for name in ("wall_s", "cpu_time_s")]
+    assert proof == "proven"
+    assert min(times) >= 0
+    assert evidence.pop("available_devices")
+    assert evidence.pop("device_full_name") == session.device_name
+    assert evidence.pop("operators").startswith("f32 ")
+    assert evidence == {
+        "claimed": "CPU",
+        "execution_devices": "CPU",
+        "inference_precision": "f32",
+        "outputs": "1",
+    }
+
+
+def test_a_claim_of_another_device_than_openvino_took_is_contradicted(query: GraphQuery) -> None:
+    proof, evidence = prove(query, replace(CPU, name="GPU", available=("CPU", "GPU")))
+    assert proof == "contradicted"
+    assert (evidence["claimed"], evidence["execution_devices"]) == ("GPU", "CPU")
+
+
+def test_auto_that_fell_to_the_cpu_contradicts_a_gpu() -> None:
+    compiled = ov.Core().compile_model(doubling(), "AUTO", {"INFERENCE_NUM_THREADS": 1})
+    executed = execution_devices(compiled)
+    assert executed
+    assert verdict("NPU.5", executed, outputs=1, failed=False) == "contradicted"
+    assert verdict(executed[0], executed, outputs=1, failed=False) == "proven"
+
+
+@pytest.mark.parametrize(
+    ("devices", "proof"),
+    [
+        (["GPU.0"], "proven"),
+        (["(GPU)"], "proven"),
+        (["(CPU)"], "contradicted"),
+        (["CPU"], "contradicted"),
+        (["GPU.1"], "contradicted"),
+        (["GPU.0", "CPU"], "contradicted"),
+        ([], "none"),
+    ],
+)
+def test_all_that_executes_must_be_what_is_claimed(devices: list[str], proof: str) -> None:
+    compiled = FakeCompiled(*devices)
+    assert verdict("GPU", execution_devices(compiled), outputs=1, failed=False) == proof
+
+
+def test_one_part_elsewhere_is_enough(query: GraphQuery) -> None:
+    query.steps[0].compiled = FakeCompiled("GPU")
+    proof, evidence = prove(query, CPU)
+    assert proof == "contradicted"
+    assert evidence["execution_devices"] == "GPU"
+
+
+def test_a_part_that_the_query_does_not_execute_counts(query: GraphQuery) -> None:
+    idle = GraphQuery(query.steps, query(), [FakeCompiled("GPU")])  # type: ignore[list-item]
+    proof, evidence = prove(idle, CPU)
+    assert proof == "contradicted"
+    assert evidence["execution_devices"] == "CPU+GPU"
+
+
+def test_a_device_alone_proves_little_without_outputs() -> None:
+    assert verdict("CPU", ["CPU"], outputs=0, failed=False) == "partial"
+    assert verdict("CPU", ["CPU"], outputs=1, failed=True) == "partial"
+
+
+def test_a_query_that_fails_proves_little_and_says_why() -> None:
+    core = ov.Core()
+    step = Step(doubling(), core.compile_model(doubling(), "CPU"))
+    step.read({"x": Place(ov.PartialShape([-1, 2]), lambda: ov.Tensor(ov.Type.f32, [1, 3]))})
+    proof, evidence = prove(GraphQuery([step], step.outputs(["y"])), find_device(core, "CPU"))
+    assert proof == "partial"
+    assert evidence["error"].startswith("RuntimeError: ")
+    assert evidence["outputs"] == "0"
+
+
+def test_what_is_no_query_of_ours_proves_nothing() -> None:
+    assert prove(lambda: None, CPU) == ("none", {"claimed": "CPU"})
+
+
+@dataclass
+class Status:
+    name: str
+
+
+@dataclass
+class Node:
+    """What OpenVINO tells of an operator."""
+
+    node_name: str
+    microseconds: int
+    executed: bool = True
+    node_type: str = "MatMul"
+    exec_type: str = "jit_f32"
+    status: Status = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.status = Status("EXECUTED" if self.executed else "NOT_RUN")
+
+    @property
+    def real_time(self) -> timedelta:
+        return timedelta(microseconds=self.microseconds)
+
+
+class FakeRequest:
+    """A request that executed these nodes."""
+
+    def __init__(self, *nodes: Node) -> None:
+        self._nodes = nodes
+
+    def get_profiling_info(self) -> Sequence[Node]:
+        return self._nodes
+
+
+def test_operators_are_laid_end_to_end_part_after_part() -> None:
+    vision = FakeRequest(Node("a", 3), Node("constant", 9, executed=False), Node("b", 4))
+    events = list(events_of([vision, FakeRequest(Node("c", 5))]))
+    assert [(e["name"], e["ts"], e["dur"], e["tid"]) for e in events] == [
+        ("a", 0, 3, 0),
+        ("b", 3, 4, 0),
+        ("c", 7, 5, 1),
+    ]
+    assert events[0]["args"] == {"op_name": "MatMul", "kernel": "jit_f32"}
+    assert {(event["cat"], event["ph"]) for event in events} == {("Node", "X")}
+
+
+def test_the_second_of_two_calls_is_profiled_in_a_request_of_its_own(tmp_path: Path) -> None:
+    core = ov.Core()
+    compiler = Compiler(core, find_device(core, "CPU"), "fp32", threads=1)
+    step = Step(doubling(), compiler.compile(doubling()))
+    step.read({"x": placed(np.ones((500_000, 2), dtype=np.float32))})  # takes over 1 µs
+    usual, seen = step.request, []
+
+    def action() -> None:
+        seen.append(step.request)
+        step()
+
+    trace(action, [step], compiler, tmp_path / "cell")
+    assert len(seen) == 2
+    assert usual not in seen
+    assert step.request is usual
+    events = json.loads((tmp_path / "cell.trace.json").read_text())["traceEvents"]
+    assert events
+    assert "kernel" in (tmp_path / "cell.operators.txt").read_text().splitlines()[0]

@@ -1,0 +1,153 @@
+"""int8 by NNCF, as a job loads."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from onnx import helper
+
+from runner.backends.openvino.backend import OpenVINOSession, open_session
+from runner.backends.openvino.int8 import SAMPLES, calibration, int8_products, quantize
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.graph import Part
+from runner.correctness.compare_outputs import relative
+from runner.inputs import synthesise
+from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
+from tests.support.openvino_models import doubling, openvino_cell, openvino_job
+
+pytestmark = pytest.mark.torch
+
+CORE = ov.Core()
+CELL = openvino_cell(2, precision="int8")
+JOB = openvino_job(CELL)
+ONE, THREE = (openvino_cell(rows, precision="int8") for rows in (1, 3))
+
+
+def compiled(model: ov.Model) -> ov.CompiledModel:
+    return CORE.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+def relu(rows: int) -> onnx.ModelProto:
+    """A graph without any product."""
+    return model_of(
+        helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["logits"], name="relu")],
+            "relu",
+            [helper.make_tensor_value_info("x", FLOAT, (rows, WIDTH))],
+            [helper.make_tensor_value_info("logits", FLOAT, (rows, WIDTH))],
+        )
+    )
+
+
+def precision_told(session: OpenVINOSession) -> object:
+    return session.columns["inference_precision"]
+
+
+def test_an_int8_session_says_how_it_came_about_and_that_it_is_in_int8(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    inputs = synthesise(perceptron(), CELL, 0)
+    with closing(open_session(openvino_job(openvino_cell(2)), 1, tmp_path)) as session:
+        exact = session.arrays(session.bind(CELL, inputs)())["logits"]
+    with closing(open_session(JOB, 1, tmp_path)) as session:
+        columns = session.columns
+        outputs = session.arrays(session.bind(CELL, inputs)())["logits"]
+    assert 0 < relative(outputs, exact) < 0.3
+    assert columns["inference_precision"] == "f32, int8 in 1 products"
+    assert str(columns["quantization"]).startswith("NNCF ")
+    assert f"{SAMPLES} seeded samples" in str(columns["quantization"])
+
+
+def test_quantising_is_no_part_of_compiling(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer()})
+    with closing(open_session(JOB, 1, tmp_path)) as session:
+        options = session.columns["execution_options"]
+        assert isinstance(options, dict)
+        assert isinstance(session.columns["compile_time_s"], float)
+        assert float(options["nncf_quantize_s"]) > 0
+
+
+def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> None:
+    save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
+    parts: dict[Part, Any] = {
+        "vision": layer("x", "hidden", rows=3),
+        "language": layer("hidden", rows=3),
+    }
+    save_graph(tmp_path, parts, "b3")
+    with closing(open_session(openvino_job(ONE, THREE), 1, tmp_path)) as session:
+        told = [precision_told(session)]
+        for cell in (ONE, THREE, ONE):
+            session.bind(cell, synthesise(perceptron(), cell, 0))
+            told.append(precision_told(session))
+    assert told == [f"f32, int8 in {products} products" for products in (1, 1, 2, 1)]
+
+
+@pytest.mark.parametrize("without", [ONE, THREE])
+def test_a_cell_without_a_product_in_int8_is_unsupported(tmp_path: Path, without: Cell) -> None:
+    for cell in (ONE, THREE):
+        rows = cell.batch_size
+        save_graph(
+            tmp_path, {"forward": relu(rows) if cell == without else layer(rows=rows)}, f"b{rows}"
+        )
+    with closing(open_session(openvino_job(ONE, THREE), 1, tmp_path)) as session:
+        for cell in (ONE, THREE):
+            inputs = synthesise(perceptron(), cell, 0)
+            if cell == without:
+                with pytest.raises(Unsupported, match="no product of the int8 graph in int8"):
+                    session.bind(cell, inputs)
+            else:
+                assert session.all_finite(session.bind(cell, inputs)())
+
+
+def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) -> None:
+    parts: tuple[Part, Part] = ("vision", "language")
+    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
+    folder = tmp_path / KEY / "dynamic"
+    models = {name: CORE.read_model(folder / graph.parts[name].file) for name in parts}
+    seen = calibration(JOB, CELL, graph, models, compiled)
+    assert [len(seen[name]) for name in parts] == [SAMPLES, SAMPLES]
+    for taken, given in zip(seen["vision"], seen["language"], strict=True):
+        assert taken["x"].shape == (1, WIDTH)
+        expected = compiled(models["vision"])({"x": taken["x"]})["hidden"]
+        np.testing.assert_allclose(given["hidden"], expected, rtol=1e-5)
+
+
+def test_samples_are_drawn_apart_from_each_other_and_from_what_is_measured(tmp_path: Path) -> None:
+    graph = save_graph(tmp_path, {"forward": layer(rows=2)}, "b2")
+    model = CORE.read_model(tmp_path / KEY / "b2" / "forward.onnx")
+    seen = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
+    drawn = [sample["x"] for sample in seen] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
+    assert {array.shape for array in drawn} == {(2, WIDTH)}
+    assert len({array.tobytes() for array in drawn}) == SAMPLES + 1
+
+
+def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None:
+    parts: dict[Part, Any] = {"prefill": layer(), "decode": layer()}
+    graph = save_graph(tmp_path, parts, content="generation")
+    folder = tmp_path / KEY / "dynamic"
+    models = {name: CORE.read_model(folder / part.file) for name, part in graph.parts.items()}
+    quantized = quantize(JOB, CELL, graph, models, compiled)
+    assert quantized.models.keys() == models.keys()
+    assert "weights alone" in quantized.method
+    x = synthesise(perceptron(), CELL, 0)["x"]
+    exact, ours = (
+        compiled(each["decode"])({"x": x})["logits"] for each in (models, quantized.models)
+    )
+    assert relative(ours, exact) < 0.1
+
+
+def test_a_graph_that_nncf_cannot_take_is_unsupported_in_its_words(tmp_path: Path) -> None:
+    def refuse(model: ov.Model) -> ov.CompiledModel:
+        raise RuntimeError("Exception from src/a.cpp:1:\nno kernel for this")
+
+    graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
+    with pytest.raises(Unsupported, match="cannot quantise the graph with NNCF: no kernel"):
+        quantize(JOB, CELL, graph, {"vision": doubling(), "language": doubling()}, refuse)
+
+
+def test_a_model_without_int8_has_no_products_in_it() -> None:
+    assert int8_products(compiled(doubling())) == 0

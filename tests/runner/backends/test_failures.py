@@ -1,0 +1,33 @@
+"""An error means the same verdict wherever it strikes."""
+
+import pytest
+
+from runner.backends import load_runtime
+from runner.backends.failures import FailureKind, kind_of, ran_out_of_memory, reason_of
+from runner.contract.errors import BenchError, Unavailable, Unsupported
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "reason"),
+    [
+        (Unsupported("no such operator"), "unsupported", "no such operator"),
+        (Unavailable("no such device"), "unavailable", "no such device"),
+        (BenchError("outputs hold NaN"), "failed", "outputs hold NaN"),
+        (MemoryError("no room"), "out_of_memory", "MemoryError: no room"),
+        (ValueError("a shape"), "failed", "ValueError: a shape"),
+    ],
+)
+def test_each_error_has_a_verdict_and_a_reason(
+    error: Exception, kind: FailureKind, reason: str
+) -> None:
+    assert kind_of(error, None) == kind
+    assert reason_of(error) == reason
+
+
+def test_a_runtime_says_in_its_own_way_that_memory_ran_out() -> None:
+    error = RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: not enough memory"
+    )
+    assert ran_out_of_memory(error, load_runtime("torch"))
+    assert not ran_out_of_memory(error, load_runtime("fake"))
+    assert not ran_out_of_memory(error, None)

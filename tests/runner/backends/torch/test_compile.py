@@ -1,0 +1,192 @@
+"""torch.compile: what it costs is told, and what it cannot do."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch._inductor.exc import InvalidCxxCompiler
+
+from runner.backends.torch import session as eager
+from runner.backends.torch.compile import (
+    Compilation,
+    CompiledSession,
+    Ledger,
+    compiled_so_far,
+    compiler_version,
+    open_session,
+    require_compiler,
+)
+from runner.contract.errors import Unavailable, Unsupported
+from runner.inputs import Inputs, synthesise, synthesise_labels
+from tests.support.fakes import FakeClock
+from tests.support.tiny_models import DECODER, tiny, torch_cell, torch_job
+
+pytestmark = pytest.mark.torch
+
+MODEL = tiny("AutoModelForCausalLM", {**DECODER, "n_layer": 1, "n_embd": 8})
+JOB = torch_job(MODEL, runtime="torch_compile")
+CELL = JOB.cells[0]
+
+
+def inputs_of(cell: Any = CELL) -> Inputs:
+    return synthesise(MODEL, cell, 0)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[CompiledSession]:
+    with closing(open_session(JOB, threads=1)) as session:
+        yield session
+
+
+def test_a_shape_is_compiled_at_its_first_query_and_what_that_took_is_told(
+    session: CompiledSession,
+) -> None:
+    query = session.bind(CELL, inputs_of())
+    assert session.columns["compile_time_s"] is None
+    first = session.arrays(query())
+    compiled = session.columns
+    assert float(str(compiled["compile_time_s"])) > 0
+    assert compiled["execution_options"] == {
+        "backend": "inductor",
+        "mode": "default",
+        "dynamic": "False",
+        "graphs": "1",
+        "graph_breaks": "0",
+    }
+    again = session.arrays(query())
+    assert session.columns == compiled
+    with closing(eager.open_session(JOB, threads=1)) as plain:
+        expected = plain.arrays(plain.bind(CELL, inputs_of())())
+    assert np.allclose(first["logits"], expected["logits"], atol=1e-5)
+    assert (first["logits"] == again["logits"]).all()
+
+
+def test_the_proof_tells_how_many_graphs_were_compiled(session: CompiledSession) -> None:
+    proof, evidence = session.prove(session.bind(CELL, inputs_of()))
+    assert proof == "proven"
+    assert evidence["graphs"] == "1"
+
+
+def test_a_tensor_left_elsewhere_is_contradicted(session: CompiledSession) -> None:
+    query = session.bind(CELL, inputs_of())
+    ids = query.arguments["input_ids"]
+    query.arguments["input_ids"] = ids.to("meta")  # type: ignore[union-attr]
+    proof, evidence = session.prove(query)
+    assert proof == "contradicted"
+    assert evidence["inputs"] == "cpu+meta"
+
+
+def test_a_model_that_runs_eagerly_all_the_same_is_no_compiled_one() -> None:
+    with closing(open_session(JOB, threads=1)) as session:
+        session._model._compiled_call_impl = None
+        with pytest.raises(Unsupported, match="the model runs eagerly"):
+            session.prove(session.bind(CELL, inputs_of()))
+
+
+def test_every_new_cell_finds_cold_caches(session: CompiledSession) -> None:
+    session.bind(CELL, inputs_of())
+    before = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    session.bind(CELL, inputs_of())
+    assert Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]) == before
+    other = torch_cell(MODEL, 5)
+    session.bind(other, inputs_of(other))
+    after = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    assert after != before
+    assert (before.exists(), list(after.iterdir())) == (False, [])
+    assert session.columns["compile_time_s"] is None
+
+
+def test_training_compiles_forward_and_backward() -> None:
+    cell = torch_cell(MODEL, runtime="torch_compile", mode="training")
+    batch = {**inputs_of(cell), **synthesise_labels(MODEL, cell, 0)}
+    losses = []
+    for open_ in (open_session, eager.open_session):
+        with closing(open_(JOB, threads=1)) as session:
+            with closing(session.bind_training(cell, batch, FakeClock())) as trainer:
+                losses.append(trainer.step().loss)
+                assert trainer.has_learnt()
+            compiled = session.columns.get("compile_time_s")
+            assert (compiled is not None) == (open_ is open_session)
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)  # they drop other elements
+
+
+def test_generation_and_int8_are_refused_with_the_reason(session: CompiledSession) -> None:
+    with pytest.raises(Unsupported, match="as the key-value cache grows"):
+        session.bind_generation(CELL, inputs_of(), FakeClock())
+    with pytest.raises(Unsupported, match="hold packed weights"):
+        open_session(torch_job(MODEL, runtime="torch_compile", precision="int8"), threads=1)
+
+
+def test_a_session_leaves_no_caches_behind() -> None:
+    with closing(open_session(JOB, threads=1)) as session:
+        session.bind(CELL, inputs_of())
+        folder = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+        assert folder.exists()
+    assert not folder.exists()
+
+
+def test_without_a_compiler_it_is_unavailable(tmp_path: Path) -> None:
+    def missing() -> str:
+        raise InvalidCxxCompiler
+
+    with pytest.raises(Unavailable, match=r"needs a C\+\+ compiler: No working C\+\+ compiler"):
+        require_compiler(missing)
+    with pytest.raises(Unavailable, match=r"holds no Python\.h"):
+        require_compiler(lambda: "g++", tmp_path)
+    (tmp_path / "Python.h").touch()
+    require_compiler(lambda: "g++", tmp_path)
+
+
+def test_the_compiler_is_a_library_that_takes_part(session: CompiledSession) -> None:
+    ((name, version),) = compiler_version().items()
+    assert session.libraries[name] == version
+    assert version[0].isdecimal()
+
+
+class Books:
+    """What torch would have compiled so far."""
+
+    def __init__(self) -> None:
+        self.now = Compilation(time_s=5.0, graphs=2, breaks=1)
+
+    def __call__(self) -> Compilation:
+        return self.now
+
+
+def test_the_ledger_tells_works_apart() -> None:
+    books = Books()
+    ledger = Ledger(books)
+    assert ledger.current == Compilation()
+    assert ledger.begin("a")
+    books.now = Compilation(7.0, 3, 1)
+    assert ledger.begin("b")
+    books.now = Compilation(8.0, 5, 4)
+    assert ledger.current == ledger.of("b") == Compilation(1.0, 2, 3)
+    assert not ledger.begin("a")
+    books.now = Compilation(8.5, 5, 4)
+    assert ledger.of("a") == Compilation(2.5, 1, 0)
+    assert ledger.of("nobody's") == Compilation()
+
+
+def test_books_that_were_cleared_take_nothing_from_the_next_work() -> None:
+    books = Books()
+    ledger = Ledger(books)
+    ledger.begin("a")
+    books.now = Compilation(7.0, 3, 1)
+    ledger.begin("b")
+    books.now = Compilation(0.0, 3, 1)
+    ledger.rebase()
+    books.now = Compilation(1.5, 4, 1)
+    assert ledger.of("b") == Compilation(1.5, 1, 0)
+    assert ledger.of("a") == Compilation(2.0, 1, 0)
+
+
+def test_torchs_own_books_are_read() -> None:
+    before = compiled_so_far()
+    torch.compile(lambda x: x + 1, backend="eager", dynamic=False)(torch.ones(3))
+    assert (compiled_so_far() - before).graphs == 1

@@ -1,0 +1,317 @@
+"""Waiting for devices, their memory, and queries over them."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity
+
+from runner.backends.base import DeviceMemory
+from runner.backends.torch.device import (
+    MemoryGauge,
+    Place,
+    activities,
+    computes_in,
+    find_place,
+    wait_for,
+)
+from runner.backends.torch.forward import Nothing, TorchQuery
+from runner.contract.errors import Unavailable, Unsupported
+
+pytestmark = pytest.mark.torch
+
+CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
+
+
+class FakeMemory:
+    """Memory that the test sets, as torch.cuda and torch.mps tell of it."""
+
+    def __init__(self) -> None:
+        self.free, self.peak, self.resets, self.driver = 80, 0, 0, 10
+        self.cuda = self.mps = self
+
+    def mem_get_info(self, device: torch.device) -> tuple[int, int]:
+        return self.free, 100
+
+    def max_memory_allocated(self, device: torch.device) -> int:
+        return self.peak
+
+    def reset_peak_memory_stats(self, device: torch.device) -> None:
+        self.resets += 1
+
+    def empty_cache(self) -> None:
+        self.free = 100
+
+    def driver_allocated_memory(self) -> int:
+        return self.driver
+
+
+def test_memory_of_a_device_is_counted_from_before_the_load() -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(CUDA, library)
+    library.free, library.peak = 30, 45
+    assert gauge.read() == DeviceMemory(allocator_peak_bytes=45, used_bytes=50)
+    assert library.resets == 0
+
+
+def test_a_new_peak_begins_when_asked() -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(CUDA, library)
+    library.free = 30
+    gauge.read(reset=True)
+    assert library.resets == 1
+
+
+@pytest.mark.parametrize(("device", "free"), [(CUDA, 100), (MPS, 100), (CPU, 30)])
+def test_what_an_accelerators_allocator_keeps_is_given_back(
+    device: torch.device, free: int
+) -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(device, library)
+    library.free = 30
+    gauge.trim()
+    assert library.free == free
+
+
+def test_memory_freed_by_others_is_not_negative_use() -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(CUDA, library)
+    library.free = 95
+    memory = gauge.read()
+    assert memory is not None
+    assert memory.used_bytes == 0
+
+
+def test_unified_memory_is_what_metal_gave_and_has_no_peak() -> None:
+    library = FakeMemory()
+    gauge = MemoryGauge(MPS, library)
+    library.driver = 70
+    assert gauge.read(reset=True) == DeviceMemory(allocator_peak_bytes=None, used_bytes=60)
+    assert library.resets == 0
+
+
+def test_every_function_of_torch_that_counts_memory_is_there() -> None:
+    for name in ("mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", "empty_cache"):
+        assert callable(getattr(torch.cuda, name))
+    for name in ("driver_allocated_memory", "empty_cache"):
+        assert callable(getattr(torch.mps, name))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_type_of_numbers_is_named_and_whether_a_cpu_stands_in_for_it(
+    dtype: torch.dtype,
+) -> None:
+    assert computes_in(dtype, CUDA) == str(dtype)
+    slow = dtype == torch.float16 and not torch.ops.mkldnn._is_mkldnn_fp16_supported()
+    assert computes_in(dtype, CPU).startswith(str(dtype))
+    assert ("slower than torch.float32" in computes_in(dtype, CPU)) == slow
+
+
+def test_the_cpu_needs_no_waiting_and_has_no_memory_of_its_own() -> None:
+    wait_for(CPU)()
+    assert MemoryGauge(CPU, FakeMemory()).read(reset=True) is None
+    assert activities(CPU) == {ProfilerActivity.CPU}
+
+
+def test_a_query_waits_for_the_device_each_time() -> None:
+    tensor, waited = torch.ones(2), [0]
+    query = TorchQuery(torch.nn.Identity(), {"input": tensor}, {}, lambda: waited.append(1))
+    assert query() is tensor
+    query()
+    assert waited == [0, 1, 1]
+
+
+def test_a_model_that_computes_nothing_gives_nothing() -> None:
+    assert TorchQuery(Nothing(), {}, {}, wait_for(CPU))() is None
+
+
+FIRST, SECOND = "5e1b2c0a-0000-4d5e-8f90-000000000001", "77aa2c0a-0000-4d5e-8f90-000000000002"
+
+
+@dataclass
+class FakeCuda:
+    """As torch.cuda, which stands for ROCm's devices, too."""
+
+    error: Exception | None = None
+    uuids: tuple[str | None, ...] = (FIRST, SECOND)
+    has_bf16: bool = True
+    architecture: str | None = None
+    current: int | None = None
+
+    def init(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def device_count(self) -> int:
+        return len(self.uuids)
+
+    def get_device_properties(self, index: int) -> SimpleNamespace:
+        properties = SimpleNamespace(name=f"GPU {index}")
+        if self.uuids[index] is not None:
+            properties.uuid = self.uuids[index]
+        if self.architecture:
+            properties.gcnArchName = self.architecture
+        return properties
+
+    def set_device(self, index: int) -> None:
+        self.current = index
+
+    def is_bf16_supported(self, including_emulation: bool) -> bool:
+        assert not including_emulation
+        assert self.current is not None
+        return self.has_bf16
+
+
+@dataclass
+class FakeMps:
+    """As torch.backends.mps."""
+
+    built: bool = True
+    available: bool = True
+    newer: bool = True
+
+    def is_built(self) -> bool:
+        return self.built
+
+    def is_available(self) -> bool:
+        return self.available
+
+    def is_macos_or_newer(self, major: int, minor: int) -> bool:
+        assert (major, minor) == (14, 0)
+        return self.newer
+
+    def get_name(self) -> str:
+        return "Apple M4"
+
+
+@dataclass
+class FakeTorch:
+    """As torch, of some build."""
+
+    cuda: FakeCuda = field(default_factory=FakeCuda)
+    mps: FakeMps = field(default_factory=FakeMps)
+    built_for: tuple[str | None, str | None] = ("13.0", None)
+    __version__ = "2.13.0"
+
+    def __post_init__(self) -> None:
+        self.version = SimpleNamespace(cuda=self.built_for[0], hip=self.built_for[1])
+        self.backends = SimpleNamespace(
+            mps=self.mps,
+            cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True)),
+            cudnn=SimpleNamespace(allow_tf32=True),
+        )
+
+
+def rocm(**changes: Any) -> FakeTorch:
+    return FakeTorch(cuda=FakeCuda(**changes), built_for=(None, "7.2"))
+
+
+def test_the_cpu_is_always_there() -> None:
+    place = find_place("cpu", "int8")
+    assert place.device == torch.device("cpu")
+    assert place.name
+    assert place.uuid is None
+
+
+def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
+    library, environment = FakeTorch(), dict[str, str]()
+    place = find_place("cuda", "fp32", library, environment)
+    assert place == Place(
+        torch.device("cuda", 0),
+        "GPU 0",
+        f"GPU-{FIRST}",
+        {"backends.cuda.matmul.allow_tf32": "False", "backends.cudnn.allow_tf32": "False"},
+    )
+    assert library.backends.cuda.matmul.allow_tf32 is False
+    assert library.backends.cudnn.allow_tf32 is False
+    assert environment == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+
+
+@pytest.mark.parametrize("chosen", ["1", f"GPU-{SECOND}", "GPU-77aa", "cuda=1", "rocm=0,1"])
+def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
+    library = FakeTorch()
+    place = find_place("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
+    assert (place.device, place.name) == (torch.device("cuda", 1), "GPU 1")
+    assert library.cuda.current == 1
+
+
+@pytest.mark.parametrize(
+    ("chosen", "what"), [("2", "no"), ("GPU-9", "no"), ("GPU-", "more than one"), ("NPU", "no")]
+)
+def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -> None:
+    with pytest.raises(Unavailable) as caught:
+        find_place("cuda", "fp32", FakeTorch(), {"ACCELMATRIX_DEVICE": chosen})
+    assert str(caught.value) == (
+        f"ACCELMATRIX_DEVICE: '{chosen}' is {what} GPU of cuda; "
+        f"there are 0 (GPU-{FIRST}), 1 (GPU-{SECOND})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("backend", "library", "reason"),
+    [
+        ("cuda", rocm(), "torch 2.13.0 is a ROCm build, so it has no CUDA"),
+        ("cuda", FakeTorch(built_for=(None, None)), "torch 2.13.0 is a build without CUDA"),
+        ("rocm", FakeTorch(), "torch 2.13.0 is a build without ROCm"),
+        ("mps", FakeTorch(mps=FakeMps(built=False)), "torch 2.13.0 is a build without MPS"),
+        ("mps", FakeTorch(mps=FakeMps(available=False)), "finds no Metal device"),
+        (
+            "cuda",
+            FakeTorch(cuda=FakeCuda(RuntimeError("Found no NVIDIA driver.\nPlease check"))),
+            r"backend cuda: Found no NVIDIA driver\.$",
+        ),
+        ("rocm", rocm(error=RuntimeError("No HIP GPUs are available")), "No HIP GPUs"),
+    ],
+)
+def test_where_there_is_no_device_torch_says_why(
+    backend: Any, library: FakeTorch, reason: str
+) -> None:
+    with pytest.raises(Unavailable, match=reason):
+        find_place(backend, "fp32", library, {})
+
+
+def test_this_builds_own_reason_is_the_reason() -> None:
+    if torch.version.cuda is None and torch.version.hip is None:
+        with pytest.raises(Unavailable, match=r"is a build without CUDA$"):
+            find_place("cuda", "fp32")
+
+
+def test_rocm_names_the_architecture_too() -> None:
+    place = find_place("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
+    assert place == Place(torch.device("cuda", 0), "GPU 0 gfx942")
+
+
+def test_mps_has_one_device_with_the_chips_name() -> None:
+    assert find_place("mps", "bf16", FakeTorch(), {}) == Place(torch.device("mps", 0), "Apple M4")
+
+
+def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
+    with pytest.raises(Unsupported, match="run on the CPU unseen"):
+        find_place("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision", "library", "reason"),
+    [
+        ("rocm", "int8", rocm(), "on CPUs and with CUDA alone"),
+        ("mps", "int8", FakeTorch(), "on CPUs and with CUDA alone"),
+        ("cuda", "bf16", FakeTorch(cuda=FakeCuda(has_bf16=False)), "which torch would emulate"),
+        ("mps", "bf16", FakeTorch(mps=FakeMps(newer=False)), "it takes macOS 14"),
+    ],
+)
+def test_precisions_that_a_device_lacks_are_unsupported(
+    backend: Any, precision: Any, library: FakeTorch, reason: str
+) -> None:
+    with pytest.raises(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
+        find_place(backend, precision, library, {})
+
+
+def test_whole_numbers_are_multiplied_with_cuda() -> None:
+    assert find_place("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
+
+
+def test_a_backend_of_another_runtime_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="no device for backend openvino"):
+        find_place("openvino", "fp32")

@@ -1,0 +1,192 @@
+"""What counts as proof that a device did the work."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import torch
+from torch.autograd import DeviceType
+from torch.autograd.profiler_util import FunctionEvent
+
+from runner.backends.torch.evidence import Pass, _verdict, kernel_time_s, prove, trace
+from runner.backends.torch.forward import TorchQuery
+from runner.backends.torch.session import TorchSession, open_session
+from runner.contract.errors import RecordNotSaved
+from runner.inputs import synthesise
+from tests.support.tiny_models import tiny_decoder, torch_job
+
+pytestmark = pytest.mark.torch
+
+JOB = torch_job(tiny_decoder())
+
+
+@pytest.fixture
+def session() -> Iterator[TorchSession]:
+    with closing(open_session(JOB, threads=1)) as session:
+        yield session
+
+
+@pytest.fixture
+def query(session: TorchSession) -> TorchQuery:
+    return session.bind(JOB.cells[0], synthesise(JOB.model, JOB.cells[0], 0))
+
+
+def test_the_facts_behind_a_proof(session: TorchSession, query: TorchQuery) -> None:
+    proof, evidence = session.prove(query)
+    times = {name: float(evidence.pop(name)) for name in ("wall_s", "cpu_time_s")}
+    assert proof == "proven"
+    assert min(times.values()) > 0
+    assert evidence == {
+        "claimed": "cpu",
+        "parameters": "cpu",
+        "buffers": "none",
+        "inputs": "cpu",
+        "outputs": "cpu",
+        "parameter_types": "torch.float32",
+    }
+
+
+def test_a_model_moved_behind_the_runners_back_is_contradicted(
+    session: TorchSession, query: TorchQuery
+) -> None:
+    session._model.to("meta")
+    proof, evidence = session.prove(query)
+    assert proof == "contradicted"
+    assert evidence["parameters"] == "meta"
+    assert evidence["inputs"] == "cpu"
+
+
+def test_model_and_inputs_moved_together_are_contradicted(
+    session: TorchSession, query: TorchQuery
+) -> None:
+    session._model.to("meta")
+    for name, value in query.arguments.items():
+        if isinstance(value, torch.Tensor):
+            query.arguments[name] = value.to("meta")
+    proof, evidence = session.prove(query)
+    assert proof == "contradicted"
+    assert (evidence["claimed"], evidence["inputs"]) == ("cpu", "meta")
+
+
+def test_outputs_that_lie_elsewhere_are_contradicted() -> None:
+    module = torch.nn.Linear(2, 2, device="meta")
+    query = TorchQuery(module, {"input": torch.empty(1, 2, device="meta")}, {}, lambda: None)
+    proof, evidence = prove(query, torch.nn.Linear(2, 2), torch.device("cpu"))
+    assert proof == "contradicted"
+    assert (evidence["parameters"], evidence["outputs"]) == ("cpu", "meta")
+
+
+def test_one_parameter_elsewhere_is_enough(session: TorchSession, query: TorchQuery) -> None:
+    session._model.lm_head.to("meta")  # type: ignore[operator, union-attr]
+    proof, evidence = session.prove(query)
+    assert proof == "contradicted"
+    assert evidence["parameters"] == "cpu+meta"
+
+
+def test_a_query_that_fails_proves_nothing_and_says_so(
+    session: TorchSession, query: TorchQuery
+) -> None:
+    query.arguments["input_ids"] = torch.full((2, 8), 10**6)
+    proof, evidence = session.prove(query)
+    assert proof == "partial"
+    assert evidence["error"].startswith("IndexError: ")
+    assert evidence["outputs"] == "none"
+
+
+def test_an_accelerator_that_shows_no_kernel_is_not_proven() -> None:
+    module = torch.nn.Linear(2, 2, device="meta")
+    inputs = {"input": torch.empty(1, 2, device="meta")}
+    query = TorchQuery(module, inputs, {}, lambda: None)
+    proof, evidence = prove(query, module, torch.device("meta"))
+    assert proof == "partial"
+    assert float(evidence["kernel_time_s"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("kernel_time_s", "proof"),
+    [(None, "proven"), (0.0, "partial"), (0.5, "proven"), (1.0, "proven"), (1.5, "partial")],
+)
+def test_kernels_must_have_run_and_fit_into_the_pass(
+    kernel_time_s: float | None, proof: str
+) -> None:
+    seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=kernel_time_s)
+    assert _verdict("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, seen) == proof
+    elsewhere = {"parameters": {"cuda"}, "outputs": {"cpu"}}
+    assert _verdict("cuda", elsewhere, seen) == "contradicted"
+
+
+def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
+    seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=0.5)
+    places = {"parameters": {"cuda:1"}, "inputs": {"cuda:1"}, "outputs": {"cuda:1"}}
+    assert _verdict("cuda:1", places, seen) == "proven"
+    assert _verdict("cuda:1", {**places, "inputs": {"cuda:0"}}, seen) == "contradicted"
+    assert _verdict("cuda:0", places, seen) == "contradicted"
+
+
+def test_without_outputs_little_is_proven_and_without_tensors_nothing() -> None:
+    seen = Pass(None, None, wall_s=1.0, cpu_time_s=1.0, kernel_time_s=None)
+    assert _verdict("cpu", {"parameters": {"cpu"}, "outputs": set()}, seen) == "partial"
+    assert _verdict("cpu", {"parameters": set(), "outputs": set()}, seen) == "none"
+
+
+def event(
+    start: int,
+    end: int,
+    *,
+    name: str = "gemm",
+    device: DeviceType = DeviceType.CUDA,
+    annotation: bool = False,
+) -> FunctionEvent:
+    return FunctionEvent(0, name, 0, start, end, device_type=device, is_user_annotation=annotation)
+
+
+def test_kernel_time_is_the_time_in_which_any_kernel_ran() -> None:
+    overlapping = [event(30, 50), event(0, 10), event(40, 60), event(45, 48)]
+    assert kernel_time_s(overlapping) == pytest.approx(40e-6)
+    assert kernel_time_s([]) == 0
+
+
+def test_copies_annotations_and_the_host_do_not_count() -> None:
+    others = [
+        event(0, 10, name="Memcpy HtoD (Pageable -> Device)"),
+        event(0, 10, name="Memset (Device)"),
+        event(0, 10, name="my range", annotation=True),
+        event(0, 10, name="aten::mm", device=DeviceType.CPU),
+    ]
+    assert kernel_time_s(others) == 0
+    assert kernel_time_s([*others, event(5, 15)]) == pytest.approx(10e-6)
+
+
+def test_the_profilers_own_events_of_the_cpu_are_no_kernels() -> None:
+    with torch.profiler.profile() as profiler:
+        torch.ones(4) @ torch.ones(4)
+    assert profiler.events()
+    assert kernel_time_s(profiler.events() or ()) == 0
+
+
+CPU = torch.device("cpu")
+
+
+def test_a_trace_shows_operators_with_their_shapes(tmp_path: Path) -> None:
+    trace(lambda: torch.ones(3, 4) @ torch.ones(4, 5), tmp_path / "cell", CPU)
+    events = json.loads((tmp_path / "cell.trace.json").read_bytes())["traceEvents"]
+    (product,) = [event for event in events if event["name"] == "aten::mm"]
+    assert product["args"]["Input Dims"][:2] == [[3, 4], [4, 5]]
+    assert "aten::mm" in (tmp_path / "cell.operators.txt").read_text("utf-8")
+
+
+def test_a_trace_that_cannot_be_saved_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RecordNotSaved, match="cannot be written"):
+        trace(lambda: torch.ones(1), tmp_path / "missing" / "cell", CPU)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failing_call_leaves_no_trace(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        trace(fail, tmp_path / "cell", CPU)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,166 @@
+"""Linear layers become int8, wherever they hide, and say how many there are."""
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+import torch
+from transformers.pytorch_utils import Conv1D
+
+from runner.backends.torch.device import wait_for
+from runner.backends.torch.forward import TorchQuery, float_arrays
+from runner.backends.torch.generation import TorchGenerator
+from runner.backends.torch.int8 import WholeLinear, quantise, quantised_types
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.backends.torch.session import open_session
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec, find, model_sets
+from runner.correctness.compare_outputs import TOLERANCES, relative
+from runner.correctness.reference import fixed_cell
+from runner.inputs import Inputs, synthesise
+from tests.support.fakes import FakeClock
+from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job
+
+pytestmark = pytest.mark.torch
+
+MODELS = [tiny_decoder(), tiny_encoder_decoder()]
+
+
+def outputs(model: ModelSpec, precision: str) -> Inputs:
+    job = torch_job(model, precision=precision)
+    with closing(open_session(job, threads=1)) as session:
+        query = session.bind(job.cells[0], synthesise(model, job.cells[0], 0))
+        return session.arrays(query())
+
+
+def filled(model: ModelSpec) -> torch.nn.Module:
+    module = instantiate(model, torch.float32)
+    fill_parameters(module, 0)
+    return module
+
+
+def tensors(model: ModelSpec) -> dict[str, torch.Tensor]:
+    inputs = synthesise(model, fixed_cell(torch_job(model)), 0)
+    return {name: torch.from_numpy(array) for name, array in inputs.items()}
+
+
+def answers(module: torch.nn.Module, model: ModelSpec) -> Inputs:
+    return float_arrays(
+        TorchQuery(module, tensors(model), model.forward, wait_for(torch.device("cpu")))()
+    )
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["decoder", "encoder-decoder"])
+def test_outputs_stay_near_those_of_fp32(model: ModelSpec) -> None:
+    ours, theirs = outputs(model, "int8"), outputs(model, "fp32")
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        assert 0 < relative(ours[name], theirs[name]) < TOLERANCES["int8"]
+
+
+def test_a_record_says_how_and_how_much() -> None:
+    job = torch_job(tiny_decoder(), precision="int8")
+    with closing(open_session(job, threads=1)) as session:
+        columns = session.columns
+        fp32 = torch_job(tiny_decoder())
+        with closing(open_session(fp32, threads=1)) as whole:
+            assert session.parameters == whole.parameters
+            assert whole.columns["quantization"] is None
+    method = str(columns["quantization"])
+    assert method.startswith("torch.ao dynamic (")
+    assert "9 linear layers, 84% of the parameters" in method
+    assert str(columns["inference_precision"]).startswith("torch.qint8 in linear layers")
+
+
+def test_the_proof_counts_weights_that_are_no_parameters_any_more() -> None:
+    job = torch_job(tiny_decoder(), precision="int8")
+    with closing(open_session(job, threads=1)) as session:
+        proof, evidence = session.prove(
+            session.bind(job.cells[0], synthesise(job.model, job.cells[0], 0))
+        )
+    assert proof == "proven"
+    assert evidence["parameter_types"] == "torch.float32+torch.qint8"
+
+
+def test_int8_generates_but_does_not_train() -> None:
+    job = torch_job(tiny_decoder(), precision="int8", new_tokens=3)
+    cell = job.cells[0]
+    with closing(open_session(job, threads=1)) as session:
+        generate = session.bind_generation(cell, synthesise(job.model, cell, 0), FakeClock())
+        assert generate().tokens.shape == (cell.batch_size, 3)
+        with pytest.raises(Unsupported, match="whole numbers have no gradients"):
+            session.bind_training(cell, {}, FakeClock())
+
+
+@pytest.mark.parametrize("name", model_sets()["micro"])
+def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None:
+    """They are the same layers on a CPU, whose torch multiplies whole numbers as well."""
+    model = find(name)
+    module = filled(model)
+    theirs = answers(module, model)
+    method = quantise(module, "cuda")
+    ours = answers(module, model)
+    assert method.startswith("torch._int_mm dynamic: ")
+    assert method.endswith("weights per channel, activations per token")
+    assert quantised_types(module) == {"torch.int8"}
+    assert ours.keys() == theirs.keys()
+    assert all(0 <= relative(ours[each], theirs[each]) < TOLERANCES["int8"] for each in theirs)
+    assert any((ours[each] != theirs[each]).any() for each in theirs)
+
+
+def test_layers_for_gpus_generate_token_by_token() -> None:
+    module, model = filled(tiny_decoder()), tiny_decoder()
+    quantise(module, "cuda")
+    generated = TorchGenerator(module, tensors(model), 3, FakeClock())()
+    assert generated.tokens.shape == (2, 3)
+
+
+def test_a_layer_that_stands_in_two_places_stays_one() -> None:
+    layer = torch.nn.Linear(3, 3)
+    module = torch.nn.Sequential(layer, torch.nn.ReLU(), layer)
+    assert "1 linear layers" in quantise(module, "cuda")
+    assert module[0] is module[2]
+    assert [name for name, _ in module.named_buffers()] == ["0.weight", "0.scale"]
+
+
+@pytest.mark.parametrize("sizes", [(8, 16), (5, 3), (64, 1)], ids=str)
+@pytest.mark.parametrize("rows", [(1,), (16,), (17,), (2, 3, 4)], ids=str)
+def test_a_product_over_whole_numbers_is_the_one_that_is_written_down(
+    sizes: tuple[int, int], rows: tuple[int, ...]
+) -> None:
+    linear = torch.nn.Linear(*sizes)
+    weight, bias = linear.weight.detach().numpy(), linear.bias.detach().numpy()
+    x = np.random.default_rng(0).standard_normal((*rows, sizes[0]), dtype=np.float32)
+    x_scale, scale = (
+        np.abs(array).max(axis=-1, keepdims=True) / np.float32(127) for array in (x, weight)
+    )
+    sums = np.round(x / x_scale) @ np.round(weight / scale).T
+    with torch.no_grad():
+        found = WholeLinear(linear)(torch.from_numpy(x)).numpy()
+    assert found.shape == (*rows, sizes[1])
+    assert np.allclose(found, sums * x_scale * scale.T + bias, rtol=1e-5, atol=1e-6)
+
+
+def test_zeros_stay_zeros_and_the_inputs_type_stays() -> None:
+    layer = WholeLinear(torch.nn.Linear(4, 2, bias=False))
+    outputs = layer(torch.zeros(3, 4, dtype=torch.bfloat16))
+    assert outputs.dtype == torch.bfloat16
+    assert not outputs.any()
+
+
+@pytest.mark.parametrize(("device_type", "kind"), [("cpu", "torch.qint8"), ("cuda", "torch.int8")])
+def test_gpt2s_turned_layers_are_linear_ones(device_type: str, kind: str) -> None:
+    turned = torch.nn.Sequential(Conv1D(3, 5))
+    inputs = torch.randn(4, 5)
+    with torch.no_grad():
+        before = turned(inputs)
+        quantise(turned, device_type)
+        assert relative(turned(inputs).numpy(), before.numpy()) < TOLERANCES["int8"]
+    assert quantised_types(turned) == {kind}
+
+
+def test_a_model_without_linear_layers_has_nothing_to_quantise() -> None:
+    model = torch.nn.Sequential(torch.nn.Conv2d(1, 1, 3), torch.nn.LayerNorm(4))
+    with pytest.raises(Unsupported, match="this model has Conv2d, LayerNorm only"):
+        quantise(model)
+    assert quantised_types(model) == set()

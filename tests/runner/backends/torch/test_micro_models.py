@@ -1,0 +1,123 @@
+"""Every architecture of the catalogue on torch, in its micro size, with synthesised inputs."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import numpy as np
+import pytest
+import torch
+
+from runner.backends.torch.model import fill_parameters, instantiate
+from runner.backends.torch.session import TorchSession, open_session
+from runner.backends.torch.training import TorchTrainer
+from runner.contract.cell import Cell, Precision
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec, find, model_sets
+from runner.correctness.compare_outputs import compare
+from runner.correctness.reference import fixed_cell, outputs_of
+from runner.inputs import synthesise, synthesise_labels
+from tests.support.fakes import FakeClock
+from tests.support.tiny_models import torch_job
+
+pytestmark = pytest.mark.torch
+
+MICRO = [find(name) for name in model_sets()["micro"]]
+GENERATING = {
+    *("t5-micro", "opt-micro", "gpt2-micro", "llama-micro", "whisper-micro", "qwen2-micro"),
+    *("qwen3-micro", "llava-onevision-micro", "llava-next-micro", "qwen2-vl-micro"),
+    "qwen3-vl-micro",
+}
+every_micro = pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
+
+
+@contextmanager
+def session_of(
+    model: ModelSpec, mode: str = "inference", batch_size: int = 2
+) -> Iterator[tuple[TorchSession, Cell]]:
+    length = 12 if model.takes_sequence else None
+    new = 3 if mode == "generation" else None
+    job = torch_job(model, batch_size=batch_size, sequence_length=length, mode=mode, new_tokens=new)
+    with closing(open_session(job, threads=1)) as session:
+        yield session, job.cells[0]
+
+
+@contextmanager
+def training(model: ModelSpec, batch_size: int = 2) -> Iterator[TorchTrainer]:
+    with session_of(model, "training", batch_size) as (session, cell):
+        batch = {**synthesise(model, cell, 0), **synthesise_labels(model, cell, 0)}
+        with closing(session.bind_training(cell, batch, FakeClock())) as trainer:
+            yield trainer
+
+
+@every_micro
+def test_outputs_are_finite_and_tell_inputs_apart(model: ModelSpec) -> None:
+    with session_of(model) as (session, cell):
+        once, other = (
+            session.arrays(session.bind(cell, synthesise(model, cell, seed))()) for seed in (0, 1)
+        )
+    assert once
+    assert all(np.isfinite(array).all() for array in once.values())
+    assert any((once[name] != other[name]).any() for name in once)
+
+
+@every_micro
+def test_the_fixed_input_suits_every_model(model: ModelSpec) -> None:
+    job = torch_job(model)
+    cell = fixed_cell(job)
+    assert (cell.sequence_length is not None) == model.takes_sequence
+    assert (cell.image_size is not None) == (model.image_size is not None)
+    assert (cell.audio_seconds is not None) == (model.audio_seconds is not None)
+    with closing(open_session(job, threads=1)) as session:
+        assert all(np.isfinite(array).all() for array in outputs_of(session, job).values())
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@every_micro
+def test_other_precisions_agree_with_fp32(model: ModelSpec, precision: Precision) -> None:
+    """Random weights must let a signal through, or nothing but rounding would be compared."""
+    found = {}
+    for each in ("fp32", precision):
+        job = torch_job(model, precision=each)
+        with closing(open_session(job, threads=1)) as session:
+            found[each] = outputs_of(session, job)
+    verdict = compare(found[precision], found["fp32"], None, precision)
+    assert verdict["correct"], verdict
+
+
+@every_micro
+def test_nothing_is_left_of_what_lay_in_memory(model: ModelSpec) -> None:
+    """Torch can fill new memory with NaN, so that what nobody has set shows."""
+    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+    try:
+        network = instantiate(model, torch.float32)
+        fill_parameters(network, seed=0)
+    finally:
+        torch.use_deterministic_algorithms(mode=False)
+    named = (*network.named_parameters(), *network.named_buffers())
+    unset = [name for name, tensor in named if not torch.isfinite(tensor).all()]
+    assert unset == []
+
+
+@every_micro
+def test_training_gives_a_finite_loss_and_learns(model: ModelSpec) -> None:
+    with training(model) as trainer:
+        losses = [trainer.step().loss for _ in range(2)]
+        assert all(np.isfinite(loss) for loss in losses)
+        assert trainer.has_learnt()
+
+
+def test_a_contrastive_model_needs_two_samples_to_learn_from() -> None:
+    with pytest.raises(Unsupported, match="a batch of 1"), training(find("clip-micro"), 1):
+        pass
+
+
+@every_micro
+def test_generation_works_for_the_models_that_generate(model: ModelSpec) -> None:
+    with session_of(model, "generation") as (session, cell):
+        inputs = synthesise(model, cell, 0)
+        if model.name in GENERATING:
+            generated = session.bind_generation(cell, inputs, FakeClock())()
+            assert generated.tokens.shape == (2, 3)
+        else:
+            with pytest.raises(Unsupported, match="cannot generate"):
+                session.bind_generation(cell, inputs, FakeClock())

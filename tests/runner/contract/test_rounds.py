@@ -1,0 +1,48 @@
+"""Parts outlive the process that measured them."""
+
+from pathlib import Path
+
+import pytest
+
+from runner.contract.errors import RecordError, RecordNotSaved
+from runner.contract.rounds import part_path, read_parts, save_part
+from tests.support.jobs import fake_cell
+from tests.support.parts import QUIET, a_part
+
+
+def test_parts_come_back_as_they_were_in_the_order_of_rounds(tmp_path: Path) -> None:
+    cell = fake_cell()
+    parts = [a_part([1, 2]), a_part([3], parts_ns={"service": [1]}, doubts=[("C", "late: hurry")])]
+    for number, part in enumerate(parts, start=1):
+        save_part(part, tmp_path, cell, number)
+    assert read_parts(tmp_path, cell, 2) == parts
+    assert read_parts(tmp_path, cell, 0) == []
+
+
+def test_a_part_lies_beside_its_cells_record() -> None:
+    assert part_path(Path("out"), fake_cell(), 2).name == f"{fake_cell().id}.round2.json"
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"samples": 1}'])
+def test_a_damaged_part_is_named_and_never_guessed(tmp_path: Path, content: str) -> None:
+    part_path(tmp_path, fake_cell(), 1).write_text(content)
+    with pytest.raises(RecordError, match=f"{fake_cell().id}: an earlier round cannot be read"):
+        read_parts(tmp_path, fake_cell(), 1)
+
+
+def test_a_missing_part_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="an earlier round"):
+        read_parts(tmp_path, fake_cell(), 1)
+
+
+def test_a_part_that_cannot_be_written_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with pytest.raises(RecordNotSaved):
+        save_part(a_part(), tmp_path / "gone", fake_cell(), 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_noise_score_adds_what_disturbs() -> None:
+    noise = QUIET.model_copy(update={"steal": 0.02, "other_load": 0.3, "kernel_spread_after": 0.1})
+    assert noise.score == pytest.approx(0.42)
+    unknown = QUIET.model_copy(update={"steal": None, "other_load": None})
+    assert unknown.score == pytest.approx(0.01)

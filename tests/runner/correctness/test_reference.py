@@ -1,0 +1,91 @@
+"""A job that computes a reference leaves it, or the reason, where runners look."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.contract.artifact_keys import REFERENCES, reference_key
+from runner.contract.errors import JobError
+from runner.contract.graph import content_of
+from runner.contract.job import Job
+from runner.correctness.reference import TOKENS, compute_reference, fixed_cell
+from runner.measure.clock import monotonic
+from tests.support.exports import tiny_vision
+from tests.support.fakes import KeptProgress
+from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.tiny_models import DECODER, tiny, tiny_decoder, torch_job
+
+GENERATION = {"mode": "generation", "new_tokens": 4}
+
+
+def named(job: Job, seed: int | None = None) -> Job:
+    """A job that computes the reference whose name it bears, or that of another seed."""
+    key = partial(reference_key, job.model, content_of(job.cells[0]))
+    made_by = REFERENCES.versions(REFERENCES.installed())
+    name = key(job.seed if seed is None else seed, made_by)
+    return job.model_copy(update={"purpose": "reference", "reference": name})
+
+
+def arrays(job: Job, out: Path) -> dict[str, Any]:
+    """What the job leaves."""
+    compute_reference(job, out, KeptProgress(), monotonic)
+    assert [path.name for path in out.iterdir()] == [f"{job.reference}.npz"]
+    with np.load(out / f"{job.reference}.npz") as file:
+        return dict(file)
+
+
+def reason(job: Job, out: Path) -> str:
+    """Why the job leaves no reference."""
+    compute_reference(job, out, KeptProgress(), monotonic)
+    assert [path.name for path in out.iterdir()] == [f"{job.reference}.failed"]
+    return (out / f"{job.reference}.failed").read_text()
+
+
+def test_outputs_alone_are_kept_for_whoever_generates_nothing(tmp_path: Path) -> None:
+    job = named(a_job())
+    assert {name: array.shape for name, array in arrays(job, tmp_path).items()} == {"x": (2, 32)}
+
+
+def test_whoever_generates_gets_tokens_too(tmp_path: Path) -> None:
+    job = named(a_job([fake_cell(**GENERATION)]))
+    found = arrays(job, tmp_path)
+    assert sorted(found) == [TOKENS, "x"]
+    assert found[TOKENS].shape == (2, fixed_cell(job).new_tokens)
+
+
+@pytest.mark.torch
+def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
+    found = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
+    assert sorted(found) == [TOKENS, "logits"]
+
+
+@pytest.mark.torch
+def test_without_its_tokens_it_is_not_kept(tmp_path: Path) -> None:
+    cell = {"sequence_length": None, **GENERATION}
+    told = reason(named(torch_job(tiny_vision(), **cell)), tmp_path)
+    assert "generat" in told
+
+
+def test_what_a_model_raises_is_the_reason(tmp_path: Path) -> None:
+    told = reason(named(a_job(model=fake_model({"*": "raise"}))), tmp_path)
+    assert told.startswith("RuntimeError: ")
+
+
+@pytest.mark.torch
+def test_numbers_that_are_none_are_no_reference(tmp_path: Path) -> None:
+    broken = tiny("AutoModelForCausalLM", {**DECODER, "layer_norm_epsilon": float("nan")})
+    assert reason(named(torch_job(broken)), tmp_path) == "its outputs hold NaN or infinity"
+
+
+def test_another_name_than_this_environment_gives_is_the_reason(tmp_path: Path) -> None:
+    told = reason(named(a_job(), seed=1), tmp_path)
+    assert "this environment would make scripted-forward-" in told
+
+
+def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="names it, this one does not"):
+        compute_reference(a_job(), tmp_path, KeptProgress(), monotonic)
+    assert list(tmp_path.iterdir()) == []

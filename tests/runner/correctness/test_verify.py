@@ -1,0 +1,124 @@
+"""Correctness is a finding beside the numbers, and never a failure of the cell."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from runner.backends.base import Generated, Session
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
+from runner.contract.job import Job
+from runner.contract.models import find
+from runner.correctness.reference import TOKENS, fixed_cell, outputs_of
+from runner.correctness.verify import verify
+from runner.measure.clock import monotonic
+from tests.support.jobs import a_job, fake_cell
+
+LOGITS = np.linspace(-1, 1, 12, dtype=np.float32).reshape(2, 6)
+
+
+class Answering:
+    """A session that answers every query with the same outputs and tokens."""
+
+    def __init__(self, logits: np.ndarray = LOGITS, tokens: list[int] | None = None) -> None:
+        self.logits, self.tokens = logits, tokens
+        self.bound: list[Cell] = []
+
+    def bind(self, cell: Cell, inputs: Any) -> Any:
+        self.bound.append(cell)
+        return lambda: self.logits
+
+    def bind_generation(self, cell: Cell, inputs: Any, clock: Any) -> Any:
+        if self.tokens is None:
+            raise Unsupported("it generates nothing")
+        return lambda: Generated(0, [1], np.array([self.tokens]))
+
+    def arrays(self, outputs: Any) -> Any:
+        return {"logits": outputs}
+
+
+def session(**values: Any) -> Session:
+    return cast("Session", Answering(**values))
+
+
+NAMED = {"reference": "outputs"}
+JOB = a_job([fake_cell(7, sequence_length=64)]).model_copy(update=NAMED)
+GENERATION = a_job([fake_cell(mode="generation", new_tokens=4)]).model_copy(
+    update={"reference": "outputs-and-tokens"}
+)
+
+
+@pytest.fixture
+def references(tmp_path: Path) -> Path:
+    tokens = np.array([[1, 2, 3, 4]])
+    np.savez(tmp_path / "outputs.npz", logits=LOGITS)
+    np.savez(tmp_path / "outputs-and-tokens.npz", **{"logits": LOGITS, TOKENS: tokens})
+    return tmp_path
+
+
+def test_every_cell_of_a_model_is_compared_at_one_fixed_shape() -> None:
+    ours = Answering()
+    outputs_of(cast("Session", ours), JOB)
+    (cell,) = ours.bound
+    assert (cell.batch_size, cell.sequence_length) == (2, 32)
+    assert fixed_cell(a_job([fake_cell(1, sequence_length=8)])) == cell
+
+
+@pytest.mark.parametrize(
+    ("longest", "prompt", "tokens"), [(512, 32, 16), (20, 4, 16), (12, 1, 11), (1, 1, 1)]
+)
+def test_the_fixed_prompt_leaves_room_for_its_tokens(
+    longest: int, prompt: int, tokens: int
+) -> None:
+    short = find("bert-tiny").model_copy(update={"max_sequence_length": longest})
+    cell = fixed_cell(a_job(model=short))
+    assert (cell.sequence_length, cell.new_tokens) == (prompt, tokens)
+
+
+def test_a_model_without_text_is_given_no_length() -> None:
+    vision = a_job([fake_cell(sequence_length=None)], find("vit-base"))
+    assert fixed_cell(vision).sequence_length is None
+
+
+def test_equal_outputs_are_correct(references: Path) -> None:
+    found = verify(session(), JOB, references, monotonic)
+    assert (found["correct"], found["cosine_similarity"]) == (True, pytest.approx(1))
+    assert found["token_agreement"] is None
+    assert found["verified_shape"] == "b2-s32"
+
+
+def test_other_outputs_are_not(references: Path) -> None:
+    found = verify(session(logits=-LOGITS), JOB, references, monotonic)
+    assert found["correct"] is False
+    assert "differ from the fp32 reference" in found["correct_reason"]
+
+
+def test_generation_compares_tokens_too(references: Path) -> None:
+    found = verify(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
+    assert (found["correct"], found["token_agreement"]) == (False, 0.75)
+
+
+def test_generation_without_tokens_to_compare_with_is_not_compared(references: Path) -> None:
+    job = GENERATION.model_copy(update=NAMED)
+    found = verify(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
+    assert found["correct"] is None
+    assert TOKENS in found["correct_reason"]
+
+
+def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
+    def reason(folder: Path | None = tmp_path, job: Job = JOB) -> str:
+        found = verify(session(), job, folder, monotonic)
+        assert found["correct"] is None
+        assert "verified_shape" not in found
+        return str(found["correct_reason"])
+
+    assert reason(folder=None) == "no reference: the launcher gave none"
+    unnamed = JOB.model_copy(update={"reference": None})
+    assert reason(job=unnamed) == "no reference: the launcher gave none"
+    assert reason() == "no reference: nobody computed it"
+    (tmp_path / "outputs.failed").write_text("MemoryError: too big\n")
+    assert reason() == "no reference: MemoryError: too big"
+    (tmp_path / "outputs.npz").write_bytes(b"no archive")
+    assert reason().startswith("not compared: ")

@@ -1,0 +1,172 @@
+"""The check of a decode loop, on parts that are played by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from runner.backends.base import Array
+from runner.contract.graph import Part
+from runner.correctness.compare_outputs import TOLERANCES
+from runner.export.check import (
+    Answer,
+    HostExecutor,
+    WrongExport,
+    answering,
+    answering_in_parts,
+    difference,
+    generation_difference,
+    takes_of,
+)
+from runner.export.samples import Continuation, Sample
+from tests.support.onnx_graphs import HALF, WIDTH, layer, model_of
+from tests.support.tiny_models import tiny_decoder
+
+VOCABULARY = 12
+KEYS = "past_key_values.layers.0.keys"
+INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
+PROMPT = np.array([[1, 2, 3], [4, 5, 6]])
+
+
+def logits_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
+    """What the parts give: after each token, the one above is likely."""
+    return np.eye(VOCABULARY + 1, dtype=np.float32)[tokens][..., :-1]
+
+
+def part(places: str, cache: tuple[str, str] | None) -> onnx.ModelProto:
+    """Looks each token up in a table; hands a cache on if it takes one, else makes one."""
+    table = np.roll(np.eye(VOCABULARY, dtype=np.float32), 1, axis=1)
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["all"]),
+        helper.make_node("Gather", ["all", places], ["logits"], axis=1),
+    ]
+    taken, given = cache or ("all", KEYS)
+    nodes.append(helper.make_node("Identity", [taken], [given]))
+    inputs = [helper.make_tensor_value_info("input_ids", INT64, ("b", "s"))]
+    if cache is None:
+        inputs.append(helper.make_tensor_value_info(places, INT64, ("k",)))
+    else:
+        inputs.append(helper.make_tensor_value_info(taken, FLOAT, ("b", "p", VOCABULARY)))
+    outputs = [
+        helper.make_tensor_value_info("logits", FLOAT, ("b", "k", VOCABULARY)),
+        helper.make_tensor_value_info(given, FLOAT, ("b", "p", VOCABULARY)),
+    ]
+    constants = [helper.make_tensor("table", FLOAT, table.shape, table.ravel().tolist())]
+    if cache is not None:
+        constants.append(helper.make_tensor(places, INT64, (1,), [0]))
+    return model_of(helper.make_graph(nodes, "part", inputs, outputs, constants))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[Part, Path]:
+    """Both parts of a decoder that counts."""
+    models: dict[Part, onnx.ModelProto] = {
+        "prefill": part("logits_to_keep", None),
+        "decode": part("first", (f"input.{KEYS}", f"output.{KEYS}")),
+    }
+    for name, model in models.items():
+        onnx.save_model(model, tmp_path / f"{name}.onnx")
+    return {name: tmp_path / f"{name}.onnx" for name in models}
+
+
+def sample(*, step: float = 0.0, prompt: float = 0.0) -> Sample:
+    """What the parts give, shifted by so much."""
+    tokens = PROMPT[:, -1:] + np.arange(1, 4)
+    inputs = {"input_ids": PROMPT, "attention_mask": np.ones_like(PROMPT)}
+    generated = Continuation(tokens, logits_of(tokens) + np.float32(step))
+    return Sample(inputs, {"logits": logits_of(PROMPT + 1) + np.float32(prompt)}, generated)
+
+
+def test_parts_that_answer_as_they_should_differ_by_nothing(files: dict[Part, Path]) -> None:
+    assert generation_difference(tiny_decoder(), files, [sample()], "fp32") == 0.0
+
+
+@pytest.mark.parametrize("shifts", [{"step": 1e-6}, {"prompt": 1e-6}])
+def test_the_larger_difference_counts(files: dict[Part, Path], shifts: dict[str, float]) -> None:
+    samples = [sample(), sample(**shifts)]
+    found = generation_difference(tiny_decoder(), files, samples, "fp32")
+    assert found == pytest.approx(1e-6 * VOCABULARY**0.5, rel=0.2)
+
+
+def test_a_forward_pass_that_differs_is_told_from_a_step(files: dict[Part, Path]) -> None:
+    shift = 10 * TOLERANCES["fp32"]
+    with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
+        generation_difference(tiny_decoder(), files, [sample(prompt=shift)], "fp32")
+    with pytest.raises(WrongExport, match="generating after fresh prompts, the outputs differ"):
+        generation_difference(tiny_decoder(), files, [sample(step=shift)], "fp32")
+
+
+def test_numbers_of_lower_precision_may_differ_more(files: dict[Part, Path]) -> None:
+    shift = 10 * TOLERANCES["fp32"]
+    assert generation_difference(tiny_decoder(), files, [sample(step=shift)], "int8_dynamic") > 0
+
+
+def test_values_on_the_host_are_arrays() -> None:
+    part = HostExecutor(lambda inputs: {"twice": np.float32(2) * inputs["x"].astype(np.float32)})
+    x = np.ones(3, dtype=np.float32)
+    assert part.place("x", x) is x
+    assert part.read(part({"x": x})["twice"]).tolist() == [2, 2, 2]
+
+
+X = np.random.default_rng(1).standard_normal((3, WIDTH), dtype=np.float32)
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> Answer:
+    onnx.save_model(layer(), tmp_path / "layer.onnx")
+    return answering(tmp_path / "layer.onnx")
+
+
+def sample_onnx_check(answer: Answer, scale: float = 1.0, **more: Any) -> Sample:
+    return Sample({"x": X}, {"logits": answer({"x": X})["logits"] * scale, **more})
+
+
+def test_equal_answers_differ_by_nothing(answer: Answer) -> None:
+    assert difference(answer, [sample_onnx_check(answer)], "fp32") == 0
+
+
+def test_the_largest_difference_counts(answer: Answer) -> None:
+    samples = [sample_onnx_check(answer), sample_onnx_check(answer, 1 + 5e-5)]
+    assert difference(answer, samples, "fp32") == pytest.approx(5e-5, rel=0.1)
+
+
+@pytest.mark.parametrize("numbers", ["fp32", "fp16", "int8_dynamic", "int8_qdq"])
+def test_each_format_is_allowed_what_its_sessions_are(answer: Answer, numbers: Any) -> None:
+    allowed = TOLERANCES["int8" if numbers.startswith("int8") else numbers]
+    difference(answer, [sample_onnx_check(answer, 1 / (1 + 0.9 * allowed))], numbers)
+    with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
+        difference(answer, [sample_onnx_check(answer, 1 / (1 + 1.1 * allowed))], numbers)
+
+
+def test_a_missing_output_is_wrong(answer: Answer) -> None:
+    with pytest.raises(WrongExport, match="names or shapes differ"):
+        difference(answer, [sample_onnx_check(answer, hidden=X)], "fp32")
+
+
+def test_numbers_that_are_none_are_wrong(answer: Answer) -> None:
+    with pytest.raises(WrongExport):
+        difference(answer, [sample_onnx_check(answer, np.nan)], "fp32")
+
+
+def test_inputs_that_the_file_does_not_take_are_left_out(answer: Answer) -> None:
+    assert set(answer({"x": X, "attention_mask": X})) == {"logits"}
+
+
+def test_a_file_of_halves_gets_halves(tmp_path: Path) -> None:
+    onnx.save_model(layer(kind=HALF), tmp_path / "half.onnx")
+    assert answering(tmp_path / "half.onnx")({"x": X})["logits"].dtype == np.float16
+
+
+def test_files_that_hand_on_answer_as_one(tmp_path: Path) -> None:
+    vision, language = tmp_path / "vision.onnx", tmp_path / "language.onnx"
+    onnx.save_model(layer("x", "features"), vision)
+    onnx.save_model(layer("features", "logits"), language)
+    assert (takes_of(vision), takes_of(language)) == (("x",), ("features",))
+    found = answering_in_parts({"vision": vision, "language": language})({"x": X})
+    assert set(found) == {"logits"}
+    np.testing.assert_array_equal(
+        found["logits"], answering(language)(answering(vision)({"x": X}))["logits"]
+    )

@@ -1,0 +1,60 @@
+"""A mask leaves room for scores in the range of quantised numbers."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from runner.export.check import answering
+from runner.export.model_patches import bound_masks
+from tests.support.onnx_graphs import FLOAT, model_of
+
+LEAST = float(np.finfo(np.float32).min)
+SCORES = np.array([[3.0, -2.0, 7.0]], dtype=np.float32)
+
+
+def masked(folder: Path, *, node: bool) -> Path:
+    """A softmax over scores of which the last is masked, by a constant node or an initializer."""
+    mask = helper.make_tensor("mask", FLOAT, (1, 3), [0.0, 0.0, LEAST])
+    constant = [helper.make_node("Constant", [], ["mask"], value=mask)] if node else []
+    graph = helper.make_graph(
+        [
+            *constant,
+            helper.make_node("Add", ["scores", "mask"], ["sum"]),
+            helper.make_node("Softmax", ["sum"], ["shares"]),
+        ],
+        "masked",
+        [helper.make_tensor_value_info("scores", FLOAT, (1, 3))],
+        [helper.make_tensor_value_info("shares", FLOAT, (1, 3))],
+        [] if node else [mask],
+    )
+    onnx.save_model(model_of(graph), folder / "masked.onnx")
+    return folder / "masked.onnx"
+
+
+def mask_of(path: Path) -> list[float]:
+    graph = onnx.load_model(path).graph
+    constants = [node.attribute[0].t for node in graph.node if node.op_type == "Constant"]
+    values: list[float] = (
+        numpy_helper.to_array([*graph.initializer, *constants][0]).ravel().tolist()
+    )
+    return values
+
+
+@pytest.mark.parametrize("node", [False, True])
+def test_what_means_minus_infinity_becomes_moderate(tmp_path: Path, node: bool) -> None:
+    path = masked(tmp_path, node=node)
+    assert mask_of(path)[2] == LEAST
+    bound_masks(path)
+    assert mask_of(path) == [0, 0, -100]
+
+
+@pytest.mark.parametrize("node", [False, True])
+def test_it_masks_all_the_same(tmp_path: Path, node: bool) -> None:
+    path = masked(tmp_path, node=node)
+    before = answering(path)({"scores": SCORES})["shares"]
+    bound_masks(path)
+    after = answering(path)({"scores": SCORES})["shares"]
+    np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-30)

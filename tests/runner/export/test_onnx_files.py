@@ -1,0 +1,144 @@
+"""Files hold what is wanted of a model, their weights beside them."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx_ir
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+from runner.export.onnx_files import describe, save, save_sharing
+from tests.support.onnx_graphs import FLOAT, WIDTH, layer, model_of
+
+WIDE = 64
+WEIGHTS_BYTES = 4 * WIDTH * WIDE
+
+
+def two_outputs() -> onnx_ir.Model:
+    """A layer with weights worth a file of their own, which gives what goes into its ReLU too."""
+    model = layer()
+    weights = helper.make_tensor("w", FLOAT, (WIDTH, WIDE), [0.5] * WIDTH * WIDE)
+    model.graph.initializer[0].CopyFrom(weights)
+    model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = WIDE
+    product = model.graph.output.add()
+    product.CopyFrom(model.graph.output[0])
+    product.name = "product"
+    return onnx_ir.from_proto(model)
+
+
+def test_weights_lie_beside_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "layer.onnx"
+    save(two_outputs(), path, ["logits"])
+    assert (tmp_path / "layer.onnx.data").stat().st_size >= WEIGHTS_BYTES
+    onnx.checker.check_model(path)
+
+
+def test_outputs_and_nodes_that_nobody_wants_are_gone(tmp_path: Path) -> None:
+    path = tmp_path / "layer.onnx"
+    save(two_outputs(), path, ["product", "unheard of"])
+    graph = onnx.load_model(path).graph
+    assert [value.name for value in graph.output] == ["product"]
+    assert [node.op_type for node in graph.node] == ["MatMul"]
+
+
+def test_inputs_that_lead_to_no_output_are_gone(tmp_path: Path) -> None:
+    path, model = tmp_path / "layer.onnx", layer()
+    model.graph.input.append(helper.make_tensor_value_info("mask", FLOAT, ("n",)))
+    save(onnx_ir.from_proto(model), path, ["logits"])
+    assert describe(path).inputs == ("x",)
+
+
+def test_a_part_tells_what_it_takes_gives_and_holds(tmp_path: Path) -> None:
+    path = tmp_path / "layer.onnx"
+    save(two_outputs(), path, ["logits"])
+    part = describe(path)
+    assert (part.file, part.inputs, part.outputs) == ("layer.onnx", ("x",), ("logits",))
+    sizes = [file.stat().st_size for file in part.files(tmp_path)]
+    assert (len(sizes), part.size_bytes) == (2, sum(sizes))
+
+
+def test_other_weights_have_another_hash(tmp_path: Path) -> None:
+    path = tmp_path / "layer.onnx"
+    save(two_outputs(), path, ["logits"])
+    before, weights = describe(path), tmp_path / "layer.onnx.data"
+    weights.write_bytes(bytes(weights.stat().st_size))
+    after = describe(path)
+    assert before.size_bytes == after.size_bytes
+    assert before.sha256 != after.sha256
+
+
+Weights = npt.NDArray[np.float32]
+SQUARE = 4 * WIDTH * WIDTH
+
+
+def of_weights(weights: Weights, name: str = "w") -> onnx_ir.Model:
+    """The layer with these weights under that name."""
+    model = onnx_ir.from_proto(layer(rows=1))
+    value = model.graph.initializers.pop("w")
+    value.name = name
+    value.const_value = onnx_ir.tensor(weights, name=name)
+    model.graph.initializers[name] = value
+    return model
+
+
+def answer(path: Path) -> Weights:
+    """What the layer makes of ones."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (result,) = session.run(None, {"x": np.ones((1, WIDTH), dtype=np.float32)})
+    found: Weights = result
+    return found
+
+
+def shift() -> onnx.ModelProto:
+    """Adds one."""
+    kind, shape = TensorProto.FLOAT, (1, WIDTH)
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "b"], ["logits"])],
+        "shift",
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info("logits", kind, shape)],
+        [helper.make_tensor("b", kind, shape, [1.0] * WIDTH)],
+    )
+    return model_of(graph)
+
+
+@pytest.fixture
+def weights() -> Weights:
+    shape = (WIDTH, WIDTH)
+    return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
+
+
+def test_equal_tensors_are_written_once_whatever_their_names(
+    tmp_path: Path, weights: Weights
+) -> None:
+    models = {
+        tmp_path / "one.onnx": of_weights(weights),
+        tmp_path / "other.onnx": of_weights(weights.copy(), "renamed"),
+    }
+    save_sharing(models, tmp_path / "one.onnx.data")
+    assert (tmp_path / "one.onnx.data").stat().st_size == SQUARE
+    expected = np.maximum(weights.sum(axis=0), 0)
+    for path in models:
+        np.testing.assert_allclose(answer(path)[0], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_different_tensors_of_one_name_stay_apart(tmp_path: Path, weights: Weights) -> None:
+    models = {
+        tmp_path / "one.onnx": of_weights(weights),
+        tmp_path / "other.onnx": of_weights(-weights),
+    }
+    save_sharing(models, tmp_path / "one.onnx.data")
+    assert (tmp_path / "one.onnx.data").stat().st_size == 2 * SQUARE
+    sums = weights.sum(axis=0)
+    for path, expected in zip(models, (sums, -sums), strict=True):
+        np.testing.assert_allclose(answer(path)[0], np.maximum(expected, 0), rtol=1e-5, atol=1e-6)
+
+
+def test_small_tensors_stay_in_their_file(tmp_path: Path) -> None:
+    one = tmp_path / "one.onnx"
+    save_sharing({one: onnx_ir.from_proto(shift())}, tmp_path / "one.onnx.data")
+    assert (tmp_path / "one.onnx.data").stat().st_size == 0
+    assert answer(one).tolist() == [[2.0] * WIDTH]

@@ -1,0 +1,45 @@
+"""What torch generates after a query, with the logits that led to it."""
+
+import pytest
+
+from runner.contract.models import ModelSpec, find
+from runner.export.samples import STEPS, Sample, samples
+from tests.support.generating import generating_job
+from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder
+
+pytestmark = pytest.mark.torch
+
+MODELS = {
+    "decoder": tiny_decoder(),
+    "encoder-decoder": tiny_encoder_decoder(),
+    "audio": find("whisper-micro"),
+    "vision-language": find("qwen3-vl-micro"),
+    "cropped images": find("llava-next-micro"),
+}
+
+
+def sample_of(model: ModelSpec, **changes: object) -> Sample:
+    job = generating_job(model, **changes)
+    (sample,) = samples(job, job.cells)
+    return sample
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_logits_are_those_that_led_to_the_tokens(name: str) -> None:
+    generated = sample_of(MODELS[name]).generated
+    assert generated is not None
+    assert generated.tokens.shape == (2, STEPS)
+    assert generated.logits.shape[:2] == (2, STEPS)
+    assert (generated.logits.argmax(axis=-1) == generated.tokens).all()
+
+
+def test_no_more_tokens_are_generated_than_the_model_has_places_for() -> None:
+    config = {**DECODER, "n_positions": 34}
+    model = tiny("AutoModelForCausalLM", config, max_sequence_length=34)
+    generated = sample_of(model).generated
+    assert generated is not None
+    assert generated.tokens.shape == (2, 3)
+
+
+def test_a_forward_pass_alone_is_followed_by_nothing() -> None:
+    assert sample_of(tiny_decoder(), mode="inference", new_tokens=None).generated is None

@@ -1,0 +1,48 @@
+"""The modules that a model is taken apart into do together what it does."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from runner.backends.torch.forward import named_tensors
+from runner.contract.models import find
+from runner.export.strategies import whole_or_in_parts
+from runner.export.torch_exporters import Subject, Tensors, built
+from runner.export.vlm_split import steps
+from runner.inputs import synthesise
+from tests.support.tiny_models import torch_cell
+
+pytestmark = pytest.mark.torch
+
+
+def one_after_the_other(model: torch.nn.Module, tensors: Tensors) -> dict[str, Any]:
+    """All that the steps take and give."""
+    known: dict[str, Any] = dict(tensors)
+    for _, module, takes in steps(model, tensors):
+        known |= module(**{name: known[name] for name in takes if name in known})
+    return known
+
+
+@pytest.mark.parametrize(
+    ("name", "image_size"),
+    [
+        ("llava-next-micro", 28),
+        ("llava-onevision-micro", 56),
+        ("qwen2-vl-micro", 84),
+        ("qwen3-vl-micro", 64),
+    ],
+)
+def test_one_after_the_other_they_give_what_the_model_gives(name: str, image_size: int) -> None:
+    spec = find(name)
+    cell = torch_cell(spec, batch_size=3, sequence_length=9, image_size=image_size)
+    inputs = synthesise(spec, cell, 1)
+    subject = Subject(spec, 0, torch.float32, inputs, inputs, ("logits",))
+    as_whole, *_, in_parts = whole_or_in_parts(spec)
+    model, tensors = built(subject, as_whole)
+    with torch.no_grad():
+        expected = dict(named_tensors(model(**tensors, **spec.forward)))
+        found = one_after_the_other(*built(subject, in_parts))
+    assert "logits" in expected
+    for path, tensor in expected.items():
+        torch.testing.assert_close(found[path], tensor, rtol=1e-4, atol=1e-5)

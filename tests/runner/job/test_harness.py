@@ -1,0 +1,272 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.contract.cell import Cell
+from runner.contract.errors import RecordNotSaved
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec, TensorSpec
+from runner.contract.record import Record, read_record
+from runner.contract.rounds import part_path
+from runner.inputs import LABELS
+from runner.job.harness import Harness
+from tests.support.fakes import KeptProgress
+from tests.support.jobs import FAST, a_job, fake_cell, fake_model
+
+
+def run(job: Job, out: Path) -> tuple[dict[Cell, Record], KeptProgress]:
+    progress = KeptProgress()
+    Harness(job, out, progress).run()
+    return {cell: read_record(out / f"{cell.id}.parquet") for cell in job.cells}, progress
+
+
+def test_every_cell_gets_one_record_with_raw_durations(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)])
+    records, _ = run(job, tmp_path)
+    for cell, record in records.items():
+        assert record.status == "ok"
+        assert record.batch_size == cell.batch_size
+        assert record.durations_ns is not None
+        assert len(record.durations_ns) == record.iterations >= 3
+        assert record.warmup_durations_ns is not None
+        assert len(record.warmup_durations_ns) == 1 + (record.warmup_iterations or 0)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_shapes_share_one_loaded_model(tmp_path: Path) -> None:
+    records, progress = run(a_job([fake_cell(1), fake_cell(2), fake_cell(4)]), tmp_path)
+    loads = [event for event in progress.events if event.get("phase") == "load"]
+    assert len(loads) == 1
+    assert len({record.load_time_s for record in records.values()}) == 1
+
+
+def test_what_a_session_tells_of_a_shape_is_its_cells(tmp_path: Path) -> None:
+    records, _ = run(a_job([fake_cell(1), fake_cell(2)]), tmp_path)
+    for cell, record in records.items():
+        assert record.execution_options == {"shape": cell.shape}
+
+
+def test_a_cell_that_failed_tells_nothing_of_anothers_shape(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b2-*": "raise"}))
+    records, _ = run(job, tmp_path)
+    good, bad = (records[cell] for cell in job.cells)
+    assert good.execution_options is not None
+    assert bad.execution_options is None
+    assert bad.load_time_s == good.load_time_s
+
+
+def test_progress_tells_each_phase_and_verdict_in_order(tmp_path: Path) -> None:
+    cell = fake_cell()
+    _, progress = run(a_job([cell]), tmp_path)
+    told = [(e["event"], e.get("phase") or e.get("status"), e["cell_id"]) for e in progress.events]
+    assert told == [
+        ("phase", "load", None),
+        ("phase", "first", cell.id),
+        ("phase", "warmup", cell.id),
+        ("phase", "steady", cell.id),
+        ("phase", "observe", cell.id),
+        ("phase", "observe", cell.id),
+        ("phase", "verify", cell.id),
+        ("recorded", "ok", cell.id),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [("raise", "failed"), ("memory_error", "out_of_memory")]
+)
+def test_a_failing_cell_is_data_and_the_others_are_measured(
+    tmp_path: Path, fault: str, status: str
+) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b1-*": fault}))
+    records, _ = run(job, tmp_path)
+    bad, good = (records[cell] for cell in job.cells)
+    assert (bad.status, bad.phase, good.status) == (status, "first", "ok")
+    assert "scripted" in (bad.reason or "")
+    assert bad.latency_median_s is None
+    trace = tmp_path / Path(bad.log or "").name
+    assert "Traceback" in trace.read_text()
+
+
+def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)], fake_model({"load": "raise"}))
+    records, _ = run(job, tmp_path)
+    assert {(record.status, record.phase) for record in records.values()} == {("failed", "load")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"runtime": "onnxruntime_web"}, "this runner knows no runtime onnxruntime_web"),
+        ({"mode": "training"}, "training needs labels, and scripted has none"),
+        ({"mode": "generation"}, "generation needs new_tokens"),
+    ],
+)
+def test_what_the_runner_cannot_do_is_unsupported(
+    tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    records, _ = run(a_job([fake_cell(**changes)]), tmp_path)
+    (record,) = records.values()
+    assert record.status == "unsupported"
+    assert reason in (record.reason or "")
+
+
+def test_a_fake_row_claims_no_proof(tmp_path: Path) -> None:
+    records, _ = run(a_job(), tmp_path)
+    (record,) = records.values()
+    assert (record.proof, record.backend) == ("none", "fake")
+
+
+def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
+    with pytest.raises(RecordNotSaved):
+        Harness(a_job(), tmp_path / "gone", KeptProgress()).run()
+    failing = a_job(model=fake_model({"*": "raise"}))
+    with pytest.raises(RecordNotSaved):
+        Harness(failing, tmp_path / "gone", KeptProgress()).run()
+
+
+def test_making_inputs_belongs_to_the_cell_and_not_to_the_load(tmp_path: Path) -> None:
+    unmakable = TensorSpec(name="ids", kind="token_ids", shape=("batch_size",))
+    model = fake_model().model_copy(update={"inputs": (unmakable,)})
+    records, progress = run(a_job([fake_cell(1)], model), tmp_path)
+    (record,) = records.values()
+    assert (record.status, record.phase) == ("unsupported", "first")
+    assert [event.get("phase") for event in progress.events] == ["load", "first", None]
+
+
+def trainable(**config: Any) -> ModelSpec:
+    labels = TensorSpec(name=LABELS, kind="token_ids", shape=("batch_size",), high=2)
+    return fake_model(**config).model_copy(update={"labels": labels})
+
+
+@pytest.mark.parametrize(
+    ("changes", "filled"),
+    [
+        ({}, ["latency_median_s", "first_latency_s", "memory_steady_peak_bytes"]),
+        ({"mode": "generation", "new_tokens": 3}, ["time_to_first_token_mean_s"]),
+        ({"mode": "training"}, ["forward_mean_s", "optimizer_median_s", "training_loss_last"]),
+        ({"mode": "startup"}, ["startup_import_mean_s", "concurrent_speedup"]),
+        ({"scenario": "offline"}, ["search", "throughput"]),
+        ({"scenario": "server", "target_qps": 200.0}, ["achieved_qps", "service_median_s"]),
+    ],
+)
+def test_every_mode_and_scenario_fills_its_columns(
+    tmp_path: Path, changes: dict[str, Any], filled: list[str]
+) -> None:
+    records, _ = run(a_job([fake_cell(**changes)], trainable()), tmp_path)
+    (record,) = records.values()
+    assert (record.status, record.reason) == ("ok", None)
+    always = ["grade", "noise_score", "memory_peak_bytes", "memory_method", "energy_method"]
+    always += ["timed_region", "clock_resolution_s", "harness_overhead_s", "garbage_collection"]
+    always += ["percentile_iterations_needed", "correct_reason", "job", "rounds"]
+    missing = [name for name in always + filled if getattr(record, name) is None]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "reason"),
+    [
+        ({"finite": False}, {}, "NaN or infinity"),
+        ({"tokens": 2}, {"mode": "generation", "new_tokens": 3}, "generated 2 of 3 tokens"),
+        ({"losses": [1.0, float("inf")]}, {"mode": "training"}, "loss"),
+        ({"learns": False}, {"mode": "training"}, "did not change"),
+    ],
+)
+def test_work_that_was_not_done_is_a_failure(
+    tmp_path: Path, config: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    records, _ = run(a_job([fake_cell(**changes)], trainable(**config)), tmp_path)
+    (record,) = records.values()
+    assert record.status == "failed"
+    assert reason in (record.reason or "")
+
+
+def in_round(number: int, rounds: int = 3) -> Job:
+    measure = FAST.model_copy(update={"rounds": rounds, "iterations": 30})
+    return a_job([fake_cell(1), fake_cell(2)], measure=measure).model_copy(update={"round": number})
+
+
+def test_rounds_leave_parts_and_the_last_one_makes_the_records(tmp_path: Path) -> None:
+    for number in (1, 2):
+        job, progress = in_round(number), KeptProgress()
+        Harness(job, tmp_path, progress).run()
+        assert all(part_path(tmp_path, cell, number).exists() for cell in job.cells)
+        visited = [event["cell_id"] for event in progress.events if event["event"] == "visited"]
+        assert visited == [cell.id for cell in job.cells]
+        assert not list(tmp_path.glob("*.parquet"))
+    records, _ = run(in_round(3), tmp_path)
+    for record in records.values():
+        assert (record.status, record.rounds) == ("ok", 3)
+        assert record.round_iterations is not None
+        assert record.round_iterations[:2] == [10, 10]
+        assert sum(record.round_iterations) == record.iterations == len(record.durations_ns or ())
+        assert record.drift is not None
+        assert record.drift_p_value is not None
+
+
+def test_a_round_whose_predecessor_is_gone_fails_and_names_it(tmp_path: Path) -> None:
+    records, _ = run(in_round(2, rounds=2), tmp_path)
+    assert {record.status for record in records.values()} == {"failed"}
+    assert "an earlier round cannot be read" in (next(iter(records.values())).reason or "")
+
+
+def test_verifying_executes_each_cell_once_and_times_nothing(tmp_path: Path) -> None:
+    cells = [fake_cell(1), fake_cell(mode="generation", new_tokens=2)]
+    for cell in cells:
+        job = a_job([cell], trainable()).model_copy(update={"purpose": "verify"})
+        records, progress = run(job, tmp_path)
+        (record,) = records.values()
+        assert (record.status, record.purpose) == ("ok", "verify")
+        assert (record.latency_median_s, record.durations_ns, record.grade) == (None, None, None)
+        assert record.correct_reason == "no reference: the launcher gave none"
+        assert "steady" not in [event.get("phase") for event in progress.events]
+
+
+def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
+    records, _ = run(a_job().model_copy(update={"purpose": "time"}), tmp_path)
+    (record,) = records.values()
+    assert (record.correct, record.correct_reason) == (None, "not verified: --no-verify")
+    assert record.latency_median_s is not None
+
+
+def test_a_trace_lies_beside_the_record(tmp_path: Path) -> None:
+    job = a_job().model_copy(update={"trace": True})
+    records, _ = run(job, tmp_path)
+    (cell,) = records
+    assert (tmp_path / f"{cell.id}.trace.json").exists()
+    assert (tmp_path / f"{cell.id}.operators.txt").exists()
+
+
+def test_a_record_holds_the_job_that_can_be_run_again(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)])
+    records, _ = run(job, tmp_path)
+    for cell, record in records.items():
+        told = {**json.loads(record.job or ""), "model": json.loads(record.model_spec or "")}
+        again = Job.model_validate(told)
+        assert (again.cells, again.model, again.measure) == ((cell,), job.model, job.measure)
+
+
+def test_nothing_is_queried_before_the_first_query_and_traces_come_last(tmp_path: Path) -> None:
+    job = a_job([fake_cell(1), fake_cell(2)]).model_copy(update={"trace": True})
+    _, progress = run(job, tmp_path)
+    told = [event.get("phase") or event["event"] for event in progress.events]
+    assert told[:2] == ["load", "first"]
+    assert told.count("verify") == 1
+    assert told[-3:] == ["recorded", "observe", "observe"]
+
+
+def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:
+    job = a_job(model=fake_model({"trace": "raise"})).model_copy(update={"trace": True})
+    records, _ = run(job, tmp_path)
+    (cell,) = records
+    assert records[cell].status == "ok"
+    reason = (tmp_path / f"{cell.id}.trace.failed").read_text()
+    assert reason == "RuntimeError: a scripted failure"
+
+
+def test_verifying_a_training_insists_on_learning(tmp_path: Path) -> None:
+    job = a_job([fake_cell(mode="training")], trainable(learns=False))
+    records, _ = run(job.model_copy(update={"purpose": "verify"}), tmp_path)
+    (record,) = records.values()
+    assert (record.status, record.reason) == ("failed", "the parameters did not change in 1 steps")

@@ -1,0 +1,77 @@
+"""A job that prepares graphs leaves them, or the reason, where sessions look."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from runner import __version__
+from runner.contract.artifact_keys import GRAPHS, graph_key
+from runner.contract.errors import JobError, Unsupported
+from runner.contract.graph import EXPORTERS, find_graph
+from runner.contract.job import Job
+from runner.job.prepare import prepare
+from runner.measure.clock import monotonic
+from tests.runner.test_main import start
+from tests.support.exports import graph_cell, names, tiny_vision
+from tests.support.fakes import KeptProgress
+from tests.support.jobs import a_job
+
+HERE = GRAPHS.versions(GRAPHS.installed())
+
+
+def job(made_by: Mapping[str, str] = HERE, **changes: object) -> Job:
+    """A job that prepares a graph made by these versions, by default those that are here."""
+    key = graph_key(tiny_vision(), "forward", "fp32", 0, made_by)
+    update = {"purpose": "prepare", "graph": key, **changes}
+    return a_job([graph_cell()], tiny_vision()).model_copy(update=update)
+
+
+def reason(job: Job, out: Path) -> str:
+    """Why a session has no graph."""
+    prepare(job, out, KeptProgress(), monotonic)
+    with pytest.raises(Unsupported) as caught:
+        find_graph(job, job.cells[0], out)
+    return str(caught.value)
+
+
+def test_other_versions_than_the_name_tells_are_the_reason(tmp_path: Path) -> None:
+    told = reason(job({**HERE, "torch": "1.0.0"}), tmp_path)
+    assert "torch1.0.0" in told
+    assert f"this environment would make tiny-forward-fp32-onnx{HERE['onnx']}" in told
+
+
+def test_other_code_than_the_name_tells_is_the_reason(tmp_path: Path) -> None:
+    told = reason(job({**HERE, "runner": "00000000"}), tmp_path)
+    assert "-runner00000000-" in told
+    assert f"-runner{HERE['runner']}-" in told
+
+
+def test_another_seed_or_model_than_the_name_tells_is_the_reason(tmp_path: Path) -> None:
+    assert "this environment would make" in reason(job(seed=1), tmp_path)
+
+
+def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="names their folder"):
+        prepare(job(graph=None), tmp_path, KeptProgress(), monotonic)
+
+
+@pytest.mark.torch
+def test_a_host_that_knows_the_image_alone_is_served(tmp_path: Path) -> None:
+    odd = tiny_vision().model_copy(update={"architecture": "NoSuchModel"})
+    key = graph_key(odd, "forward", "fp32", 0, GRAPHS.versions({"image": __version__}))
+    known = job(graph=key, model=odd)
+    assert "torch in fp32: Unsupported: transformers cannot build" in reason(known, tmp_path)
+
+
+@pytest.mark.torch
+def test_a_process_leaves_the_graph_and_a_clean_stdout(tmp_path: Path) -> None:
+    process = start(job(), tmp_path)
+    stdout, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    assert [line for line in stdout.splitlines() if '"event": "phase"' not in line] == []
+    assert "[torch.onnx]" in stderr
+    graph, folder = find_graph(job(), job().cells[0], tmp_path)
+    assert (graph.remedy, folder.name) == ("dynamic shapes", "dynamic")
+    assert graph.versions.keys() == set(EXPORTERS)
+    assert list(names(folder)) == ["forward.onnx", "forward.onnx.data", "graph.json"]

@@ -1,0 +1,193 @@
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orchestrator.images import Image
+from runner.measure.memory.cgroup import GroupGauge, KernelPeak, group_files, open_peak
+from runner.measure.memory.process import ResidentGauge
+from tests.support.gauges import MIB, write_group_v1, write_group_v2, write_process
+
+KNOWN = 256 * MIB
+IN_A_CONTAINER = """
+import json, os, subprocess, sys, time
+from runner.measure.memory import memory_meter
+
+KNOWN = 256 << 20
+CHILD = "held = bytearray(b'x') * (256 << 20); print(flush=True); input()"
+meter = memory_meter("docker")
+print(json.dumps({"method": meter.method}))
+
+def hold_a_second():
+    held = bytearray(b"x") * KNOWN
+    time.sleep(1)
+
+def hold_in_a_child():
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    child.stdout.readline()
+    meter.observe(lambda: None, min_s=0.05)
+    child.communicate(b"\\n")
+
+def fill_a_file():
+    with open("/tmp/file", "wb") as file:
+        file.write(bytes(KNOWN))
+
+for name, action in {
+    "risen": hold_a_second,
+    "again": hold_a_second,
+    "child": hold_in_a_child,
+    "tmpfs": fill_a_file,
+}.items():
+    meter.reset()
+    before = meter.current_bytes()
+    action()
+    print(json.dumps({name: meter.peak_bytes() - before}))
+"""
+
+
+class Group:
+    """A gauge over files that a test rewrites; sizes in MiB."""
+
+    def __init__(self, folder: Path, *, resettable: bool = False) -> None:
+        self._folder = folder
+        self.set()
+        files = group_files(folder / "cgroup")
+        assert files is not None
+        peak = files.peak.open("r+b" if resettable else "rb", buffering=0)
+        resident = ResidentGauge(folder / "proc")
+        self.gauge = GroupGauge(files, resident, KernelPeak(peak))
+
+    def set(self, *, usage: int = 500, peak: int = 900, file: int = 300, own: int = 100) -> None:
+        """The use now and the kernel's peak, both with cache, and the runner's own peak."""
+        write_group_v2(self._folder / "cgroup", usage, peak, file, shmem=0)
+        write_process(self._folder / "proc", rss=100, peak=own, mapped=20)
+
+
+def test_version_two_comes_first_and_none_is_none(tmp_path: Path) -> None:
+    assert group_files(tmp_path) is None
+    write_group_v1(tmp_path, 1, 1, 0, 0)
+    old = group_files(tmp_path)
+    write_group_v2(tmp_path, 1, 1, 0, 0)
+    new = group_files(tmp_path)
+    assert (old and old.version, new and new.version) == ("v1", "v2")
+
+
+def test_cache_is_no_use_but_mapped_files_are(tmp_path: Path) -> None:
+    group = Group(tmp_path)
+    assert group.gauge.current_bytes() == (500 - 300 + 20) * MIB
+    group.set(usage=800, file=600)
+    assert group.gauge.current_bytes() == (500 - 300 + 20) * MIB
+
+
+def test_an_old_peak_of_the_kernel_says_nothing_of_this_cell(tmp_path: Path) -> None:
+    group = Group(tmp_path)
+    group.gauge.begin()
+    group.set(own=130)
+    assert group.gauge.peak_bytes() == 130 * MIB
+
+
+def test_a_new_peak_of_the_kernel_counts_without_cache(tmp_path: Path) -> None:
+    group = Group(tmp_path)
+    group.gauge.begin()
+    group.set(peak=1000)
+    assert group.gauge.peak_bytes() == (1000 - 300 + 20) * MIB
+
+
+def test_cache_that_grew_meanwhile_does_not_raise_the_peak(tmp_path: Path) -> None:
+    group = Group(tmp_path)
+    group.gauge.begin()
+    group.set(usage=800, peak=1000, file=600)
+    assert group.gauge.peak_bytes() == (1000 - 600 + 20) * MIB
+
+
+def test_the_runners_own_peak_counts_if_it_is_higher(tmp_path: Path) -> None:
+    group = Group(tmp_path)
+    group.gauge.begin()
+    group.set(peak=1000, own=950)
+    assert group.gauge.peak_bytes() == 950 * MIB
+
+
+def test_a_peak_that_can_be_reset_is_this_cells(tmp_path: Path) -> None:
+    group = Group(tmp_path, resettable=True)
+    group.gauge.begin()
+    group.set(peak=800)
+    assert group.gauge.peak_bytes() == (800 - 300 + 20) * MIB
+
+
+def test_kernels_without_a_peak_file_leave_the_runners_own_peak(tmp_path: Path) -> None:
+    write_group_v2(tmp_path / "cgroup", 500, 900, 300, 0)
+    files = group_files(tmp_path / "cgroup")
+    assert files is not None
+    resident = ResidentGauge(write_process(tmp_path / "proc", rss=100, peak=110, mapped=20))
+    gauge = GroupGauge(files, resident, KernelPeak(None))
+    assert gauge.peak_bytes() == 110 * MIB
+
+
+@pytest.fixture(scope="module")
+def measured(cpu_image: Image) -> dict[str, object]:
+    options = ["--network=none", "--read-only", "--tmpfs=/tmp", "--entrypoint=python"]
+    done = subprocess.run(
+        ["docker", "run", "--rm", *options, cpu_image.id, "-c", IN_A_CONTAINER],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return {
+        name: value for line in done.stdout.splitlines() for name, value in json.loads(line).items()
+    }
+
+
+@pytest.mark.engine
+def test_a_container_is_measured_by_its_control_group(measured: dict[str, object]) -> None:
+    assert str(measured["method"]).startswith(("cgroup v1", "cgroup v2"))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("held", ["risen", "again", "child", "tmpfs"])
+def test_in_a_container_a_known_allocation_is_within_five_percent(
+    measured: dict[str, object], held: str
+) -> None:
+    assert measured[held] == pytest.approx(KNOWN, rel=0.05)
+
+
+def peak_file(folder: Path, value: int) -> Path:
+    path = folder / "memory.peak"
+    path.write_text(f"{value}\n")
+    return path
+
+
+def test_a_peak_that_cannot_be_reset_tells_only_if_it_rises(tmp_path: Path) -> None:
+    path = peak_file(tmp_path, 500)
+    with path.open("rb", buffering=0) as file:
+        peak = KernelPeak(file)
+        peak.begin()
+        assert peak.risen_bytes() is None
+        peak_file(tmp_path, 501)
+        assert peak.risen_bytes() == 501
+
+
+def test_a_peak_that_can_be_reset_tells_lower_ones_too(tmp_path: Path) -> None:
+    path = peak_file(tmp_path, 500)
+    peak = open_peak(path)
+    peak.begin()
+    peak_file(tmp_path, 400)
+    assert peak.risen_bytes() == 400
+
+
+def test_beginning_anew_forgets_what_had_risen(tmp_path: Path) -> None:
+    path = peak_file(tmp_path, 500)
+    with path.open("rb", buffering=0) as file:
+        peak = KernelPeak(file)
+        peak_file(tmp_path, 600)
+        peak.begin()
+        assert peak.risen_bytes() is None
+
+
+def test_without_a_file_it_never_tells(tmp_path: Path) -> None:
+    peak = open_peak(tmp_path / "none")
+    peak.begin()
+    assert peak.risen_bytes() is None

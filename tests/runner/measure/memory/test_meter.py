@@ -1,0 +1,138 @@
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from runner.measure.memory.meter import MemoryMeter, memory_meter
+from tests.support.fakes import FakeClock
+from tests.support.gauges import MIB, ScriptedGauge, write_group_v1, write_group_v2, write_process
+
+
+def test_the_peak_is_what_counters_know() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    gauge.peak = 70
+    assert meter.peak_bytes() == 70
+
+
+def test_without_counters_the_peak_is_the_highest_reading() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    gauge.use = 30
+    assert meter.peak_bytes() == 30
+    gauge.use = 20
+    assert meter.peak_bytes() == 30
+
+
+def test_a_reset_begins_a_new_peak_and_a_new_average() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    meter.observe(lambda: None, min_s=0)
+    gauge.use = 90
+    meter.mark()
+    gauge.use = 20
+    meter.reset()
+    use = meter.use()
+    assert (use.peak_bytes, use.steady_peak_bytes, use.average_bytes) == (20, None, None)
+
+
+def test_the_steady_peak_begins_at_the_mark() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    gauge.peak = 80
+    meter.mark()
+    gauge.peak = 40
+    use = meter.use()
+    assert (use.peak_bytes, use.steady_peak_bytes) == (80, 40)
+
+
+def test_a_higher_peak_after_the_mark_is_the_cells_peak_too() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    meter.mark()
+    gauge.peak = 90
+    use = meter.use()
+    assert (use.peak_bytes, use.steady_peak_bytes) == (90, 90)
+
+
+def test_without_a_pass_of_its_own_there_is_no_average() -> None:
+    assert MemoryMeter(ScriptedGauge(use=10)).use().average_bytes is None
+
+
+def test_the_average_is_that_of_the_samples() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    gauge.use = 50
+    meter.observe(lambda: None, min_s=0)
+    gauge.use = 10
+    assert meter.use().average_bytes == 50
+
+
+def test_a_brief_use_that_no_counter_kept_is_sampled() -> None:
+    gauge = ScriptedGauge(use=10)
+    meter = MemoryMeter(gauge)
+    meter.observe(lambda: gauge.rise_briefly(300), min_s=0)
+    assert meter.peak_bytes() == 300
+
+
+def test_observing_repeats_for_as_long_as_asked() -> None:
+    clock = FakeClock()
+    calls = []
+
+    def action() -> None:
+        calls.append(1)
+        clock.pass_by(100_000_000)
+
+    MemoryMeter(ScriptedGauge(), clock).observe(action, min_s=0.35)
+    assert len(calls) == 4
+
+
+def test_observing_ends_the_thread_when_the_action_fails() -> None:
+    meter, before = MemoryMeter(ScriptedGauge()), threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        meter.observe(lambda: 1 / 0)
+    assert threading.active_count() == before
+
+
+def test_processes_are_measured_by_their_own_peak(tmp_path: Path) -> None:
+    proc = write_process(tmp_path / "proc", rss=40, peak=90, mapped=5)
+    root = write_group_v2(tmp_path / "cgroup", usage=500, peak=600, file=0, shmem=0)
+    meter = memory_meter("process", root, proc)
+    assert meter.method == "VmHWM, reset for each cell; average of VmRSS"
+    assert meter.current_bytes() == 40 * MIB
+    assert meter.peak_bytes() == 90 * MIB
+
+
+@pytest.mark.parametrize(
+    ("version", "write"), [("v1", write_group_v1), ("v2", write_group_v2)], ids=["v1", "v2"]
+)
+def test_containers_are_measured_by_their_control_group(
+    tmp_path: Path, version: str, write: Callable[..., Path]
+) -> None:
+    proc = write_process(tmp_path / "proc", rss=40, peak=40, mapped=5)
+    root = write(tmp_path / "cgroup", usage=500, peak=500, file=300, shmem=100)
+    meter = memory_meter("docker", root, proc)
+    assert meter.method.startswith(f"cgroup {version}, without file cache")
+    assert meter.current_bytes() == (500 - (300 - 100) + 5) * MIB
+
+
+def test_a_container_without_control_group_is_measured_as_a_process(tmp_path: Path) -> None:
+    proc = write_process(tmp_path / "proc", rss=40, peak=90, mapped=5)
+    assert memory_meter("docker", tmp_path, proc).method.startswith("VmHWM")
+
+
+def test_without_a_peak_that_can_be_reset_the_method_says_so(tmp_path: Path) -> None:
+    meter = memory_meter("process", proc=tmp_path / "none")
+    assert meter.method.startswith("ru_maxrss where it rose")
+    assert meter.peak_bytes() >= meter.current_bytes() // 2 > MIB
+
+
+def test_what_is_done_aside_leaves_no_peak() -> None:
+    meter = memory_meter("process")
+    meter.reset()
+    with meter.aside():
+        held = b"x" * (64 << 20)
+        del held
+    before = meter.current_bytes()
+    assert meter.peak_bytes() < before + (32 << 20)

@@ -1,0 +1,74 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.measure.memory.meter import MemoryMeter
+from runner.measure.memory.process import LifetimeGauge, ResidentGauge, process_gauge
+
+MIB = 1 << 20
+KNOWN = 256 * MIB
+LIFETIME = """
+from runner.measure.memory import MemoryMeter
+from runner.measure.process_memory import LifetimeGauge
+
+KNOWN = 256 << 20
+meter = MemoryMeter(LifetimeGauge())
+before = meter.current_bytes()
+held = bytearray(b"x") * KNOWN
+del held
+print(meter.peak_bytes() - before)
+
+meter.reset()
+before = meter.peak_bytes()
+held = bytearray(b"x") * (KNOWN // 2)
+meter.observe(lambda: None, min_s=0)
+del held
+print(meter.peak_bytes() - before)
+"""
+
+
+def test_a_known_allocation_is_measured_within_five_percent() -> None:
+    meter = MemoryMeter(ResidentGauge())
+    before = meter.peak_bytes()
+    held = bytearray(b"x") * KNOWN
+    del held
+    assert meter.peak_bytes() - before == pytest.approx(KNOWN, rel=0.05)
+
+
+def test_the_average_of_a_known_allocation_is_within_five_percent() -> None:
+    meter = MemoryMeter(ResidentGauge())
+    before = meter.current_bytes()
+    held = bytearray(b"x") * KNOWN
+    meter.observe(lambda: None, min_s=0.05)
+    average = meter.use().average_bytes
+    assert average is not None
+    assert average - before == pytest.approx(len(held), rel=0.05)
+
+
+def test_a_reset_forgets_the_peak() -> None:
+    gauge = ResidentGauge()
+    held = bytearray(b"x") * KNOWN
+    del held
+    peak = gauge.peak_bytes()
+    gauge.begin()
+    assert gauge.peak_bytes() < peak - KNOWN // 2
+
+
+def test_mapped_files_are_part_of_what_is_resident() -> None:
+    gauge = ResidentGauge()
+    assert MIB < gauge.mapped_file_bytes() < gauge.current_bytes()
+
+
+def test_a_peak_that_cannot_be_reset_is_exact_if_it_rises_and_sampled_if_not() -> None:
+    # A process starts with its parent's peak; the shell in between has next to none.
+    command = ["sh", "-c", '"$0" -c "$1"; exit $?', sys.executable, LIFETIME]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rose, sampled = map(int, done.stdout.split())
+    assert rose == pytest.approx(KNOWN, rel=0.05)
+    assert sampled == pytest.approx(KNOWN // 2, rel=0.05)
+
+
+def test_where_the_kernel_refuses_the_reset_the_lifetime_counts(tmp_path: Path) -> None:
+    assert isinstance(process_gauge(tmp_path / "none"), LifetimeGauge)

@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.random import Generator
+from scipy import stats
+
+from runner.measure.statistics.percentiles import (
+    NEEDED,
+    PERCENTILES,
+    Interval,
+    fewest,
+    iterations_needed,
+    median_interval,
+    percentiles_s,
+    quantile,
+)
+from runner.measure.statistics.spread import Floats
+
+DURATIONS = st.lists(st.integers(1, 10**12), min_size=6, max_size=200)
+
+
+def interval_of(durations: list[int] | Floats, effective: float, seed: int = 0) -> Interval:
+    found = median_interval(durations, effective, seed)
+    assert found is not None
+    return found
+
+
+def random(seed: int = 0) -> Generator:
+    return np.random.default_rng(seed)
+
+
+@given(DURATIONS)
+def test_an_interval_encloses_the_median_of_what_was_measured(durations: list[int]) -> None:
+    found = interval_of(durations, len(durations))
+    assert min(durations) <= found.low <= found.median <= found.high <= max(durations)
+    assert found.median == np.median(durations)
+
+
+@pytest.mark.parametrize("count", [6, 7, 50, 51, 400])
+def test_it_agrees_with_scipys_bootstrap(count: int) -> None:
+    durations = random(1).lognormal(0, 0.2, count)
+    expected = stats.bootstrap(
+        (durations,), np.median, n_resamples=10_000, method="percentile", rng=random(2)
+    ).confidence_interval
+    found = interval_of(durations, count)
+    width = expected.high - expected.low
+    assert found.low == pytest.approx(expected.low, abs=0.1 * width)
+    assert found.high == pytest.approx(expected.high, abs=0.1 * width)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 12, 40])
+def test_smaller_resamples_agree_with_those_drawn_by_hand(size: int) -> None:
+    durations = random(3).lognormal(0, 0.2, 40)
+    medians = np.median(random(4).choice(durations, (20_000, size)), axis=1)
+    low, high = np.quantile(medians, [0.025, 0.975])
+    found = interval_of(durations, size)
+    assert found.low == pytest.approx(low, abs=0.1 * (high - low))
+    assert found.high == pytest.approx(high, abs=0.1 * (high - low))
+
+
+def test_durations_that_repeat_each_other_give_a_wider_interval() -> None:
+    durations = random(5).lognormal(0, 0.1, 500)
+    precisions = [interval_of(durations, effective).precision or 0 for effective in (500, 50, 5)]
+    assert precisions[0] * 2 < precisions[1]
+    assert precisions[1] * 2 < precisions[2]
+
+
+def test_intervals_enclose_the_true_median_as_often_as_they_say() -> None:
+    draws = random(6).lognormal(0, 0.1, (1000, 25))
+    found = [interval_of(durations, 25) for durations in draws]
+    assert sum(each.low <= 1 <= each.high for each in found) == pytest.approx(950, abs=30)
+
+
+def test_the_same_durations_always_give_the_same_interval() -> None:
+    durations = random(7).lognormal(0, 0.1, 100)
+    assert interval_of(durations, 30) == interval_of(durations, 30)
+    assert interval_of(durations, 30, seed=0) != interval_of(durations, 30, seed=1)
+
+
+def test_equal_durations_are_known_exactly() -> None:
+    assert interval_of([7] * 10, 10) == Interval(7, 7, 7)
+    assert interval_of([7] * 10, 10).precision == 0
+
+
+def test_precision_is_half_the_width_by_the_median() -> None:
+    assert Interval(low=9, median=10, high=12).precision == pytest.approx(0.15)
+    assert Interval(low=0, median=0, high=1).precision is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_too_few_durations_have_no_interval(count: int) -> None:
+    assert median_interval([5] * count, count) is None
+
+
+@pytest.mark.parametrize(("confidence", "count"), [(0.5, 2), (0.9, 5), (0.95, 6), (0.99, 8)])
+def test_the_fewest_durations_are_those_of_the_sign_test(confidence: float, count: int) -> None:
+    assert fewest(confidence) == count
+    assert 1 - 2 * 0.5**count >= confidence > 1 - 2 * 0.5 ** (count - 1)
+
+
+def test_an_effective_count_below_one_counts_as_one() -> None:
+    assert interval_of([1, 2, 3, 4, 5, 6], 0.2) == interval_of([1, 2, 3, 4, 5, 6], 1)
+
+
+DURATIONS_PERCENTILES = st.lists(st.integers(1, 10**12), min_size=1, max_size=200)
+
+
+def test_counts_are_those_of_mlperfs_early_stopping_rule() -> None:
+    assert NEEDED == {"p50": 11, "p90": 64, "p95": 130, "p99": 662, "p999": 6636}
+
+
+@pytest.mark.parametrize("percentile", PERCENTILES.values())
+def test_a_count_is_the_first_whose_binomial_says_99_percent(percentile: float) -> None:
+    count = iterations_needed(percentile)
+    assert stats.binom.cdf(1, count, 1 - percentile) <= 0.01
+    assert stats.binom.cdf(1, count - 1, 1 - percentile) > 0.01
+
+
+@given(DURATIONS_PERCENTILES, st.floats(0, 1))
+def test_quantiles_are_hyndman_and_fans_definition_7(durations: list[int], fraction: float) -> None:
+    expected = stats.mstats.mquantiles(durations, [fraction], alphap=1, betap=1)[0]
+    assert quantile(durations, fraction) == pytest.approx(expected)
+
+
+@given(DURATIONS_PERCENTILES)
+def test_quantiles_stay_within_the_durations(durations: list[int]) -> None:
+    assert quantile(durations, 0) == min(durations)
+    assert quantile(durations, 1) == max(durations)
+
+
+@pytest.mark.parametrize("name", PERCENTILES)
+def test_a_percentile_appears_as_soon_as_it_is_supported(name: str) -> None:
+    durations = list(range(1, NEEDED[name] + 1))
+    assert percentiles_s(durations[:-1])[name] is None
+    assert percentiles_s(durations)[name] == pytest.approx(
+        quantile(durations, PERCENTILES[name]) / 1e9
+    )
+
+
+def test_every_percentile_has_a_place_even_without_durations() -> None:
+    assert percentiles_s([]) == dict.fromkeys(PERCENTILES)
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=30))
+def test_percentiles_rise(durations: list[int]) -> None:
+    found = [value for value in percentiles_s(durations * 6636).values() if value is not None]
+    assert len(found) == 5
+    assert found == sorted(found)

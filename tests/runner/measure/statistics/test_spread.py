@@ -1,0 +1,218 @@
+import math
+import statistics
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from runner.measure.statistics.spread import (
+    Drift,
+    Floats,
+    autocorrelation,
+    chi_square_survival,
+    drift,
+    effective_count,
+    kruskal_wallis,
+    median_deviation,
+    outliers,
+    ranks,
+    stddev,
+    variation,
+)
+
+DURATIONS = st.lists(st.integers(1, 10**12), min_size=2, max_size=200)
+TIED = st.lists(st.integers(1, 5), min_size=1, max_size=100)
+
+
+@given(DURATIONS)
+def test_deviation_and_variation_are_those_of_a_sample(durations: list[int]) -> None:
+    expected = statistics.stdev(durations)
+    assert stddev(durations) == pytest.approx(expected)
+    assert variation(durations) == pytest.approx(expected / statistics.fmean(durations))
+    assert variation(durations) == pytest.approx(stats.variation(durations, ddof=1))
+
+
+def test_one_duration_has_no_deviation() -> None:
+    assert stddev([5]) is None
+    assert variation([5]) is None
+
+
+def test_variation_needs_a_mean() -> None:
+    assert variation([0, 0]) is None
+
+
+@given(DURATIONS)
+def test_median_deviation_is_scipys(durations: list[int]) -> None:
+    assert median_deviation(durations) == pytest.approx(stats.median_abs_deviation(durations))
+
+
+@given(DURATIONS)
+def test_outliers_are_those_of_iglewicz_and_hoaglin(durations: list[int]) -> None:
+    mad = stats.median_abs_deviation(durations)
+    if mad > 0:
+        scores = 0.6745 * (np.array(durations) - np.median(durations)) / mad
+        assert outliers(durations) == sum(abs(score) > 3.5 for score in scores)
+
+
+def test_outliers_lie_on_both_sides() -> None:
+    assert outliers([100, 101, 102, 103, 104, 105, 106]) == 0
+    assert outliers([1, 100, 101, 102, 103, 104, 105, 106, 900]) == 2
+
+
+def test_without_a_median_deviation_the_mean_deviation_decides() -> None:
+    assert outliers([10] * 20 + [11]) == 1
+    assert outliers([10] * 6 + [11] * 4) == 0
+    assert outliers([10] * 20) == 0
+    assert outliers([10]) == 0
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=3, max_size=100))
+def test_autocorrelation_is_the_textbook_sum(durations: list[int]) -> None:
+    distances = [duration - statistics.fmean(durations) for duration in durations]
+    squares = math.fsum(distance**2 for distance in distances)
+    if len(set(durations)) > 1:
+        products = math.fsum(a * b for a, b in pairwise(distances))
+        assert autocorrelation(durations) == pytest.approx(products / squares, abs=1e-9)
+
+
+def test_long_autocorrelation_agrees_with_numpys_correlation() -> None:
+    durations = repeating(2000, memory=0.7)
+    expected = np.corrcoef(durations[1:], durations[:-1])[0, 1]
+    assert autocorrelation(durations) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("durations", [[1, 2], [7, 7, 7, 7], [5]])
+def test_autocorrelation_is_not_defined_for_few_or_equal_durations(durations: list[int]) -> None:
+    assert autocorrelation(durations) is None
+    assert effective_count(durations) == len(durations)
+
+
+@given(TIED)
+def test_ranks_are_scipys(values: list[int]) -> None:
+    assert ranks(values).tolist() == stats.rankdata(values).tolist()
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=100))
+def test_effective_iterations_lie_between_one_and_all(durations: list[int]) -> None:
+    assert 1 <= effective_count(durations) <= len(durations)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=100))
+def test_effective_iterations_depend_on_the_order_alone(durations: list[int]) -> None:
+    stretched = [math.exp(duration / 100) for duration in durations]
+    assert effective_count(stretched) == pytest.approx(effective_count(durations))
+
+
+def test_independent_durations_are_all_effective() -> None:
+    durations = np.random.default_rng(1).lognormal(0, 0.1, 5000)
+    assert effective_count(durations) > 4000
+
+
+def test_alternating_durations_are_all_effective() -> None:
+    assert effective_count([1, 2] * 50) == 100
+
+
+@pytest.mark.parametrize("memory", [0.5, 0.9])
+def test_noise_that_forgets_exponentially_obeys_the_familiar_formula(memory: float) -> None:
+    effective = effective_count(repeating(20_000, memory))
+    assert effective == pytest.approx(20_000 * (1 - memory) / (1 + memory), rel=0.25)
+
+
+def test_slow_moods_under_fast_noise_are_seen_though_neighbours_hardly_correlate() -> None:
+    fast = np.random.default_rng(2).normal(size=20_000)
+    moods = repeating(20_000, memory=0.99)
+    durations = 100 + fast + 0.5 * moods / np.std(moods)
+    neighbours = autocorrelation(durations) or 0.0
+    assert neighbours < 0.3
+    assert effective_count(durations) < 20_000 * (1 - neighbours) / (1 + neighbours) / 5
+
+
+def test_a_spike_hides_no_repetition() -> None:
+    durations = repeating(2000, memory=0.9)
+    durations[1000] += 1e6
+    assert (autocorrelation(durations) or 0.0) < 0.01
+    assert effective_count(durations) < 400
+
+
+def repeating(count: int, memory: float) -> Floats:
+    """First-order autoregressive noise."""
+    noise = np.random.default_rng(3).normal(size=count)
+    for index in range(1, count):
+        noise[index] += memory * noise[index - 1]
+    return noise
+
+
+ROUND = st.lists(st.integers(1, 50), min_size=1, max_size=40)
+
+
+def drifted(*rounds: list[int]) -> Drift:
+    found = drift(rounds)
+    assert found is not None
+    return found
+
+
+def durations(seed: int, count: int = 300, mean: int = 1_000_000) -> list[int]:
+    return [int(value) for value in np.random.default_rng(seed).normal(mean, mean / 50, count)]
+
+
+@given(st.floats(0, 2000), st.integers(1, 60))
+def test_the_survival_function_is_scipys(value: float, degrees: int) -> None:
+    expected = stats.chi2.sf(value, degrees)
+    assert chi_square_survival(value, degrees) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@given(st.lists(ROUND, min_size=2, max_size=6))
+def test_the_statistic_is_scipys_with_and_without_ties(rounds: list[list[int]]) -> None:
+    if len({value for values in rounds for value in values}) > 1:
+        expected = stats.kruskal(*rounds).statistic
+        assert kruskal_wallis(rounds) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.lists(ROUND, min_size=2, max_size=6))
+def test_dependence_never_makes_drift_more_certain(rounds: list[list[int]]) -> None:
+    plain = chi_square_survival(kruskal_wallis(rounds), len(rounds) - 1)
+    found = drifted(*rounds)
+    assert plain - 1e-12 <= found.p_value <= 1 + 1e-12
+
+
+def test_one_round_cannot_drift() -> None:
+    assert drift([]) is None
+    assert drift([[1, 2, 3]]) is None
+
+
+def test_equal_durations_have_not_drifted() -> None:
+    assert drifted([5, 5, 5], [5, 5]) == Drift(change=0.0, p_value=1.0)
+
+
+def test_the_change_is_from_the_first_round_to_the_last() -> None:
+    assert drifted([100, 110, 120], [900], [98, 99, 100]).change == pytest.approx(-0.1)
+
+
+def test_no_change_can_be_stated_from_nothing() -> None:
+    assert drifted([0, 0, 0], [1, 1, 1]).change is None
+
+
+def test_rounds_of_the_same_thing_seldom_differ() -> None:
+    seeds = range(0, 600, 3)
+    found = [drifted(*(durations(seed + part) for part in range(3))) for seed in seeds]
+    assert sum(each.p_value < 0.05 for each in found) <= 20
+
+
+def test_a_round_that_is_slower_differs() -> None:
+    found = drifted(durations(1), durations(2), durations(3, mean=1_030_000))
+    assert found.change == pytest.approx(0.03, abs=0.005)
+    assert found.p_value < 1e-6
+
+
+def test_rounds_that_wander_are_not_taken_for_drift_as_easily() -> None:
+    calm, slower = durations(7), durations(8, mean=1_006_000)
+    assert drifted(calm, slower).p_value < 0.01
+    assert drifted(wandering(calm), wandering(slower)).p_value > 0.05
+
+
+def wandering(values: list[int]) -> list[int]:
+    """The same durations, climbing three times."""
+    return [value for start in (0, 100, 200) for value in sorted(values[start : start + 100])]

@@ -1,0 +1,95 @@
+"""Energy as the vendors' libraries count it."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from runner.contract.errors import Unavailable
+from runner.measure.energy import EnergyMeter
+from runner.measure.vendors import apple
+from runner.measure.vendors.amd import gpu_amd
+from runner.measure.vendors.nvidia import gpu_nvidia
+from tests.support.fakes import FakeClock
+from tests.support.vendors import AmdSmi, Nvml, OldGpu
+
+
+@dataclass
+class Energies:
+    """As zeus_apple_silicon.AppleEnergyMetrics: millijoules."""
+
+    cpu_total_mj: int | None = 1_000
+    gpu_mj: int | None = 2_000
+    gpu_sram_mj: int | None = 300
+    dram_mj: int | None = 40
+
+
+class Monitor:
+    """As zeus_apple_silicon.AppleEnergyMonitor."""
+
+    def __init__(self, energies: Energies) -> None:
+        self._energies = energies
+
+    def get_cumulative_energy(self) -> Energies:
+        return self._energies
+
+
+def test_nvidia_counts_joules_of_the_gpu() -> None:
+    nvml, clock = Nvml(), FakeClock()
+    meter = EnergyMeter(lambda: gpu_nvidia(nvml), clock)
+    meter.start()
+    clock.pass_by(2_000_000_000)
+    nvml.energy_mj += 700_000
+    energy = meter.stop()
+    assert energy.joules == pytest.approx(700)
+    assert energy.method == "measured: NVML total energy of the GPU"
+
+
+@pytest.mark.parametrize("devices", [0, 2])
+def test_nvidia_does_not_guess_which_gpu_works(devices: int) -> None:
+    with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
+        gpu_nvidia(Nvml(devices=devices))
+
+
+def test_nvidia_knows_which_of_several_gpus_works_by_its_uuid() -> None:
+    (counter,) = gpu_nvidia(Nvml(devices=2), "GPU-0")
+    assert counter.read() == pytest.approx(5)
+
+
+def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
+    meter = EnergyMeter(lambda: gpu_nvidia(OldGpu()), FakeClock())
+    meter.start()
+    assert meter.stop().method == "unavailable: Not Supported"
+
+
+@pytest.mark.parametrize("key", ["energy_accumulator", "power"])
+def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
+    (counter,) = gpu_amd(AmdSmi(energy_key=key))
+    assert counter.read() == pytest.approx(30.6)
+
+
+def test_amd_does_not_guess_which_gpu_works() -> None:
+    with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
+        gpu_amd(AmdSmi(devices=2))
+
+
+def test_apple_counts_the_parts_that_the_backend_works_on() -> None:
+    monitor = Monitor(Energies())
+    assert {counter.name: counter.read() for counter in apple.processor(monitor)} == {
+        "Apple cpu_total": 1.0,
+        "Apple dram": 0.04,
+    }
+    assert {counter.name: counter.read() for counter in apple.gpu(monitor)} == {
+        "Apple gpu": 2.0,
+        "Apple gpu_sram": 0.3,
+        "Apple dram": 0.04,
+    }
+
+
+def test_apple_leaves_out_what_a_chip_does_not_show() -> None:
+    monitor = Monitor(Energies(dram_mj=None))
+    assert [counter.name for counter in apple.processor(monitor)] == ["Apple cpu_total"]
+
+
+def test_apple_without_the_main_part_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="this chip shows no energy of its gpu"):
+        apple.gpu(Monitor(Energies(gpu_mj=None)))

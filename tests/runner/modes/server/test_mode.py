@@ -1,0 +1,130 @@
+from typing import Any
+
+import pytest
+
+from runner.contract.cell import Cell
+from runner.contract.errors import BenchError
+from runner.contract.job import Job, Measure
+from runner.contract.rounds import Part
+from runner.modes.server.mode import measure_server, overload
+from runner.modes.server.serving import Served
+from tests.support.jobs import a_job, fake_cell
+from tests.support.parts import a_part
+from tests.support.scene import MILLISECOND, Scene
+
+MEASURE = Measure(
+    profile="quick",
+    warmup_iterations=3,
+    warmup_max_s=2,
+    iterations=50,
+    min_s=2,
+    max_s=20,
+    precision_target=0.5,
+)
+
+
+def a_server_cell(**changes: Any) -> Cell:
+    return fake_cell(scenario="server", **{"target_qps": 50} | changes)
+
+
+def measured(scene: Scene, cell: Cell, job: Job | None = None, **changes: Any) -> Part:
+    job = job or a_job([cell], measure=MEASURE.model_copy(update=changes))
+    return measure_server(scene.session, job, cell, scene.instruments(), scene.sleep)
+
+
+def test_the_phases_come_in_order() -> None:
+    scene = Scene()
+    measured(scene, a_server_cell())
+    assert scene.phases == ["first", "warmup", "steady", "observe"]
+
+
+def test_count_and_time_are_met_at_the_offered_rate() -> None:
+    part = measured(Scene(), a_server_cell(target_qps=50))
+    assert len(part.durations_ns) >= 50
+    assert part.steady_ns >= 2e9
+    assert len(part.durations_ns) / (part.steady_ns / 1e9) == pytest.approx(50, rel=0.3)
+    rare = measured(Scene(), a_server_cell(target_qps=5))
+    assert len(rare.durations_ns) >= 50
+    assert rare.steady_ns == pytest.approx(10e9, rel=0.4)
+
+
+def test_the_window_is_from_the_first_arrival_to_the_last_end_and_not_the_latencies_sum() -> None:
+    part = measured(Scene(), a_server_cell(target_qps=50))
+    count = len(part.durations_ns)
+    assert part.samples == count
+    assert sum(part.durations_ns) < part.steady_ns
+
+
+def test_samples_count_the_batch() -> None:
+    part = measured(Scene(), a_server_cell(batch_size=4))
+    assert part.samples == 4 * len(part.durations_ns)
+
+
+def test_latency_holds_the_wait_and_service_does_not() -> None:
+    part = measured(Scene(), a_server_cell(target_qps=60))
+    service = part.parts_ns["service"]
+    assert len(service) == len(part.durations_ns)
+    assert set(service) == {10 * MILLISECOND + 1}
+    assert max(part.durations_ns) > 15 * MILLISECOND
+    assert "waiting included" in part.columns["timed_region"]
+
+
+def test_rounds_take_their_share_and_have_schedules_of_their_own() -> None:
+    cell = a_server_cell()
+    job = a_job([cell], measure=MEASURE.model_copy(update={"rounds": 2, "precision_target": 9.0}))
+    first, second = (
+        measured(Scene(), cell, job.model_copy(update={"round": number})) for number in (1, 2)
+    )
+    assert first.steady_ns == pytest.approx(1e9, rel=0.3)
+    assert first.durations_ns != second.durations_ns[: len(first.durations_ns)]
+
+
+def test_measuring_goes_on_until_the_median_is_precise_or_the_time_is_spent() -> None:
+    cell = a_server_cell(target_qps=50)
+    short = measured(Scene(), cell)
+    precise = measured(Scene(), cell, precision_target=0.12)
+    endless = measured(Scene(), cell, precision_target=1e-9)
+    assert short.steady_ns < precise.steady_ns < endless.steady_ns
+    assert endless.steady_ns == pytest.approx(20e9, rel=0.02)
+
+
+def test_rounds_before_count_for_the_precision() -> None:
+    cell = a_server_cell()
+    measure = MEASURE.model_copy(update={"rounds": 2, "precision_target": 0.01})
+    job = a_job([cell], measure=measure).model_copy(update={"round": 2})
+    scene = Scene()
+    known = scene.instruments([a_part([11 * MILLISECOND] * 5000)])
+    part = measure_server(scene.session, job, cell, known, scene.sleep)
+    assert part.steady_ns < 2e9
+
+
+def test_a_rate_beyond_the_capacity_is_told_with_the_remedy() -> None:
+    part = measured(Scene(lambda _: 0.05), a_server_cell(target_qps=50))
+    ((grade, text),) = part.doubts
+    assert grade == "D"
+    assert text.startswith("offered 50 qps, completed 20")
+    assert "the queue grew" in text
+    assert "lower target_qps below 20" in text
+    assert part.steady_ns == pytest.approx(20e9, rel=0.01)
+
+
+def test_a_rate_that_is_met_raises_no_doubt() -> None:
+    assert measured(Scene(), a_server_cell(target_qps=50)).doubts == []
+
+
+def test_a_line_that_the_budget_cut_off_is_told() -> None:
+    held_up = Served([1], [10 * MILLISECOND] * 90, [], waiting=10, window_ns=10**9)
+    ((grade, text),) = overload(held_up, 60)
+    assert grade == "C"
+    assert "10 queries were still in line" in text
+
+
+def test_outputs_must_be_finite() -> None:
+    with pytest.raises(BenchError, match="NaN or infinity"):
+        measured(Scene(finite=False), a_server_cell())
+
+
+def test_memory_is_observed_after_the_steady_phase() -> None:
+    part = measured(Scene(bytes_of=lambda batch: 100 * batch), a_server_cell())
+    assert part.memory.peak_bytes == 100
+    assert part.memory.average_bytes is not None

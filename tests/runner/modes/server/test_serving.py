@@ -1,0 +1,191 @@
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from runner.measure.clock import NANOSECONDS
+from runner.measure.energy import EnergyMeter
+from runner.modes.server.serving import Judge, Served, Server, arrivals_ns, late_starts
+from tests.support.fakes import FakeClock
+from tests.support.scene import MILLISECOND
+
+SEEDS = st.integers(0, 2**32)
+RATES = st.floats(0.1, 10_000)
+
+
+def schedule(rate: float, seed: int, count: int = 500) -> list[int]:
+    return list(islice(arrivals_ns(rate, seed), count))
+
+
+@given(RATES, SEEDS)
+def test_a_schedule_begins_at_once_and_never_goes_back(rate: float, seed: int) -> None:
+    due = schedule(rate, seed)
+    assert due[0] == 0
+    assert all(before <= after for before, after in pairwise(due))
+
+
+@given(RATES, SEEDS)
+def test_the_seed_decides_the_schedule(rate: float, seed: int) -> None:
+    assert schedule(rate, seed) == schedule(rate, seed)
+    assert schedule(rate, seed) != schedule(rate, seed + 1)
+
+
+@given(SEEDS)
+def test_a_rate_stretches_the_schedule(seed: int) -> None:
+    slow, fast = schedule(5, seed), schedule(50, seed)
+    assert slow == pytest.approx([10 * due for due in fast], abs=10)
+
+
+def test_a_seed_may_have_several_numbers() -> None:
+    rounds = [list(islice(arrivals_ns(9, [4, number]), 20)) for number in (1, 2)]
+    assert rounds[0] != rounds[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gaps_are_exponential_with_the_rates_mean(seed: int) -> None:
+    gaps_s = np.diff(schedule(20, seed, 5000)) / NANOSECONDS
+    assert stats.kstest(gaps_s, stats.expon(scale=1 / 20).cdf).pvalue > 0.01
+    assert gaps_s.mean() == pytest.approx(1 / 20, rel=0.05)
+
+
+FOREVER = 10**18
+SLACK = 10_000
+"""A fake clock moves on by a nanosecond per reading, so sums are that far off."""
+
+
+def serve(
+    service_ns: list[int],
+    due_ns: list[int],
+    budget_ns: int = FOREVER,
+    judge: Judge | None = None,
+    oversleep_ns: int = 0,
+) -> Served:
+    clock = FakeClock()
+    left = iter(service_ns)
+
+    def query() -> int:
+        duration = next(left)
+        clock.pass_by(duration)
+        return duration
+
+    def sleep(seconds: float) -> None:
+        clock.pass_by(round(seconds * NANOSECONDS) + oversleep_ns)
+
+    server = Server(query, clock, sleep, EnergyMeter(list, clock))
+    served, _ = server.serve(iter(due_ns), budget_ns, judge or Judge())
+    return served
+
+
+def lindley(service_ns: list[int], due_ns: list[int]) -> list[int]:
+    """Latencies of a queue with one server (Lindley's recursion)."""
+    latencies, free = [], 0
+    for due, duration in zip(due_ns, service_ns, strict=True):
+        free = max(free, due) + duration
+        latencies.append(free - due)
+    return latencies
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(0, 50 * MILLISECOND), min_size=1, max_size=60),
+    st.floats(5, 200),
+    st.integers(0, 1000),
+)
+def test_latencies_are_those_of_a_queue_from_arrival_to_end(
+    service_ns: list[int], rate: float, seed: int
+) -> None:
+    due = list(islice(arrivals_ns(rate, seed), len(service_ns)))
+    served = serve(service_ns, due)
+    assert served.latencies_ns == pytest.approx(lindley(service_ns, due), abs=SLACK)
+    assert served.service_ns == service_ns
+    assert served.window_ns == pytest.approx(due[-1] + served.latencies_ns[-1], abs=SLACK)
+    assert (served.waiting, served.answered) == (0, 1.0)
+
+
+def test_waiting_in_line_counts() -> None:
+    served = serve([30 * MILLISECOND] * 3, [0, 10 * MILLISECOND, 20 * MILLISECOND])
+    assert [round(latency / MILLISECOND) for latency in served.latencies_ns] == [30, 50, 70]
+    assert served.achieved_qps == pytest.approx(3 / 0.090, rel=1e-3)
+
+
+def test_our_own_lateness_counts_and_is_known() -> None:
+    due = [number * 100 * MILLISECOND for number in range(5)]
+    served = serve([10 * MILLISECOND] * 5, due, oversleep_ns=2 * MILLISECOND)
+    assert [round(latency / MILLISECOND) for latency in served.latencies_ns] == [10, 12, 12, 12, 12]
+    assert [round(late / MILLISECOND) for late in served.lateness_ns] == [2, 2, 2, 2]
+    ((grade, text),) = late_starts(served)
+    assert grade == "B"
+    assert "began 2 ms late, 20% of their service time" in text
+
+
+def test_lateness_that_hardly_shows_is_no_doubt() -> None:
+    due = [number * 100 * MILLISECOND for number in range(5)]
+    assert late_starts(serve([10 * MILLISECOND] * 5, due, oversleep_ns=MILLISECOND // 10)) == []
+
+
+def test_no_query_begins_after_the_budget_and_those_in_line_are_counted() -> None:
+    due = [number * 10 * MILLISECOND for number in range(100)]
+    served = serve([40 * MILLISECOND] * 100, due, budget_ns=100 * MILLISECOND)
+    assert len(served.latencies_ns) == 3
+    assert served.waiting == 13 - 3
+
+
+def test_nobody_sleeps_beyond_the_budget() -> None:
+    served = serve([MILLISECOND] * 2, [0, 60 * NANOSECONDS], budget_ns=NANOSECONDS)
+    assert (len(served.latencies_ns), served.waiting) == (1, 0)
+    assert served.window_ns < NANOSECONDS
+
+
+def test_the_first_query_is_answered_whatever_the_budget() -> None:
+    assert len(serve([MILLISECOND], [0], budget_ns=0).latencies_ns) == 1
+
+
+class ThinksWhileIdle(Judge):
+    """Takes a second for each decision."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock, self.asked = clock, 0
+
+    def ends_idle(self, latencies_ns: object, passed_ns: int) -> bool:
+        self.asked += 1
+        self.clock.pass_by(NANOSECONDS)
+        return False
+
+
+def test_time_stands_still_while_the_judge_thinks() -> None:
+    clock = FakeClock()
+
+    def query() -> int:
+        clock.pass_by(30 * MILLISECOND)
+        return 30 * MILLISECOND
+
+    def sleep(seconds: float) -> None:
+        clock.pass_by(round(seconds * NANOSECONDS))
+
+    due = [0, 10 * MILLISECOND, 100 * MILLISECOND, 200 * MILLISECOND]
+    judge = ThinksWhileIdle(clock)
+    server = Server(query, clock, sleep, EnergyMeter(list, clock))
+    served, _ = server.serve(iter(due), FOREVER, judge)
+    assert judge.asked == 2
+    assert [round(latency / MILLISECOND) for latency in served.latencies_ns] == [30, 50, 30, 30]
+    assert round(served.window_ns / MILLISECOND) == 230
+
+
+class EndsAfter(Judge):
+    """Has seen enough after some queries."""
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+
+    def ends_after(self, latency_ns: int) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+
+def test_a_judge_can_end_the_run_with_any_query() -> None:
+    due = [number * 10 * MILLISECOND for number in range(9)]
+    served = serve([MILLISECOND] * 9, due, judge=EndsAfter(4))
+    assert len(served.latencies_ns) == 4

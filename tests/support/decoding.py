@@ -1,0 +1,107 @@
+"""Parts of a generating graph that play by hand what a runtime would execute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from runner.backends.graphs.generation import Executor
+from runner.contract.graph import Attempt, Graph, GraphPart, Part
+from tests.support.fakes import FakeClock
+
+VOCABULARY = 50
+PREFILL_NS, DECODE_NS = 1000, 100
+KEYS = "past_key_values.layers.0.keys"
+CROSS = "past_key_values.cross_attention_cache.layers.0.keys"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that lies on a device: nothing but `read` may look inside."""
+
+    array: npt.NDArray[Any]
+
+
+@dataclass
+class Counting:
+    """A part after which the token that is one higher is the most likely one."""
+
+    clock: FakeClock
+    tokens: str
+    """The name of the argument that holds them."""
+    gives: tuple[str, ...]
+    """Names of its caches, each a new value in every call."""
+    duration_ns: int
+    calls: list[Mapping[str, Any]] = field(default_factory=list)
+    """What it was called with."""
+    given: list[Mapping[str, Any]] = field(default_factory=list)
+    """What it gave."""
+
+    def place(self, name: str, array: npt.NDArray[np.generic]) -> Held:
+        """Hold the array."""
+        del name
+        return Held(array)
+
+    def __call__(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Pass the time, and give logits of the last place."""
+        self.clock.pass_by(self.duration_ns)
+        last = feeds[self.tokens].array[:, -1]
+        logits = np.eye(VOCABULARY, dtype=np.float32)[(last + 1) % VOCABULARY]
+        outputs: dict[str, Any] = {name: Held(np.empty(0)) for name in self.gives}
+        outputs["logits"] = Held(logits[:, np.newaxis])
+        self.calls.append(dict(feeds))
+        self.given.append(outputs)
+        return outputs
+
+    def read(self, value: Any) -> npt.NDArray[Any]:
+        """What is held."""
+        array: npt.NDArray[Any] = value.array
+        return array
+
+
+@dataclass
+class Counter:
+    """Both parts of a decoder, or of an encoder-decoder, and the graph that describes them."""
+
+    clock: FakeClock
+    encoder_decoder: bool = False
+    more: tuple[str, ...] = ()
+    """Further inputs of the decoding part."""
+
+    def __post_init__(self) -> None:
+        tokens = "decoder_input_ids" if self.encoder_decoder else "input_ids"
+        caches = (KEYS, CROSS) if self.encoder_decoder else (KEYS,)
+        changing = (f"output.{KEYS}",)
+        self.prefill = Counting(self.clock, tokens, caches, PREFILL_NS)
+        self.decode = Counting(self.clock, tokens, changing, DECODE_NS)
+        taken = tuple(f"input.{name}" for name in caches)
+        extra = ("attention_mask",) if self.encoder_decoder else ("position_ids",)
+        prompt = ("input_ids", *extra, tokens if self.encoder_decoder else "logits_to_keep")
+        self.graph = generating_graph(prompt, (tokens, *extra, *taken, *self.more))
+
+    @property
+    def executors(self) -> Mapping[Part, Executor]:
+        """The parts, loaded."""
+        return {"prefill": self.prefill, "decode": self.decode}
+
+
+def generating_graph(prefill: tuple[str, ...], decode: tuple[str, ...]) -> Graph:
+    """A graph whose parts take these inputs."""
+    parts: dict[Part, GraphPart] = {
+        name: GraphPart(file=f"{name}.onnx", sha256="0", size_bytes=1, inputs=takes, outputs=())
+        for name, takes in (("prefill", prefill), ("decode", decode))
+    }
+    return Graph(
+        model="tiny",
+        content="generation",
+        numbers="fp32",
+        shape="dynamic",
+        parts=parts,
+        attempts=(Attempt(remedy="dynamic shapes", failure=None),),
+        difference_relative=0.0,
+        parameters=1,
+        versions={},
+        export_s=1.0,
+    )

@@ -1,0 +1,95 @@
+"""Exports that are told how to fare, around files of a few nodes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+
+from runner.contract.cell import Cell
+from runner.contract.graph import Numbers
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec
+from runner.export.check import WrongExport
+from runner.export.export_once import Export, Files
+from runner.export.graphs import export_graphs
+from runner.export.samples import Sample
+from runner.export.strategies import Remedy, whole
+from runner.export.torch_exporters import Subject
+from tests.support.fakes import FakeClock, KeptProgress
+from tests.support.onnx_graphs import layer
+from tests.support.tiny_models import VISION, tiny, torch_cell
+
+FILE = "forward.onnx"
+DIFFERENCE = 1e-6
+
+
+def tiny_vision() -> ModelSpec:
+    """One layer of ViT."""
+    pixels = {"name": "pixel_values", "kind": "normal", "shape": ("batch_size", 3, 16, 16)}
+    return tiny(
+        "AutoModelForImageClassification",
+        {**VISION, "model_type": "vit", "num_labels": 7},
+        inputs=(pixels,),
+        forward={},
+        labels=None,
+        modality="image",
+    )
+
+
+def graph_cell(batch_size: int = 2, **changes: object) -> Cell:
+    """A cell of that model on ONNX Runtime."""
+    values = {"runtime": "onnxruntime", "sequence_length": None, **changes}
+    return torch_cell(tiny_vision(), batch_size, **values)
+
+
+@dataclass
+class Scripted:
+    """Writes a layer whatever it is asked for; remembers that, and fails by remedy or numbers."""
+
+    unwritten: Sequence[str] = ()
+    """Remedies whose exporter raises."""
+    wrong: Sequence[str] = ()
+    """Remedies whose file differs from torch by more than any numbers are allowed."""
+    allowed: Sequence[Numbers] = ("fp32", "fp16", "int8_dynamic", "int8_qdq")
+    """Numbers within whose tolerance the file is."""
+    asked: list[tuple[str, Subject]] = field(default_factory=list)
+    """The remedies that were tried, and what for."""
+    checked: list[Numbers] = field(default_factory=list)
+    """The numbers by whose tolerance files were checked."""
+    batches: list[list[int]] = field(default_factory=list)
+    """The batch sizes of the samples of each check."""
+
+    @property
+    def remedies(self) -> list[str]:
+        """The names of the remedies that were tried."""
+        return [name for name, _ in self.asked]
+
+    def write(self, subject: Subject, remedy: Remedy, folder: Path) -> Files:
+        """Leave a file."""
+        self.asked.append((remedy.name, subject))
+        if remedy.name in self.unwritten:
+            raise RuntimeError(f"cannot do {remedy.name}\nat great length")
+        onnx.save_model(layer(), folder / FILE)
+        return {"forward": folder / FILE}
+
+    def difference(
+        self, model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: Numbers
+    ) -> float:
+        """What was told."""
+        self.checked.append(numbers)
+        self.batches.append([len(sample.inputs["pixel_values"]) for sample in samples])
+        assert all(file.exists() for file in files.values())
+        if self.remedies[-1] in self.wrong or numbers not in self.allowed:
+            raise WrongExport("on fresh inputs, it is wrong")
+        return DIFFERENCE
+
+    def run(self, job: Job, folder: Path) -> None:
+        """Export the job's graphs into the folder."""
+        export = Export(whole, self.write, self.difference)
+        export_graphs(job, export, folder, KeptProgress(), FakeClock())
+
+
+def names(folder: Path) -> Iterator[str]:
+    """What lies in the folder."""
+    return (path.name for path in sorted(folder.iterdir()))

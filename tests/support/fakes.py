@@ -1,0 +1,256 @@
+"""Honest stand-ins at the seams: a clock that obeys, progress that is kept."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from typing import Any
+from zipfile import ZipFile
+
+from orchestrator.launchers.base import Exit, Task
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import BenchError, EngineUnavailable
+from runner.contract.graph import (
+    DYNAMIC,
+    GRAPH_FILE,
+    Attempt,
+    Graph,
+    GraphPart,
+    content_of,
+    numbers_of,
+)
+from runner.contract.job import Job, Provenance
+from runner.contract.record import Phase, Record, save_record
+from runner.contract.rounds import read_parts, save_part
+from runner.process.streams import Progress
+from tests.support.parts import a_part
+
+Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
+
+
+class FakeClock:
+    """Nanoseconds that pass only when somebody says so, and one per reading."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        self.now += 1
+        return self.now
+
+    def pass_by(self, nanoseconds: int) -> None:
+        """Let time go by."""
+        self.now += nanoseconds
+
+
+class KeptProgress(Progress):
+    """Progress whose events can be read back."""
+
+    def __init__(self) -> None:
+        self._kept = io.StringIO()
+        super().__init__(self._kept)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What was reported, in order."""
+        return [json.loads(line) for line in self._kept.getvalue().splitlines()]
+
+
+class ScriptedLauncher:
+    """A launcher whose launches play scripts instead of starting anything.
+
+    A script gets the job it was launched with, its output folder and the queue of progress lines;
+    it returns how the launch ended, or raises what the engine would. Jobs that compute a reference
+    or prepare a graph play scripts of their own.
+    """
+
+    name = "process"
+
+    def __init__(self, *scripts: Script) -> None:
+        self._scripts = list(scripts)
+        self.reference_script: Script = computes_the_reference
+        self.graph_script: Script = exports_the_graph
+        self.launched: list[Job] = []
+        self.computed: list[Job] = []
+        self.exported: list[Job] = []
+        self.tasks: list[Task] = []
+        self.running = 0
+        self.cleaned: list[frozenset[str]] = []
+        self.refusals: dict[Backend, BenchError] = {}
+
+    def prepare(self, backend: Backend) -> Provenance:
+        """Refuse the backends that the test named; else be ready."""
+        if backend in self.refusals:
+            raise self.refusals[backend]
+        return Provenance(launcher=self.name, orchestrator_version="0")
+
+    @contextmanager
+    def launch(self, task: Task) -> Iterator["ScriptedExecution"]:
+        """Play the next script; the last one repeats."""
+        job = Job.model_validate_json(task.job_file.read_bytes())
+        self.tasks.append(task)
+        script = self._script_for(job)
+        self.running += 1
+        try:
+            yield ScriptedExecution(script, job, task.out)
+        finally:
+            self.running -= 1
+
+    def _script_for(self, job: Job) -> Script:
+        if job.purpose == "reference":
+            self.computed.append(job)
+            return self.reference_script
+        if job.purpose == "prepare":
+            self.exported.append(job)
+            return self.graph_script
+        self.launched.append(job)
+        return self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
+
+    def clean(self, devices: frozenset[str]) -> int:
+        """Keep what was asked to be cleaned."""
+        self.cleaned.append(devices)
+        return 0
+
+
+class ScriptedExecution:
+    """A launch that has been played already."""
+
+    def __init__(self, script: Script, job: Job, out: Path) -> None:
+        self.lines: Queue[str | None] = Queue()
+        self.killed = False
+        self._ending: Exit | BenchError
+        try:
+            self._ending = script(job, out, self.lines)
+        except EngineUnavailable as error:
+            self.lines.put(None)
+            self._ending = error
+
+    def kill(self) -> None:
+        """Note the kill."""
+        self.killed = True
+
+    def wait(self) -> Exit:
+        """What the script returned or raised."""
+        if isinstance(self._ending, BenchError):
+            raise self._ending
+        return Exit(-9, out_of_memory=False, log="") if self.killed else self._ending
+
+
+def enter(lines: Queue[str | None], phase: str, cell: Cell | None = None) -> None:
+    """What the runner prints as it enters a phase."""
+    cell_id = cell.id if cell else None
+    lines.put(json.dumps({"event": "phase", "phase": phase, "cell_id": cell_id}))
+
+
+def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
+    """What the runner leaves and prints at the end of a cell's visit."""
+    if job.round < job.measure.rounds:
+        save_part(a_part(), out, cell, job.round)
+        lines.put(json.dumps({"event": "visited", "cell_id": cell.id}))
+        return
+    read_parts(out, cell, job.round - 1)
+    save_record(Record.of(job, cell, status="ok", rounds=job.round), out)
+    lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
+
+
+def measures_all(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch in which nothing goes wrong."""
+    enter(lines, "load")
+    for cell in job.cells:
+        enter(lines, "first", cell)
+        record(lines, job, cell, out)
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
+def computes_the_reference(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch that leaves a reference, which is a zip file."""
+    enter(lines, "load")
+    with ZipFile(out / f"{job.reference}.npz", "w") as file:
+        file.writestr("outputs.npy", b"")
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
+def exports_the_graph(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+    """A launch that leaves a graph for every shape."""
+    enter(lines, "load")
+    save_graph(out / (job.graph or "") / DYNAMIC, job)
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
+def save_graph(folder: Path, job: Job, **changes: Any) -> None:
+    """Leave a graph of one small file in the folder, as the runner does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "forward.onnx").write_bytes(b"onnx")
+    part = GraphPart(
+        file="forward.onnx", sha256="0" * 64, size_bytes=4, inputs=("x",), outputs=("logits",)
+    )
+    cell = job.cells[0]
+    values: dict[str, Any] = {
+        "model": job.model.name,
+        "content": content_of(cell),
+        "numbers": numbers_of(cell),
+        "shape": folder.name,
+        "parts": {"forward": part},
+        "attempts": (Attempt(remedy="dynamic shapes", failure=None),),
+        "difference_relative": 1e-7,
+        "parameters": 1,
+        "versions": {"torch": "2.13.0"},
+        "export_s": 4.5,
+    }
+    graph = Graph(**values | changes)
+    (folder / GRAPH_FILE).write_text(graph.model_dump_json())
+
+
+def dies_in(batch_size: int, ending: Exit | None, phase: str = "steady") -> Script:
+    """A launch that ends while it measures that batch size; None: the engine goes away."""
+
+    def script(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        enter(lines, "load")
+        for cell in job.cells:
+            enter(lines, phase, cell)
+            if cell.batch_size == batch_size:
+                if ending is None:
+                    raise EngineUnavailable("the engine went away")
+                lines.put(None)
+                return ending
+            record(lines, job, cell, out)
+        lines.put(None)
+        return Exit(0, out_of_memory=False, log="")
+
+    return script
+
+
+class KeptObserver:
+    """An observer whose news can be read back."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.jobs: list[Job] = []
+        self.phases: list[str] = []
+        self.visited: list[tuple[str, int]] = []
+        self.ended: list[tuple[str, str]] = []
+
+    def note(self, text: str) -> None:
+        """Keep the note."""
+        self.notes.append(text)
+
+    def job_started(self, job: Job) -> None:
+        """Keep the job."""
+        self.jobs.append(job)
+
+    def phase_began(self, phase: Phase, cell: Cell | None) -> None:
+        """Keep the phase."""
+        self.phases.append(phase)
+
+    def cell_visited(self, cell: Cell, job: Job) -> None:
+        """Keep the visit."""
+        self.visited.append((cell.id, job.round))
+
+    def cell_ended(self, cell: Cell, record: Record) -> None:
+        """Keep the verdict."""
+        self.ended.append((cell.id, record.status))

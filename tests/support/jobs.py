@@ -1,0 +1,65 @@
+"""Jobs for tests, with values that a test may change."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runner.contract.cell import Cell
+from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
+from runner.contract.models import ModelSpec, TensorSpec
+
+FAST = PROFILES["quick"].model_copy(
+    update={
+        "warmup_iterations": 1,
+        "warmup_max_s": 0.05,
+        "iterations": 3,
+        "min_s": 0.0,
+        "max_s": 1.0,
+        "precision_target": 10.0,
+    }
+)
+
+
+def fake_model(faults: Mapping[str, str] | None = None, **config: Any) -> ModelSpec:
+    """A model for the fake backend that behaves as told."""
+    return ModelSpec(
+        name="scripted",
+        family="embedding",
+        task="fill-mask",
+        modality="text",
+        architecture="none",
+        config={"faults": dict(faults or {}), **config},
+        inputs=(TensorSpec(name="x", kind="ones", shape=("batch_size", "sequence_length")),),
+    )
+
+
+def fake_cell(batch_size: int = 1, **changes: Any) -> Cell:
+    """A cell of the fake backend."""
+    values: dict[str, Any] = {
+        "model": "scripted",
+        "backend": "fake",
+        "runtime": "fake",
+        "precision": "fp32",
+        "batch_size": batch_size,
+        "sequence_length": 8,
+        "mode": "inference",
+    }
+    return Cell(**values | changes)
+
+
+def a_job(
+    cells: Sequence[Cell] = (fake_cell(),),
+    model: ModelSpec | None = None,
+    measure: Measure = FAST,
+    limits: Limits | None = None,
+) -> Job:
+    """A job of these cells."""
+    return Job(
+        run_id="20260101-000000-test",
+        id=cells[0].job_id,
+        model=model or fake_model(),
+        cells=tuple(cells),
+        measure=measure,
+        limits=limits or Limits(),
+        seed=0,
+        provenance=Provenance(launcher="process", orchestrator_version="0"),
+    )

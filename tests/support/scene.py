@@ -1,0 +1,84 @@
+"""A machine whose time and memory obey: a session, and instruments that watch it."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from runner.backends.base import Session
+from runner.contract.cell import Cell
+from runner.contract.rounds import Part
+from runner.inputs import Inputs
+from runner.measure.clock import NANOSECONDS
+from runner.measure.energy import EnergyMeter
+from runner.measure.environment import Environment, read_environment
+from runner.measure.memory.meter import MemoryMeter
+from runner.measure.noise import NoiseMeter
+from runner.modes.base import Instruments
+from tests.support.fakes import FakeClock
+from tests.support.gauges import ScriptedGauge
+
+MILLISECOND = NANOSECONDS // 1000
+Service = Callable[[int], float]
+"""Seconds that a query of so many samples takes."""
+
+
+class Scene:
+    """What a mode needs, with a session whose queries let a fake clock pass."""
+
+    def __init__(
+        self,
+        service_s: Service = lambda _: 0.01,
+        bytes_of: Callable[[int], int] = lambda _: 0,
+        finite: bool = True,
+    ) -> None:
+        self.clock = FakeClock()
+        self.gauge = ScriptedGauge()
+        self.bound: list[int] = []
+        self.phases: list[str] = []
+        self.timed_region = "a query"
+        self._service_s = service_s
+        self._bytes_of = bytes_of
+        self._finite = finite
+
+    @property
+    def session(self) -> Session:
+        """The scene is the session."""
+        return cast("Session", self)
+
+    def bind(self, cell: Cell, inputs: Inputs) -> Callable[[], object]:
+        """A query that takes the time and the memory that its batch takes."""
+        self.bound.append(cell.batch_size)
+
+        def query() -> object:
+            self.gauge.peak = max(self.gauge.peak or 0, self._bytes_of(cell.batch_size))
+            self.clock.pass_by(round(self._service_s(cell.batch_size) * NANOSECONDS))
+            return inputs
+
+        return query
+
+    def all_finite(self, outputs: object) -> bool:
+        """As the scene was told."""
+        return self._finite
+
+    def trim(self) -> None:
+        """Nothing is kept."""
+
+    def device_memory(self, *, reset: bool = False) -> None:
+        """There is no device."""
+
+    def sleep(self, seconds: float) -> None:
+        """Let the time go by."""
+        self.clock.pass_by(round(seconds * NANOSECONDS))
+
+    def instruments(
+        self, earlier: Sequence[Part] = (), environment: Environment | None = None
+    ) -> Instruments:
+        """Instruments that read this scene's clock."""
+        return Instruments(
+            clock=self.clock,
+            memory=MemoryMeter(self.gauge, self.clock),
+            energy=EnergyMeter(list, self.clock),
+            noise=NoiseMeter(clock=self.clock, kernel=lambda: None),
+            environment=environment or read_environment(),
+            enter=self.phases.append,
+            earlier=earlier,
+        )

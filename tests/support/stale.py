@@ -1,0 +1,33 @@
+"""Stale groups for tests, with values that a test may change."""
+
+from typing import Any
+
+from orchestrator.store import Stale
+from orchestrator.store.query.stale import AXES
+from tests.support.records import RECORDED_AT
+
+_AXES: dict[str, set[Any]] = {
+    "model": {"bert-tiny", "gpt2"},
+    "precision": {"fp32"},
+    "mode": {"inference"},
+    "scenario": {"single_stream"},
+    "batch_size": {8, 1},
+    "sequence_length": {128},
+}
+
+
+def a_stale_group(*, axes: dict[str, set[Any]] | None = None, **changes: Any) -> Stale:
+    """Two cells that were measured with an older torch."""
+    values: dict[str, Any] = {
+        "hostname": "example-host",
+        "backend": "cpu",
+        "runtime": "torch",
+        "launcher": "process",
+        "changes": ("torch 2.12.0, now 2.13.0",),
+        "cells": 2,
+        "example": "cpu-bert-tiny-fp32-b1-s128-inference",
+        "since": RECORDED_AT,
+        "planned_by": "orchestrator run matrix.yaml",
+        "axes": {axis: frozenset((_AXES | (axes or {})).get(axis, ())) for axis in AXES},
+    }
+    return Stale(**values | changes)

@@ -1,0 +1,121 @@
+"""A database as a whole: what tests compare, and what they start and kill."""
+
+import lzma
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+
+SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
+PATIENCE_S = 60.0
+
+Rows = list[tuple[object, ...]]
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """That file of schema 4, in this folder."""
+    path = folder / name
+    path.write_bytes(lzma.decompress((SCHEMA_4 / f"{name}.xz").read_bytes()))
+    return path
+
+
+def everything(database: Path) -> dict[str, Rows]:
+    """All rows of all tables as text, in a fixed order of columns and rows."""
+    with duckdb.connect(database, read_only=True) as connection:
+        columns = connection.execute(
+            "SELECT table_name, list(column_name ORDER BY column_name) FROM duckdb_columns()"
+            " JOIN duckdb_tables() USING (table_name) GROUP BY table_name ORDER BY table_name"
+        ).fetchall()
+        return {
+            table: connection.execute(
+                f"SELECT {', '.join(f'{name}::VARCHAR' for name in names)} FROM {table}"
+                " ORDER BY ALL"
+            ).fetchall()
+            for table, names in columns
+        }
+
+
+def content(database: Path) -> dict[str, Rows]:
+    """The same but for the row that says when the database was made."""
+    return {name: rows for name, rows in everything(database).items() if name != "schema_version"}
+
+
+def schema_of(database: Path) -> list[Rows]:
+    """All columns, tables, views and constraints with their comments."""
+    with duckdb.connect(database, read_only=True) as connection:
+        return [
+            connection.execute(f"{sql} ORDER BY ALL").fetchall()
+            for sql in (
+                "SELECT table_name, column_name, data_type, is_nullable, comment"
+                " FROM duckdb_columns() WHERE NOT internal",
+                "SELECT table_name, comment FROM duckdb_tables()",
+                "SELECT view_name, sql, comment FROM duckdb_views() WHERE NOT internal",
+                "SELECT table_name, constraint_text FROM duckdb_constraints()",
+            )
+        ]
+
+
+def version_of(database: Path) -> int:
+    """The version of its schema."""
+    with duckdb.connect(database, read_only=True) as connection:
+        ((version,),) = connection.execute("SELECT version FROM schema_version").fetchall()
+    return int(version)
+
+
+def started(script: str, *arguments: object) -> subprocess.Popen[str]:
+    """A process of its own that runs this script, once it has said `ready` and been told `go`."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    if (said := process.stdout.readline()) != "ready\n":
+        raise AssertionError(said + process.communicate()[1])
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    return process
+
+
+def done(script: str, *arguments: object) -> str:
+    """What the script says until it ends well."""
+    with started(script, *arguments) as process:
+        said, complaint = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, complaint
+    return said
+
+
+def time_of(script: str, *arguments: object) -> float:
+    """Seconds that the script takes from `go` until it ends well."""
+    with started(script, *arguments) as process:
+        began = time.monotonic()
+        complaint = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 0, complaint
+    return time.monotonic() - began
+
+
+def killed(script: str, *arguments: object, when: Callable[[], bool]) -> bool:
+    """Kill -9 the script when something is so; whether it was still running."""
+    with started(script, *arguments) as process:
+        deadline = time.monotonic() + PATIENCE_S
+        with suppress(FileNotFoundError):  # what is looked at goes away meanwhile
+            while process.poll() is None and not when():
+                assert time.monotonic() < deadline
+        process.send_signal(signal.SIGKILL)
+    return process.returncode == -signal.SIGKILL
+
+
+def after(seconds: float) -> Callable[[], bool]:
+    """A moment so long after it is first asked whether it has come."""
+    moments: list[float] = []
+
+    def has_come() -> bool:
+        if not moments:
+            moments.append(time.monotonic() + seconds)
+        return time.monotonic() >= moments[0]
+
+    return has_come

@@ -1,0 +1,182 @@
+"""A user's folder: a matrix of the fake backend, results, a scratch database, a command line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchestrator.store import Store, query
+from runner.contract.job import Job
+
+CLI = (sys.executable, "-m", "orchestrator")
+BATCH_SIZES = (1, 2, 4)
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Workplace:
+    """Runs the real command line the way a user does."""
+
+    folder: Path
+    launcher: str
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def write_matrix(
+        self,
+        faults: Mapping[str, str] | None = None,
+        models: int = 1,
+        latency_s: float = 0.001,
+        batch_sizes: Sequence[int] = BATCH_SIZES,
+        rounds: int = 1,
+        **limits: Any,
+    ) -> None:
+        """A matrix of scripted models, each with these batch sizes."""
+        names = [f"scripted-{number}" for number in range(models)]
+        entries = [
+            {
+                "name": name,
+                "family": "embedding",
+                "size": "tiny",
+                "modality": "text",
+                "config": {"faults": dict(faults or {}), "latency_s": latency_s},
+            }
+            for name in names
+        ]
+        matrix = {
+            "version": 1,
+            "axes": {
+                "model": ["models.yaml"],
+                "backend": "fake",
+                "batch_size": list(batch_sizes),
+                "sequence_length": 8,
+            },
+            "measure": {
+                "iterations": 3 * rounds,
+                "min_duration": "0s",
+                "warmup_max_duration": "50ms",
+                "rounds": rounds,
+            },
+            "limits": {"cell_timeout": "30s", "memory": "400MiB", **limits},
+        }
+        (self.folder / "models.yaml").write_text(yaml.safe_dump(entries))
+        (self.folder / "matrix.yaml").write_text(yaml.safe_dump(matrix))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command in this folder, in a process group of its own."""
+        return subprocess.Popen(
+            [*CLI, *arguments],
+            cwd=self.folder,
+            env={**os.environ, **self.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            # A shell's background jobs ignore Ctrl-C, and so would what they start.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        )
+
+    def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in this folder to its end."""
+        process = self.start(*arguments)
+        stdout, stderr = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    def run_arguments(self, *options: str) -> list[str]:
+        """The arguments of a run of the matrix with this workplace's launcher."""
+        return ["run", "matrix.yaml", "--scratch", "--launcher", self.launcher, *options]
+
+    def run(self, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run the matrix."""
+        return self.do(*self.run_arguments(*options))
+
+    def resume(self) -> subprocess.CompletedProcess[str]:
+        """Finish the last run."""
+        return self.do("run", "--resume", "last", "--scratch")
+
+    def is_hanging(self, model: str) -> bool:
+        """Whether the job of this model was launched long enough ago to hang where it is told."""
+        files = list(self.folder.glob(f"results/*/jobs/*{model}*.json"))
+        return bool(files) and time.time() - files[0].stat().st_mtime > 2
+
+    def heal(self) -> None:
+        """Let the newest run's models no longer hang, as if their bug had been mended."""
+        run_file = self.run_folder / "run.json"
+        run_file.write_text(run_file.read_text().replace('"hang"', '"print"'))
+
+    @property
+    def run_folder(self) -> Path:
+        """The newest run's folder."""
+        return max(path.parent for path in self.folder.glob("results/*/run.json"))
+
+    def planned(self) -> list[str]:
+        """The ids of all cells of the newest run."""
+        entries = json.loads((self.run_folder / "run.json").read_text())["plan"]["entries"]
+        return sorted(cell_id(entry["cell"]) for entry in entries)
+
+    def verdicts(self) -> dict[str, str]:
+        """Status by cell id, as the database has it for the newest run."""
+        with Store.open_readonly(self.folder / "results/benchmarks.duckdb") as store:
+            return dict(store.verdicts(self.run_folder.name))
+
+    def verdicts_by_batch(self) -> dict[int, str]:
+        """Status by batch size, for a matrix of one model."""
+        return {
+            int(name.split("-b")[1].split("-")[0]): status
+            for name, status in self.verdicts().items()
+        }
+
+    def launches(self) -> list[Job]:
+        """The jobs of the newest run, in the order in which they were launched."""
+        files = self.run_folder.glob("jobs/*.json")
+        ordered = sorted(files, key=lambda path: path.stat().st_mtime_ns)
+        return [Job.model_validate_json(path.read_bytes()) for path in ordered]
+
+    def parts(self) -> list[Path]:
+        """What the newest run's rounds before the last have left."""
+        return sorted(self.run_folder.glob("records/*/*.round*.json"))
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        """The answer of the database in the results folder."""
+        return query(self.folder / "results/benchmarks.duckdb", sql).to_pylist()
+
+    def records(self) -> list[Path]:
+        """The record files of the newest run."""
+        return sorted(self.run_folder.glob("records/*/*.parquet"))
+
+    def has_one_verdict_each(self) -> bool:
+        """Whether every planned cell has exactly one verdict, in the database and on disk."""
+        on_disk = sorted(path.stem for path in self.records())
+        return sorted(self.verdicts()) == on_disk == self.planned()
+
+    def leftovers(self) -> list[str]:
+        """Half-written files of the newest run, and its containers."""
+        unfinished = [str(path) for path in self.run_folder.rglob("*.tmp")]
+        return unfinished + (self.containers() if self.launcher == "docker" else [])
+
+    def containers(self) -> list[str]:
+        """Ids of the newest run's containers."""
+        mine = f"label=org.accelmatrix.run_id={self.run_folder.name}"
+        command = ["docker", "ps", "--all", "--quiet", "--filter", mine]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def cell_id(cell: Mapping[str, Any]) -> str:
+    """The id of a cell as plain data."""
+    shape = f"b{cell['batch_size']}-s{cell['sequence_length']}"
+    return f"{cell['backend']}-{cell['model']}-{cell['precision']}-{shape}-{cell['mode']}"
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for something to become true; fail when it takes longer than patience lasts."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE_S:g} s"
+        time.sleep(0.02)

@@ -1,0 +1,85 @@
+"""The README's generated sections: made anew where they stand, and nothing else is touched."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.app.measure.verify import load, save
+from tests.docs.pages import README
+from tests.support.verdicts import a_cell, a_verification
+from tools.docs.readme import SECTIONS, built_markdown, readme, verified_markdown
+
+OLD = """# Title
+
+<!-- generated: built -->
+| old |
+<!-- end: built -->
+
+Words with \\1 in them.
+
+<!-- generated: verified -->
+<!-- end: verified -->
+
+The end.
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    cells = (
+        a_cell("ok"),
+        a_cell("unsupported", "a [guard] | no", runtime="onnxruntime"),
+    )
+    libraries = {"torch": "2.13.0", "numpy": "2.4.6"}
+    found = a_verification(*cells, launcher="docker", libraries=libraries)
+    save(found, tmp_path / "verified.json")
+    return tmp_path / "verified.json"
+
+
+def test_sections_are_made_anew_and_the_rest_stays(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(OLD)
+    text = readme(tmp_path / "README.md")
+    assert "| old |" not in text
+    assert built_markdown() in text
+    for words in ("# Title", "Words with \\1 in them.", "The end."):
+        assert words in text
+    (tmp_path / "README.md").write_text(text)
+    assert readme(tmp_path / "README.md") == text
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_readme_has_a_place_for_every_section(name: str) -> None:
+    assert README.text.count(f"<!-- generated: {name} -->") == 1
+    assert README.text.count(f"<!-- end: {name} -->") == 1
+
+
+def test_a_verification_is_a_table_with_its_reasons(kept: Path) -> None:
+    lines = verified_markdown(kept).splitlines()
+    assert lines[0] == (
+        "Verified on 2026-11-21 with version 0.1.0 by `orchestrator verify`, launcher `docker`, "
+        "on Debian 12; cpu torch: AMD EPYC; cpu onnxruntime: AMD EPYC. "
+        "Libraries: numpy 2.4.6, torch 2.13.0."
+    )
+    assert lines[2:] == [
+        "| verified | mode | cpu torch | cpu onnxruntime |",
+        "|---|---|---|---|",
+        "| `bert-micro` | inference | ok | unsupported \\[1\\] |",
+        "",
+        "1. a \\[guard\\] \\| no",
+    ]
+
+
+def test_a_model_that_the_one_path_cannot_run_keeps_its_row(tmp_path: Path, kept: Path) -> None:
+    cells = (a_cell("unsupported", "a guard", runtime="onnxruntime"),)
+    save(load(kept).model_copy(update={"cells": cells}), tmp_path / "one.json")
+    assert verified_markdown(tmp_path / "one.json").splitlines()[2:] == [
+        "| verified | mode | cpu onnxruntime |",
+        "|---|---|---|",
+        "| `bert-micro` | inference | unsupported \\[1\\] |",
+        "",
+        "1. a guard",
+    ]
+
+
+def test_without_one_nobody_claims_anything(tmp_path: Path) -> None:
+    assert "nobody has run it" in verified_markdown(tmp_path / "none.json")

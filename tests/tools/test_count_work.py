@@ -1,0 +1,59 @@
+"""Counting without data, against torch's own counter on real tensors, and against the catalogue."""
+
+import json
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from runner.backends.torch.model import fill_parameters, instantiate, weightless
+from runner.contract.cell import Cell
+from runner.contract.models import ModelSpec, catalogue, find, model_sets, work
+from runner.inputs import synthesise
+from tests.support.tiny_models import torch_cell
+from tools.count_work import FILE, count, fit
+
+pytestmark = pytest.mark.torch
+
+MICRO = [find(name) for name in model_sets()["micro"]]
+REAL = [find(name) for name in ("bert-base-uncased", "detr-resnet-50", "qwen3-vl-2b")]
+
+
+def unfitted_cell(model: ModelSpec) -> Cell:
+    """A shape that the polynomials were not made from."""
+    return torch_cell(
+        model,
+        3,
+        sequence_length=21 if model.takes_sequence else None,
+        image_size=model.image_size and 4 * model.image_size.least,
+        audio_seconds=model.audio_seconds and 4,
+    )
+
+
+@pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
+def test_as_many_products_are_counted_as_torch_counts(model: ModelSpec) -> None:
+    """With attention spelled out: torch's counter knows no fused attention on the CPU."""
+    cell = unfitted_cell(model)
+    network = instantiate(model, torch.float32)
+    fill_parameters(network, seed=0)
+    inputs = {name: torch.from_numpy(v) for name, v in synthesise(model, cell, 0).items()}
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        network(**inputs, **model.forward)
+    assert 2 * count(model, weightless(model), cell)[0] == counter.get_total_flops()
+
+
+@pytest.mark.parametrize("model", [*MICRO, *REAL], ids=lambda model: model.name)
+def test_the_catalogue_holds_at_another_shape(model: ModelSpec) -> None:
+    cell = unfitted_cell(model)
+    macs, activations = count(model, weightless(model), cell)
+    found = work(model, cell)
+    assert found is not None
+    assert (found.macs, found.activation_bytes) == (macs, 4 * activations)
+
+
+@pytest.mark.parametrize("name", ["bert-micro", "clip-micro", "qwen2-vl-micro"])
+def test_the_committed_counts_are_fresh(name: str) -> None:
+    committed = json.loads(FILE.read_text("utf-8"))
+    assert set(committed) == set(catalogue())
+    assert fit(find(name)) == committed[name]

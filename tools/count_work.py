@@ -1,0 +1,172 @@
+"""Counts the work of every catalogued model: `python -m runner.backends.torch_work` writes it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+from sympy import Matrix
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils.flop_counter import flop_registry
+
+import runner.contract.models
+from runner.backends.torch.model import weightless
+from runner.contract.cell import Cell
+from runner.contract.models import ModelSpec, catalogue, sizes_of
+from runner.contract.models.spec import SizeName
+from runner.contract.models.work import TIMES
+from runner.inputs import synthesise
+
+Term = tuple[SizeName, ...]
+
+META = torch.device("meta")
+CPU = torch.device("cpu")
+INDEXED = (torch.ops.aten.index, torch.ops.aten.index_put, torch.ops.aten.index_put_)
+FILE = Path(runner.contract.models.__file__).parent / "work.json"
+
+
+class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts what matrix products and convolutions do while floating-point tensors have no data.
+
+    Whole numbers have theirs, since shapes may follow from them: an operation that mixes both is
+    given all without data.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.macs = 0
+        self.activations = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        """Execute one operation, and count it."""
+        packet = func._overloadpacket
+        if packet not in flop_registry and func is not torch.ops.prim.device.default:
+            with self:
+                parts = func.decompose(*args, **(kwargs or {}))
+                if parts is not NotImplemented:
+                    return parts
+        if packet in INDEXED:
+            args = (args[0], list(chain.from_iterable(map(_places, args[1]))), *args[2:])
+        args, kwargs = _placed(args, kwargs or {})
+        out = func(*args, **kwargs)
+        if packet in flop_registry:
+            self.macs += flop_registry[packet](*args, **kwargs, out_val=out) // 2
+            self.activations += sum(leaf.numel() for leaf in _tensors(out)[:1])
+        return out
+
+
+def _placed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Without data if any of it is; new whole numbers get data."""
+    if any(tensor.device == META for tensor in _tensors((args, kwargs))):
+        args, kwargs = tree_map_only(torch.Tensor, lambda t: t.to(META), (args, kwargs))
+        return args, {**kwargs, "device": META} if "device" in kwargs else kwargs
+    dtype = kwargs.get("dtype")
+    if kwargs.get("device") == META and not (dtype and dtype.is_floating_point):
+        return args, {**kwargs, "device": CPU}
+    return args, kwargs
+
+
+def _places(index: torch.Tensor | None) -> Sequence[torch.Tensor | None]:
+    """The places that a mask marks, as long as they are known."""
+    if index is not None and index.dtype == torch.bool and index.device == CPU:
+        return index.nonzero(as_tuple=True)
+    return (index,)
+
+
+def _tensors(values: object) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+
+@torch.no_grad()
+def count(spec: ModelSpec, model: Any, cell: Cell) -> tuple[int, int]:
+    """Multiply-accumulates and output elements of one query."""
+    inputs = {
+        name: tensor.to(META) if tensor.is_floating_point() else tensor
+        for name, tensor in ((n, torch.from_numpy(v)) for n, v in synthesise(spec, cell, 0).items())
+    }
+    with Counter() as counter:
+        model(**inputs, **spec.forward)
+    return counter.macs, counter.activations
+
+
+def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
+    """The polynomials through the counts at as many shapes as they have terms."""
+    terms, rows, counts, model = _terms(spec), Matrix(), [], weightless(spec)
+    for cell in _cells(spec):
+        sizes = sizes_of(spec, cell)
+        row = Matrix([[prod(sizes[name] for name in term) for term in terms]])
+        if rows.col_join(row).rank() > rows.rows:
+            rows = rows.col_join(row)
+            counts.append(count(spec, model, cell))
+    factors = rows.LUsolve(Matrix(counts))
+    return {
+        kind: {
+            TIMES.join(term): _number(factors[i, j])
+            for i, term in enumerate(terms)
+            if factors[i, j]
+        }
+        for j, kind in enumerate(("macs", "activations"))
+    }
+
+
+def _terms(spec: ModelSpec) -> list[Term]:
+    """The batch by what each sample may depend on: attention goes with the square of a length."""
+    lengths: list[SizeName] = []
+    if spec.takes_sequence:
+        lengths.append("prompt_length" if spec.image_prompt else "sequence_length")
+    if spec.audio_seconds:
+        lengths.append("audio_seconds")
+    if spec.image_prompt == "grid":
+        lengths.append("image_patches")
+    terms: list[Term] = [(), *((name,) * power for name in lengths for power in (1, 2))]
+    if spec.image_prompt == "anyres":
+        terms.append(("image_crops",))
+    elif spec.image_prompt is None and spec.image_size:
+        terms += [("image_size",) * 2, ("image_size",) * 4]
+    if spec.contrastive:
+        terms.append(("batch_size",))
+    return [("batch_size", *term) for term in terms]
+
+
+def _cells(spec: ModelSpec) -> Iterator[Cell]:
+    """Shapes that differ in every way that the terms tell apart."""
+    axes = (
+        (1, 2),
+        (8, 16, 24) if spec.takes_sequence else (None,),
+        *(
+            [allowed.default * times for times in (1, 2, 3)] if allowed else (None,)
+            for allowed in (spec.image_size, spec.audio_seconds)
+        ),
+    )
+    for batch_size, sequence_length, image_size, audio_seconds in product(*axes):
+        yield Cell(
+            model=spec.name,
+            backend="cpu",
+            runtime="torch",
+            precision="fp32",
+            batch_size=batch_size,
+            sequence_length=sequence_length,
+            image_size=image_size,
+            audio_seconds=audio_seconds,
+            mode="inference",
+        )
+
+
+def _number(value: Any) -> float:
+    return int(value) if value.is_integer else float(value)
+
+
+def main() -> None:
+    """Count all models of the catalogue anew."""
+    counted = {name: fit(spec) for name, spec in catalogue().items()}
+    FILE.write_text(json.dumps(counted, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
