@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from runner.contract.cell import Precision
 
-Array = npt.NDArray[np.generic]
+AnyArray = npt.NDArray[np.generic]
 
 TOLERANCES: Mapping[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2, "int8": 3e-1}
 """Relative difference that is allowed. A format of p bits of precision rounds each operation by
@@ -20,9 +20,9 @@ further tokens differ, so there the agreement is told but does not decide."""
 
 
 def compare(
-    outputs: Mapping[str, Array],
-    reference: Mapping[str, Array],
-    tokens: tuple[Array, Array] | None,
+    outputs: Mapping[str, AnyArray],
+    reference: Mapping[str, AnyArray],
+    tokens: tuple[AnyArray, AnyArray] | None,
     precision: Precision,
 ) -> dict[str, Any]:
     """How far outputs and tokens agree with the reference's; the worst output counts.
@@ -45,12 +45,12 @@ def compare(
     return {**found, "correct": reason is None, "correct_reason": reason}
 
 
-def shapes(arrays: Mapping[str, Array]) -> dict[str, list[int]]:
+def shapes(arrays: Mapping[str, AnyArray]) -> dict[str, list[int]]:
     """The shape of each array, by name."""
     return {name: list(array.shape) for name, array in sorted(arrays.items())}
 
 
-def relative(ours: Array, theirs: Array) -> float:
+def relative(ours: AnyArray, theirs: AnyArray) -> float:
     """Euclidean norm of the difference by that of the reference; 0 if both are 0."""
     difference = np.linalg.norm(_flat(ours) - _flat(theirs))
     norm = np.linalg.norm(_flat(theirs))
@@ -59,7 +59,7 @@ def relative(ours: Array, theirs: Array) -> float:
     return float(difference / norm)
 
 
-def cosine(ours: Array, theirs: Array) -> float:
+def cosine(ours: AnyArray, theirs: AnyArray) -> float:
     """Cosine of the angle between the two as vectors; 1 if both are 0, 0 if one is."""
     norms = np.linalg.norm(_flat(ours)) * np.linalg.norm(_flat(theirs))
     if norms == 0:
@@ -67,16 +67,16 @@ def cosine(ours: Array, theirs: Array) -> float:
     return float(np.clip(_flat(ours) @ _flat(theirs) / norms, -1.0, 1.0))
 
 
-def agreement(ours: Array, theirs: Array) -> float:
+def agreement(ours: AnyArray, theirs: AnyArray) -> float:
     """Share of tokens that are equal, place by place; 0 if the shapes differ."""
     return float(np.mean(ours == theirs)) if ours.shape == theirs.shape else 0.0
 
 
-def _max_abs(ours: Array, theirs: Array) -> float:
+def _max_abs(ours: AnyArray, theirs: AnyArray) -> float:
     return float(np.max(np.abs(_flat(ours) - _flat(theirs)), initial=0.0))
 
 
-def _flat(values: Array) -> npt.NDArray[np.float64]:
+def _flat(values: AnyArray) -> npt.NDArray[np.float64]:
     return values.astype(np.float64).ravel()
 
 

@@ -16,6 +16,7 @@ from runner.contract.errors import BenchError, JobError
 from runner.contract.files import save_text, save_whole
 from runner.contract.graph import content_of
 from runner.contract.job import Job
+from runner.correctness.compare_outputs import AnyArray
 from runner.inputs import synthesise
 from runner.measure.clock import Clock
 from runner.measure.environment import read_environment, usable_cpus
@@ -82,11 +83,11 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
         save_whole(out / f"{name}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
-def _reference(job: Job, clock: Clock) -> dict[str, Array]:
+def _reference(job: Job, clock: Clock) -> dict[str, AnyArray]:
     """The outputs, and for jobs that generate the tokens: without them nothing is compared."""
     runtime = load_runtime(job.cells[0].runtime)
     with closing(runtime.open_session(job, usable_cpus(read_environment()))) as session:
-        arrays: dict[str, Array] = dict(outputs_of(session, job))
+        arrays: dict[str, AnyArray] = dict(outputs_of(session, job))
         if content_of(job.cells[0]) == "generation":
             arrays[TOKENS] = tokens_of(session, job, clock)
         if not all(np.isfinite(array).all() for array in arrays.values()):

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.measure.measure import measure
 from orchestrator.cli import options
+from orchestrator.cli.measure.measure import measure
 from orchestrator.cli.options import LauncherChoice, Request, command_line
 from orchestrator.system.defaults import RESULTS
 

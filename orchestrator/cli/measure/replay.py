@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.measure.measure import execute
 from orchestrator.cli import options
+from orchestrator.cli.measure.measure import execute
 from orchestrator.cli.options import command_line, database_in, note
 from orchestrator.system.defaults import RESULTS
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.measure.measure import execute
 from orchestrator.cli import options
+from orchestrator.cli.measure.measure import execute
 from orchestrator.cli.options import LauncherChoice, command_line, note
 from orchestrator.system.defaults import RESULTS
 
