@@ -1,0 +1,1 @@
+"""Use cases on results: merge, status, maintenance."""

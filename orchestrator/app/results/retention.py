@@ -1,0 +1,108 @@
+"""Which runs shall go: those that are named, too old or too many."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from datetime import datetime
+from datetime import timedelta
+from orchestrator.imports.record import path_of
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.run_file import RUN_FILE
+from orchestrator.store.health.drop_runs import DatedRun
+from orchestrator.store.health.drop_runs import dated_runs
+from pathlib import Path
+from runner.contract.errors import MatrixError
+from runner.contract.errors import StoreError
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs shall go; imports do only where they are named."""
+
+    older_than_s: float | None = None
+    """Those that began longer ago."""
+    keep: int | None = None
+    """All but so many, the newest."""
+    named: Sequence[str] = ()
+    """These."""
+
+    @property
+    def anything(self) -> bool:
+        """Whether runs shall go at all."""
+        return self.older_than_s is not None or self.keep is not None or bool(self.named)
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """A run that shall go."""
+
+    run_id: str
+    started_at: datetime
+    verdicts: int
+    """Its verdicts in the database."""
+    path: Path | None
+    """Its folder, or the file of an import; None if there is none here."""
+    size_bytes: int
+    """What lies there."""
+
+
+def choose(
+    results: Path, database: Path, wanted: Wanted, now: datetime | None = None
+) -> list[Doomed]:
+    """The runs of database and folder that shall go, the newest first.
+
+    Raises:
+        MatrixError: a run that is named is in neither.
+        StoreError: the database cannot be read.
+    """
+    known = {run.run_id: run for run in _runs_on_disk(results)}
+    known |= {run.run_id: run for run in dated_runs(database)}
+    if unknown := set(wanted.named) - known.keys():
+        raise MatrixError(
+            f"--drop: {min(unknown)!r} is not a run in {database} or {results}",
+            hint="`orchestrator status` lists them",
+        )
+    runs = sorted(known.values(), key=lambda run: (run.started_at, run.run_id), reverse=True)
+    ours = [run for run in runs if not run.imported]
+    chosen = {*wanted.named}
+    if wanted.keep is not None:
+        chosen |= {run.run_id for run in ours[wanted.keep :]}
+    if wanted.older_than_s is not None:
+        limit = (now or datetime.now(UTC)) - timedelta(seconds=wanted.older_than_s)
+        chosen |= {run.run_id for run in ours if run.started_at < limit}
+    return [_doom(run, results) for run in runs if run.run_id in chosen]
+
+
+def run_folders(results: Path) -> list[Path]:
+    """The folders of all runs."""
+    return sorted(path.parent for path in results.glob(f"[!.]*/{RUN_FILE}"))
+
+
+def _runs_on_disk(results: Path) -> Iterator[DatedRun]:
+    for path in run_folders(results):
+        try:
+            run = RunFolder.open(results, path.name).run
+        except StoreError:
+            continue
+        yield DatedRun(run.run_id, run.started_at, 0, imported=False)
+
+
+def _doom(run: DatedRun, results: Path) -> Doomed:
+    path = _place_of(run.run_id, results)
+    return Doomed(run.run_id, run.started_at, run.verdicts, path, _size(path) if path else 0)
+
+
+def _place_of(run_id: str, results: Path) -> Path | None:
+    """Where its records lie; what others name their runs must lead to nothing else."""
+    if Path(run_id).name != run_id or run_id.startswith("."):
+        return None
+    folder, imported = results / run_id, path_of(results, run_id)
+    if (folder / RUN_FILE).is_file():
+        return folder
+    return imported if imported.is_file() else None
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(each.stat().st_size for each in files if each.is_file())

@@ -1,0 +1,120 @@
+"""What lies beside the runs and serves no more: made by other versions, or prepared and done."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from orchestrator.app.measure import prepare
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.running import graphs
+from orchestrator.running import references
+from orchestrator.running.artifacts import hold_groundwork
+from orchestrator.running.artifacts import versions_of
+from orchestrator.running.run_file import RUN_FILE
+from orchestrator.system.files import storing
+from pathlib import Path
+from runner.contract.artifact_keys import GRAPHS
+from runner.contract.artifact_keys import Maker
+from runner.contract.artifact_keys import REFERENCES
+from runner.contract.artifact_keys import is_made_by
+from typing import Literal
+from typing import get_args
+import os
+import re
+import shutil
+
+
+_GRAPH = re.compile(r".+-[0-9a-f]{16}")
+_REFERENCE = re.compile(r"\.?([0-9a-f]{32}|.+-[0-9a-f]{16})\.(npz|failed)(\.tmp)?")
+
+LeftoverKind = Literal["graph", "reference", "preparation"]
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something that no run or preparation of the present code would use."""
+
+    kind: LeftoverKind
+    path: Path
+    """A file, or a folder with all that lies in it."""
+    size_bytes: int
+    """What its files hold together."""
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def find_leftovers(results: Path) -> list[Leftover]:
+    """All there are; links, and whatever has none of our names, are left out."""
+    found: list[tuple[LeftoverKind, Iterator[Path]]] = [
+        ("graph", _old_graphs(results / graphs.FOLDER_NAME)),
+        ("reference", _old_references(results / references.FOLDER_NAME)),
+        ("preparation", _preparations(results / prepare.FOLDER_NAME)),
+    ]
+    return [Leftover(kind, path, _size(path)) for kind, paths in found for path in paths]
+
+
+def remove_leftovers(
+    results: Path, note: Callable[[str], None], delete: Callable[[Path], None] = _delete
+) -> list[Leftover]:
+    """Remove them while nobody makes or reads any; returns what there was.
+
+    Raises:
+        StoreError: something cannot be removed.
+    """
+    with hold_groundwork("the removal of old graphs", note):
+        found = find_leftovers(results)
+        for each in found:
+            with storing(each.path, "removed", "whoever owns it can remove it"):
+                delete(each.path)
+    return found
+
+
+def _old_graphs(folder: Path) -> Iterator[Path]:
+    is_current = _current(GRAPHS)
+    for path in _entries(folder):
+        if path.is_dir() and _GRAPH.fullmatch(path.name) and not is_current(path.name):
+            yield path
+
+
+def _old_references(folder: Path) -> Iterator[Path]:
+    is_current = _current(REFERENCES)
+    for path in _entries(folder):
+        named = _REFERENCE.fullmatch(path.name)
+        if path.is_file() and named and not is_current(named[1]):
+            yield path
+
+
+def _preparations(folder: Path) -> Iterator[Path]:
+    return (path for path in _entries(folder) if (path / RUN_FILE).is_file())
+
+
+def _current(maker: Maker) -> Callable[[str], bool]:
+    """Tells names that the present code gives, whichever launcher its jobs would be launched by."""
+    makers = [versions_of(maker, launcher) for launcher in get_args(LauncherName)]
+    return lambda name: any(is_made_by(name, versions) for versions in makers)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in the folder itself, links aside."""
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [path for path in sorted(folder.iterdir()) if not path.is_symlink()]
+
+
+def _size(path: Path) -> int:
+    if not path.is_dir():
+        return _file_size(path)
+    return sum(
+        _file_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names
+    )
+
+
+def _file_size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:  # a running job's, gone meanwhile
+        return 0

@@ -1,0 +1,106 @@
+"""`import`: results that others measured."""
+
+from typing import TYPE_CHECKING
+from orchestrator.cli import options
+from orchestrator.cli.options import command_line
+from orchestrator.cli.options import database_in
+from orchestrator.system.defaults import RESULTS
+from pathlib import Path
+from typing import Annotated
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+    from orchestrator.imports.formats.base import Format
+    from orchestrator.imports.outcome import Verdict
+    from orchestrator.imports.removal import Removal
+
+
+def import_(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATHS…", help="Files, or folders of them.")
+    ],
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--mapping", metavar="FILE", help="How any other CSV or JSON is to be read."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, and write nothing.")
+    ] = False,
+    remove_source: Annotated[
+        bool,
+        typer.Option("--remove-source", help="Delete files whose every record the database holds."),
+    ] = False,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--older-than", metavar="TIME", help="Of those, delete what is older, e.g. 30d."
+        ),
+    ] = None,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    json: options.Json = False,
+) -> int:
+    """Import what other benchmarks measured. Importing twice adds nothing."""
+    from orchestrator.imports.importing import bring, foresee
+    from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
+    from orchestrator.imports.outcome import judge_all
+    from orchestrator.render.imports import print_import
+
+    age_s = _age_s(older_than, remove_source=remove_source)
+    formats = _formats(mapping)
+    verdicts = judge_all(_files(paths, mapping), formats)
+    path = database_in(results, database)
+    done = foresee(verdicts, path) if dry_run else bring(verdicts, results, path, command_line())
+    removals: Iterable[Removal] = ()
+    if remove_source:
+        terms = Terms(paths, formats, age_s)
+        removals = (
+            foresee_removal(verdicts, terms) if dry_run else remove_sources(verdicts, terms, path)
+        )
+    print_import(verdicts, done, removals, path, as_json=json)
+    if done.merged is not None:
+        done.merged.require_complete()
+    return _exit_code(verdicts, paths)
+
+
+def _exit_code(verdicts: "Sequence[Verdict]", paths: list[Path]) -> int:
+    """Folders also hold other files; what was named, or all that there was, was meant."""
+    refused = [verdict.path for verdict in verdicts if verdict.kind == "not recognised"]
+    return 1 if len(refused) == len(verdicts) or {*refused} & {*paths} else 0
+
+
+def _age_s(older_than: str | None, *, remove_source: bool) -> float | None:
+    from orchestrator.system.text import parse_duration
+
+    if older_than is None:
+        return None
+    if not remove_source:
+        raise typer.BadParameter(
+            "says which files to delete, so it needs --remove-source", param_hint="--older-than"
+        )
+    try:
+        return parse_duration(older_than)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--older-than") from error
+
+
+def _formats(mapping: Path | None) -> "Sequence[Format]":
+    from orchestrator.imports.formats.mapping import Mapped
+    from orchestrator.imports.registry import FORMATS
+
+    return FORMATS if mapping is None else (Mapped.load(mapping),)
+
+
+def _files(paths: list[Path], mapping: Path | None) -> list[Path]:
+    from runner.contract.errors import NothingToDo
+    from orchestrator.imports.content import files_in
+
+    files = files_in(paths, without=[] if mapping is None else [mapping])
+    if not files:
+        raise NothingToDo(
+            f"{', '.join(map(str, paths))}: there is no file to import",
+            hint="name files, or folders of them; hidden ones are left out",
+        )
+    return files

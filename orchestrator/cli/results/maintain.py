@@ -1,0 +1,82 @@
+"""`maintain`: keeps database and record files small, and drops old runs."""
+
+from typing import TYPE_CHECKING
+from orchestrator.cli import options
+from orchestrator.cli.options import database_in
+from orchestrator.system.defaults import RESULTS
+from typing import Annotated
+import typer
+
+if TYPE_CHECKING:
+    from orchestrator.app.results.retention import Wanted
+
+
+def maintain(
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Put the records of each finished run into one file.")
+    ] = False,
+    drop_older_than: Annotated[
+        str | None,
+        typer.Option(
+            "--drop-older-than", metavar="TIME", help="List runs that began longer ago, e.g. 90d."
+        ),
+    ] = None,
+    keep_runs: Annotated[
+        int | None,
+        typer.Option("--keep-runs", min=0, metavar="N", help="List all runs but the newest N."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="RUN_ID", help="List this run or import. Repeatable."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Drop what is listed: rows, record files and folders.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    json: options.Json = False,
+) -> None:
+    """Empty the database's log and give back its free space; drop and compact if asked to."""
+    from orchestrator.app.results.retention import Wanted
+    from orchestrator.app.results.maintain import maintain as tend
+    from orchestrator.render.maintain import print_maintained
+
+    wanted = Wanted(_seconds(drop_older_than), keep_runs, drop or ())
+    _refuse_nonsense(wanted, yes=yes, dry_run=dry_run)
+    done = tend(
+        results,
+        database_in(results, database),
+        wanted,
+        compacting=compact,
+        dropping=yes,
+        dry_run=dry_run,
+    )
+    print_maintained(done, dropped=yes and not dry_run, as_json=json)
+
+
+def _seconds(text: str | None) -> float | None:
+    from orchestrator.system.text import parse_duration
+
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--drop-older-than") from error
+
+
+def _refuse_nonsense(wanted: "Wanted", *, yes: bool, dry_run: bool) -> None:
+    from runner.contract.errors import MatrixError
+
+    if wanted.older_than_s is not None and wanted.keep is not None:
+        raise MatrixError(
+            "--drop-older-than and --keep-runs choose differently", hint="give one of them"
+        )
+    if yes and not wanted.anything:
+        raise MatrixError(
+            "--yes drops nothing by itself",
+            hint="say what with --drop-older-than, --keep-runs or --drop",
+        )
+    if yes and dry_run:
+        raise MatrixError("--yes and --dry-run contradict each other", hint="give one of them")

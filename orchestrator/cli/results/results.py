@@ -1,0 +1,61 @@
+"""`query` and `merge`: commands around the database."""
+
+from orchestrator.cli import options
+from orchestrator.cli.options import AnswerFormat
+from orchestrator.cli.options import database_in
+from orchestrator.system.defaults import RESULTS
+from pathlib import Path
+from typing import Annotated
+import typer
+
+
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement, read-only.")],
+    format_: Annotated[
+        AnswerFormat | None,
+        typer.Option("--format", help="[default: what FILE's name says, else table]"),
+    ] = None,
+    output: options.Output = None,
+    force: options.Force = False,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    json: options.Json = False,
+) -> None:
+    """Ask the database in SQL. docs/schema.md describes tables and views."""
+    from orchestrator.system.files import require_free
+    from orchestrator.system.files import is_stdout
+    from orchestrator.render.exports import TABLE, print_answer, require_printable, savable_form
+    from orchestrator.store import asking, save_answer
+
+    path = database_in(results, database)
+    form = options.answer_format(format_, as_json=json)
+    if output is None or is_stdout(output):
+        form = form or TABLE
+        require_printable(form)
+        with asking(path, sql) as answer:
+            print_answer(answer, form)
+        return
+    form = savable_form(form, output)
+    require_free("--output", output, force=force, database=path)
+    with asking(path, sql) as answer:
+        save_answer(answer, form, output)
+
+
+def merge(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULTS…", help="Record files, folders of them, or bundles."),
+    ],
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    scratch: options.Scratch = False,
+    json: options.Json = False,
+) -> None:
+    """Merge records into the database. Merging twice changes nothing."""
+    from orchestrator.render.results import print_merged
+    from orchestrator.app.results.merge import merge_paths
+
+    path = database_in(results, database)
+    report = merge_paths(paths, path, scratch=scratch)
+    print_merged(report, path, as_json=json)
+    report.require_complete()

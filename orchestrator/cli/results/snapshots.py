@@ -1,0 +1,55 @@
+"""`snapshot` and `restore`: copies of the database, and the way back to one."""
+
+from orchestrator.cli import options
+from orchestrator.cli.options import database_in
+from orchestrator.system.defaults import RESULTS
+from typing import Annotated
+import typer
+
+
+FOLDER = "snapshots"
+
+
+def snapshot(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="What to call it, beside the time.", show_default=False
+        ),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the snapshots there are.")] = False,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    json: options.Json = False,
+) -> None:
+    """Copy the database, with what identifies the copy, to compare with or go back to."""
+    from orchestrator.system.git import git_commit
+    from runner.contract.errors import MatrixError
+    from orchestrator.render.maintain import print_snapshots, print_taken
+    from orchestrator.store.health.snapshots import snapshots, take
+
+    if list_ and name is not None:
+        raise MatrixError("--list shows them all", hint="leave out the name, or --list")
+    if list_:
+        print_snapshots(snapshots(results / FOLDER), as_json=json)
+        return
+    path = database_in(results, database)
+    print_taken(take(path, results / FOLDER, name, git_commit()), as_json=json)
+
+
+def restore(
+    snapshot: Annotated[
+        str,
+        typer.Argument(metavar="NAME|last", help="A snapshot's name, or its folder's."),
+    ],
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    json: options.Json = False,
+) -> None:
+    """Let a snapshot take the database's place; what it replaces becomes a snapshot itself."""
+    from orchestrator.system.git import git_commit
+    from orchestrator.render.maintain import print_restored
+    from orchestrator.store.health.snapshots import restore as go_back
+
+    path = database_in(results, database)
+    print_restored(go_back(path, results / FOLDER, snapshot, git_commit()), path, as_json=json)

@@ -1,0 +1,35 @@
+"""`status`: what the database holds, and what of it has aged."""
+
+from orchestrator.cli import options
+from orchestrator.cli.options import database_in
+from orchestrator.system.defaults import RESULTS
+from typing import Annotated
+import typer
+
+
+def status(
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN_ID|last", help="One run.  [default: the database]", show_default=False
+        ),
+    ] = None,
+    results: options.Results = RESULTS,
+    database: options.Database = None,
+    json: options.Json = False,
+) -> None:
+    """Show what the database holds and what is stale, or the verdicts of one run."""
+    from orchestrator.app.results.status import this_installation
+    from orchestrator.render.results import print_results
+    from orchestrator.render.status import print_status
+    from orchestrator.app.results.status import status_of
+    from orchestrator.store import Store
+    from orchestrator.store.query.runs import which_run
+
+    path = database_in(results, database)
+    if run is None:
+        print_status(status_of(results, path, this_installation()), as_json=json)
+        return
+    with Store.open_readonly(path) as store:
+        run_id = which_run(run, store.runs(), path)
+        print_results(store.results(run_id), run_id, path, as_json=json)

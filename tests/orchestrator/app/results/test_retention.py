@@ -1,0 +1,41 @@
+"""Which runs are chosen to go."""
+
+from orchestrator.app.results.retention import Wanted
+from orchestrator.app.results.retention import choose
+from pathlib import Path
+from runner.contract.errors import MatrixError
+from tests.support.finished_runs import three_runs
+import pytest
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return three_runs(tmp_path / "results")
+
+
+def chosen(results: Path, **wanted: object) -> list[str]:
+    return [run.run_id for run in choose(results, results / "benchmarks.duckdb", Wanted(**wanted))]  # type: ignore[arg-type]
+
+
+def test_the_newest_are_kept(results: Path) -> None:
+    assert chosen(results, keep=1) == ["b", "a"]
+    assert chosen(results, keep=0) == ["c", "b", "a"]
+    assert chosen(results, keep=9) == chosen(results) == []
+
+
+def test_those_that_began_long_ago_are_chosen(results: Path) -> None:
+    assert chosen(results, older_than_s=86_400 * 1.5) == ["a"]
+    assert chosen(results, older_than_s=0) == ["c", "b", "a"]
+    assert chosen(results, older_than_s=86_400 * 9, named=["b"]) == ["b"]
+
+
+def test_an_unknown_one_is_told(results: Path) -> None:
+    with pytest.raises(MatrixError, match="--drop: 'nobody' is not a run in"):
+        chosen(results, named=["a", "nobody"])
+
+
+def test_what_would_go_is_told_with_its_size(results: Path) -> None:
+    (run,) = choose(results, results / "benchmarks.duckdb", Wanted(named=["a"]))
+    assert (run.verdicts, run.path) == (3, results / "a")
+    files = (path for path in (results / "a").rglob("*") if path.is_file())
+    assert run.size_bytes == sum(path.stat().st_size for path in files)

@@ -1,0 +1,147 @@
+"""What a database holds, gathered; and what measures anew what has aged."""
+
+from orchestrator.app.results.status import command_anew
+from orchestrator.app.results.status import status_of
+from orchestrator.app.results.status import this_installation
+from orchestrator.images.image import SOURCE_LABEL
+from orchestrator.images.source import find_source
+from orchestrator.store import Installed
+from orchestrator.store import Store
+from orchestrator.store.query.stale import AXES
+from pathlib import Path
+from runner.contract.errors import StoreError
+from runner.contract.record import save_record
+from tests.docs.command_line import parse
+from tests.orchestrator.images.conftest import tiny_checkout
+from tests.support.records import a_record
+from tests.support.stale import a_stale_group
+from typing import Any
+import pytest
+import runner
+import socket
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    return tiny_checkout(tmp_path)
+
+
+def labels_of(checkout: Path) -> dict[str, str]:
+    source = find_source(checkout, "cpu")
+    assert source is not None
+    return {SOURCE_LABEL: source.fingerprint()}
+
+
+def test_it_is_this_host_with_this_version() -> None:
+    here = this_installation()
+    assert (here.hostname, here.runner_version) == (socket.gethostname(), runner.__version__)
+
+
+def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> None:
+    labels = labels_of(checkout)
+    assert not this_installation(checkout).is_outdated("cpu", labels)
+    (checkout / "runner" / "new.py").touch()
+    assert this_installation(checkout).is_outdated("cpu", labels)
+
+
+@pytest.mark.parametrize(
+    ("backend", "labels"),
+    [
+        ("cpu", {}),
+        ("mps", {SOURCE_LABEL: "sha256:0"}),
+        ("cuda", {SOURCE_LABEL: "sha256:0"}),
+        ("tpu", {SOURCE_LABEL: "sha256:0"}),
+    ],
+)
+def test_nothing_is_outdated_that_cannot_be_compared(
+    checkout: Path, backend: str, labels: dict[str, str]
+) -> None:
+    assert not this_installation(checkout).is_outdated(backend, labels)
+
+
+def test_without_a_checkout_no_image_is_outdated(tmp_path: Path) -> None:
+    assert not this_installation(tmp_path).is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
+
+
+HERE = Installed("example-host", "0.1.0", lambda backend, labels: False)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two cells of one host, of which one was measured before its kernel changed."""
+    folder = tmp_path / "results" / a_record().run_id
+    folder.mkdir(parents=True)
+    save_record(a_record(kernel="6.1", environment_id="then"), folder)
+    save_record(a_record(batch_size=8, recorded_at="2026-11-22T12:00:00Z"), folder)
+    with Store.open(folder.parent / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return folder.parent
+
+
+def test_everything_is_gathered(results: Path) -> None:
+    database = results / "benchmarks.duckdb"
+    status = status_of(results, database, HERE)
+    assert (status.database, status.scratch) == (database, False)
+    assert status.size.parquet_files == 2
+    assert status.size.database_bytes == database.stat().st_size
+    assert status.coverage.rows["benchmark_results"] == 2
+    assert [run.counts for run in status.runs] == [{"ok": 2}]
+    assert [group.changes for group in status.stale] == [("kernel 6.1, now 6.12.0",)]
+
+
+def test_record_files_of_others_do_not_count(results: Path) -> None:
+    other = results / "other.duckdb"
+    Store.open(other).close()
+    assert status_of(results, other, HERE).size.parquet_files == 0
+    save_record(a_record(), results)
+    assert status_of(results, results / "benchmarks.duckdb", HERE).size.parquet_files == 2
+
+
+def test_without_a_database_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no database yet"):
+        status_of(tmp_path, tmp_path / "none.duckdb", HERE)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("planned_by", "command"),
+    [
+        ("orchestrator run matrix.yaml", "orchestrator run matrix.yaml --select 'cpu-*'"),
+        (
+            "orchestrator --quiet run m.yaml --budget 5m",
+            "orchestrator --quiet run m.yaml --budget 5m --select 'cpu-*'",
+        ),
+        ("orchestrator run m.yaml --select 'cpu-*'", "orchestrator run m.yaml --select 'cpu-*'"),
+        ("orchestrator run m.yaml --select=a", "orchestrator run m.yaml --select=a"),
+        ("orchestrator bench --model gpt2", "orchestrator bench --model gpt2"),
+    ],
+)
+def test_what_was_typed_then_measures_anew(planned_by: str, command: str) -> None:
+    assert command_anew(a_stale_group(planned_by=planned_by)) == command
+
+
+def test_options_measure_anew_what_nobody_typed() -> None:
+    group = a_stale_group(planned_by=None)
+    assert command_anew(group) == (
+        "orchestrator bench --backend cpu --runtime torch --launcher process"
+        " --model bert-tiny,gpt2 --precision fp32 --mode inference --scenario single_stream"
+        " --batch-sizes 1,8 --sequence-lengths 128"
+    )
+
+
+def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
+    values: dict[str, set[Any]] = {
+        "scenario": {"server"},
+        "target_qps": {20.0, 2.5},
+        "slo_ms": {100.0},
+        "image_size": {7},
+        "audio_seconds": {7},
+        "new_tokens": {7},
+    }
+    group = a_stale_group(planned_by=None, axes=values)
+    assert all(group.axes[axis] for axis in AXES)
+    given = parse(command_anew(group).split()[1:])
+    assert given["target_qps"] == ["2.5,20"]
+    assert given["slo_ms"] == ["100"]
+    for axis in ("image_sizes", "audio_seconds", "new_tokens"):
+        assert given[axis] == ["7"]

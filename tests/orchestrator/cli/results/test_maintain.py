@@ -1,0 +1,110 @@
+"""`maintain`, `snapshot` and `restore` as a user types them, on a folder that a run has left."""
+
+from pathlib import Path
+from tests.support.cli_checks import complains
+from tests.support.cli_checks import files
+from tests.support.workplace import Workplace
+import json
+import pytest
+import shutil
+
+
+@pytest.fixture
+def mine(measured: Workplace, tmp_path: Path) -> Workplace:
+    """A copy of a folder with a finished run, one of whose three cells failed."""
+    shutil.copytree(measured.folder, tmp_path, dirs_exist_ok=True)
+    return Workplace(tmp_path, "process")
+
+
+def test_a_compacted_run_is_shown_resumed_and_merged_as_before(mine: Workplace) -> None:
+    before, run_id = mine.verdicts(), mine.run_folder.name
+    done = mine.do("maintain", "--compact")
+    assert done.returncode == 0, done.stderr
+    assert f"{run_id}: 3 record files of " in done.stdout
+    assert [path.name[:8] for path in mine.run_folder.glob("records/*.parquet")] == ["compact-"]
+    complains(mine.do("run", "--resume", "last", "--scratch"), 3, "a verdict for each")
+    assert mine.do("status", "last").returncode == 0
+    (mine.folder / "results/benchmarks.duckdb").unlink()
+    done = mine.do("merge", "results", "--scratch")
+    assert done.stdout == "3 inserted, 0 replaced, 0 unchanged\n"
+    assert mine.verdicts() == before
+
+
+def test_a_compacted_run_that_has_cells_to_try_again_is_resumed(mine: Workplace) -> None:
+    lost = mine.run_folder / "records"
+    (gone,) = lost.glob("*/*-b1-*.parquet")
+    gone.write_bytes(b"damaged")
+    assert mine.do("merge", "results", "--scratch").returncode == 6
+    assert mine.do("maintain", "--compact").returncode == 0
+    assert list(lost.glob("*/*.parquet")) == []
+    mine.write_matrix()
+    done = mine.resume()
+    assert done.returncode in {0, 1}, done.stderr
+    assert mine.has_one_verdict_each()
+    assert "lost" not in mine.verdicts().values()
+
+
+def test_without_yes_a_run_is_listed_and_stays(mine: Workplace) -> None:
+    before, run_id = files(mine.folder / "results"), mine.run_folder.name
+    done = mine.do("maintain", "--keep-runs", "0")
+    assert (done.returncode, run_id in done.stdout) == (0, True)
+    assert "1 run to drop; `--yes` does it" in done.stdout
+    assert files(mine.folder / "results") == before | {"maintenance.lock"}
+
+
+def test_with_yes_it_goes(mine: Workplace) -> None:
+    run_id = mine.run_folder.name
+    done = mine.do("maintain", "--drop", run_id, "--yes", "--json")
+    told = json.loads(done.stdout)
+    assert told["dropped"]
+    assert [run["run_id"] for run in told["doomed"]] == [run_id]
+    assert not (mine.folder / "results" / run_id).exists()
+    assert mine.ask("SELECT * FROM benchmark_runs") == []
+
+
+def test_a_dry_run_changes_nothing(mine: Workplace) -> None:
+    before = {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")}
+    done = mine.do("maintain", "--compact", "--drop-older-than", "0s", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("1 run to drop; `--yes` does it\nnothing was changed: a dry run\n")
+    assert {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--yes"], "--yes drops nothing by itself"),
+        (["--keep-runs", "1", "--drop-older-than", "1d"], "choose differently"),
+        (["--drop-older-than", "soon"], "'soon' is not a duration"),
+        (["--drop", "nobody"], "'nobody' is not a run"),
+        (["--keep-runs", "1", "--yes", "--dry-run"], "contradict each other"),
+    ],
+)
+def test_options_that_make_no_sense(measured: Workplace, options: list[str], words: str) -> None:
+    complains(measured.do("maintain", *options), 2, words)
+
+
+def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
+    before = mine.verdicts()
+    done = mine.do("snapshot", "first")
+    assert (done.returncode, "-first: 3 results" in done.stdout) == (0, True)
+    folder = Path(done.stdout.partition("database: ")[2].strip()).parent
+    listed = mine.do("snapshot", "--list").stdout
+    assert folder.name in listed
+    assert mine.do("maintain", "--keep-runs", "0", "--yes").returncode == 0
+    done = mine.do("restore", "first")
+    assert f"is now as it was in {folder.name}" in done.stdout
+    assert "before: kept as snapshot " in done.stdout
+    with_json = json.loads(mine.do("snapshot", "--list", "--json").stdout)
+    assert [each["name"] for each in with_json] == ["before-restore", "first"]
+    assert mine.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": len(before)}]
+
+
+def test_mistakes_with_snapshots(measured: Workplace, tmp_path: Path) -> None:
+    complains(measured.do("restore", "nobody"), 2, "'nobody' is not a snapshot", "none yet")
+    complains(measured.do("snapshot", "a/b"), 2, "cannot name a snapshot")
+    complains(measured.do("snapshot", "a", "--list"), 2, "--list shows them all")
+    nowhere = str(tmp_path / "nowhere")
+    for command in (["snapshot"], ["maintain"]):
+        complains(measured.do(*command, "--results", nowhere), 6, "there is no database yet")
+    assert measured.do("snapshot", "--list").stdout == "no snapshot yet\n"

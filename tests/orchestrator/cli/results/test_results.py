@@ -1,0 +1,162 @@
+
+from collections.abc import Callable
+from pathlib import Path
+from tests.support.cli_checks import complains
+from tests.support.workplace import CLI
+from tests.support.workplace import Workplace
+from tests.support.workplace import wait_until
+from typing import Any
+import json
+import os
+import pty
+import pyarrow.parquet as pq
+import pytest
+import signal
+import subprocess
+
+
+@pytest.mark.parametrize("command", [["query", "SELECT 1"]])
+def test_without_a_database_there_is_nothing_to_ask(place: Workplace, command: list[str]) -> None:
+    complains(place.do(*command), 6, "benchmarks.duckdb: there is no database yet")
+    assert not (place.folder / "results").exists()
+
+
+ANSWERS: dict[str, Callable[[str], Any]] = {
+    "csv": lambda text: [line.split(",") for line in text.splitlines()[1:]],
+    "json": lambda text: [[str(value) for value in row.values()] for row in json.loads(text)],
+    "table": lambda text: [line.split() for line in text.splitlines()[1:]],
+    "markdown": lambda text: [line.split()[1::2] for line in text.splitlines()[2:]],
+}
+ROWS = [["1", "ok"], ["2", "failed"], ["4", "ok"]]
+SQL = "SELECT batch_size, status FROM benchmark_results ORDER BY batch_size"
+ENDLESS = "SELECT i FROM range(1000000000000) AS t(i)"
+SILENT = f"{ENDLESS} WHERE hash(i) = 5"
+
+
+@pytest.mark.parametrize("form", ANSWERS)
+def test_a_query_answers_in_every_format(measured: Workplace, form: str) -> None:
+    done = measured.do("query", SQL, "--format", form)
+    assert ANSWERS[form](done.stdout) == ROWS
+
+
+def test_a_query_answers_in_parquet_to_a_pipe(measured: Workplace, tmp_path: Path) -> None:
+    with (tmp_path / "a.parquet").open("wb") as file:
+        command = [*CLI, "query", SQL, "--format", "parquet"]
+        subprocess.run(command, cwd=measured.folder, stdout=file, check=True)
+    found = pq.read_table(tmp_path / "a.parquet").to_pydict()
+    assert found == {"batch_size": [1, 2, 4], "status": ["ok", "failed", "ok"]}
+
+
+def test_a_terminal_is_spared_bytes(measured: Workplace) -> None:
+    ours, theirs = pty.openpty()
+    command = [*CLI, "query", SQL, "--format", "parquet"]
+    done = subprocess.run(
+        command, cwd=measured.folder, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 2
+    assert "a terminal" in done.stderr
+    assert "--output" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.parquet"])
+def test_an_answer_goes_to_a_file(measured: Workplace, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    assert measured.do("query", SQL, "--output", str(path)).stdout == ""
+    content = path.read_bytes()
+    assert b"failed" in content
+    complains(measured.do("query", SQL, "--output", str(path)), 2, "exists already", "--force")
+    assert measured.do("query", SQL, "--output", str(path), "--force").returncode == 0
+    assert path.read_bytes() == content
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_a_table_is_for_the_screen(measured: Workplace, tmp_path: Path) -> None:
+    complains(
+        measured.do("query", SQL, "--output", str(tmp_path / "a.txt")),
+        *(2, "a.txt: '.txt' says no format", ".csv, .json", "--format csv|json|markdown|parquet"),
+    )
+    complains(
+        measured.do("query", SQL, "--output", str(tmp_path / "a.csv"), "--format", "table"),
+        *(2, "tables are for the screen"),
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_options_that_name_two_formats_are_refused(measured: Workplace) -> None:
+    complains(
+        measured.do("query", SQL, "--json", "--format", "csv"),
+        *(2, "--json and --format csv contradict each other"),
+    )
+    done = measured.do("query", SQL, "--json", "--format", "json")
+    assert json.loads(done.stdout)[0] == {"batch_size": 1, "status": "ok"}
+
+
+def test_what_takes_synthetic_results_is_told_where_they_are_made(place: Workplace) -> None:
+    assert "--scratch" in place.do("merge", "--help").stdout
+    assert "--scratch" in place.do("dev", "synthesise", "--help").stdout
+
+
+def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
+    """Whether the process has a file of this name open."""
+    opened = Path(f"/proc/{process.pid}/fd").iterdir()
+    return any(path.is_symlink() and path.readlink().name == name for path in opened)
+
+
+@pytest.mark.parametrize(
+    ("sql", "output", "seen"),
+    [
+        (SILENT, None, "benchmarks.duckdb"),
+        (SILENT, "a.csv", "benchmarks.duckdb"),
+        (ENDLESS, "a.parquet", ".a.parquet.tmp"),
+    ],
+    ids=["silent", "file", "growing-file"],
+)
+def test_a_query_that_is_interrupted_leaves_nothing(
+    measured: Workplace, tmp_path: Path, sql: str, output: str | None, seen: str
+) -> None:
+    options = ["--output", str(tmp_path / output)] if output else ["--format", "csv"]
+    process = measured.start("query", sql, *options)
+    wait_until(lambda: has_open(process, seen), "the query")
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert stdout in {"", "i\n"}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "markdown", "parquet"])
+def test_a_reader_that_has_had_enough_is_no_error(measured: Workplace, form: str) -> None:
+    command = [*CLI, "query", ENDLESS, "--format", form]
+    with subprocess.Popen(
+        command, cwd=measured.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(3)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.parametrize(
+    ("sql", "word"),
+    [
+        ("SELECT nothing FROM benchmark_results", "nothing"),
+        ("SELEC 1", "SELEC"),
+        ("DROP TABLE benchmark_results", "read-only"),
+    ],
+)
+def test_a_query_that_cannot_be_answered(measured: Workplace, sql: str, word: str) -> None:
+    complains(measured.do("query", sql), 6, "the query failed", word)
+
+
+def test_merge_tells_what_it_did(place: Workplace) -> None:
+    place.run()
+    done = place.do("merge", "results", "--scratch", "--database", "other.duckdb")
+    assert done.stdout == "3 inserted, 0 replaced, 0 unchanged\n"
+    done = place.do("merge", "results", "--scratch", "--database", "other.duckdb", "--json")
+    assert json.loads(done.stdout)["unchanged"] == 3
+    complains(place.do("merge", "nowhere", "--scratch"), 2, "nowhere: no such file or folder")
