@@ -1,34 +1,26 @@
 """Maintenance of a results folder: drops runs, compacts record files, tidies the database."""
 
+import shutil
 from collections import defaultdict
-from collections.abc import Iterator
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from filelock import FileLock
-from filelock import Timeout
-from orchestrator.app.results.retention import Doomed
-from orchestrator.app.results.retention import Wanted
-from orchestrator.app.results.retention import choose
-from orchestrator.app.results.retention import run_folders
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from orchestrator.app.results.retention import Doomed, Wanted, choose, run_folders
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store.database.connect import WAIT_S
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.drop_runs import drop_runs
-from orchestrator.store.health.vacuum import Tidied
-from orchestrator.store.health.vacuum import tidy
-from orchestrator.store.records.compact import Compaction
-from orchestrator.store.records.compact import NotCompact
-from orchestrator.store.records.compact import compact
+from orchestrator.store.health.vacuum import Tidied, tidy
+from orchestrator.store.records.compact import Compaction, NotCompact, compact
 from orchestrator.system.files import storing
 from orchestrator.system.locks import hold_devices
-from pathlib import Path
 from runner.contract.errors import StoreError
-import shutil
-
 
 DROPPED = ".dropped"
 HOLDER = "maintenance"

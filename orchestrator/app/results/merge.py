@@ -1,26 +1,19 @@
 """From run folders into the database."""
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from orchestrator.bundles import is_bundle
-from orchestrator.bundles import merge_bundle
-from orchestrator.bundles import opened
+from pathlib import Path
+
+from orchestrator.bundles import is_bundle, merge_bundle, opened
 from orchestrator.imports.record import runs_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_folder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store import Damaged
-from orchestrator.store import MergeReport
-from orchestrator.store import Run
-from orchestrator.store import Store
+from orchestrator.store import Damaged, MergeReport, Run, Store
 from orchestrator.store.query.runs import untold
-from orchestrator.store.records.find import files_below
-from orchestrator.store.records.find import find_files
-from pathlib import Path
-from runner.contract.errors import MatrixError
-from runner.contract.errors import StoreError
-import os
+from orchestrator.store.records.find import files_below, find_files
+from runner.contract.errors import MatrixError, StoreError
 
 
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:

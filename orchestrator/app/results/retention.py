@@ -1,19 +1,15 @@
 """Which runs shall go: those that are named, too old or too many."""
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC
-from datetime import datetime
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 from orchestrator.imports.record import path_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store.health.drop_runs import DatedRun
-from orchestrator.store.health.drop_runs import dated_runs
-from pathlib import Path
-from runner.contract.errors import MatrixError
-from runner.contract.errors import StoreError
+from orchestrator.store.health.drop_runs import DatedRun, dated_runs
+from runner.contract.errors import MatrixError, StoreError
 
 
 @dataclass(frozen=True)

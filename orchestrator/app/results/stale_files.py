@@ -1,27 +1,20 @@
 """What lies beside the runs and serves no more: made by other versions, or prepared and done."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from orchestrator.app.measure import prepare
-from orchestrator.backends.catalogue import LauncherName
-from orchestrator.running import graphs
-from orchestrator.running import references
-from orchestrator.running.artifacts import hold_groundwork
-from orchestrator.running.artifacts import versions_of
-from orchestrator.running.run_file import RUN_FILE
-from orchestrator.system.files import storing
-from pathlib import Path
-from runner.contract.artifact_keys import GRAPHS
-from runner.contract.artifact_keys import Maker
-from runner.contract.artifact_keys import REFERENCES
-from runner.contract.artifact_keys import is_made_by
-from typing import Literal
-from typing import get_args
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
 
+from orchestrator.app.measure import prepare
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.running import graphs, references
+from orchestrator.running.artifacts import hold_groundwork, versions_of
+from orchestrator.running.run_file import RUN_FILE
+from orchestrator.system.files import storing
+from runner.contract.artifact_keys import GRAPHS, REFERENCES, Maker, is_made_by
 
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
 _REFERENCE = re.compile(r"\.?([0-9a-f]{32}|.+-[0-9a-f]{16})\.(npz|failed)(\.tmp)?")

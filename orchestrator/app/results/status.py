@@ -1,24 +1,18 @@
 """What lies in a database and beside it, and what of it has aged."""
 
+import shlex
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+
+import runner
 from orchestrator.backends.catalogue import DEVICES
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
-from orchestrator.store import Coverage
-from orchestrator.store import Installed
-from orchestrator.store import RunSummary
-from orchestrator.store import Size
-from orchestrator.store import Stale
-from orchestrator.store import Store
-from orchestrator.store import size_on_disk
+from orchestrator.store import Coverage, Installed, RunSummary, Size, Stale, Store, size_on_disk
 from orchestrator.system.git import ROOT
-from pathlib import Path
-import runner
-import shlex
-import socket
-
 
 _OPTIONS: Mapping[str, str] = {
     "model": "--model",

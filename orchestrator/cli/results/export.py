@@ -1,13 +1,14 @@
 """`export`: results for other programs and other people."""
 
 from enum import StrEnum
-from orchestrator.cli import options
-from orchestrator.cli.options import database_in
-from orchestrator.cli.options import note
-from orchestrator.system.defaults import RESULTS
 from pathlib import Path
 from typing import Annotated
+
 import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.options import database_in, note
+from orchestrator.system.defaults import RESULTS
 
 
 class Topic(StrEnum):
@@ -80,12 +81,10 @@ def export(
 ) -> None:
     """Take results out: a table for other programs, or a bundle for other people."""
     from orchestrator.bundles import write_bundle
-    from orchestrator.system.files import is_stdout
-    from orchestrator.render.exports import require_printable
-    from orchestrator.render.exports import print_written
-    from orchestrator.render.exports import lines, print_exported
+    from orchestrator.render.exports import lines, print_exported, print_written, require_printable
     from orchestrator.store import Wanted
     from orchestrator.store import export as take_out
+    from orchestrator.system.files import is_stdout
 
     path = database_in(results, database)
     if bundle is not None:

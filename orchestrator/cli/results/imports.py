@@ -1,17 +1,17 @@
 """`import`: results that others measured."""
 
-from typing import TYPE_CHECKING
-from orchestrator.cli import options
-from orchestrator.cli.options import command_line
-from orchestrator.cli.options import database_in
-from orchestrator.system.defaults import RESULTS
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+from orchestrator.cli import options
+from orchestrator.cli.options import command_line, database_in
+from orchestrator.system.defaults import RESULTS
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
     from orchestrator.imports.formats.base import Format
     from orchestrator.imports.outcome import Verdict
     from orchestrator.imports.removal import Removal
@@ -44,8 +44,8 @@ def import_(
 ) -> int:
     """Import what other benchmarks measured. Importing twice adds nothing."""
     from orchestrator.imports.importing import bring, foresee
-    from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
     from orchestrator.imports.outcome import judge_all
+    from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
     from orchestrator.render.imports import print_import
 
     age_s = _age_s(older_than, remove_source=remove_source)
@@ -94,8 +94,8 @@ def _formats(mapping: Path | None) -> "Sequence[Format]":
 
 
 def _files(paths: list[Path], mapping: Path | None) -> list[Path]:
-    from runner.contract.errors import NothingToDo
     from orchestrator.imports.content import files_in
+    from runner.contract.errors import NothingToDo
 
     files = files_in(paths, without=[] if mapping is None else [mapping])
     if not files:

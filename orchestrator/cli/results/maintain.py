@@ -1,11 +1,12 @@
 """`maintain`: keeps database and record files small, and drops old runs."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
 from orchestrator.system.defaults import RESULTS
-from typing import Annotated
-import typer
 
 if TYPE_CHECKING:
     from orchestrator.app.results.retention import Wanted
@@ -40,8 +41,8 @@ def maintain(
     json: options.Json = False,
 ) -> None:
     """Empty the database's log and give back its free space; drop and compact if asked to."""
-    from orchestrator.app.results.retention import Wanted
     from orchestrator.app.results.maintain import maintain as tend
+    from orchestrator.app.results.retention import Wanted
     from orchestrator.render.maintain import print_maintained
 
     wanted = Wanted(_seconds(drop_older_than), keep_runs, drop or ())

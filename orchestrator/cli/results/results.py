@@ -1,12 +1,13 @@
 """`query` and `merge`: commands around the database."""
 
-from orchestrator.cli import options
-from orchestrator.cli.options import AnswerFormat
-from orchestrator.cli.options import database_in
-from orchestrator.system.defaults import RESULTS
 from pathlib import Path
 from typing import Annotated
+
 import typer
+
+from orchestrator.cli import options
+from orchestrator.cli.options import AnswerFormat, database_in
+from orchestrator.system.defaults import RESULTS
 
 
 def query(
@@ -22,10 +23,9 @@ def query(
     json: options.Json = False,
 ) -> None:
     """Ask the database in SQL. docs/schema.md describes tables and views."""
-    from orchestrator.system.files import require_free
-    from orchestrator.system.files import is_stdout
     from orchestrator.render.exports import TABLE, print_answer, require_printable, savable_form
     from orchestrator.store import asking, save_answer
+    from orchestrator.system.files import is_stdout, require_free
 
     path = database_in(results, database)
     form = options.answer_format(format_, as_json=json)
@@ -52,8 +52,8 @@ def merge(
     json: options.Json = False,
 ) -> None:
     """Merge records into the database. Merging twice changes nothing."""
-    from orchestrator.render.results import print_merged
     from orchestrator.app.results.merge import merge_paths
+    from orchestrator.render.results import print_merged
 
     path = database_in(results, database)
     report = merge_paths(paths, path, scratch=scratch)

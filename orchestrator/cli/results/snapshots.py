@@ -1,11 +1,12 @@
 """`snapshot` and `restore`: copies of the database, and the way back to one."""
 
+from typing import Annotated
+
+import typer
+
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
 from orchestrator.system.defaults import RESULTS
-from typing import Annotated
-import typer
-
 
 FOLDER = "snapshots"
 
@@ -23,10 +24,10 @@ def snapshot(
     json: options.Json = False,
 ) -> None:
     """Copy the database, with what identifies the copy, to compare with or go back to."""
-    from orchestrator.system.git import git_commit
-    from runner.contract.errors import MatrixError
     from orchestrator.render.maintain import print_snapshots, print_taken
     from orchestrator.store.health.snapshots import snapshots, take
+    from orchestrator.system.git import git_commit
+    from runner.contract.errors import MatrixError
 
     if list_ and name is not None:
         raise MatrixError("--list shows them all", hint="leave out the name, or --list")
@@ -47,9 +48,9 @@ def restore(
     json: options.Json = False,
 ) -> None:
     """Let a snapshot take the database's place; what it replaces becomes a snapshot itself."""
-    from orchestrator.system.git import git_commit
     from orchestrator.render.maintain import print_restored
     from orchestrator.store.health.snapshots import restore as go_back
+    from orchestrator.system.git import git_commit
 
     path = database_in(results, database)
     print_restored(go_back(path, results / FOLDER, snapshot, git_commit()), path, as_json=json)

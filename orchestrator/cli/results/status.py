@@ -1,10 +1,12 @@
 """`status`: what the database holds, and what of it has aged."""
 
+from typing import Annotated
+
+import typer
+
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
 from orchestrator.system.defaults import RESULTS
-from typing import Annotated
-import typer
 
 
 def status(
@@ -19,10 +21,9 @@ def status(
     json: options.Json = False,
 ) -> None:
     """Show what the database holds and what is stale, or the verdicts of one run."""
-    from orchestrator.app.results.status import this_installation
+    from orchestrator.app.results.status import status_of, this_installation
     from orchestrator.render.results import print_results
     from orchestrator.render.status import print_status
-    from orchestrator.app.results.status import status_of
     from orchestrator.store import Store
     from orchestrator.store.query.runs import which_run
 

@@ -1,11 +1,12 @@
 """`validate`: whether the database is sound, and what can be mended."""
 
+from typing import Annotated
+
+import typer
+
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
 from orchestrator.system.defaults import RESULTS
-from typing import Annotated
-import typer
-
 
 FOUND_ERRORS = 1
 

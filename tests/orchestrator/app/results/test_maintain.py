@@ -2,33 +2,28 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
 from filelock import FileLock
-from orchestrator.app.results.maintain import Maintenance
-from orchestrator.app.results.maintain import maintain
+
+from orchestrator.app.results.maintain import Maintenance, maintain
 from orchestrator.app.results.merge import merge_paths
-from orchestrator.app.results.retention import Wanted
-from orchestrator.app.results.retention import choose
+from orchestrator.app.results.retention import Wanted, choose
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import Store
 from orchestrator.store.records.compact import compact_files
 from orchestrator.system.locks import hold_devices
-from pathlib import Path
 from runner.contract.errors import StoreError
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import scalar
-from tests.support.finished_runs import NOW
-from tests.support.finished_runs import finished
-from tests.support.finished_runs import three_runs
+from tests.support.finished_runs import NOW, finished, three_runs
 from tests.support.records import a_record
 from tests.support.runs import a_run_folder
-from tests.support.whole_database import after
-from tests.support.whole_database import everything
-from tests.support.whole_database import killed
-import duckdb
-import pyarrow.parquet as pq
-import pytest
-
+from tests.support.whole_database import after, everything, killed
 
 MAINTAIN = """
 import sys

@@ -1,26 +1,21 @@
-
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from orchestrator.app.results.merge import merge_paths
-from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge import merge_run
-from orchestrator.store import MergeReport
-from orchestrator.store import Store
-from orchestrator.store import query
 from pathlib import Path
-from runner.contract.errors import MatrixError
-from runner.contract.errors import StoreError
-from runner.contract.job import Provenance
-from runner.contract.record import Record
-from runner.contract.record import Status
-from runner.contract.record import save_record
-from tests.support.records import a_record
-from tests.support.runs import a_run_folder
-import os
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from orchestrator.app.results.merge import merge_paths
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge import merge_run
+from orchestrator.store import MergeReport, Store, query
+from runner.contract.errors import MatrixError, StoreError
+from runner.contract.job import Provenance
+from runner.contract.record import Record, Status, save_record
+from tests.support.records import a_record
+from tests.support.runs import a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
 

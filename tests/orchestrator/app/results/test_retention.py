@@ -1,11 +1,12 @@
 """Which runs are chosen to go."""
 
-from orchestrator.app.results.retention import Wanted
-from orchestrator.app.results.retention import choose
 from pathlib import Path
+
+import pytest
+
+from orchestrator.app.results.retention import Wanted, choose
 from runner.contract.errors import MatrixError
 from tests.support.finished_runs import three_runs
-import pytest
 
 
 @pytest.fixture

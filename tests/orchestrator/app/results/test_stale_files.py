@@ -1,21 +1,16 @@
 """What serves no more is found and removed; everything else stays."""
 
-from orchestrator.app.results.stale_files import Leftover
-from orchestrator.app.results.stale_files import find_leftovers
-from orchestrator.app.results.stale_files import remove_leftovers
-from orchestrator.running.artifacts import hold_groundwork
-from orchestrator.running.artifacts import versions_of
+import errno
 from pathlib import Path
-from runner.contract.artifact_keys import GRAPHS
-from runner.contract.artifact_keys import REFERENCES
-from runner.contract.artifact_keys import graph_key
-from runner.contract.artifact_keys import reference_key
+
+import pytest
+
+from orchestrator.app.results.stale_files import Leftover, find_leftovers, remove_leftovers
+from orchestrator.running.artifacts import hold_groundwork, versions_of
+from runner.contract.artifact_keys import GRAPHS, REFERENCES, graph_key, reference_key
 from runner.contract.errors import StoreError
 from tests.support.jobs import fake_model
 from tests.support.runs import a_run_folder
-import errno
-import pytest
-
 
 MODEL = fake_model()
 OLD_GRAPH = "scripted-forward-fp32-onnx1.0.0-torch1.0.0-0123456789abcdef"

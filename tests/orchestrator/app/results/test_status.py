@@ -1,24 +1,23 @@
 """What a database holds, gathered; and what measures anew what has aged."""
 
-from orchestrator.app.results.status import command_anew
-from orchestrator.app.results.status import status_of
-from orchestrator.app.results.status import this_installation
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import runner
+from orchestrator.app.results.status import command_anew, status_of, this_installation
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
-from orchestrator.store import Installed
-from orchestrator.store import Store
+from orchestrator.store import Installed, Store
 from orchestrator.store.query.stale import AXES
-from pathlib import Path
 from runner.contract.errors import StoreError
 from runner.contract.record import save_record
 from tests.docs.command_line import parse
 from tests.orchestrator.images.conftest import tiny_checkout
 from tests.support.records import a_record
 from tests.support.stale import a_stale_group
-from typing import Any
-import pytest
-import runner
-import socket
 
 
 @pytest.fixture

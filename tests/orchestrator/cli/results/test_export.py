@@ -1,13 +1,14 @@
 """`export`, `verify BUNDLE` and `merge BUNDLE` as a user meets them."""
 
-from pathlib import Path
-from tests.support.cli_checks import complains
-from tests.support.cli_checks import files
-from tests.support.workplace import Workplace
 import csv
 import json
+from pathlib import Path
+
 import pandas as pd
 import pytest
+
+from tests.support.cli_checks import complains, files
+from tests.support.workplace import Workplace
 
 
 def test_a_topic_goes_to_a_file(measured: Workplace, tmp_path: Path) -> None:

@@ -1,20 +1,17 @@
 """`orchestrator import`, as a user types it."""
 
-from pathlib import Path
-from tests.conftest import ROOT
-from tests.orchestrator.imports.files import TABLE
-from tests.orchestrator.imports.files import write
-from tests.orchestrator.imports.formats.legacy.samples import DIRECT
-from tests.orchestrator.imports.formats.legacy.samples import MODELS
-from tests.support.cli_checks import complains
-from tests.support.cli_checks import files
-from tests.support.workplace import Workplace
-from tests.support.workplace import wait_until
-from typing import Any
 import json
 import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from tests.conftest import ROOT
+from tests.orchestrator.imports.files import TABLE, write
+from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
+from tests.support.cli_checks import complains, files
+from tests.support.workplace import Workplace, wait_until
 
 SHARED = ROOT.parent / "shared/data"
 MAPPING = "source: lab\ncolumns: {model: {from: net}, latency_mean_s: {from: ms, unit: ms}}"

@@ -1,12 +1,13 @@
 """`maintain`, `snapshot` and `restore` as a user types them, on a folder that a run has left."""
 
-from pathlib import Path
-from tests.support.cli_checks import complains
-from tests.support.cli_checks import files
-from tests.support.workplace import Workplace
 import json
-import pytest
 import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli_checks import complains, files
+from tests.support.workplace import Workplace
 
 
 @pytest.fixture

@@ -1,18 +1,17 @@
-
-from collections.abc import Callable
-from pathlib import Path
-from tests.support.cli_checks import complains
-from tests.support.workplace import CLI
-from tests.support.workplace import Workplace
-from tests.support.workplace import wait_until
-from typing import Any
 import json
 import os
 import pty
-import pyarrow.parquet as pq
-import pytest
 import signal
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.cli_checks import complains
+from tests.support.workplace import CLI, Workplace, wait_until
 
 
 @pytest.mark.parametrize("command", [["query", "SELECT 1"]])

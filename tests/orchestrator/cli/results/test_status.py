@@ -1,8 +1,9 @@
+import json
+
+import pytest
 
 from tests.support.cli_checks import complains
 from tests.support.workplace import Workplace
-import json
-import pytest
 
 
 def test_status_shows_the_database_and_the_verdicts_of_one_run(measured: Workplace) -> None:

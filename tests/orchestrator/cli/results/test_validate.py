@@ -1,10 +1,11 @@
-
+import json
 from pathlib import Path
+
+import duckdb
+import pytest
+
 from tests.support.cli_checks import complains
 from tests.support.workplace import Workplace
-import duckdb
-import json
-import pytest
 
 
 @pytest.fixture
