@@ -11,7 +11,7 @@ from runner.contract.errors import BenchError
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.rounds import Columns
-from runner.correctness.compare_outputs import Array, compare
+from runner.correctness.compare_outputs import AnyArray, compare
 from runner.correctness.reference import TOKENS, fixed_cell, outputs_of, tokens_of
 from runner.measure.clock import Clock
 
@@ -36,7 +36,7 @@ def verify(session: Session, job: Job, references: Path | None, clock: Clock) ->
         return {"correct": None, "correct_reason": f"not compared: {reason_of(error)}"}
 
 
-def read_reference(references: Path | None, job: Job) -> Mapping[str, Array]:
+def read_reference(references: Path | None, job: Job) -> Mapping[str, AnyArray]:
     """What the job's reference holds.
 
     Raises:
