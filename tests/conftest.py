@@ -16,23 +16,34 @@ from runner.contract.cell import Backend
 from tests.support.needs import lacking
 from tests.support.prepared import PreparedGraphs
 from tests.support.proxy import EngineProxy
-from tests.support.turns import is_launch, require_turns, scheduler
+from tests.support.serial import is_serial, scheduler
 
 ROOT = Path(__file__).parents[1]
+FAST = "not slow and not engine"
+"""What `make test` selects."""
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Launches come first: they are the longest of what cannot be shared out."""
-    require_turns(items)
-    items.sort(key=lambda item: not is_launch(item.nodeid))
+    """Serial tests come first: they are the longest of what cannot be shared out."""
+    items.sort(key=lambda item: not is_serial(item.nodeid))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what a run of the fast suite left out, and what runs it."""
+    if terminalreporter.config.getoption("markexpr") == FAST:
+        terminalreporter.write_line(
+            "Left out: tests marked `slow` (real models, exports, compilers, kills) or `engine`"
+            " (containers). `make test-slow` runs them, `make test-all` everything."
+        )
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """What several workers share the suite by."""
+    """Share the suite between several workers."""
     return scheduler(config, log)
 
 
