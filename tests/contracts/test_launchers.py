@@ -127,6 +127,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     assert bench.left() == []
 
 
+@pytest.mark.slow
 def test_a_job_ends_with_its_lines_its_records_and_exit_zero(bench: Bench) -> None:
     events, end = bench.run(bench.task())
     assert (end.code, end.out_of_memory) == (0, False)
@@ -147,6 +148,7 @@ def test_cells_that_fail_are_no_failure_of_the_launch(bench: Bench) -> None:
     assert "a scripted failure" in (bench.out / f"{CELLS[0].id}.log").read_text()
 
 
+@pytest.mark.slow
 def test_what_libraries_print_is_no_line(bench: Bench) -> None:
     events, end = bench.run(bench.task({"*": "print"}))
     assert {event["event"] for event in events} == {"phase", "recorded"}
@@ -167,6 +169,7 @@ def test_a_job_that_cannot_be_read_is_refused(bench: Bench) -> None:
     assert "not a job this runner understands" in end.log
 
 
+@pytest.mark.slow
 def test_a_runner_that_dies_by_a_signal_did_not_run_out_of_memory(bench: Bench) -> None:
     _, end = bench.run(bench.task({"*-b2-*": "die"}))
     assert end.code in SIGKILLED
@@ -174,6 +177,7 @@ def test_a_runner_that_dies_by_a_signal_did_not_run_out_of_memory(bench: Bench) 
     assert list(bench.records()) == [1]
 
 
+@pytest.mark.slow
 def test_a_runner_that_fills_its_memory_is_ended_and_told_apart(bench: Bench) -> None:
     limits = Limits(memory_bytes=300 * MIB)
     _, end = bench.run(bench.task({"*-b2-*": "fill_memory"}, limits))
@@ -182,6 +186,7 @@ def test_a_runner_that_fills_its_memory_is_ended_and_told_apart(bench: Bench) ->
     assert list(bench.records()) == [1]
 
 
+@pytest.mark.slow
 def test_killing_ends_a_hanging_runner_and_may_be_repeated(bench: Bench) -> None:
     with bench.launcher.launch(bench.task({"*-b2-*": "hang"})) as execution:
         read_until(execution.lines, event="recorded", cell_id=CELLS[0].id)
@@ -196,6 +201,7 @@ def test_killing_ends_a_hanging_runner_and_may_be_repeated(bench: Bench) -> None
     assert list(bench.records()) == [1]
 
 
+@pytest.mark.slow
 def test_waiting_may_be_repeated(bench: Bench) -> None:
     with bench.launcher.launch(bench.task()) as execution:
         end = execution.wait()
@@ -223,6 +229,7 @@ def test_leaving_early_ends_the_runner(bench: Bench) -> None:
     assert bench.left() == []
 
 
+@pytest.mark.slow
 def test_a_launcher_may_be_used_again(bench: Bench) -> None:
     for _ in range(2):
         _, end = bench.run(bench.task({"*-b2-*": "die"}))
@@ -230,6 +237,7 @@ def test_a_launcher_may_be_used_again(bench: Bench) -> None:
     assert bench.run(bench.task())[1].code == 0
 
 
+@pytest.mark.slow
 def test_the_job_file_is_only_read(bench: Bench) -> None:
     task = bench.task()
     before = task.job_file.read_bytes()
@@ -248,6 +256,7 @@ def test_cleaning_without_leftovers_removes_nothing(bench: Bench) -> None:
     assert bench.launcher.clean(frozenset({"fake"})) == 0
 
 
+@pytest.mark.slow
 def test_what_a_job_asks_of_a_runner_reaches_it(bench: Bench) -> None:
     bench.run(bench.task(limits=Limits(memory_bytes=400 * MIB), latency_s=0.02))
     record = bench.records()[1]

@@ -121,6 +121,7 @@ def test_every_runtime_is_held_to_the_contract() -> None:
     assert {job.cells[0].runtime for job in JOBS.values()} == set(RUNTIMES)
 
 
+@pytest.mark.slow
 def test_one_session_answers_queries_of_every_shape(job: Job, session: Session) -> None:
     for cell in job.cells:
         query = session.bind(cell, inputs_of(job, cell))
@@ -198,6 +199,7 @@ def test_generation_needs_a_number_of_tokens(job: Job, session: Session) -> None
         session.bind_generation(cell, inputs_of(job, cell), FakeClock())
 
 
+@pytest.mark.slow
 @training
 def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> None:
     cell = job.cells[1]
@@ -219,6 +221,7 @@ def test_training_changes_the_parameters(job: Job, session: Session) -> None:
         assert trainer.has_learnt()
 
 
+@pytest.mark.slow
 @training
 def test_after_training_a_session_answers_as_before(job: Job, session: Session) -> None:
     cell = job.cells[1]

@@ -70,6 +70,7 @@ def test_the_readme_leads_here() -> None:
     assert "docs/adding-a-backend.md" in README.links
 
 
+@pytest.mark.slow
 def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
     contract = "tests/contracts/test_runtimes.py"
     done = do(checkout, "pytest", "-q", "-p", "no:cacheprovider", contract, "-k", "toy")
@@ -77,6 +78,7 @@ def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
     assert " passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) -> None:
     options = ["--models", "bert-micro", "--backends", "toy", "--launcher", "process"]
     where = ["--results", str(tmp_path / "results"), "--modes", "inference", "--json"]
@@ -86,6 +88,7 @@ def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) 
     assert (cell["backend"], cell["runtime"], cell["mark"]) == ("toy", "toy", "ok")
 
 
+@pytest.mark.slow
 def test_the_doctor_knows_it(checkout: Path) -> None:
     findings = json.loads(do(checkout, "orchestrator", "doctor", "--json").stdout)
     toys = {each["launcher"]: each for each in findings if each["backend"] == "toy"}

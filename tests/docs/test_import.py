@@ -29,6 +29,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     return Workplace(folder, "process")
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_the_page_shows(user: Workplace) -> None:
     for block in PAGE.blocks("console"):
         command, _, shown = block.text.partition("\n")
@@ -37,12 +38,14 @@ def test_the_commands_say_what_the_page_shows(user: Workplace) -> None:
         assert done.stdout == shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", PAGE.blocks("sql"), ids=lambda block: block.text.split()[1])
 def test_every_question_is_answered(user: Workplace, block: Block) -> None:
     assert user.do("import", "theirs").returncode == 0
     assert user.ask(block.text)
 
 
+@pytest.mark.slow
 def test_the_views_show_what_the_table_says(user: Workplace) -> None:
     assert user.do("import", "theirs").returncode == 0
     for names, _, theirs, simulated in PAGE.rows("view"):
@@ -76,6 +79,7 @@ def test_the_csv_example_gives_its_rows(tmp_path: Path) -> None:
     assert first.libraries == {"torch": "2.4.1"}
 
 
+@pytest.mark.slow
 def test_the_mapping_is_named_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "lab.csv").write_text(PAGE.blocks("csv")[1].text)
     (tmp_path / "lab.yaml").write_text(PAGE.blocks("yaml")[0].text)

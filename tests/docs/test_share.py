@@ -59,6 +59,7 @@ def _write_theirs(place: Path) -> None:
     write_bundle(folder / "their.duckdb", (), place / "theirs.zip", force=False)
 
 
+@pytest.mark.slow
 def test_every_command_is_ours(shared: Path) -> None:
     assert len(COMMANDS) >= 10
     assert all(line.startswith("orchestrator ") for line in COMMANDS)

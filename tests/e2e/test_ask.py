@@ -12,6 +12,8 @@ from tests.orchestrator.imports.files import TABLE, write
 from tests.orchestrator.imports.formats.legacy import samples
 from tests.support.workplace import CLI
 
+pytestmark = pytest.mark.slow
+
 LINES = list(Page(ROOT / "docs" / "ask.md").shell_lines())
 FIRST = next(place for place, line in enumerate(LINES) if line.startswith("orchestrator import"))
 WAY = [shlex.split(line, comments=True)[1:] for line in LINES[FIRST : FIRST + 9]]

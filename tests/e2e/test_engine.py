@@ -8,6 +8,8 @@ from orchestrator.images import Image
 from tests.support.proxy import EngineProxy
 from tests.support.workplace import Workplace, wait_until
 
+pytestmark = [pytest.mark.slow, pytest.mark.serial]
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Workplace:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.support.workplace import Workplace, wait_until
 
+pytestmark = [pytest.mark.slow, pytest.mark.serial]
+
 
 @pytest.mark.parametrize(
     ("fault", "status"),

@@ -9,6 +9,8 @@ from runner.contract.record import Record, read_record
 from tests.conftest import ROOT
 from tests.support.workplace import Workplace
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = ROOT / "docs/examples/every-mode.yaml"
 SHORT = (
     *("axes.model=t5-small", "axes.sequence_length=8", "axes.new_tokens=3"),

@@ -10,6 +10,8 @@ from orchestrator.images import Image
 from runner.contract.record import read_record, save_record
 from tests.support.workplace import Workplace
 
+pytestmark = [pytest.mark.slow, pytest.mark.serial]
+
 CELL = "fake-scripted-0-fp32-b2-s8-inference"
 
 

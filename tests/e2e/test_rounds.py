@@ -2,7 +2,11 @@
 
 import signal
 
+import pytest
+
 from tests.support.workplace import Workplace, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
 ROUNDS = 3
 

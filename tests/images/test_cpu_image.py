@@ -17,6 +17,7 @@ def facts(cpu_image: Image) -> Look:
     return look(cpu_image, "cpu", ["torch", "transformers", "runner.job.harness"])
 
 
+@pytest.mark.slow
 def test_torch_is_the_cpu_build(facts: Look) -> None:
     assert facts.versions["torch"].endswith("+cpu")
     assert not [name for name in facts.installed if name.startswith("nvidia")]

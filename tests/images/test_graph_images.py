@@ -47,6 +47,7 @@ def facts(name: Backend, built_image: BuiltImage) -> Look:
     return look(built_image(name), name, [MODULES[name], "runner.job.harness"])
 
 
+@pytest.mark.slow
 def test_the_installed_versions_are_the_pinned_ones_and_nothing_else(
     facts: Look, name: str
 ) -> None:
@@ -66,6 +67,7 @@ def test_it_holds_the_runner_alone_and_is_nobody_without_a_home(facts: Look) -> 
     assert facts.home == "/tmp"
 
 
+@pytest.mark.slow
 def test_openvino_executes_a_graph_in_its_container(
     built_image: BuiltImage, tmp_path: Path
 ) -> None:

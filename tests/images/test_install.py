@@ -157,6 +157,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has CUDA builds to avoid")
 @pytest.mark.parametrize(
     ("versions", "taken"),

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from runner.contract.job import Job
 from runner.contract.record import read_record
 from tests.conftest import ROOT
@@ -20,6 +22,7 @@ def start(job: Job, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_exit_zero_says_that_each_cell_has_a_record(tmp_path: Path) -> None:
     job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b2-*": "raise"}))
     process = start(job, tmp_path)
@@ -28,6 +31,7 @@ def test_exit_zero_says_that_each_cell_has_a_record(tmp_path: Path) -> None:
     assert (process.returncode, statuses) == (0, ["ok", "failed"])
 
 
+@pytest.mark.slow
 def test_stdout_holds_progress_alone_whatever_libraries_print(tmp_path: Path) -> None:
     process = start(a_job(model=fake_model({"*": "print"})), tmp_path)
     stdout, stderr = process.communicate()
@@ -35,6 +39,7 @@ def test_stdout_holds_progress_alone_whatever_libraries_print(tmp_path: Path) ->
     assert "a stray line on stdout" in stderr
 
 
+@pytest.mark.slow
 def test_an_unreadable_job_is_refused_in_one_line(tmp_path: Path) -> None:
     process = start(a_job(), tmp_path)
     process.communicate()

@@ -453,6 +453,7 @@ def test_columns_of_newer_runners_add_up(bundle: Path, tmp_path: Path) -> None:
     assert row == {"other": '{"afterglow":null,"zeal":"high"}'}
 
 
+@pytest.mark.slow
 def test_two_machines_become_one_database(tmp_path: Path) -> None:
     bundles = [of_host(tmp_path / host, host) for host in ("host-a", "host-b")]
     merged = merge_paths(bundles, tmp_path / "all.duckdb", scratch=False)

@@ -33,6 +33,7 @@ def test_an_image_is_built_once_and_says_what_it_is(workshop: Workshop) -> None:
     assert workshop.lines == []
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_stale_image_is_recognised_and_built_again(workshop: Workshop) -> None:
     first = workshop.shelf().ensure("cpu")
@@ -44,6 +45,7 @@ def test_a_stale_image_is_recognised_and_built_again(workshop: Workshop) -> None
     assert second.labels["org.accelmatrix.source"] != first.labels["org.accelmatrix.source"]
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_an_image_is_found_by_its_digest_when_its_name_is_anothers(workshop: Workshop) -> None:
     first = workshop.shelf().ensure("cpu")

@@ -42,6 +42,7 @@ def exists(workshop: Workshop, reference: str) -> bool:
     return any(reference in image.tags for image in workshop.client.images.list())
 
 
+@pytest.mark.slow
 def test_old_versions_go_and_the_present_one_stays(workshop: Workshop) -> None:
     old, image = build_old(workshop), workshop.shelf().build("cpu")
     assert pruned(workshop) == Pruned(removed=(old.reference,), in_use=())

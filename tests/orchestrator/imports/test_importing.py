@@ -166,6 +166,7 @@ def test_the_database_can_be_made_anew_from_the_files(place: Place, tmp_path: Pa
     assert counts(place.bring()) == (0, 0, 6, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["results", "results/imports", "each file"])
 def test_the_imports_are_described_anew(place: Place, tmp_path: Path, which: str) -> None:
     place.bring()

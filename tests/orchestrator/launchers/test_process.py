@@ -28,6 +28,8 @@ from tests.conftest import ROOT
 from tests.support.jobs import a_job, fake_model
 from tests.support.workplace import wait_until
 
+pytestmark = pytest.mark.serial
+
 MIB = 1 << 20
 HANG = "print('up', flush=True); import time; time.sleep(600)"
 LAUNCH = """
@@ -227,6 +229,7 @@ def test_ctrl_c_reaches_the_orchestrator_alone(scripted: Interpreter, task: Task
     assert os.getpgid(0) not in map(int, line.split())
 
 
+@pytest.mark.slow
 def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> None:
     job_file = tmp_path / "job.json"
     job_file.write_text(a_job(model=fake_model({"*": "hang"})).model_dump_json())

@@ -445,6 +445,7 @@ def test_whoever_executes_graphs_holds_the_device_that_exports_them(tmp_path: Pa
     assert launcher.cleaned == [frozenset({"cpu", "nvidia"})]
 
 
+@pytest.mark.slow
 def test_going_on_launches_only_what_has_no_verdict(three_jobs: Trial) -> None:
     three_jobs.run(ScriptedLauncher(measures_all))
     first = three_jobs.folder.cells[0]

@@ -113,6 +113,7 @@ def test_a_damaged_one_is_set_aside_and_its_cells_are_lost(
     assert compacted.set_aside([path]).moved == {}
 
 
+@pytest.mark.slow
 def test_a_damaged_one_leaves_verdicts_of_the_database_alone(
     folder: RunFolder, tmp_path: Path
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         list(synthesise(tmp_path / "file" / "folder", 3, 0))
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_unfinished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -56,6 +56,7 @@ def test_whoever_generates_gets_tokens_too(tmp_path: Path) -> None:
     assert found[TOKENS].shape == (2, fixed_cell(job).new_tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
     found = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)

@@ -113,6 +113,7 @@ def test_of_a_vision_language_model_the_first_part_alone_is_static(
     assert difference(folder, sample_of(model), model) < ROUNDING
 
 
+@pytest.mark.slow
 def test_halves_generate_too(prepared: PreparedGraphs) -> None:
     job = generating_job(tiny_decoder(), backend="cuda", precision="fp16")
     graph, folder = exported(job, prepared)

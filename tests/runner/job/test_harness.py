@@ -35,6 +35,7 @@ def test_every_cell_gets_one_record_with_raw_durations(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_shapes_share_one_loaded_model(tmp_path: Path) -> None:
     records, progress = run(a_job([fake_cell(1), fake_cell(2), fake_cell(4)]), tmp_path)
     loads = [event for event in progress.events if event.get("phase") == "load"]
@@ -140,6 +141,7 @@ def trainable(**config: Any) -> ModelSpec:
     return fake_model(**config).model_copy(update={"labels": labels})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "filled"),
     [
@@ -187,6 +189,7 @@ def in_round(number: int, rounds: int = 3) -> Job:
     return a_job([fake_cell(1), fake_cell(2)], measure=measure).model_copy(update={"round": number})
 
 
+@pytest.mark.slow
 def test_rounds_leave_parts_and_the_last_one_makes_the_records(tmp_path: Path) -> None:
     for number in (1, 2):
         job, progress = in_round(number), KeptProgress()

@@ -64,6 +64,7 @@ def test_a_host_that_knows_the_image_alone_is_served(tmp_path: Path) -> None:
     assert "torch in fp32: Unsupported: transformers cannot build" in reason(known, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_process_leaves_the_graph_and_a_clean_stdout(tmp_path: Path) -> None:
     process = start(job(), tmp_path)

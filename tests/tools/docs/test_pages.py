@@ -48,6 +48,7 @@ def test_every_file_says_something_and_ends_with_one_newline() -> None:
         assert not text.endswith("\n\n"), name
 
 
+@pytest.mark.slow
 def test_the_committed_files_are_fresh() -> None:
     command = [sys.executable, "-m", "tools.docs.pages", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -54,6 +54,7 @@ def tended(results: Path, wanted: Wanted | None = None, **options: bool) -> obje
     return maintain(results, results / "benchmarks.duckdb", wanted or Wanted(), **options)
 
 
+@pytest.mark.slow
 def test_runs_that_the_database_or_the_folder_alone_knows_go_too(results: Path) -> None:
     finished(results, "never-merged", 5)
     (results / "a").rename(results.parent / "a")
@@ -63,6 +64,7 @@ def test_runs_that_the_database_or_the_folder_alone_knows_go_too(results: Path) 
     assert (results.parent / "a").exists()
 
 
+@pytest.mark.slow
 def test_a_run_goes_from_database_and_folder(results: Path) -> None:
     done = maintain(results, results / "benchmarks.duckdb", Wanted(keep=1), dropping=True)
     assert [run.run_id for run in done.doomed] == ["b", "a"]
@@ -75,6 +77,7 @@ def test_a_run_goes_from_database_and_folder(results: Path) -> None:
     assert scalar(results / "benchmarks.duckdb", "SELECT count(*) FROM benchmark_results") == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"dry_run": True}, {"dry_run": True, "dropping": True}])
 def test_nothing_goes_unless_it_is_said_so(results: Path, options: dict[str, bool]) -> None:
     before = everything(results / "benchmarks.duckdb")
@@ -84,6 +87,7 @@ def test_nothing_goes_unless_it_is_said_so(results: Path, options: dict[str, boo
     assert all((results / name / "run.json").exists() for name in "abc")
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(results: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in results.rglob("*")}
     done = maintain(
@@ -95,6 +99,7 @@ def test_a_dry_run_writes_nothing(results: Path) -> None:
     assert done.compact[0].compaction.files == 3
 
 
+@pytest.mark.slow
 def test_imports_go_only_where_they_are_named(results: Path) -> None:
     database, file = results / "benchmarks.duckdb", results / "imports" / "timm-1.parquet"
     file.parent.mkdir()
@@ -109,6 +114,7 @@ def test_imports_go_only_where_they_are_named(results: Path) -> None:
     assert chosen(results, keep=0) == ["c", "b", "a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run_id", ["../outside", "/tmp", "..", ".hidden", "", "benchmarks.duckdb"])
 def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path, run_id: str) -> None:
     outside = finished(results.parent, "outside", 1)
@@ -134,6 +140,7 @@ def test_a_link_to_a_run_goes_and_what_it_leads_to_stays(results: Path) -> None:
     assert (elsewhere / "run.json").exists()
 
 
+@pytest.mark.slow
 def test_finished_runs_become_compact(results: Path) -> None:
     before = everything(results / "benchmarks.duckdb")
     done = maintain(results, results / "benchmarks.duckdb", Wanted(), compacting=True)
@@ -172,6 +179,7 @@ def test_while_a_device_is_measured_on_its_runs_stay(results: Path) -> None:
     assert scalar(results / "benchmarks.duckdb", "SELECT count(*) FROM benchmark_results") == 9
 
 
+@pytest.mark.slow
 def test_a_damaged_plan_leaves_its_records_alone(results: Path) -> None:
     (results / "a" / "run.json").write_text("{")
     done = maintain(results, results / "benchmarks.duckdb", Wanted(), compacting=True)
@@ -181,6 +189,7 @@ def test_a_damaged_plan_leaves_its_records_alone(results: Path) -> None:
     assert not (results / "a").exists()
 
 
+@pytest.mark.slow
 def test_one_maintenance_at_a_time(results: Path) -> None:
     lock = FileLock(results / "maintenance.lock")
     with lock, pytest.raises(StoreError, match="another maintenance is under way"):
@@ -204,6 +213,7 @@ def _moments(results: Path) -> list[Callable[[], bool]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(6))
 def test_killed_at_any_moment_it_can_be_finished(results: Path, moment: int) -> None:
     database = results / "benchmarks.duckdb"

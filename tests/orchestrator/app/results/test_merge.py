@@ -158,6 +158,7 @@ def test_damage_on_disk_takes_no_measurement_out_of_the_database(
     assert verdicts(database) == ["ok", "ok", "ok"]
 
 
+@pytest.mark.slow
 def test_a_cell_that_was_lost_to_damage_can_be_measured_again(
     results: Path, database: Path
 ) -> None:

@@ -7,6 +7,7 @@ from tests.support.cli_checks import complains, files
 from tests.support.workplace import Workplace, wait_until
 
 
+@pytest.mark.slow
 def test_a_run_shows_progress_on_stderr_and_results_on_stdout(place: Workplace) -> None:
     done = place.run()
     assert done.returncode == 0
@@ -16,6 +17,7 @@ def test_a_run_shows_progress_on_stderr_and_results_on_stdout(place: Workplace) 
     assert "database: results/benchmarks.duckdb" in done.stdout
 
 
+@pytest.mark.slow
 def test_run_as_json_is_json_alone(place: Workplace) -> None:
     done = place.run("--json")
     data = json.loads(done.stdout)
@@ -23,6 +25,7 @@ def test_run_as_json_is_json_alone(place: Workplace) -> None:
     assert [row["status"] for row in data["results"]] == ["ok"] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -45,6 +48,7 @@ def test_a_bad_matrix_is_refused_by_place_and_value(
     assert files(place.folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench", "--model", "bert-tiny"]])
 def test_verifying_only_and_not_at_all_exclude_each_other(
     place: Workplace, command: list[str]
@@ -55,6 +59,7 @@ def test_verifying_only_and_not_at_all_exclude_each_other(
     assert files(place.folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--trace", "--profile"])
 def test_a_run_traces_by_either_name(place: Workplace, option: str) -> None:
     place.write_matrix(batch_sizes=[1])
@@ -67,12 +72,14 @@ def test_a_bench_names_its_measurement_profile(place: Workplace) -> None:
     complains(place.do("bench", "--model", "bert-tiny", "--profile"), 2, "requires an argument")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["--select", "nothing-like-it"], ["--select", "!*"]])
 def test_nothing_to_do_is_said(place: Workplace, options: list[str]) -> None:
     complains(place.run(*options), 3, "no cell is left to run")
     assert not (place.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     done = place.run("--dry-run")
@@ -82,6 +89,7 @@ def test_a_dry_run_writes_nothing(place: Workplace) -> None:
     assert files(place.folder) == before
 
 
+@pytest.mark.slow
 def test_select_set_and_limit_shape_the_run(place: Workplace) -> None:
     options = ["--set", "axes.batch_size=1,8,16", "--select", "!*-b1-*", "--limit", "1"]
     assert place.run(*options).returncode == 0
@@ -101,6 +109,7 @@ def test_a_wrong_override_names_itself(place: Workplace, override: str, words: l
     complains(place.run("--set", override), 2, *words)
 
 
+@pytest.mark.slow
 def test_results_and_database_go_where_they_are_told(place: Workplace) -> None:
     done = place.run("--results", "elsewhere", "--database", "my.duckdb")
     assert done.returncode == 0
@@ -109,6 +118,7 @@ def test_results_and_database_go_where_they_are_told(place: Workplace) -> None:
     assert not (place.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_sigterm_is_an_interruption(place: Workplace) -> None:
     place.write_matrix({"*": "hang"})
     process = place.start(*place.run_arguments())

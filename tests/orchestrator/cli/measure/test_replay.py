@@ -1,11 +1,14 @@
 import json
 
+import pytest
+
 from tests.support.cli_checks import complains, files
 from tests.support.workplace import Workplace
 
 CELL = "fake-scripted-0-fp32-b1-s8-inference"
 
 
+@pytest.mark.slow
 def test_an_unknown_result_is_told_with_the_nearest(measured: Workplace) -> None:
     before = files(measured.folder)
     nearest = f"did you mean {measured.run_folder.name}/{CELL}?"
@@ -19,6 +22,7 @@ def test_without_a_database_nothing_can_be_replayed(place: Workplace) -> None:
     assert not (place.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_replay_goes_where_the_results_are(place: Workplace) -> None:
     place.run("--results", "elsewhere", "--database", "my.duckdb")
     done = place.do(
@@ -31,6 +35,7 @@ def test_a_replay_goes_where_the_results_are(place: Workplace) -> None:
     assert not (place.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_verdicts_without_a_launch_cannot_be_repeated(place: Workplace) -> None:
     place.run("--budget", "0s")
     complains(place.do("replay", f"last/{CELL}"), 2, "nothing was launched for it", "budget")

@@ -4,6 +4,7 @@ from tests.support.cli_checks import complains
 from tests.support.workplace import Workplace
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -44,6 +45,7 @@ def test_resuming_with_a_matrix_that_is_not_there(measured: Workplace) -> None:
     complains(measured.do("run", "nowhere.yaml", "--resume", "last"), 2, "nowhere.yaml")
 
 
+@pytest.mark.slow
 def test_resuming_merges_what_a_killed_run_did_not(place: Workplace) -> None:
     place.run()
     (place.folder / "results/benchmarks.duckdb").unlink()

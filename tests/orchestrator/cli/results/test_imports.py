@@ -34,6 +34,7 @@ def told(user: Workplace, *arguments: str, code: int = 0) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_it_shows_every_file_and_what_the_database_took(user: Workplace) -> None:
     done = user.do("import", "data")
     assert done.returncode == 0
@@ -46,12 +47,14 @@ def test_it_shows_every_file_and_what_the_database_took(user: Workplace) -> None
     assert row["command"] == "orchestrator import data"
 
 
+@pytest.mark.slow
 def test_importing_twice_adds_nothing(user: Workplace) -> None:
     assert told(user, "data")["added"] == 4
     again = told(user, "data")
     assert (again["added"], again["already_there"]) == (0, 4)
 
 
+@pytest.mark.slow
 def test_results_and_database_go_where_they_are_told(user: Workplace) -> None:
     told(user, "data", "--results", "mine", "--database", "other.duckdb")
     assert len(list((user.folder / "mine/imports").iterdir())) == 2
@@ -59,6 +62,7 @@ def test_results_and_database_go_where_they_are_told(user: Workplace) -> None:
     assert not (user.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing_at_all(user: Workplace) -> None:
     before = files(user.folder)
     dry = told(user, "data", "--dry-run", "--remove-source")
@@ -69,11 +73,13 @@ def test_a_dry_run_writes_nothing_at_all(user: Workplace) -> None:
     assert (dry["added"], dry["already_there"]) == (2, 2)
 
 
+@pytest.mark.slow
 def test_a_named_file_that_is_not_recognised_ends_with_1(user: Workplace) -> None:
     write(user.folder / "data/cut.json", '{"a": [1,\n')
     told(user, "data/cut.json", "data", code=1)
 
 
+@pytest.mark.slow
 def test_what_is_not_recognised_in_a_folder_keeps_nothing_else_out(user: Workplace) -> None:
     write(user.folder / "data/cut.json", '{"a": [1,\n')
     done = told(user, "data")
@@ -117,6 +123,7 @@ def test_a_database_that_is_none_ends_with_6(user: Workplace) -> None:
     complains(user.do("import", "data", "--database", "other.duckdb"), 6, "not a database")
 
 
+@pytest.mark.slow
 def test_any_other_table_is_read_by_a_mapping(user: Workplace) -> None:
     write(user.folder / "lab/lab.yaml", MAPPING)
     write(user.folder / "lab/lab.csv", "net,ms\na,4\nb,slow\nc,\n")
@@ -127,6 +134,7 @@ def test_any_other_table_is_read_by_a_mapping(user: Workplace) -> None:
     assert file["empty"] == ["line 4"]
 
 
+@pytest.mark.slow
 def test_sources_go_once_they_are_in_the_database(user: Workplace) -> None:
     day_s = 86400
     old = user.folder / "data/timm.csv"
@@ -144,6 +152,7 @@ def test_sources_go_once_they_are_in_the_database(user: Workplace) -> None:
     assert user.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": 4}]
 
 
+@pytest.mark.slow
 def test_names_that_are_no_text_are_imported(user: Workplace) -> None:
     odd = os.fsdecode(os.fsencode(user.folder) + b"/data/caf\xe9.csv")
     write(Path(odd), TABLE.replace("resnet50", "resnet51"))
@@ -151,6 +160,7 @@ def test_names_that_are_no_text_are_imported(user: Workplace) -> None:
     assert user.do("import", "data").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", [1, 15])
 def test_an_import_that_was_killed_is_finished_by_the_next(user: Workplace, written: int) -> None:
     for number in range(30):

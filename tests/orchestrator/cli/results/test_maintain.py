@@ -17,6 +17,7 @@ def mine(measured: Workplace, tmp_path: Path) -> Workplace:
     return Workplace(tmp_path, "process")
 
 
+@pytest.mark.slow
 def test_a_compacted_run_is_shown_resumed_and_merged_as_before(mine: Workplace) -> None:
     before, run_id = mine.verdicts(), mine.run_folder.name
     done = mine.do("maintain", "--compact")
@@ -31,6 +32,7 @@ def test_a_compacted_run_is_shown_resumed_and_merged_as_before(mine: Workplace) 
     assert mine.verdicts() == before
 
 
+@pytest.mark.slow
 def test_a_compacted_run_that_has_cells_to_try_again_is_resumed(mine: Workplace) -> None:
     lost = mine.run_folder / "records"
     (gone,) = lost.glob("*/*-b1-*.parquet")
@@ -85,6 +87,7 @@ def test_options_that_make_no_sense(measured: Workplace, options: list[str], wor
     complains(measured.do("maintain", *options), 2, words)
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     before = mine.verdicts()
     done = mine.do("snapshot", "first")
@@ -101,6 +104,7 @@ def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     assert mine.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": len(before)}]
 
 
+@pytest.mark.slow
 def test_mistakes_with_snapshots(measured: Workplace, tmp_path: Path) -> None:
     complains(measured.do("restore", "nobody"), 2, "'nobody' is not a snapshot", "none yet")
     complains(measured.do("snapshot", "a/b"), 2, "cannot name a snapshot")

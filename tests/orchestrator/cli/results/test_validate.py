@@ -20,6 +20,7 @@ def damaged(measured: Workplace, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_clean(measured: Workplace) -> None:
     done = measured.do("validate")
     assert done.returncode == 0, done.stdout
@@ -34,6 +35,7 @@ def test_errors_are_told_and_end_with_1(measured: Workplace, damaged: Path) -> N
     assert done.stdout.endswith(f"{damaged}: 1 error, 1 note\n")
 
 
+@pytest.mark.slow
 def test_a_fix_mends_from_the_record_files_and_tells_the_copy(
     measured: Workplace, damaged: Path
 ) -> None:
@@ -45,6 +47,7 @@ def test_a_fix_mends_from_the_record_files_and_tells_the_copy(
     assert done.stdout.endswith(f"{damaged}: clean, 1 note\n")
 
 
+@pytest.mark.slow
 def test_without_record_files_the_row_goes_into_quarantine(
     measured: Workplace, damaged: Path, tmp_path: Path
 ) -> None:

@@ -5,11 +5,14 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from orchestrator.store import Store
 from tests.support.cli_checks import complains
 from tests.support.workplace import CLI, PATIENCE_S, Workplace
 
 
+@pytest.mark.slow
 def test_synthetic_results_go_into_a_scratch_database_alone(place: Workplace) -> None:
     done = place.do("dev", "synthesise", "--rows", "600", "--output", "made", "--json")
     told = json.loads(done.stdout)
@@ -26,6 +29,7 @@ def test_synthetic_results_go_into_a_scratch_database_alone(place: Workplace) ->
         assert (len(real.runs()), len(scratch.runs())) == (0, 2)
 
 
+@pytest.mark.slow
 def test_what_it_says_can_be_done(place: Workplace) -> None:
     done = place.do("--quiet", "dev", "synthesise", "--rows", "10", "--output", "made")
     assert done.stderr == ""
@@ -41,6 +45,7 @@ def test_wrong_options_are_refused(place: Workplace) -> None:
     complains(place.do("dev", "synthesise", "--rows", "1", "--output", "full"), 6, "is not empty")
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_whole_files_alone(place: Workplace) -> None:
     command = [*CLI, "dev", "synthesise", "--rows", "100000000", "--output", "made"]
     running = subprocess.Popen(command, cwd=place.folder, stderr=subprocess.PIPE, text=True)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from runner.contract.models import catalogue, model_sets
 from tests.support.cli_checks import complains
 from tests.support.workplace import Workplace
@@ -13,6 +15,7 @@ def names(place: Workplace, *options: str) -> list[str]:
     return [model["name"] for model in json.loads(done.stdout)]
 
 
+@pytest.mark.slow
 def test_the_whole_catalogue_a_family_or_a_set_is_listed(place: Workplace) -> None:
     assert names(place) == list(catalogue())
     audio = [name for name, model in catalogue().items() if model.family == "audio"]

@@ -132,6 +132,7 @@ def test_what_a_killed_writer_left_in_the_log_is_there(database: Path, save: Sav
     assert scalar(database, "SELECT count(*) FROM benchmark_performance") == 1
 
 
+@pytest.mark.slow
 def test_a_log_that_nobody_may_empty_is_read(
     open_folder: Path, results: Path, save: Save, tmp_path: Path
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_file_that_may_not_be_read(open_folder: Path, save: Save, tmp_path: Pa
     assert "cannot be opened: Permission denied" in first
 
 
+@pytest.mark.slow
 def test_a_snapshot_and_a_copy_hold_what_the_log_held(
     database: Path, save: Save, tmp_path: Path
 ) -> None:

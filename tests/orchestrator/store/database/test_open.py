@@ -109,6 +109,7 @@ def test_a_link_is_followed(older: Path, tmp_path: Path) -> None:
     assert version_of(older) == STORE_VERSION
 
 
+@pytest.mark.slow
 def test_two_at_once_bring_it_forward_once(older: Path) -> None:
     with started(OPEN, older) as one, started(OPEN, older) as other:
         assert [each.communicate()[0] for each in (one, other)] == ["2\n", "2\n"]
@@ -116,6 +117,7 @@ def test_two_at_once_bring_it_forward_once(older: Path) -> None:
     assert version_of(older.with_name(f"{older.name}.schema{OLDER}")) == OLDER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(5))
 def test_a_killed_migration_is_repeated(
     older: Path, wanted: dict[str, Rows], usual_s: float, moment: int
@@ -124,6 +126,7 @@ def test_a_killed_migration_is_repeated(
     _assert_whole(older, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [".{name}.schema4.copy", "{name}.schema4", "{name}.wal"], ids=["copy", "kept", "log"]
 )
@@ -135,6 +138,7 @@ def test_a_migration_killed_as_soon_as_a_file_appears_is_repeated(
     _assert_whole(older, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ["none", "for the copy alone"])
 def test_a_full_disk_leaves_it_as_it_was(older: Path, room: str) -> None:
     with duckdb.connect(older) as connection:

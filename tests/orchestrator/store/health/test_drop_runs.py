@@ -97,6 +97,7 @@ def test_a_dropped_run_comes_back_with_its_records(two_runs: Path, results: Path
     assert scalar(two_runs, "SELECT count(*) FROM models") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(4))
 def test_a_killed_drop_is_all_or_nothing(two_runs: Path, moment: int) -> None:
     whole = everything(two_runs)

@@ -53,6 +53,7 @@ def held(database: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_rows_is_gone_after_a_fix(tmp_path: Path) -> None:
     database, results = tmp_path / "benchmarks.duckdb", tmp_path / "results"
     rows = a_database_of_rows_to_harm(database, results)
@@ -73,6 +74,7 @@ def _is_foreign(row: str) -> bool:
     return row.startswith(("copied/", "imported/"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", OF_ALL, ids=str)
 def test_what_is_wrong_with_the_whole_is_gone_after_a_fix(database: Path, damage: Damage) -> None:
     harm(database, damage.sql)
@@ -99,6 +101,7 @@ def _ids(database: Path) -> set[object]:
     return {row["result_id"] for row in rows}
 
 
+@pytest.mark.slow
 def test_what_record_files_hold_is_taken_from_them(tmp_path: Path) -> None:
     database, results = tmp_path / "benchmarks.duckdb", tmp_path / "results"
     rows = a_database_of_rows_to_harm(database, results)
@@ -126,6 +129,7 @@ def test_a_sound_database_is_left_alone(database: Path) -> None:
     assert [path.name for path in database.parent.glob("*before-fix*")] == []
 
 
+@pytest.mark.slow
 def test_statistics_are_those_of_the_durations_again(database: Path) -> None:
     before = content(database)
     harm(
@@ -153,6 +157,7 @@ def _digits(value: object) -> object:
         return value
 
 
+@pytest.mark.slow
 def test_durations_of_something_else_change_no_statistic(database: Path) -> None:
     harm(
         database,
@@ -166,11 +171,13 @@ def test_durations_of_something_else_change_no_statistic(database: Path) -> None
     assert kept["latency_median_s"] == 0.003
 
 
+@pytest.mark.slow
 def test_a_batch_that_the_cell_does_not_name_derives_no_throughput(database: Path) -> None:
     harm(database, f"UPDATE benchmark_results SET batch_size = 8 WHERE result_id = '{FIRST}'")
     assert fix_database(database, None, now=NOW).quarantined == 1
 
 
+@pytest.mark.slow
 def test_nothing_of_a_row_in_quarantine_is_lost(database: Path) -> None:
     row = query(database, f"FROM benchmark_results WHERE result_id = '{FIRST}'").to_pylist()[0]
     harm(
@@ -196,6 +203,7 @@ def test_nothing_of_a_row_in_quarantine_is_lost(database: Path) -> None:
         assert scalar(database, f"SELECT count(*) FROM {table} WHERE result_id = '{FIRST}'") == 0
 
 
+@pytest.mark.slow
 def test_quarantine_is_told_as_a_note_and_leftovers_of_killed_fixes_go(database: Path) -> None:
     leftover = database.with_name(f".{database.name}.before-fix-20261121T170000Z.copy")
     leftover.write_text("half a copy")
@@ -206,6 +214,7 @@ def test_quarantine_is_told_as_a_note_and_leftovers_of_killed_fixes_go(database:
     assert "unknown word: status is fine" in notes["in quarantine"].examples[0]
 
 
+@pytest.mark.slow
 def test_a_newer_record_of_a_cell_in_quarantine_is_taken(database: Path, tmp_path: Path) -> None:
     harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
     fix_database(database, None, now=NOW)
@@ -215,6 +224,7 @@ def test_a_newer_record_of_a_cell_in_quarantine_is_taken(database: Path, tmp_pat
     assert not validate_database(database, now=NOW).errors
 
 
+@pytest.mark.slow
 def test_a_fault_in_the_record_itself_ends_in_quarantine(database: Path, tmp_path: Path) -> None:
     wrong = records()[0].model_copy(update={"run_id": "wrong", "memory_peak_bytes": -5})
     wrong = wrong.model_copy(update={"durations_ns": [9_000_000, 9_100_000, 9_300_000]})
@@ -249,6 +259,7 @@ def test_columns_of_another_type_are_told_and_nothing_is_mended(
     assert content(database) == before
 
 
+@pytest.mark.slow
 def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: Path) -> None:
     harm(database, "UPDATE benchmark_results SET status = 'fine' WHERE source = 'accelmatrix'")
     damaged, harmed = content(database), database.read_bytes()
@@ -266,6 +277,7 @@ def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: 
     assert content(database) == fixed
 
 
+@pytest.mark.slow
 def test_a_full_disk_changes_nothing(database: Path) -> None:
     harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
     before = content(database)

@@ -197,6 +197,7 @@ def test_a_full_disk_changes_nothing(past: Snapshot, database: Path, root: Path)
     assert snapshots(root) == [past]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(6))
 def test_killed_at_any_moment_it_is_one_or_the_other(
     past: Snapshot, database: Path, root: Path, moment: int

@@ -74,6 +74,7 @@ def test_free_space_is_given_back(roomy: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_what_was_written_anew_has_the_same_schema(roomy: Path) -> None:
     before = schema_of(roomy)
     assert tidy(roomy).rewritten
@@ -117,6 +118,7 @@ def test_a_link_stays_one(roomy: Path, tmp_path: Path) -> None:
     assert scalar(roomy, "SELECT count(*) FROM benchmark_results") == 2
 
 
+@pytest.mark.slow
 def test_a_reader_goes_on_while_it_is_written_anew(roomy: Path) -> None:
     before = everything(roomy)
     with started(TIDY, roomy) as process:
@@ -140,6 +142,7 @@ def _moments(path: Path) -> list[Callable[[], bool]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(5))
 def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: int) -> None:
     before = everything(roomy)
@@ -150,6 +153,7 @@ def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: i
     assert not list(roomy.parent.glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_it_as_it_was(roomy: Path) -> None:
     before = everything(roomy)
     said = done(FULL_DISK, roomy)

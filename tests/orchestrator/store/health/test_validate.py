@@ -42,6 +42,7 @@ def test_a_sound_database_has_no_findings(sound: Path) -> None:
     assert findings(sound) == {}
 
 
+@pytest.mark.slow
 def test_each_damage_of_a_row_is_found_and_named(tmp_path: Path) -> None:
     database = tmp_path / "benchmarks.duckdb"
     rows = a_database_of_rows_to_harm(database, tmp_path / "results")
@@ -81,6 +82,7 @@ def test_examples_tell_the_row_and_what_is_wrong(database: Path) -> None:
     assert findings(database)["impossible value"].examples == (f"{FIRST}: throughput is -2.0",)
 
 
+@pytest.mark.slow
 def test_rounds_are_told_in_words(database: Path) -> None:
     told = []
     for rounds, counts in ((1, "[2]"), (2, "[2, 1]")):
@@ -203,6 +205,7 @@ def _record(run: int, cell: int, status: str, durations: list[int]) -> Record:
     return a_failure(status, "as it happens", **changes)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     records=st.lists(

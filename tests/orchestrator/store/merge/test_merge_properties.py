@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def _merged(database: Path, parts: Sequence[Sequence[Path]]) -> list[MergeReport
         return [store.merge(part) for part in parts]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(records=RECORDS, data=st.data())
 def test_order_and_split_do_not_matter(records: list[Record], data: st.DataObject) -> None:
@@ -76,6 +78,7 @@ def test_order_and_split_do_not_matter(records: list[Record], data: st.DataObjec
         assert len(once["benchmark_results"]) == len(newest)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(records=RECORDS)
 def test_what_is_stored_is_the_newest_record_of_each_cell(records: list[Record]) -> None:

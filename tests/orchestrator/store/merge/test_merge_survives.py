@@ -114,6 +114,7 @@ def second(tmp_path: Path) -> Path:
     return _saved(tmp_path / "second.parquet", records)
 
 
+@pytest.mark.slow
 def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
     database: Path, first: Path, second: Path, tmp_path: Path
 ) -> None:
@@ -130,6 +131,7 @@ def test_a_killed_merge_is_all_or_nothing_and_can_be_repeated(
     assert content(database) == content(tmp_path / "other.duckdb")
 
 
+@pytest.mark.slow
 def test_two_writers_take_turns(database: Path, first: Path, second: Path) -> None:
     with started(MERGE, database, first) as one, started(MERGE, database, second) as other:
         answers = [process.communicate()[0].split() for process in (one, other)]
@@ -138,6 +140,7 @@ def test_two_writers_take_turns(database: Path, first: Path, second: Path) -> No
     _assert_whole(database)
 
 
+@pytest.mark.slow
 def test_a_reader_during_a_merge_waits_and_sees_it_whole(
     database: Path, first: Path, second: Path
 ) -> None:
@@ -167,6 +170,7 @@ def test_a_reader_does_not_wait_for_ever(database: Path, first: Path) -> None:
     assert query(database, "SELECT 1 FROM benchmark_results").num_rows == CELLS
 
 
+@pytest.mark.slow
 def test_record_files_that_may_only_be_read_are_merged(open_folder: Path, first: Path) -> None:
     records, place = open_folder / "records", open_folder / "place"
     for folder in (records, place):
@@ -181,6 +185,7 @@ def test_record_files_that_may_only_be_read_are_merged(open_folder: Path, first:
     assert done.stdout == f"{CELLS}\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) -> None:
     with Store.open(database) as store:
         store.merge([first])
@@ -202,6 +207,7 @@ def test_a_database_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> 
     assert [path.name for path in database.parent.iterdir()] == ["benchmarks.duckdb.lock"]
 
 
+@pytest.mark.slow
 def test_a_read_only_database_can_be_asked_but_not_written(
     first: Path, open_folder: Path, tmp_path: Path
 ) -> None:

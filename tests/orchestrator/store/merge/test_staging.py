@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from orchestrator.store import MergeReport, Store
 from orchestrator.store.merge.staging import FILES_AT_ONCE
@@ -10,6 +11,7 @@ from runner.contract.record import to_table
 from tests.support.records import a_failure
 
 
+@pytest.mark.slow
 def test_more_files_than_are_read_at_once(database: Path, results: Path) -> None:
     count = FILES_AT_ONCE + 5
     table = to_table([a_failure("lost", "gone", batch_size=size + 1) for size in range(count)])

@@ -265,6 +265,7 @@ def loose(records: Path) -> int:
     return sum(len(names) for folder, _, names in os.walk(records) if folder != str(records))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(6))
 def test_killed_at_any_moment_it_loses_nothing(
     records: Path, saved: list[Record], tmp_path: Path, moment: int

@@ -92,6 +92,7 @@ def test_what_duckdb_alone_cannot_read_is_left_out(
     assert report.damaged[0].reason.startswith("DuckDB cannot read it: Conversion Error: Malformed")
 
 
+@pytest.mark.slow
 def test_a_file_that_ends_its_reader_ends_nothing_else(
     database: Path, results: Path, save: Save
 ) -> None:

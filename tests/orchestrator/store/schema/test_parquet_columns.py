@@ -4,6 +4,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def asked(expression: str, table: pa.Table) -> object:
     return value
 
 
+@pytest.mark.slow
 @given(facts)
 def test_an_environment_has_the_runners_id(told: dict[str, Any]) -> None:
     record = Record.of(a_job(), fake_cell(), **told, status="ok")
@@ -44,6 +46,7 @@ def test_a_fact_that_no_column_tells_counts_as_unknown() -> None:
     assert asked(environment_id(table.column_names), table) == record.environment_id
 
 
+@pytest.mark.slow
 def test_every_models_id_and_job_are_the_runners() -> None:
     for spec in catalogue().values():
         job = a_job(model=spec)

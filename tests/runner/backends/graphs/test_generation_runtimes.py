@@ -62,6 +62,7 @@ def forward(job: Job, prepared: PreparedGraphs) -> dict[str, Array]:
         return outputs_of(session, job)
 
 
+@pytest.mark.slow
 def test_the_tokens_are_torchs(
     model: ModelSpec, runtime: Runtime, prepared: PreparedGraphs
 ) -> None:

@@ -249,6 +249,7 @@ def measured(folder: Path, *cells: Cell) -> list[Record]:
     return [read_record(out / f"{cell.id}.parquet") for cell in cells]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are reset on Linux alone")
 def test_a_small_shape_behind_a_large_one_peaks_as_it_does_alone(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": broad_layer()})

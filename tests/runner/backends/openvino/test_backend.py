@@ -210,6 +210,7 @@ def test_lack_of_memory_is_understood() -> None:
     )
 
 
+@pytest.mark.slow
 def test_neither_torch_nor_onnx_is_needed() -> None:
     code = (
         "import sys, runner.backends.openvino; "

@@ -71,6 +71,7 @@ def test_quantising_is_no_part_of_compiling(tmp_path: Path) -> None:
         assert float(options["nncf_quantize_s"]) > 0
 
 
+@pytest.mark.slow
 def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
     parts: dict[Part, Any] = {

@@ -43,6 +43,7 @@ def session() -> Iterator[CompiledSession]:
         yield session
 
 
+@pytest.mark.slow
 def test_a_shape_is_compiled_at_its_first_query_and_what_that_took_is_told(
     session: CompiledSession,
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_proof_tells_how_many_graphs_were_compiled(session: CompiledSession)
     assert evidence["graphs"] == "1"
 
 
+@pytest.mark.slow
 def test_a_tensor_left_elsewhere_is_contradicted(session: CompiledSession) -> None:
     query = session.bind(CELL, inputs_of())
     ids = query.arguments["input_ids"]
@@ -101,6 +103,7 @@ def test_every_new_cell_finds_cold_caches(session: CompiledSession) -> None:
     assert session.columns["compile_time_s"] is None
 
 
+@pytest.mark.slow
 def test_training_compiles_forward_and_backward() -> None:
     cell = torch_cell(MODEL, runtime="torch_compile", mode="training")
     batch = {**inputs_of(cell), **synthesise_labels(MODEL, cell, 0)}

@@ -19,6 +19,7 @@ from tests.support.tiny_models import DECODER, tiny, tiny_decoder, torch_job
 pytestmark = pytest.mark.torch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("name", ["bert-tiny", "gpt2", "t5-small", "vit-base"])
 def test_published_sizes_give_finite_outputs_of_the_right_type(name: str, precision: str) -> None:

@@ -196,6 +196,7 @@ def from_hub(job: str, home: Path) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 def test_a_hub_that_cannot_be_reached_is_unavailable_with_the_reason(
     saved: Path, tmp_path: Path
 ) -> None:
@@ -204,6 +205,7 @@ def test_a_hub_that_cannot_be_reached_is_unavailable_with_the_reason(
     assert "cached" in said
 
 
+@pytest.mark.slow
 def test_what_a_hub_gave_is_known_by_its_commit(saved: Path, tmp_path: Path) -> None:
     commit, cache = "c" * 40, tmp_path / "hub/models--somebody--tiny"
     snapshot = cache / "snapshots" / commit

@@ -141,6 +141,7 @@ def measured(cpu_image: Image) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_container_is_measured_by_its_control_group(measured: dict[str, object]) -> None:
     assert str(measured["method"]).startswith(("cgroup v1", "cgroup v2"))

@@ -27,6 +27,8 @@ from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.parts import a_part
 from tests.support.scene import Scene
 
+pytestmark = pytest.mark.serial
+
 MEASURE = Measure(
     profile="quick",
     warmup_iterations=1,
@@ -62,6 +64,7 @@ def part() -> Part:
     return measured(1, rounds=1)[0]
 
 
+@pytest.mark.slow
 def test_a_start_is_repeated_until_its_median_has_an_interval(part: Part) -> None:
     assert len(part.durations_ns) == fewest()
     assert part.samples == 2 * fewest()
