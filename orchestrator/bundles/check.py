@@ -26,10 +26,7 @@ from orchestrator.bundles.archive import (
 )
 from orchestrator.bundles.manifest import VERSION, Manifest, RunEntry, matrix_name
 from orchestrator.bundles.twin import is_its_own_twin
-from orchestrator.store import MergeReport, Run, Store
-from orchestrator.store.merge.staging import Examined, examine
-from orchestrator.store.query.runs import untold
-from orchestrator.store.records.find import id_fault
+from orchestrator.store import Examined, MergeReport, Run, Store, examine, id_fault, untold
 from orchestrator.system.files import storing
 from runner.contract.errors import StoreError
 

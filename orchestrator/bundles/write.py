@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 from orchestrator.bundles import manifest as names
 from orchestrator.bundles.archive import Content, sha256, size, write_archive
 from orchestrator.bundles.manifest import Counts, Manifest, RunEntry, matrix_name
-from orchestrator.store import Store
-from orchestrator.store.query.runs import SCHEMA, StoredRun, Takeout, takeout, which_run
+from orchestrator.store import SCHEMA, Store, StoredRun, Takeout, takeout, which_run
 from orchestrator.system.files import (
     HINT_OUTPUTS,
     new_file,

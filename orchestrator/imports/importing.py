@@ -11,9 +11,7 @@ from orchestrator.imports.content import Contents, contents_by_run, contents_of,
 from orchestrator.imports.document import writable
 from orchestrator.imports.outcome import Verdict
 from orchestrator.imports.record import LAUNCHER, contents_at, path_of, runs_of, save, table_of
-from orchestrator.store import MergeReport, Run, Store
-from orchestrator.store.database.connect import WAIT_S
-from orchestrator.store.query.imported import held_at
+from orchestrator.store import MergeReport, Run, Store, held_at
 from runner import __version__
 
 _TICK = timedelta(microseconds=1)
@@ -114,7 +112,7 @@ def foresee(verdicts: Iterable[Verdict], database: Path) -> Import:
     """
     with_records, now = _with_records(verdicts), datetime.now(UTC)
     run_ids = [verdict.run_id for verdict in with_records]
-    table = held_at(database, run_ids, wait_s=WAIT_S)
+    table = held_at(database, run_ids)
     held = {} if table is None else contents_by_run(table)
     changes = {}
     for each in with_records:

@@ -16,9 +16,7 @@ from orchestrator.imports.content import Contents, contents_of
 from orchestrator.imports.document import writable
 from orchestrator.imports.measurement import Found
 from orchestrator.imports.outcome import Verdict
-from orchestrator.store import Run
-from orchestrator.store.schema.origin import Origin
-from orchestrator.store.schema.parquet_columns import DEFAULTS
+from orchestrator.store import DEFAULTS, Origin, Run
 from orchestrator.system.files import storing
 from runner import __version__
 from runner.contract.files import write_whole

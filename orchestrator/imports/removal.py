@@ -13,8 +13,7 @@ from orchestrator.imports.formats.base import Format
 from orchestrator.imports.importing import Change, change_to
 from orchestrator.imports.outcome import Verdict, judge_document
 from orchestrator.imports.record import table_of
-from orchestrator.store.database.connect import WAIT_S
-from orchestrator.store.query.imported import held_at
+from orchestrator.store import held_at
 
 DAY_S = 86400.0
 
@@ -66,7 +65,7 @@ def foresee_removal(verdicts: Iterable[Verdict], terms: Terms) -> Iterator[Remov
 
 def _held(verdicts: Iterable[Verdict], database: Path) -> Mapping[str, Contents]:
     run_ids = list({verdict.run_id for verdict in verdicts if verdict.reading.found})
-    table = held_at(database, run_ids, wait_s=WAIT_S)
+    table = held_at(database, run_ids)
     return {} if table is None else contents_by_run(table)
 
 

@@ -9,11 +9,7 @@ from pathlib import Path
 from orchestrator.app.results.maintain import Maintained
 from orchestrator.app.results.stale_files import Leftover
 from orchestrator.render.tables import print_line, print_table
-from orchestrator.store.health.fix import Validation
-from orchestrator.store.health.snapshots import Restored, Snapshot
-from orchestrator.store.health.vacuum import Tidied
-from orchestrator.store.health.validate import Finding
-from orchestrator.store.records.compact import Compaction
+from orchestrator.store import Compaction, Finding, Restored, Snapshot, Tidied, Validation
 from orchestrator.system.text import format_size, plural
 
 

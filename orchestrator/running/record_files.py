@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from orchestrator.store.records.compact import compact_files
-from orchestrator.store.records.validate import reading_fault
+from orchestrator.store import compact_files, reading_fault
 from orchestrator.system.files import storing
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordError

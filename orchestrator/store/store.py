@@ -10,10 +10,10 @@ from weakref import WeakSet
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import WAIT_S, connect, create
+from orchestrator.store.database.connect import connect, create
 from orchestrator.store.database.errors import explained
 from orchestrator.store.database.execute import AnotherThread
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import is_missing, require_database
 from orchestrator.store.merge.merge import merge

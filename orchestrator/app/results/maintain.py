@@ -13,11 +13,7 @@ from orchestrator.app.results.retention import Doomed, Wanted, choose, run_folde
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store.database.connect import WAIT_S
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.drop_runs import drop_runs
-from orchestrator.store.health.vacuum import Tidied, tidy
-from orchestrator.store.records.compact import Compaction, NotCompact, compact
+from orchestrator.store import Compaction, NotCompact, Tidied, compact, drop_runs, tidy, writer_lock
 from orchestrator.system.files import storing
 from orchestrator.system.locks import hold_devices
 from runner.contract.errors import StoreError
@@ -88,7 +84,7 @@ class Maintenance:
 
     def _drop(self, runs: Sequence[Doomed]) -> None:
         # No merge may find the records between the two.
-        with writer_lock(self.database, WAIT_S):
+        with writer_lock(self.database):
             drop_runs(self.database, [run.run_id for run in runs])
             hidden = [_hide(run.path) for run in runs if run.path is not None]
         for path in hidden:
@@ -123,7 +119,7 @@ class Maintenance:
             raise NotCompact(str(error)) from error
         planned = [cell.id for cell in folder.cells]
         # No merge may look for files that go.
-        with nullcontext() if dry_run else writer_lock(self.database, WAIT_S):
+        with nullcontext() if dry_run else writer_lock(self.database):
             return compact(folder.records, folder.run.run_id, planned, dry_run=dry_run)
 
     def sweep(self) -> None:

@@ -10,9 +10,7 @@ from orchestrator.imports.record import runs_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_folder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store import Damaged, MergeReport, Run, Store
-from orchestrator.store.query.runs import untold
-from orchestrator.store.records.find import files_below, find_files
+from orchestrator.store import Damaged, MergeReport, Run, Store, files_below, find_files, untold
 from runner.contract.errors import MatrixError, StoreError
 
 

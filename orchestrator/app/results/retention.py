@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.imports.record import path_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store.health.drop_runs import DatedRun, dated_runs
+from orchestrator.store import DatedRun, dated_runs
 from runner.contract.errors import MatrixError, StoreError
 
 

@@ -25,7 +25,7 @@ def snapshot(
 ) -> None:
     """Copy the database, with what identifies the copy, to compare with or go back to."""
     from orchestrator.render.maintain import print_snapshots, print_taken
-    from orchestrator.store.health.snapshots import snapshots, take
+    from orchestrator.store import snapshots, take
     from orchestrator.system.git import git_commit
     from runner.contract.errors import MatrixError
 
@@ -49,7 +49,7 @@ def restore(
 ) -> None:
     """Let a snapshot take the database's place; what it replaces becomes a snapshot itself."""
     from orchestrator.render.maintain import print_restored
-    from orchestrator.store.health.snapshots import restore as go_back
+    from orchestrator.store import restore as go_back
     from orchestrator.system.git import git_commit
 
     path = database_in(results, database)

@@ -24,8 +24,7 @@ def status(
     from orchestrator.app.results.status import status_of, this_installation
     from orchestrator.render.results import print_results
     from orchestrator.render.status import print_status
-    from orchestrator.store import Store
-    from orchestrator.store.query.runs import which_run
+    from orchestrator.store import Store, which_run
 
     path = database_in(results, database)
     if run is None:

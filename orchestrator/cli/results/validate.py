@@ -24,7 +24,7 @@ def validate(
 ) -> int:
     """Check the database: references, duplicates, impossible values, contradictions."""
     from orchestrator.render.maintain import print_validation
-    from orchestrator.store.health.fix import fix_database, validate_database
+    from orchestrator.store import fix_database, validate_database
 
     path = database_in(results, database)
     found = fix_database(path, results) if fix else validate_database(path)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from orchestrator.imports.measurement import UNITS, Found, dimension_of
-from orchestrator.store.schema.origin import OURS, SYNTHETIC
+from orchestrator.store import OURS, SYNTHETIC
 from orchestrator.system.problems import Problem, one_of, refuse, unknown_key, wordings
 from orchestrator.system.yaml_file import Place, read_source
 from runner.contract.cell import Frozen

@@ -14,8 +14,6 @@ from orchestrator.store.database.paths import discard, log_of
 from orchestrator.store.schema.version import mark_as_made
 from runner.contract.errors import StoreError
 
-WAIT_S = 10.0
-"""How long whoever holds a database is waited for, unless somebody says otherwise, seconds."""
 RETRY_S = 0.05
 _BUSY = re.compile(r"Could not set lock|different configuration")
 _A_TABLE = "Cannot launch in-memory database"

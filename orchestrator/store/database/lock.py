@@ -11,11 +11,13 @@ from filelock import FileLock, Timeout
 from orchestrator.store.database.paths import refuse_loose_link
 from runner.contract.errors import StoreError
 
+WAIT_S = 10.0
+"""Default time to wait for a locked database, in seconds."""
 _HOLDER = re.compile(r"held in (.+?\(PID \d+\))")
 
 
 @contextmanager
-def writer_lock(path: Path, wait_s: float) -> Iterator[None]:
+def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     """Keep other orchestrators from writing to this database.
 
     Raises:

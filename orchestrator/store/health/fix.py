@@ -9,10 +9,9 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.connect import WAIT_S
 from orchestrator.store.database.errors import explained
 from orchestrator.store.database.execute import transaction
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import require_database
 from orchestrator.store.health.checks import CHECKS

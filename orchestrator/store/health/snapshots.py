@@ -15,10 +15,10 @@ from orchestrator.store.database.backup import (
     flush_folder,
     read_manifest,
 )
-from orchestrator.store.database.connect import WAIT_S, NotADatabase, connect
+from orchestrator.store.database.connect import NotADatabase, connect
 from orchestrator.store.database.errors import explained
 from orchestrator.store.database.execute import count_rows
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.paths import is_missing, log_of, require_database
 from orchestrator.store.schema.version import Kind, kind_of
 from runner import __version__

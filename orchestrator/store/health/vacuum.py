@@ -8,10 +8,9 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import empty_log, flush_folder
-from orchestrator.store.database.connect import WAIT_S
 from orchestrator.store.database.errors import explain, explained
 from orchestrator.store.database.execute import count_rows, fetch
-from orchestrator.store.database.lock import writer_lock
+from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import discard, log_of, require_database, size_of
 from orchestrator.store.schema.columns import text

@@ -9,9 +9,9 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import WAIT_S
 from orchestrator.store.database.errors import explain, interruptible
 from orchestrator.store.database.execute import AnotherThread
+from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.open import sealed
 from orchestrator.store.database.paths import require_database
 from orchestrator.store.query.values import carried

@@ -8,6 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import connect
 from orchestrator.store.database.errors import explained
+from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.paths import is_missing
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, RAW, RESULTS
@@ -29,7 +30,7 @@ def held(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
     return connection.sql(_HELD, params=[list(run_ids)]).to_arrow_table()
 
 
-def held_at(path: Path, run_ids: Sequence[str], *, wait_s: float) -> pa.Table | None:
+def held_at(path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S) -> pa.Table | None:
     """The same from a file that is not changed, not even brought forward; None if it has none.
 
     Raises:

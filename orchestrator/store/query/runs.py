@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store import RunSummary, newest_run
-from orchestrator.store.database.connect import WAIT_S
 from orchestrator.store.database.errors import explained
 from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import require_database
+from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.query.values import plain_rows
 from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.tables import (
