@@ -27,7 +27,7 @@ from orchestrator.bundles.archive import (
 from orchestrator.bundles.manifest import VERSION, Manifest, RunEntry, matrix_name
 from orchestrator.bundles.twin import is_its_own_twin
 from orchestrator.store import Examined, MergeReport, Run, Store, examine, id_fault, untold
-from orchestrator.system.files import storing
+from orchestrator.system.files import translate_os_errors
 from runner.contract.errors import StoreError
 
 
@@ -126,7 +126,7 @@ def opened(path: Path) -> Iterator[Bundle]:
     """
     if path.exists() and not path.is_file():
         raise StoreError(f"{path}: cannot be read: it is no plain file", hint=NAME_ONE)
-    with storing(path, "read", hint=NAME_ONE):
+    with translate_os_errors(path, "cannot be read", hint=NAME_ONE):
         whole, bytes_ = sha256(path), size(path)
     with ExitStack() as closing:
         with unpacking(path):

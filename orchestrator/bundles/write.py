@@ -15,11 +15,11 @@ from orchestrator.bundles.archive import Content, sha256, size, write_archive
 from orchestrator.bundles.manifest import Counts, Manifest, RunEntry, matrix_name
 from orchestrator.store import SCHEMA, Store, StoredRun, Takeout, takeout, which_run
 from orchestrator.system.files import (
-    HINT_OUTPUTS,
-    new_file,
+    OUTPUT_HINT,
+    output_file,
     require_free,
     require_no_stream,
-    storing,
+    translate_os_errors,
 )
 from runner import __version__
 from runner.contract.errors import NothingToDo
@@ -53,14 +53,17 @@ def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bo
     """
     require_no_stream(OPTION, output)
     require_free(OPTION, output, force=force, database=database)
-    with takeout(database, _named(database, runs)) as taken, storing(output, hint=HINT_OUTPUTS):
+    with (
+        takeout(database, _named(database, runs)) as taken,
+        translate_os_errors(output, hint=OUTPUT_HINT),
+    ):
         if not taken.runs:
             raise NothingToDo(f"{database}: holds no run to take out")
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
             records = _write_records(taken, Path(folder, UNFINISHED))
             found, members = _contents(taken, records)
-            with new_file(output) as file:
+            with output_file(output) as file:
                 write_archive(file, members)
     return Written(output, sha256(output), size(output), found)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from orchestrator.cli.app import chosen
-from orchestrator.system.defaults import DATABASE_NAME
+from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.text import visible
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.contract.files import hash_of
+from runner.contract.files import hash_files
 
 BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
 
@@ -25,7 +25,7 @@ class ImageSource:
 
     def fingerprint(self) -> str:
         """`sha256:…` over the names and contents of all files."""
-        return f"sha256:{hash_of(self.checkout, self.files)}"
+        return f"sha256:{hash_files(self.checkout, self.files)}"
 
     def base_image(self) -> str | None:
         """The image that the Dockerfile builds upon unless it is told another one."""

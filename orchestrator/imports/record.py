@@ -17,9 +17,9 @@ from orchestrator.imports.document import writable
 from orchestrator.imports.measurement import Found
 from orchestrator.imports.outcome import Verdict
 from orchestrator.store import DEFAULTS, Origin, Run
-from orchestrator.system.files import storing
+from orchestrator.system.files import translate_os_errors
 from runner import __version__
-from runner.contract.files import write_whole
+from runner.contract.files import atomic_file
 from runner.contract.record import SCHEMA_VERSION, UNREADABLE, arrow_schema, digest, read_table
 
 HARDWARE = (
@@ -141,9 +141,10 @@ def save(table: pa.Table, path: Path, run: Run) -> None:
         StoreError: the file system refused.
     """
     table = table.replace_schema_metadata({_RUN: run.model_dump_json().encode()})
-    with storing(path, hint=HINT):
+    with translate_os_errors(path, hint=HINT):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+        with atomic_file(path) as file:
+            pq.write_table(table, file, compression="zstd")
 
 
 def contents_at(path: Path) -> Contents | None:

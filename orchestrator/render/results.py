@@ -11,7 +11,7 @@ from pathlib import Path
 
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.store import MergeReport, ResultRow
-from orchestrator.system.defaults import DATABASE_NAME, RESULTS
+from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -90,7 +90,7 @@ def print_results(
     print_line(f"database: {database}")
     print_line("next:")
     named = shlex.quote(str(database))
-    option = "" if database == RESULTS / DATABASE_NAME else f" --database {named}"
+    option = "" if database == RESULTS_FOLDER / DATABASE_NAME else f" --database {named}"
     for command in NEXT:
         print_line(f"  {_own_name()} {command}{option}")
 

@@ -11,13 +11,14 @@ from orchestrator.backends.catalogue import DEVICES
 from orchestrator.launchers.base import Task
 from orchestrator.running.execute_job import Surroundings, attempt, cause_of
 from orchestrator.running.observer import QuietObserver
-from orchestrator.system.files import storing, write_whole
+from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import ROOT
 from orchestrator.system.locks import hold_devices
 from orchestrator.system.weights import weights_folder
 from runner.contract.artifact_keys import Maker
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
+from runner.contract.files import write_atomic
 from runner.contract.job import Job, Provenance
 
 BACKEND: Backend = "cpu"
@@ -58,7 +59,7 @@ class Groundwork:
         Raises:
             StoreError: it cannot be made.
         """
-        with storing(self.path):
+        with translate_os_errors(self.path):
             self.path.mkdir(exist_ok=True)
         return self.path
 
@@ -85,7 +86,7 @@ class Groundwork:
     def forget_failure(self, name: str) -> None:
         """Drop the reason that an earlier try left, since another one begins."""
         path = self._failure(name)
-        with storing(path):
+        with translate_os_errors(path):
             path.unlink(missing_ok=True)
 
     def failure(self, name: str) -> str | None:
@@ -98,8 +99,8 @@ class Groundwork:
         if left := self.failure(name):
             return left
         path = self._failure(name)
-        with storing(path):
-            write_whole(path, reason)
+        with translate_os_errors(path):
+            write_atomic(path, reason)
         return reason
 
     def drop(self, pattern: str) -> None:

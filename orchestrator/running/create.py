@@ -15,7 +15,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_run
 from orchestrator.running.run_file import RunFile, new_run_id
 from orchestrator.store import Store
-from orchestrator.system.defaults import DATABASE_NAME
+from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import git_commit
 from orchestrator.system.text import format_size
 from runner.contract.cell import Purpose

@@ -16,7 +16,7 @@ from orchestrator.system.text import format_size
 from orchestrator.system.weights import weights_folder
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, JobError, RecordNotSaved, StoreError
-from runner.contract.files import drop_unfinished
+from runner.contract.files import remove_unfinished
 from runner.contract.job import Job
 from runner.contract.process_exit import describe_end, last_line
 from runner.contract.record import Phase, Record, Status
@@ -82,7 +82,7 @@ def attempt(job: Job, task: Task, surroundings: Surroundings) -> Attempt:
                 made.exit = execution.wait()
                 surroundings.folder.write_log(task.job_file, made.exit.log)
     finally:
-        drop_unfinished(task.out)
+        remove_unfinished(task.out)
     _refuse_full_disk(made, surroundings.folder)
     return made
 

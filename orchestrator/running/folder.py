@@ -23,10 +23,10 @@ from pydantic import ValidationError
 
 from orchestrator.running.record_files import RunCompact, RunParts, set_aside
 from orchestrator.running.run_file import RUN_FILE, RunFile
-from orchestrator.system.defaults import DATABASE_NAME
-from orchestrator.system.files import storing, write_whole
+from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from runner.contract.cell import Cell
 from runner.contract.errors import MatrixError, RecordError, StoreError
+from runner.contract.files import write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.record import Record, Status, read_record, save_record
 
@@ -63,7 +63,7 @@ class RunFolder:
         try:
             for name in SUBFOLDERS:
                 (path / name).mkdir(parents=True)
-            write_whole(path / RUN_FILE, run.model_dump_json())
+            write_atomic(path / RUN_FILE, run.model_dump_json())
         except OSError as error:
             raise StoreError(
                 f"{path}: the run's folder cannot be made: {error.strerror}",
@@ -94,7 +94,7 @@ class RunFolder:
                 hint="its records can still be merged: `orchestrator merge` takes their folder",
             ) from error
         for name in SUBFOLDERS:
-            with storing(path / name):
+            with translate_os_errors(path / name):
                 (path / name).mkdir(exist_ok=True)
         return cls(path, run)
 
@@ -133,15 +133,15 @@ class RunFolder:
     def out(self, job_id: str) -> Path:
         """The job's output folder, made if need be."""
         path = self.records / job_id
-        with storing(path):
+        with translate_os_errors(path):
             path.mkdir(exist_ok=True)
         return path
 
     def write_job(self, job: Job) -> Path:
         """Write what the next attempt is given; returns the file."""
         path = self._job_file(job.id, self._attempts(job.id) + 1)
-        with storing(path):
-            write_whole(path, job.model_dump_json())
+        with translate_os_errors(path):
+            write_atomic(path, job.model_dump_json())
         return path
 
     def last_provenance(self, job_id: str) -> Provenance | None:
@@ -161,8 +161,8 @@ class RunFolder:
     def write_log(self, job_file: Path, text: str) -> None:
         """Keep the end of an attempt's stderr."""
         path = self.path / "logs" / f"{job_file.stem}.log"
-        with storing(path):
-            write_whole(path, text)
+        with translate_os_errors(path):
+            write_atomic(path, text)
 
     def save(self, record: Record) -> None:
         """Save a verdict that the runner could not give itself."""
@@ -174,7 +174,7 @@ class RunFolder:
         if not path.exists():
             return self._compact.record(cell)
         try:
-            with storing(path, "read"):
+            with translate_os_errors(path, "cannot be read"):
                 return read_record(path)
         except RecordError:
             set_aside(path)
@@ -266,7 +266,7 @@ class RunFolder:
 
 def _is_sound(path: Path) -> bool:
     try:
-        with storing(path, "read"):
+        with translate_os_errors(path, "cannot be read"):
             read_record(path)
     except RecordError:
         return False

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.store import compact_files, reading_fault
-from orchestrator.system.files import storing
+from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordError
-from runner.contract.files import write_whole
+from runner.contract.files import atomic_file
 from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows
 from runner.contract.rounds import part_path, read_parts
 
@@ -45,7 +45,7 @@ class RunParts:
         """Set all parts of these cells aside under another name; returns how many there were."""
         found = [path for cell in cells for path in self._parts(cell)]
         for path in found:
-            with storing(path):
+            with translate_os_errors(path):
                 path.replace(path.with_name(path.name + DROPPED_SUFFIX))
         return len(found)
 
@@ -82,7 +82,7 @@ class RunCompact:
             StoreError: the file system refused; the compact file is still there.
         """
         for path in compact_files(self._records):
-            with storing(path, "unpacked"):
+            with translate_os_errors(path, "cannot be unpacked"):
                 table = read_table(path)
                 for at, row in enumerate(table.select(["job_id", "cell_id"]).to_pylist()):
                     folder = self._records / row["job_id"]
@@ -99,7 +99,7 @@ class RunCompact:
         return moved
 
     def _rows(self, path: Path) -> _Rows:
-        with storing(path, "read"):
+        with translate_os_errors(path, "cannot be read"):
             stamp = _stamp(path.stat())
             known = self._known.get(path)
             if known is not None and known[0] == stamp:
@@ -132,7 +132,8 @@ def _record(row: Mapping[str, Any]) -> Record | None:
 
 def _write_missing(path: Path, row: pa.Table) -> None:
     if not path.exists():
-        write_whole(path, lambda file: pq.write_table(row, file, compression="zstd"))
+        with atomic_file(path) as file:
+            pq.write_table(row, file, compression="zstd")
 
 
 def _stamp(stat: stat_result) -> tuple[int, ...]:

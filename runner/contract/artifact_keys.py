@@ -15,7 +15,7 @@ from pathlib import Path
 
 from runner import __version__
 from runner.contract.errors import BenchError
-from runner.contract.files import hash_of
+from runner.contract.files import hash_files
 from runner.contract.graph import EXPORTERS, Content, Numbers
 from runner.contract.models import ModelSpec
 
@@ -119,7 +119,7 @@ def check_key(name: str, maker: Maker, key: Callable[[Versions], str]) -> None:
 @cache
 def fingerprint(sources: tuple[str, ...], package: Path = PACKAGE) -> str:
     """Eight hex digits over the names and contents of the files, as they are at the first call."""
-    return hash_of(package, [path.relative_to(package) for path in files(sources, package)])[:8]
+    return hash_files(package, [path.relative_to(package) for path in files(sources, package)])[:8]
 
 
 def files(sources: tuple[str, ...], package: Path = PACKAGE) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes, and hashes of files."""
 
 import hashlib
 import os
@@ -9,54 +9,77 @@ from typing import IO
 
 from runner.contract.errors import RecordNotSaved
 
-UNFINISHED = ".{}.tmp"
-"""The name that a file goes by until everything is in it."""
+_UNFINISHED = ".{}.tmp"
+"""The name of a file while it is being written."""
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when everything is in it and synced.
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `path`; what was written there gets its name at the end.
 
     Raises:
         OSError: the file system refused; nothing is left behind.
     """
-    unfinished = path.with_name(UNFINISHED.format(path.name))
+    unfinished = path.with_name(_UNFINISHED.format(path.name))
     try:
-        with unfinished.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield unfinished
+        sync(unfinished)
         unfinished.replace(path)
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill such a file.
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for an atomic write: it gets its name when it is complete and synced.
 
     Raises:
         OSError: the file system refused; nothing is left behind.
     """
-    with whole_file(path) as file:
-        write(file)
+    with atomic_path(path) as unfinished, unfinished.open("wb") as file:
+        yield file
 
 
-def drop_unfinished(folder: Path) -> None:
-    """Remove the files of this folder that a killed writer has left under their other names."""
-    for path in folder.glob(UNFINISHED.format("*")):
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Write text (in UTF-8) or bytes atomically.
+
+    Raises:
+        OSError: the file system refused; nothing is left behind.
+    """
+    with atomic_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or a folder's names, from the system's cache to the disk.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files that a killed writer has left in this folder."""
+    for path in folder.glob(_UNFINISHED.format("*")):
         with suppress(OSError):
             path.unlink()
 
 
-def save_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write what was measured.
+def save_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write an output file of a job atomically.
 
     Raises:
         RecordNotSaved: the file system refused, e.g. because the disk is full.
     """
     try:
-        write_whole(path, write)
+        with atomic_file(path) as file:
+            write(file)
     except OSError as error:
         raise RecordNotSaved(
             f"{path}: cannot be written: {error.strerror or error}",
@@ -65,15 +88,15 @@ def save_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def save_text(path: Path, text: str) -> None:
-    """Write what was said about it, in UTF-8.
+    """Write a text file of a job in UTF-8.
 
     Raises:
-        RecordNotSaved: likewise.
+        RecordNotSaved: the file system refused.
     """
-    save_whole(path, lambda file: file.write(text.encode()))
+    save_file(path, lambda file: file.write(text.encode()))
 
 
-def hash_of(root: Path, files: Iterable[Path]) -> str:
+def hash_files(root: Path, files: Iterable[Path]) -> str:
     """SHA-256 over names and contents of files in this order, in hex; paths start from `root`."""
     digest = hashlib.sha256()
     for path in files:
@@ -83,7 +106,7 @@ def hash_of(root: Path, files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def sha256_of(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """SHA-256 of the file's content, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

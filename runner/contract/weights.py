@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, NonNegativeInt, TypeAdapter, ValidationError
 
-from runner.contract.files import sha256_of
+from runner.contract.files import file_sha256
 from runner.contract.models import ModelSpec
 
 CONFIG_FILE = "config.json"
@@ -55,7 +55,7 @@ def revision_of(folder: Path) -> str:
     Raises:
         OSError: a file cannot be read.
     """
-    hashes = {path.name: sha256_of(path) for path in weight_files(folder)}
+    hashes = {path.name: file_sha256(path) for path in weight_files(folder)}
     if len(hashes) == 1:
         return f"sha256:{next(iter(hashes.values()))}"
     lines = "".join(f"{digest}  {name}\n" for name, digest in hashes.items())

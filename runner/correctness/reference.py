@@ -13,7 +13,7 @@ from runner.backends.failures import reason_of
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, JobError
-from runner.contract.files import save_text, save_whole
+from runner.contract.files import save_file, save_text
 from runner.contract.graph import content_of
 from runner.contract.job import Job
 from runner.correctness.compare_outputs import AnyArray
@@ -80,7 +80,7 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
     except Exception as error:  # whatever a model raises is the reason that others read
         save_text(out / f"{name}.failed", reason_of(error))
     else:
-        save_whole(out / f"{name}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
+        save_file(out / f"{name}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 def _reference(job: Job, clock: Clock) -> dict[str, AnyArray]:

@@ -1,6 +1,5 @@
 """Graphs appear in their folder whole or not at all."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.contract.errors import Unsupported
-from runner.contract.files import save_text
+from runner.contract.files import save_text, sync
 from runner.contract.graph import (
     FAILED_SUFFIX,
     GRAPH_FILE,
@@ -29,7 +28,7 @@ def place(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
     with _unfinished(folder, shape) as files:
         graph = make(files)
         for path in files.iterdir():
-            _sync(path)
+            sync(path)
         save_text(files / GRAPH_FILE, graph.model_dump_json(indent=2))
         shutil.rmtree(folder / shape, ignore_errors=True)
         files.rename(folder / shape)
@@ -52,12 +51,6 @@ def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
     finally:
         tempfile.tempdir = usual
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    """Have the file on the disk before anybody can read it under its own name."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def refuse(folder: Path, shape: str, attempts: Iterable[Attempt]) -> None:

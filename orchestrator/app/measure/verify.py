@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from orchestrator.matrix import Matrix, Place, Source, resolve
 from orchestrator.running.folder import RunFolder
-from orchestrator.system.files import require_no_stream, storing, write_whole
+from orchestrator.system.files import require_no_stream, translate_os_errors
 from orchestrator.system.problems import one_of
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
 from runner.contract.errors import MatrixError, StoreError
+from runner.contract.files import write_atomic
 from runner.contract.record import Record, Status
 from runner.contract.support import BUILT
 
@@ -167,8 +168,8 @@ def save(found: Verified, path: Path) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    with storing(path):
-        write_whole(path, found.model_dump_json(indent=2) + "\n")
+    with translate_os_errors(path):
+        write_atomic(path, found.model_dump_json(indent=2) + "\n")
 
 
 def load(path: Path) -> Verified:

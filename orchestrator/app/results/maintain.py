@@ -14,7 +14,7 @@ from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store import Compaction, NotCompact, Tidied, compact, drop_runs, tidy, writer_lock
-from orchestrator.system.files import storing
+from orchestrator.system.files import translate_os_errors
 from orchestrator.system.locks import hold_devices
 from runner.contract.errors import StoreError
 
@@ -210,12 +210,12 @@ def _refuse(device: str, holder: str) -> None:
 
 def _hide(path: Path) -> Path:
     """Rename what shall go, so that half a run is taken for none."""
-    with storing(path, "removed", GONE):
+    with translate_os_errors(path, "cannot be removed", GONE):
         return path.rename(path.with_name(f".{path.name}{DROPPED}"))
 
 
 def _delete(path: Path) -> None:
-    with storing(path, "removed", GONE):
+    with translate_os_errors(path, "cannot be removed", GONE):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:

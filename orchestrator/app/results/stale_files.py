@@ -13,7 +13,7 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.running import graphs, references
 from orchestrator.running.artifacts import hold_groundwork, versions_of
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.system.files import storing
+from orchestrator.system.files import translate_os_errors
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, Maker, is_made_by
 
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
@@ -61,7 +61,9 @@ def remove_leftovers(
     with hold_groundwork("the removal of old graphs", note):
         found = find_leftovers(results)
         for each in found:
-            with storing(each.path, "removed", "whoever owns it can remove it"):
+            with translate_os_errors(
+                each.path, "cannot be removed", "whoever owns it can remove it"
+            ):
                 delete(each.path)
     return found
 

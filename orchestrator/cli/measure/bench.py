@@ -8,7 +8,7 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.measure.measure import measure
 from orchestrator.cli.options import LauncherChoice, Request, command_line
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 Model = Annotated[list[str] | None, typer.Option(help="Models, sets or files of custom models.")]
 Family = Annotated[list[str] | None, typer.Option(help="All models of a family.")]
@@ -98,7 +98,7 @@ def bench(
     select: options.Select = None,
     limit: options.Limit = None,
     launcher: options.Launcher = LauncherChoice.auto,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     seed: options.Seed = 0,
     verify_only: options.VerifyOnly = False,

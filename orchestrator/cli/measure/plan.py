@@ -7,7 +7,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import LauncherChoice, database_in
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 class PlanFormat(StrEnum):
@@ -32,7 +32,7 @@ def plan(
         typer.Option(metavar="RUN_ID|last", help="Show what this run has done already."),
     ] = None,
     launcher: options.Launcher = LauncherChoice.auto,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     seed: options.Seed = 0,
 ) -> None:

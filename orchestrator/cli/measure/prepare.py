@@ -8,7 +8,7 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 from orchestrator.cli.options import LauncherChoice, command_line, note
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 def prepare(
@@ -17,7 +17,7 @@ def prepare(
     set_: options.Set = None,
     limit: options.Limit = None,
     launcher: options.Launcher = LauncherChoice.auto,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     seed: options.Seed = 0,
     prune: Annotated[
         bool,

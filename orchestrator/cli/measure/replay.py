@@ -7,7 +7,7 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.measure.measure import execute
 from orchestrator.cli.options import command_line, database_in, note
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 def replay(
@@ -17,7 +17,7 @@ def replay(
             metavar="RESULT_ID", help="<run_id>/<cell_id>; last/<cell_id> is of the newest run."
         ),
     ],
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> int:

@@ -7,7 +7,7 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.measure.measure import finish, measure
 from orchestrator.cli.options import LauncherChoice, Request, command_line
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 def run(
@@ -17,7 +17,7 @@ def run(
     set_: options.Set = None,
     limit: options.Limit = None,
     launcher: options.Launcher = LauncherChoice.auto,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     resume: Annotated[
         str | None, typer.Option(metavar="RUN_ID|last", help="Finish an earlier run.")

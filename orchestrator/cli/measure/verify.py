@@ -8,7 +8,7 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.measure.measure import execute
 from orchestrator.cli.options import LauncherChoice, command_line, note
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 Models = Annotated[list[str] | None, typer.Option(help="Models or sets.  [default: micro]")]
 Backends = Annotated[
@@ -49,7 +49,7 @@ def verify(
     modes: Modes = None,
     select: options.Select = None,
     launcher: options.Launcher = LauncherChoice.auto,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     seed: options.Seed = 0,
     save: Save = None,

@@ -8,7 +8,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in, note
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 class Topic(StrEnum):
@@ -75,7 +75,7 @@ def export(
     bundle: BundleFile = None,
     run: Runs = None,
     force: options.Force = False,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:

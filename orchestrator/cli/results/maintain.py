@@ -6,7 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
     from orchestrator.app.results.retention import Wanted
@@ -36,7 +36,7 @@ def maintain(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
     ] = False,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import AnswerFormat, database_in
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 def query(
@@ -18,7 +18,7 @@ def query(
     ] = None,
     output: options.Output = None,
     force: options.Force = False,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
@@ -46,7 +46,7 @@ def merge(
         list[Path],
         typer.Argument(metavar="RESULTS…", help="Record files, folders of them, or bundles."),
     ],
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     scratch: options.Scratch = False,
     json: options.Json = False,

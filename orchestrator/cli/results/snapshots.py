@@ -6,7 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 FOLDER = "snapshots"
 
@@ -19,7 +19,7 @@ def snapshot(
         ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the snapshots there are.")] = False,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
@@ -43,7 +43,7 @@ def restore(
         str,
         typer.Argument(metavar="NAME|last", help="A snapshot's name, or its folder's."),
     ],
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 def status(
@@ -16,7 +16,7 @@ def status(
             metavar="RUN_ID|last", help="One run.  [default: the database]", show_default=False
         ),
     ] = None,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
-from orchestrator.system.defaults import RESULTS
+from orchestrator.system.files import RESULTS_FOLDER
 
 FOUND_ERRORS = 1
 
@@ -18,7 +18,7 @@ def validate(
             "--fix", help="Mend what can be derived, put the rest into quarantine; a copy stays."
         ),
     ] = False,
-    results: options.Results = RESULTS,
+    results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> int:

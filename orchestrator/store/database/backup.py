@@ -1,6 +1,5 @@
 """A whole, consistent copy of a database file."""
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from orchestrator.store.database.errors import explain
 from orchestrator.store.database.paths import log_of
 from runner.contract.cell import Frozen
 from runner.contract.errors import StoreError
+from runner.contract.files import sync
 
 CHUNK_BYTES = 16 * 2**20
 
@@ -40,7 +40,7 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
             _refuse_log(source)
             _copy(whole, unfinished)
         unfinished.replace(target)
-        flush_folder(target.parent)
+        sync(target.parent)
     except (OSError, duckdb.Error) as error:
         raise StoreError(
             f"{source}: cannot be copied to {target}: {explain(error)}",
@@ -78,17 +78,7 @@ def _refuse_log(path: Path) -> None:
 def _copy(whole: BinaryIO, unfinished: Path) -> None:
     with unfinished.open("wb") as copied:
         shutil.copyfileobj(whole, copied, CHUNK_BYTES)
-        copied.flush()
-        os.fsync(copied.fileno())
-
-
-def flush_folder(folder: Path) -> None:
-    """Let the names in this folder survive a loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(unfinished)
 
 
 MANIFEST = "manifest.json"

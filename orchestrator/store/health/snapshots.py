@@ -1,6 +1,5 @@
 """Snapshots: whole copies of the database, to compare with later and to go back to."""
 
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from orchestrator.store.database.backup import (
     MANIFEST,
     Manifest,
     copy_database,
-    flush_folder,
     read_manifest,
 )
 from orchestrator.store.database.connect import NotADatabase, connect
@@ -23,7 +21,7 @@ from orchestrator.store.database.paths import is_missing, log_of, require_databa
 from orchestrator.store.schema.version import Kind, kind_of
 from runner import __version__
 from runner.contract.errors import MatrixError, StoreError
-from runner.contract.files import sha256_of, write_whole
+from runner.contract.files import file_sha256, sync, write_atomic
 
 LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
@@ -109,12 +107,9 @@ def take_locked(
         copy = unfinished / path.name
         copy_database(path, copy, wait_s)
         manifest = _describe(copy, name, now, git_commit)
-        write_whole(
-            unfinished / MANIFEST,
-            lambda file: file.write(manifest.model_dump_json(indent=2).encode()),
-        )
+        write_atomic(unfinished / MANIFEST, manifest.model_dump_json(indent=2))
         unfinished.rename(place)
-        flush_folder(root)
+        sync(root)
     except OSError as error:
         raise StoreError(
             f"{place}: the snapshot cannot be written: {error.strerror or error}",
@@ -141,7 +136,7 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
         schema_version=kind.version,
         scratch=kind.scratch,
         size_bytes=copy.stat().st_size,
-        sha256=sha256_of(copy),
+        sha256=file_sha256(copy),
         rows=rows,
         version=__version__,
         git_commit=git_commit,
@@ -213,7 +208,7 @@ def restore(
                     aside = _set_aside(path)
             log_of(path).unlink(missing_ok=True)
             incoming.replace(path)
-            flush_folder(path.parent)
+            sync(path.parent)
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be restored: {error.strerror or error}",
@@ -228,9 +223,8 @@ def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
     """Copy the snapshot's database, provided that it is as it was when it was taken."""
     with snapshot.database.open("rb") as source, incoming.open("wb") as target:
         shutil.copyfileobj(source, target)
-        target.flush()
-        os.fsync(target.fileno())
-    if sha256_of(incoming) != snapshot.manifest.sha256:
+    sync(incoming)
+    if file_sha256(incoming) != snapshot.manifest.sha256:
         raise StoreError(
             f"{snapshot.database}: is not as it was when it was taken: another hash",
             hint="nothing was changed; restore another one, see `orchestrator snapshot --list`",

@@ -1,13 +1,12 @@
 """Keeps a database file small: its log emptied, its free space given back."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.backup import empty_log, flush_folder
+from orchestrator.store.database.backup import empty_log
 from orchestrator.store.database.errors import explain, explained
 from orchestrator.store.database.execute import count_rows, fetch
 from orchestrator.store.database.lock import WAIT_S, writer_lock
@@ -15,6 +14,7 @@ from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import discard, log_of, require_database, size_of
 from orchestrator.store.schema.columns import text
 from runner.contract.errors import StoreError
+from runner.contract.files import sync
 
 WASTED_SHARE = 0.25
 """A file of which so much is free, or filled by deleted rows, is worth rewriting,"""
@@ -80,10 +80,9 @@ def _rewrite(path: Path) -> None:
                     hint="nothing was changed; `orchestrator validate` looks for what is wrong",
                 )
             connection.execute("DETACH new")
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync(unfinished)
         unfinished.replace(path)
-        flush_folder(path.parent)
+        sync(path.parent)
     except (duckdb.Error, OSError) as error:
         raise StoreError(
             f"{path}: cannot be written anew: {explain(error)}",

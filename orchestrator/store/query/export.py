@@ -16,7 +16,7 @@ from orchestrator.store.query.formats import SUFFIXES, save_answer
 from orchestrator.store.query.values import plain_values
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import (
-    new_folder,
+    output_folder,
     require_free,
     require_free_folder,
     require_no_stream,
@@ -271,9 +271,9 @@ def _export_folder(database: Path, sql: str, wanted: Wanted, output: Path, tally
             hint="leave one of the two options out",
         )
     require_no_stream(OUTPUT, output)
-    require_free_folder(OUTPUT, output, force=wanted.force, ours=is_part)
+    require_free_folder(OUTPUT, output, force=wanted.force, is_export=is_part)
     with asking(database, f"SELECT * FROM ({sql}) LIMIT 0") as answer:
         require_partitions(answer.schema, by)
     in_order = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(identifier, by))}"
-    with asking(database, in_order) as answer, new_folder(output) as folder:
+    with asking(database, in_order) as answer, output_folder(output) as folder:
         return write_partitions(tally.passing(answer), by, folder)

@@ -13,7 +13,7 @@ from pyarrow import types
 
 from orchestrator.store.query.ask import Answer
 from orchestrator.store.query.values import as_json, is_nested, plain_rows, plain_values, values_of
-from orchestrator.system.files import new_file
+from orchestrator.system.files import output_file
 from orchestrator.system.text import visible_line
 
 Write = Callable[[Answer, IO[bytes]], None]
@@ -93,7 +93,7 @@ def save_answer(answer: Answer, form: str, path: Path) -> None:
     Raises:
         StoreError: the file system refused.
     """
-    with new_file(path) as file:
+    with output_file(path) as file:
         WRITERS[form](answer, file)
 
 

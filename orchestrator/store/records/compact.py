@@ -1,7 +1,6 @@
 """Many record files of one row each become one file, without losing a bit of what they say."""
 
 import hashlib
-import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orchestrator.store.database.backup import flush_folder
 from orchestrator.store.records.validate import Unsound, sound_table
 from runner.contract.errors import StoreError
+from runner.contract.files import atomic_path, sync
 from runner.contract.record import read_table
 
 _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
@@ -87,7 +86,7 @@ def compact(
         return Compaction(len(found.loose), before, None)
     try:
         made = [_write(records, group) for group in _alike(found.rows.values())]
-        flush_folder(records)
+        sync(records)
         for path in {*found.compact, *found.loose} - set(made):
             path.unlink(missing_ok=True)
         _remove_empty(records)
@@ -132,20 +131,14 @@ def _write(records: Path, table: pa.Table) -> Path:
     """The file's name follows from its columns."""
     columns = hashlib.sha256(table.schema.serialize().to_pybytes()).hexdigest()[:8]
     path = records / f"compact-{columns}.parquet"
-    unfinished = path.with_name(f".{path.name}.tmp")
-    try:
-        with unfinished.open("wb") as file:
-            pq.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
+    with atomic_path(path) as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
         if not _same(table, read_table(unfinished)):
             raise StoreError(
                 f"{unfinished}: does not read back as it was written",
                 hint="nothing was lost; see that disk and memory are sound",
             )
-        return unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    return path
 
 
 def _same(left: pa.Table, right: pa.Table) -> bool:

@@ -13,7 +13,7 @@ from runner.backends.evidence import Watched, joined, watch
 from runner.backends.torch.device import activities
 from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
 from runner.backends.torch.int8 import quantised_types
-from runner.contract.files import save_text, save_whole
+from runner.contract.files import save_file, save_text
 from runner.contract.record import Proof
 
 SEEN_BY_TENSORS = ("cpu", "mps")
@@ -118,7 +118,7 @@ def trace(action: Query, stem: Path, device: torch.device) -> None:
         row_limit=HEAVIEST,
         max_name_column_width=NAME_WIDTH,
     )
-    save_whole(
+    save_file(
         stem.with_name(f"{stem.name}.trace.json"),
         lambda file: profiler.export_chrome_trace(file.name),
     )

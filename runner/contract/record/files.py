@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from pydantic import AwareDatetime, BaseModel
 
 from runner.contract.errors import RecordError
-from runner.contract.files import save_whole
+from runner.contract.files import save_file
 from runner.contract.record.record import Record
 
 Row = dict[str, Any]
@@ -71,7 +71,7 @@ def save_record(record: Record, folder: Path) -> Path:
     """
     path = folder / f"{record.cell_id}.parquet"
     table = to_table([record])
-    save_whole(path, lambda file: pq.write_table(table, file, **ONE_ROW))
+    save_file(path, lambda file: pq.write_table(table, file, **ONE_ROW))
     return path
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.render.results import print_merged, print_results, remarks
 from orchestrator.store import Damaged, MergeReport, ResultRow
-from orchestrator.system.defaults import DATABASE_NAME, RESULTS
+from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from tests.support.rows import a_failed_row, a_row
 
 DATABASE = Path("benchmarks.duckdb")
@@ -106,13 +106,13 @@ def test_results_are_a_table_with_reasons_sums_and_next_steps(capsys: Capture) -
 
 
 def test_the_default_database_need_not_be_named(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
     assert "--database" not in capsys.readouterr().out
 
 
 def test_tokens_are_shown_where_some_are_generated(capsys: Capture) -> None:
     rows = [a_row("cell-1"), a_row("cell-2", token_throughput=42.5)]
-    print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    print_results(rows, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
     head, first, second, *_ = capsys.readouterr().out.splitlines()
     assert "samples/s  tokens/s" in head
     assert "42.5" in second
@@ -121,7 +121,7 @@ def test_tokens_are_shown_where_some_are_generated(capsys: Capture) -> None:
 
 def test_columns_that_no_row_fills_are_left_out(capsys: Capture) -> None:
     row = a_row("cell-1", latency_median_ms=None, latency_precision=None, correct=None, grade=None)
-    print_results([row], "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    print_results([row], "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
     head, line = capsys.readouterr().out.splitlines()[:2]
     assert head.split() == ["cell", "status", "samples/s", "peak", "MB", "proof"]
     assert line.split() == ["cell-1", "ok", "1,234", "301", "proven"]
@@ -129,7 +129,7 @@ def test_columns_that_no_row_fills_are_left_out(capsys: Capture) -> None:
 
 def test_what_one_row_lacks_is_a_dash(capsys: Capture) -> None:
     rows = [a_row("cell-1"), a_row("cell-2", latency_median_ms=None, correct=None)]
-    print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    print_results(rows, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
     line = capsys.readouterr().out.splitlines()[2]
     assert line.split() == ["cell-2", "ok", "–", "2", "1,234", "301", "B", "proven", "–"]
 
@@ -149,7 +149,7 @@ def test_wrong_outputs_are_counted_apart(capsys: Capture) -> None:
 
 def test_what_speaks_against_the_numbers_stands_below_them(capsys: Capture) -> None:
     rows = [a_row("cell-1", grade_reasons=["too few iterations: raise them", "busy host: wait"])]
-    print_results(rows, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    print_results(rows, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert "cell-1: too few iterations: raise them" in lines
     assert "cell-1: busy host: wait" in lines
@@ -171,14 +171,14 @@ def test_what_speaks_against_the_numbers_stands_below_them(capsys: Capture) -> N
 )
 def test_traces_are_named(capsys: Capture, names: list[str], line: str) -> None:
     traces = [Path("records", name) for name in names]
-    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=False, traces=traces)
+    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False, traces=traces)
     assert line in capsys.readouterr().out.splitlines()
-    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=True, traces=traces)
+    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=True, traces=traces)
     assert json.loads(capsys.readouterr().out)["traces"] == list(map(str, traces))
 
 
 def test_the_commands_that_are_offered_exist_and_parse(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", RESULTS / DATABASE_NAME, as_json=False)
+    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
     commands = capsys.readouterr().out.partition("next:\n")[2].splitlines()
     words = [command.split()[1] for command in commands]
     assert set(words) <= {"query", "bench", "run", "plan", "status"}

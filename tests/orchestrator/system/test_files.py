@@ -13,8 +13,8 @@ from orchestrator.system.files import (
     is_disk,
     is_stdout,
     is_stream,
-    new_file,
-    new_folder,
+    output_file,
+    output_folder,
     require_free,
     require_free_folder,
     require_no_stream,
@@ -25,13 +25,13 @@ NO_DATABASE = Path("benchmarks.duckdb")
 
 
 def write_half(path: Path, interruption: type[BaseException]) -> None:
-    with new_file(path) as file:
+    with output_file(path) as file:
         file.write(b"new")
         raise interruption
 
 
 def fill_half(path: Path, interruption: type[BaseException]) -> None:
-    with new_folder(path) as folder:
+    with output_folder(path) as folder:
         (folder / "new.txt").write_text("new")
         raise interruption
 
@@ -42,7 +42,7 @@ def is_text(path: Path) -> bool:
 
 def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "a.txt"
-    with new_file(path) as file:
+    with output_file(path) as file:
         file.write(b"hello")
         assert not path.exists()
     assert path.read_bytes() == b"hello"
@@ -63,7 +63,7 @@ def test_a_file_that_was_not_finished_leaves_the_old_one(
 
 def test_a_folder_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "out"
-    with new_folder(path) as folder:
+    with output_folder(path) as folder:
         (folder / "a.txt").write_text("hello")
         assert not path.exists()
     assert (path / "a.txt").read_text() == "hello"
@@ -73,7 +73,7 @@ def test_a_folder_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_new_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "out"
     for name in ("old.txt", "new.txt"):
-        with new_folder(path) as folder:
+        with output_folder(path) as folder:
             (folder / name).write_text(name)
     assert [each.name for each in path.iterdir()] == ["new.txt"]
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
@@ -95,7 +95,7 @@ def test_a_folder_that_was_not_finished_leaves_the_old_one(
 def test_what_a_kill_left_behind_is_swept_up(tmp_path: Path) -> None:
     (tmp_path / ".out.tmp").mkdir()
     (tmp_path / ".out.tmp" / "half").write_text("")
-    with new_folder(tmp_path / "out") as folder:
+    with output_folder(tmp_path / "out") as folder:
         (folder / "a.txt").write_text("")
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["a.txt", "out"]
 
@@ -112,7 +112,7 @@ def test_where_nothing_can_be_written_the_error_says_so(
 
 def test_a_free_place_needs_no_force(tmp_path: Path) -> None:
     require_free("--output", tmp_path / "new", force=False, database=NO_DATABASE)
-    require_free_folder("--output", tmp_path / "new", force=False, ours=is_text)
+    require_free_folder("--output", tmp_path / "new", force=False, is_export=is_text)
 
 
 def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
     with pytest.raises(MatrixError, match=r"--output .*old\.txt: exists already"):
         require_free("--output", path, force=False, database=NO_DATABASE)
     with pytest.raises(MatrixError, match="exists already"):
-        require_free_folder("--output", tmp_path, force=False, ours=is_text)
+        require_free_folder("--output", tmp_path, force=False, is_export=is_text)
     require_free("--output", path, force=True, database=NO_DATABASE)
-    require_free_folder("--output", tmp_path, force=True, ours=is_text)
+    require_free_folder("--output", tmp_path, force=True, is_export=is_text)
 
 
 def test_a_dangling_link_counts_as_there(tmp_path: Path) -> None:
@@ -148,14 +148,14 @@ def test_a_folder_never_replaces_a_file(tmp_path: Path) -> None:
     path = tmp_path / "benchmarks.duckdb"
     path.write_text("")
     with pytest.raises(MatrixError, match="is a file"):
-        require_free_folder("--output", path, force=True, ours=is_text)
+        require_free_folder("--output", path, force=True, is_export=is_text)
 
 
 def test_a_folder_is_replaced_behind_its_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     link = tmp_path / "link"
     link.symlink_to("real")
-    with new_folder(link) as folder:
+    with output_folder(link) as folder:
         (folder / "a.txt").write_text("")
     assert [each.name for each in (tmp_path / "real").iterdir()] == ["a.txt"]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]
@@ -167,7 +167,7 @@ def test_force_spares_folders_that_hold_something_else(tmp_path: Path) -> None:
     (folder / "a.txt").write_text("")
     (folder / "deep" / "thesis.tex").write_text("")
     with pytest.raises(MatrixError, match=r"holds deep/thesis\.tex, which no export made"):
-        require_free_folder("--output", folder, force=True, ours=is_text)
+        require_free_folder("--output", folder, force=True, is_export=is_text)
 
 
 FULL = Path("/dev/full")
@@ -181,7 +181,7 @@ def pipe(tmp_path: Path) -> Path:
 
 
 def write(path: Path, content: bytes) -> None:
-    with new_file(path) as file:
+    with output_file(path) as file:
         file.write(content)
 
 
@@ -240,7 +240,7 @@ def test_a_reader_who_had_enough_is_no_error_of_ours(pipe: Path) -> None:
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
 
     def close_and_write() -> None:
-        with new_file(pipe) as file:
+        with output_file(pipe) as file:
             os.close(reader)
             file.write(b"hello")
 
