@@ -19,7 +19,7 @@ from runner.contract.errors import EngineUnavailable, JobError, RecordNotSaved, 
 from runner.contract.files import remove_unfinished
 from runner.contract.job import Job
 from runner.contract.process_exit import describe_end, last_line
-from runner.contract.record import Phase, Record, Status
+from runner.contract.record import Outcome, Phase, Record, Status
 
 Clock = Callable[[], float]
 """Seconds that never go backwards."""
@@ -197,7 +197,8 @@ def supervise(job: Job, surroundings: Surroundings, sources: Sources = _NOTHING)
         made = attempt(part, _task(part, folder, sources), surroundings)
         pending = folder.unvisited(pending, job.round)
         for cell, status, reason in _verdicts(made, pending):
-            record = Record.of(part, cell, status=status, reason=reason, phase=made.phase)
+            outcome = Outcome(status=status, reason=reason, phase=made.phase)
+            record = Record.of(part, cell, outcome)
             folder.save(record)
             observer.cell_ended(cell, record)
             pending.remove(cell)

@@ -29,7 +29,7 @@ from runner.contract.errors import (
     StoreError,
     Unavailable,
 )
-from runner.contract.record import Record, Status
+from runner.contract.record import Outcome, Record, Status
 
 RETRIED: Collection[Status] = ("unavailable", "lost")
 """Verdicts that say a cell never had its chance; resuming a run tries again."""
@@ -55,7 +55,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """How a run ended."""
 
     merged: MergeReport
@@ -101,7 +101,7 @@ class RunExecution:
         self._troubles: dict[str, BenchError] = {}
         self._outages = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> RunResult:
         """Measure what the run still misses; merge all there is, also when interrupted."""
         holder = f"run {self._folder.run.run_id}"
         with hold_devices(self._devices, holder, self._tell_waiting):
@@ -117,7 +117,7 @@ class RunExecution:
                     merge_run(self._folder, self._settings.database)
                 raise
             merged = merge_run(self._folder, self._settings.database)
-        return Outcome(merged, tuple(self._troubles.values()), *self._counts())
+        return RunResult(merged, tuple(self._troubles.values()), *self._counts())
 
     def _tell_waiting(self, device: str, holder: str) -> None:
         self._observer.note(f"waiting for device {device}, held by {holder}")
@@ -214,8 +214,8 @@ class RunExecution:
         """Record cells that were never launched; what ran out of memory was predicted to."""
         for cell in cells:
             job = self._folder.job([cell], self._folder.nowhere)
-            outcome: dict[str, object] = {"status": status, "reason": reason, "phase": "plan"}
-            record = Record.of(job, cell, **outcome, predicted=status == "out_of_memory")
+            outcome = Outcome(status=status, reason=reason, phase="plan")
+            record = Record.of(job, cell, outcome, {"predicted": status == "out_of_memory"})
             self._folder.save(record)
             self._observer.cell_ended(cell, record)
 

@@ -28,7 +28,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import MatrixError, RecordError, StoreError
 from runner.contract.files import write_atomic
 from runner.contract.job import Job, Provenance
-from runner.contract.record import Record, Status, read_record, save_record
+from runner.contract.record import Outcome, Record, Status, read_record, save_record
 
 SUBFOLDERS = ("records", "jobs", "logs")
 
@@ -219,7 +219,8 @@ class RunFolder:
         job = self.job([cell], self.nowhere)
         # As old as the run, so that a verdict the database has already outweighs it.
         when = self.run.started_at
-        self.save(Record.of(job, cell, status="lost", reason=reason, recorded_at=when))
+        outcome = Outcome(status="lost", reason=reason)
+        self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
 
     def traces(self) -> list[Path]:
         """The traces that cells left."""

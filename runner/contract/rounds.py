@@ -1,6 +1,5 @@
 """What one round measures of a cell: raw values that a later round, in another process, adds to."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,6 @@ from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import RecordError
 from runner.contract.files import save_text
 from runner.contract.record.quality import Grade
-
-Columns = Mapping[str, Any]
-"""Columns of `runner.record.Record`, by name."""
 
 
 class Noise(Frozen):

@@ -10,7 +10,7 @@ from runner.backends.failures import reason_of
 from runner.contract.errors import BenchError
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
-from runner.contract.rounds import Columns
+from runner.contract.record import Columns
 from runner.correctness.compare_outputs import AnyArray, compare
 from runner.correctness.reference import TOKENS, fixed_cell, outputs_of, tokens_of
 from runner.measure.clock import Clock

@@ -14,8 +14,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text
 from runner.contract.job import Job
-from runner.contract.record import Phase, Record, save_record
-from runner.contract.rounds import Columns, Part, read_parts, save_part
+from runner.contract.record import Columns, Outcome, Phase, Record, save_record
+from runner.contract.rounds import Part, read_parts, save_part
 from runner.correctness.verify import verify
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
@@ -95,7 +95,7 @@ class Harness:
             return False
         if columns is None:
             return False
-        self._save(Record.of(self._job, cell, **{**self._facts(), **columns, "status": "ok"}))
+        self._save(Record.of(self._job, cell, Outcome(status="ok"), {**self._facts(), **columns}))
         return True
 
     def _check(self, cell: Cell) -> Columns:
@@ -197,17 +197,13 @@ class Harness:
     def _save_failure(self, cell: Cell, error: Exception) -> None:
         log = self._save_trace(cell, error)
         phase = "load" if error is self._loader.failure else self._phase
-        self._save(
-            Record.of(
-                self._job,
-                cell,
-                status=kind_of(error, self._loader.runtime),
-                reason=reason_of(error),
-                phase=phase,
-                log=f"{log.parent.name}/{log.name}",
-                **self._facts(),
-            )
+        outcome = Outcome(
+            status=kind_of(error, self._loader.runtime),
+            reason=reason_of(error),
+            phase=phase,
+            log=f"{log.parent.name}/{log.name}",
         )
+        self._save(Record.of(self._job, cell, outcome, self._facts()))
 
     def _save_trace(self, cell: Cell, error: Exception) -> Path:
         log = self._out / f"{cell.id}.log"

@@ -9,7 +9,8 @@ from typing import Any
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.rounds import Columns, DeviceState, Energy, Noise, Part
+from runner.contract.record import Columns
+from runner.contract.rounds import DeviceState, Energy, Noise, Part
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION

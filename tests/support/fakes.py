@@ -26,6 +26,7 @@ from runner.contract.record import Phase, Record, save_record
 from runner.contract.rounds import read_parts, save_part
 from runner.process.streams import Progress
 from tests.support.parts import a_part
+from tests.support.records import record_for
 
 Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
 
@@ -151,7 +152,7 @@ def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
         lines.put(json.dumps({"event": "visited", "cell_id": cell.id}))
         return
     read_parts(out, cell, job.round - 1)
-    save_record(Record.of(job, cell, status="ok", rounds=job.round), out)
+    save_record(record_for(job, cell, rounds=job.round), out)
     lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
 
 

@@ -7,7 +7,7 @@ from orchestrator.app.results.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RunFile
 from runner.contract.job import Provenance
-from runner.contract.record import Record
+from tests.support.records import record_for
 from tests.support.runs import a_run_folder
 
 SOMEWHERE = Provenance(launcher="process", orchestrator_version="0")
@@ -31,5 +31,5 @@ def finished(results: Path, run_id: str, age: int, cells: int = 3) -> RunFolder:
     folder = RunFolder.open(results, run_id)
     for cell in folder.cells[:cells]:
         job = folder.job([cell], SOMEWHERE)
-        folder.save(Record.of(job, cell, status="ok", recorded_at=when))
+        folder.save(record_for(job, cell, recorded_at=when))
     return folder

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runner.contract.cell import Cell
-from runner.contract.record import Record
+from runner.contract.job import Job
+from runner.contract.record import Outcome, Record
 
 RECORDED_AT = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 DURATIONS_NS = (2_000_000, 3_000_000, 4_000_000)
@@ -25,6 +26,12 @@ def a_record(**changes: Any) -> Record:
 def a_failure(status: str, reason: str, **changes: Any) -> Record:
     """A record without a measurement."""
     return a_record(status=status, reason=reason, phase="steady", proof="none", **changes)
+
+
+def record_for(job: Job, cell: Cell, **columns: Any) -> Record:
+    """The record of a job's cell with these columns, `ok` unless they say otherwise."""
+    ending = {name: columns.pop(name) for name in Outcome.model_fields if name in columns}
+    return Record.of(job, cell, Outcome.model_validate({"status": "ok"} | ending), columns)
 
 
 def _cell(values: dict[str, Any]) -> Cell:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from orchestrator.launchers.registry import Note
     from orchestrator.matrix import Matrix
     from orchestrator.running.create import Origin
-    from orchestrator.running.execution import Outcome, Settings
+    from orchestrator.running.execution import RunResult, Settings
     from orchestrator.running.folder import RunFolder
 
 
@@ -97,7 +97,7 @@ def _execute(folder: "RunFolder", launcher: "LauncherName", request: Request) ->
 
 def execute(
     folder: "RunFolder", launcher: "Callable[[Note], Launcher]", settings: "Settings"
-) -> "Outcome":
+) -> "RunResult":
     """Run what the folder has left, with progress; `launcher` is made with a place for notes."""
     from orchestrator.render.progress import show_progress
     from orchestrator.running.execution import RETRIED, RunExecution

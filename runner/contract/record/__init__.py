@@ -12,14 +12,16 @@ from runner.contract.record.files import (
     save_record,
     to_table,
 )
-from runner.contract.record.quality import Grade, Phase, Proof, Status
-from runner.contract.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Record, digest
+from runner.contract.record.quality import Grade, Outcome, Phase, Proof, Status
+from runner.contract.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Columns, Record, digest
 
 __all__ = [
     "ENVIRONMENT_FACTS",
     "SCHEMA_VERSION",
     "UNREADABLE",
+    "Columns",
     "Grade",
+    "Outcome",
     "Phase",
     "Proof",
     "Record",

@@ -10,8 +10,8 @@ Phase = Literal["plan", "load", "first", "warmup", "steady", "observe", "verify"
 Grade = Literal["A", "B", "C", "D"]
 
 
-class Trust(Frozen):
-    """Outcome, proof, correctness, grade and the host's noise."""
+class Outcome(Frozen):
+    """Status of a cell, with the reason unless it is `ok`."""
 
     status: Status
     """How the cell ended."""
@@ -21,6 +21,11 @@ class Trust(Frozen):
     """The phase in which it ended, unless it ended well."""
     log: str | None = None
     """File with the trace, beside the records: `<job_id>/<cell_id>.log`."""
+
+
+class Trust(Outcome):
+    """Outcome, proof, correctness, grade and the host's noise."""
+
     proof: Proof = "none"
     """Whether there is evidence that the claimed device did the work."""
     evidence: dict[str, str] | None = None

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Self
 
 from runner.contract.cell import Cell
@@ -16,7 +18,11 @@ from runner.contract.record.measured import (
     Timing,
     Training,
 )
-from runner.contract.record.quality import Trust
+from runner.contract.record.quality import Outcome, Trust
+
+Columns = Mapping[str, Any]
+"""Columns of `Record`, by name."""
+NO_COLUMNS: Columns = MappingProxyType({})
 
 ENVIRONMENT_FACTS = (
     "operating_system",
@@ -61,8 +67,18 @@ class Record(
     """Version of these columns."""
 
     @classmethod
-    def of(cls, job: Job, cell: Cell, **outcome: Any) -> Self:
-        """A record of this cell: what the job knows of it, and its outcome."""
+    def of(cls, job: Job, cell: Cell, outcome: Outcome, columns: Columns = NO_COLUMNS) -> Self:
+        """Make the record of a cell from its job, its outcome and what was measured of it.
+
+        Args:
+            job: the job that executed the cell, or should have.
+            cell: the cell as it was planned.
+            outcome: how it ended.
+            columns: further columns by name; they replace what the job knows.
+
+        Raises:
+            ValidationError: there is no such column, or its value is of another type.
+        """
         known = {
             **cell.model_dump(),
             **job.provenance.model_dump(),
@@ -84,7 +100,7 @@ class Record(
                 exclude={"model"}
             ),
         }
-        record = cls.model_validate(known | outcome)
+        record = cls.model_validate({**known, **columns, **outcome.model_dump()})
         return record.model_copy(update={"environment_id": _environment_id(record)})
 
 

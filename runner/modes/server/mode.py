@@ -19,9 +19,9 @@ from runner.modes.server.serving import (
     SERVICE,
     Doubts,
     Judge,
-    Outcome,
     Served,
     Server,
+    ServerResult,
     Sleep,
     arrivals_ns,
 )
@@ -48,7 +48,7 @@ def measure_server(
     return measure_phases(make, serve, session, job, instruments)
 
 
-def _fields(outcome: Outcome, cell: Cell, query: str) -> Mapping[str, Any]:
+def _fields(outcome: ServerResult, cell: Cell, query: str) -> Mapping[str, Any]:
     region = f"scheduled arrival to end of each query, waiting included; {query}"
     return {
         "samples": cell.batch_size * len(outcome.durations_ns),
@@ -61,7 +61,9 @@ def _fields(outcome: Outcome, cell: Cell, query: str) -> Mapping[str, Any]:
     }
 
 
-def serve_at_rate(server: Server, rate: float, job: Job, earlier: Sequence[Part] = ()) -> Outcome:
+def serve_at_rate(
+    server: Server, rate: float, job: Job, earlier: Sequence[Part] = ()
+) -> ServerResult:
     """Serve this round's share of queries and time, at the rate that is asked.
 
     As everywhere, the last round then goes on until the median is precise or the time is spent.
@@ -71,7 +73,7 @@ def serve_at_rate(server: Server, rate: float, job: Job, earlier: Sequence[Part]
     budget_ns = _budget_ns(job, earlier)
     arrivals = arrivals_ns(rate, [job.seed, job.round])
     served, energy = server.serve(arrivals, budget_ns, UntilPrecise(quota))
-    return Outcome.of(served, energy, {}, overload(served, rate))
+    return ServerResult.of(served, energy, {}, overload(served, rate))
 
 
 def _budget_ns(job: Job, earlier: Sequence[Part]) -> int:

@@ -8,10 +8,11 @@ from statistics import median
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.rounds import Columns, Energy
+from runner.contract.record import Columns
+from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.statistics.percentiles import iterations_needed, quantile
-from runner.modes.server.serving import Doubts, Judge, Outcome, Served, Server, arrivals_ns
+from runner.modes.server.serving import Doubts, Judge, Served, Server, ServerResult, arrivals_ns
 
 NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
 PERCENTILE = 0.99
@@ -125,7 +126,7 @@ def forgiven(queries: int) -> int:
     return queries - 1 - math.floor(PERCENTILE * (queries - 1))
 
 
-def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> Outcome:
+def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> ServerResult:
     """Bisect between 0 and one query per median service time, within `measure.max_s`.
 
     Each trial begins with an empty line and has a schedule of its own. A trial is a sample, so
@@ -143,7 +144,7 @@ def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) ->
     kept = search.peak or (search.trials[-1] if search.trials else None)
     if kept is None:
         return _of_warmup(warmup_ns, search)
-    return Outcome.of(kept.served, kept.energy, search.columns, search.doubts)
+    return ServerResult.of(kept.served, kept.energy, search.columns, search.doubts)
 
 
 def _search(server: Server, service_ns: int, slo_ms: float, job: Job) -> Search:
@@ -184,8 +185,8 @@ def _bracket(met: float, missed: float) -> str:
     return f"the peak lies between {met:.3g} and {missed:.3g} qps"
 
 
-def _of_warmup(warmup_ns: Sequence[int], search: Search) -> Outcome:
-    return Outcome(
+def _of_warmup(warmup_ns: Sequence[int], search: Search) -> ServerResult:
+    return ServerResult(
         durations_ns=list(warmup_ns),
         service_ns=list(warmup_ns),
         window_ns=sum(warmup_ns),

@@ -7,8 +7,9 @@ from statistics import fmean, median
 
 import numpy as np
 
+from runner.contract.record import Columns
 from runner.contract.record.quality import Grade
-from runner.contract.rounds import Columns, Energy
+from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.energy import EnergyMeter
 from runner.measure.phases import garbage_collection_off
@@ -137,8 +138,8 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a steady phase of this scenario leaves."""
+class ServerResult:
+    """Results of a steady phase in the scenario `server`."""
 
     durations_ns: list[int]
     service_ns: list[int]
@@ -148,7 +149,7 @@ class Outcome:
     doubts: Doubts
 
     @classmethod
-    def of(cls, served: Served, energy: Energy, columns: Columns, doubts: Doubts) -> "Outcome":
+    def of(cls, served: Served, energy: Energy, columns: Columns, doubts: Doubts) -> "ServerResult":
         """The latencies of one run."""
         return cls(
             durations_ns=served.latencies_ns,

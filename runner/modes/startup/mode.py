@@ -7,8 +7,9 @@ from statistics import median
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
+from runner.contract.record import Columns
 from runner.contract.record.quality import Grade
-from runner.contract.rounds import Columns, MemoryUse, Part
+from runner.contract.rounds import MemoryUse, Part
 from runner.measure.clock import seconds
 from runner.measure.environment import load_average_1m, usable_cpus
 from runner.measure.phases import quota_of, steady

@@ -16,6 +16,7 @@ from orchestrator.running.observer import QuietObserver
 from runner.contract.job import Job
 from runner.contract.record import Record, Status
 from tests.support.jobs import FAST, a_job, fake_cell
+from tests.support.records import record_for
 
 CELLS = (fake_cell(1), fake_cell(2), fake_cell(4))
 JOB = a_job(CELLS)
@@ -27,7 +28,7 @@ def of_round(number: int) -> Job:
 
 
 def record_of(number: int = 0, status: Status = "ok", **outcome: object) -> Record:
-    return Record.of(JOB, CELLS[number], status=status, **outcome)
+    return record_for(JOB, CELLS[number], status=status, **outcome)
 
 
 class Stopwatch:
@@ -242,7 +243,7 @@ def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) ->
         for cell in cells:
             job = a_job([cell])
             observer.job_started(job)
-            observer.cell_ended(cell, Record.of(job, cell, status="ok", latency_median_s=0.1))
+            observer.cell_ended(cell, record_for(job, cell, latency_median_s=0.1))
         assert len(observer._progress.tasks) <= 3
     assert all(cell.job_id in text.getvalue() for cell in cells)
 
@@ -259,7 +260,7 @@ def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) ->
     ],
 )
 def test_a_record_in_few_words(outcome: Mapping[str, object], text: str) -> None:
-    assert describe(Record.of(JOB, CELLS[0], **({"status": "ok"} | dict(outcome)))) == text
+    assert describe(record_for(JOB, CELLS[0], **outcome)) == text
 
 
 def test_quiet_progress_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,9 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.store import Store
 from runner.contract.errors import MatrixError, NothingToDo, StoreError
 from runner.contract.job import Provenance
-from runner.contract.record import Record, Status, save_record
+from runner.contract.record import Status, save_record
 from tests.support.jobs import fake_cell
-from tests.support.records import a_record
+from tests.support.records import a_record, record_for
 from tests.support.runs import a_plan, a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
@@ -35,7 +35,7 @@ def begin_scratch(plan: Plan, results: Path, origin: Origin | None = None) -> Ru
 
 def give(folder: RunFolder, *statuses: Status) -> None:
     for cell, status in zip(folder.cells, statuses, strict=False):
-        folder.save(Record.of(folder.job([cell], HERE), cell, status=status))
+        folder.save(record_for(folder.job([cell], HERE), cell, status=status))
 
 
 def nothing_but_skips(*reasons: str) -> Plan:

@@ -13,7 +13,7 @@ from orchestrator.launchers.base import Exit
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import schedule
 from orchestrator.running.execute_job import Surroundings, supervise
-from orchestrator.running.execution import Outcome, RunExecution, Settings
+from orchestrator.running.execution import RunExecution, RunResult, Settings
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import MergeReport, Store
 from orchestrator.system.git import git_commit
@@ -27,9 +27,10 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Provenance
-from runner.contract.record import Record, read_record, save_record
+from runner.contract.record import read_record, save_record
 from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, dies_in, measures_all
 from tests.support.jobs import fake_cell
+from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 
 HERE = {"launcher": "process", "orchestrator_version": "0"}
@@ -43,7 +44,7 @@ def answering(columns: dict[str, Any]) -> Script:
 
     def answers(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
         for cell in job.cells:
-            save_record(Record.of(job, cell, **{"status": "ok"} | columns), out)
+            save_record(record_for(job, cell, **columns), out)
         lines.put(None)
         return Exit(0, out_of_memory=False, log="")
 
@@ -62,7 +63,7 @@ class Trial:
         self.folder = a_run_folder(folder / "results", plan)
         self.observer = KeptObserver()
 
-    def run(self, launcher: ScriptedLauncher, **settings: float | bool) -> Outcome:
+    def run(self, launcher: ScriptedLauncher, **settings: float | bool) -> RunResult:
         """Execute what is missing; an outage is given no time to heal."""
         chosen = Settings(**{"database": self.database, "engine_grace_s": 0.0, **settings})  # type: ignore[arg-type]
         return RunExecution(self.folder, launcher, self.observer, chosen).run()
@@ -90,7 +91,7 @@ def three_jobs(tmp_path: Path) -> Trial:
 def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
     outcome = trial.run(ScriptedLauncher(measures_all))
     assert trial.verdicts() == {cell.id: "ok" for cell in trial.folder.cells}
-    assert outcome == Outcome(MergeReport(inserted=3), (), failures=0, measured=3)
+    assert outcome == RunResult(MergeReport(inserted=3), (), failures=0, measured=3)
     assert outcome.exit_code == 0
 
 
@@ -539,16 +540,16 @@ def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
     ],
 )
 def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
-    assert Outcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
+    assert RunResult(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
 
 
 def test_wrong_outputs_are_a_failure_where_they_were_all_that_was_asked() -> None:
-    assert Outcome(MergeReport(), (), failures=0, measured=3, incorrect=1).exit_code == 1
+    assert RunResult(MergeReport(), (), failures=0, measured=3, incorrect=1).exit_code == 1
 
 
 def test_a_run_that_measured_nothing_is_no_success() -> None:
-    assert Outcome(MergeReport(), (), failures=0, measured=0).exit_code == 3
-    assert Outcome(MergeReport(), (), failures=0, measured=1).exit_code == 0
+    assert RunResult(MergeReport(), (), failures=0, measured=0).exit_code == 3
+    assert RunResult(MergeReport(), (), failures=0, measured=1).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -577,7 +578,7 @@ def test_the_fake_backend_verifies_nothing_and_passes(tmp_path: Path) -> None:
     assert answered(tmp_path, fake_cell(), "verify", columns).exit_code == 0
 
 
-def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> Outcome:
+def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> RunResult:
     """How a run of one cell ends whose record holds these columns."""
     trial = Trial(folder, a_plan([cell]))
     run = trial.folder.run.model_copy(update={"purpose": purpose})

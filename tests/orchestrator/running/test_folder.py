@@ -9,15 +9,16 @@ from orchestrator.running.run_file import RunFile, new_run_id
 from runner.contract.cell import Cell
 from runner.contract.errors import MatrixError, StoreError
 from runner.contract.job import Provenance
-from runner.contract.record import Record, Status, read_record
+from runner.contract.record import Status, read_record
 from tests.support.jobs import fake_cell
+from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
 
 
 def give(folder: RunFolder, cell: Cell, status: Status) -> Path:
-    record = Record.of(folder.job([cell], SOMEWHERE), cell, status=status)
+    record = record_for(folder.job([cell], SOMEWHERE), cell, status=status)
     folder.save(record)
     return folder.records / cell.job_id / f"{cell.id}.parquet"
 

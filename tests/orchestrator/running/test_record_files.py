@@ -13,10 +13,11 @@ from orchestrator.store.records.compact import compact, compact_files
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError
 from runner.contract.job import Provenance
-from runner.contract.record import Record, Status, read_record
+from runner.contract.record import Status, read_record
 from runner.contract.rounds import part_path, save_part
 from tests.support.jobs import fake_cell
 from tests.support.parts import a_part
+from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
@@ -28,7 +29,7 @@ def folder(tmp_path: Path) -> RunFolder:
     """A finished run of three cells."""
     folder = a_run_folder(tmp_path)
     for cell, status in zip(folder.cells, STATUSES, strict=True):
-        folder.save(Record.of(folder.job([cell], SOMEWHERE), cell, status=status))
+        folder.save(record_for(folder.job([cell], SOMEWHERE), cell, status=status))
     return folder
 
 
@@ -60,7 +61,7 @@ def test_records_are_read_from_the_one_file(folder: RunFolder) -> None:
 
 def test_a_verdict_of_its_own_outweighs_the_compact_one(compacted: RunFolder) -> None:
     cell = compacted.cells[1]
-    compacted.save(Record.of(compacted.job([cell], SOMEWHERE), cell, status="ok"))
+    compacted.save(record_for(compacted.job([cell], SOMEWHERE), cell))
     assert compacted.verdicts()[cell.id] == "ok"
 
 
@@ -189,7 +190,7 @@ def test_a_round_misses_the_cells_it_has_not_visited(folder_run_parts: RunFolder
 def test_a_cell_with_a_record_is_done_whatever_the_round(folder_run_parts: RunFolder) -> None:
     first = folder_run_parts.cells[0]
     folder_run_parts.save(
-        Record.of(folder_run_parts.job([first], folder_run_parts.nowhere), first, status="failed")
+        record_for(folder_run_parts.job([first], folder_run_parts.nowhere), first, status="failed")
     )
     for number in range(1, ROUNDS + 1):
         assert first not in folder_run_parts.unvisited(folder_run_parts.cells, number)

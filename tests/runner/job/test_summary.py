@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from runner.contract.record import Record
 from runner.contract.rounds import DeviceState, Energy, MemoryUse
 from runner.job.summary import summarise_parts
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from tests.support.jobs import a_job, fake_cell
 from tests.support.parts import MIB, QUIET, a_part
+from tests.support.records import record_for
 
 CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 
@@ -18,7 +18,7 @@ CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 def columns(*parts: Any, **cell: Any) -> dict[str, Any]:
     job = a_job([fake_cell(**cell)])
     found = summarise_parts(job, job.cells[0], parts, CONDITIONS)
-    Record.of(job, job.cells[0], status="ok", **found)
+    record_for(job, job.cells[0], **found)
     return found
 
 
@@ -100,7 +100,7 @@ def test_what_a_mode_doubts_itself_counts_for_the_grade_and_stands_first() -> No
 def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
     job = a_job([fake_cell(scenario="offline")])
     found = summarise_parts(job, job.cells[0], [a_part(columns={"batch_size": 16})], CONDITIONS)
-    assert Record.of(job, job.cells[0], status="ok", **found).batch_size == 16
+    assert record_for(job, job.cells[0], **found).batch_size == 16
 
 
 def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> None:

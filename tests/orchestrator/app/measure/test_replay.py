@@ -11,7 +11,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_run
 from runner.contract.errors import MatrixError, StoreError
 from runner.contract.job import Provenance
-from runner.contract.record import Record
+from tests.support.records import record_for
 from tests.support.rows import a_measurement
 from tests.support.runs import a_plan, a_run_folder
 
@@ -42,7 +42,7 @@ def measured(results: Path, database: Path) -> Site:
         folder = a_run_folder(results, a_plan(rounds=2), run_id)
         for cell in folder.cells:
             job = folder.job(folder.cells, IN_AN_IMAGE, round_=2)
-            record = Record.of(job, cell, status="ok")
+            record = record_for(job, cell)
             folder.save(record.model_copy(update=outcome))
         merge_run(folder, database)
         return folder

@@ -22,6 +22,7 @@ from runner.contract.record import Record
 from runner.contract.support import BUILT
 from runner.correctness.reference import fixed_cell
 from tests.support.jobs import a_job, fake_cell
+from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 from tests.support.verdicts import a_cell
 
@@ -31,7 +32,7 @@ WELL: dict[str, Any] = {"status": "ok", "proof": "proven", "correct": True}
 
 def a_record(**columns: Any) -> Record:
     cell = fake_cell(**CPU)
-    return Record.of(a_job([cell]), cell, **WELL | columns)
+    return record_for(a_job([cell]), cell, **WELL | columns)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +99,8 @@ def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan(cells), purpose="verify")
     job = folder.job(cells, folder.nowhere)
     facts = {"cpu_model": "AMD EPYC", "operating_system": "Debian 12"}
-    folder.save(Record.of(job, cells[0], libraries={"torch": "2.13.0"}, **WELL, **facts))
-    folder.save(Record.of(job, cells[1], libraries={"numpy": "2.4.6"}, **WELL, **facts))
+    folder.save(record_for(job, cells[0], libraries={"torch": "2.13.0"}, **WELL, **facts))
+    folder.save(record_for(job, cells[1], libraries={"numpy": "2.4.6"}, **WELL, **facts))
     found = verified(folder, "orchestrator verify")
     assert [cell.mark for cell in found.cells] == ["ok", "ok"]
     assert found.libraries == {"torch": "2.13.0", "numpy": "2.4.6"}

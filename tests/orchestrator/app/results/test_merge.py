@@ -13,8 +13,8 @@ from orchestrator.running.merge import merge_run
 from orchestrator.store import MergeReport, Store, query
 from runner.contract.errors import MatrixError, StoreError
 from runner.contract.job import Provenance
-from runner.contract.record import Record, Status, save_record
-from tests.support.records import a_record
+from runner.contract.record import Status, save_record
+from tests.support.records import a_record, record_for
 from tests.support.runs import a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
@@ -39,7 +39,7 @@ def a_finished_run(results: Path, run_id: str = "run-1") -> RunFolder:
 
 def give(folder: RunFolder, batch_size: int, status: Status) -> Path:
     (cell,) = (cell for cell in folder.cells if cell.batch_size == batch_size)
-    folder.save(Record.of(folder.job([cell], HERE), cell, status=status))
+    folder.save(record_for(folder.job([cell], HERE), cell, status=status))
     return folder.records / cell.job_id / f"{cell.id}.parquet"
 
 
@@ -174,7 +174,7 @@ def test_loose_records_beside_run_folders_are_merged_too(tmp_path: Path) -> None
     results = tmp_path / "results"
     folder = a_run_folder(results)
     for cell in folder.cells:
-        folder.save(Record.of(folder.job([cell], folder.nowhere), cell, status="ok"))
+        folder.save(record_for(folder.job([cell], folder.nowhere), cell))
     loose = results / "loose"
     loose.mkdir()
     save_record(a_record(backend="fake", runtime="fake"), loose)
@@ -187,7 +187,7 @@ def test_a_damaged_run_file_costs_no_record(tmp_path: Path) -> None:
     for run_id in ("run-1", "run-2"):
         folder = a_run_folder(results, run_id=run_id)
         for cell in folder.cells:
-            folder.save(Record.of(folder.job([cell], folder.nowhere), cell, status="ok"))
+            folder.save(record_for(folder.job([cell], folder.nowhere), cell))
     (results / "run-1/run.json").write_text("{")
     report = merge_paths([results], tmp_path / "scratch.duckdb", scratch=True)
     assert report.inserted == 6
@@ -198,7 +198,7 @@ def test_what_is_about_to_be_dropped_is_not_merged(tmp_path: Path) -> None:
     results = tmp_path / "results"
     folder = a_run_folder(results)
     cell = folder.cells[0]
-    folder.save(Record.of(folder.job([cell], folder.nowhere), cell, status="ok"))
+    folder.save(record_for(folder.job([cell], folder.nowhere), cell))
     folder.path.rename(results / ".run-1.dropped")
     report = merge_paths([results], tmp_path / "benchmarks.duckdb", scratch=True)
     assert report == MergeReport()

@@ -12,8 +12,9 @@ from orchestrator.store.database.execute import fetch
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
-from runner.contract.record import ENVIRONMENT_FACTS, Record, Row
+from runner.contract.record import ENVIRONMENT_FACTS, Row
 from tests.orchestrator.store.conftest import scalar
+from tests.support.records import record_for
 from tests.support.whole_database import everything, schema_of, unpacked, version_of
 
 CREATED = {"schema_version"}
@@ -104,7 +105,7 @@ def test_ids_are_those_that_todays_runner_gives(forward: Path, records: Path) ->
     for row in pq.read_table(records).to_pylist(maps_as_pydicts="strict"):
         job = Job.model_validate_json(row["job"])
         facts = {name: row[name] for name in ENVIRONMENT_FACTS}
-        today = Record.of(job, job.cells[0], **facts, status=row["status"])
+        today = record_for(job, job.cells[0], **facts, status=row["status"])
         found = known[f"{row['run_id']}/{row['cell_id']}"]
         assert found["environment_id"] == today.environment_id
         assert found["model_id"] == today.model_id

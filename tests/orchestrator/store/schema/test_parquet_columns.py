@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id
 from runner.contract.models import catalogue
-from runner.contract.record import ENVIRONMENT_FACTS, Record, digest, to_table
+from runner.contract.record import ENVIRONMENT_FACTS, digest, to_table
 from tests.support.jobs import a_job, fake_cell
+from tests.support.records import record_for
 
 MAPS = {"libraries", "image_labels"}
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
@@ -34,14 +35,14 @@ def asked(expression: str, table: pa.Table) -> object:
 @pytest.mark.slow
 @given(facts)
 def test_an_environment_has_the_runners_id(told: dict[str, Any]) -> None:
-    record = Record.of(a_job(), fake_cell(), **told, status="ok")
+    record = record_for(a_job(), fake_cell(), **told)
     table = to_table([record]).select(ENVIRONMENT_FACTS)
     assert asked(environment_id(table.column_names), table) == record.environment_id
 
 
 def test_a_fact_that_no_column_tells_counts_as_unknown() -> None:
     unknown = dict.fromkeys(ENVIRONMENT_FACTS) | {"orchestrator_version": "1"}
-    record = Record.of(a_job(), fake_cell(), **unknown, status="ok")
+    record = record_for(a_job(), fake_cell(), **unknown)
     table = to_table([record]).select(["orchestrator_version"])
     assert asked(environment_id(table.column_names), table) == record.environment_id
 
@@ -50,7 +51,7 @@ def test_a_fact_that_no_column_tells_counts_as_unknown() -> None:
 def test_every_models_id_and_job_are_the_runners() -> None:
     for spec in catalogue().values():
         job = a_job(model=spec)
-        record = Record.of(job, fake_cell(), status="ok")
+        record = record_for(job, fake_cell())
         held = pa.table({"job": [job.model_dump_json()]})
         assert asked(MODEL["model_spec"], held) == spec.model_dump_json() == record.model_spec
         assert asked(MODEL["model_id"], held) == digest(spec.model_dump_json()) == record.model_id

@@ -7,11 +7,12 @@ import pytest
 from runner.contract.errors import RecordError, RecordNotSaved
 from runner.contract.record import Record, arrow_schema, read_record, save_record, to_table
 from tests.support.jobs import a_job, fake_cell
+from tests.support.records import record_for
 
 
 def a_verdict(**changes: object) -> Record:
     job = a_job()
-    return Record.of(job, job.cells[0], **{"status": "ok", **changes})
+    return record_for(job, job.cells[0], **changes)
 
 
 def test_every_column_has_a_type_and_a_meaning() -> None:
@@ -24,7 +25,7 @@ def test_every_column_has_a_type_and_a_meaning() -> None:
 
 def test_a_record_says_what_its_job_knows() -> None:
     job = a_job([fake_cell(4)])
-    record = Record.of(job, job.cells[0], status="lost", reason="gone")
+    record = record_for(job, job.cells[0], status="lost", reason="gone")
     assert (record.run_id, record.cell_id, record.batch_size) == (job.run_id, job.cells[0].id, 4)
     assert (record.launcher, record.profile, record.family) == ("process", "quick", "embedding")
     assert record.latency_median_s is None

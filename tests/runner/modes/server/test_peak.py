@@ -13,7 +13,7 @@ from runner.measure.energy import EnergyMeter
 from runner.measure.statistics.percentiles import iterations_needed, quantile
 from runner.modes.server.mode import measure_server
 from runner.modes.server.peak import find_peak, forgiven
-from runner.modes.server.serving import Outcome, Server
+from runner.modes.server.serving import Server, ServerResult
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
 from tests.support.scene import MILLISECOND, Scene
@@ -24,7 +24,7 @@ SERVICE_NS = 10 * MILLISECOND
 
 def seek(
     slo_ms: float, max_s: float = 300, seed: int = 0, service_ns: Callable[[], int] | None = None
-) -> Outcome:
+) -> ServerResult:
     clock = FakeClock()
 
     def query() -> int:

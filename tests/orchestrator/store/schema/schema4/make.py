@@ -16,6 +16,7 @@ from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import find
 from runner.contract.record import Record, to_table
+from tests.support.records import record_for
 
 BEGAN = datetime(2026, 11, 20, 9, 0, 0, tzinfo=UTC)
 DIGEST = "sha256:" + "c0ffee" * 10 + "beef"
@@ -132,7 +133,7 @@ def record(number: int, host: str, run_id: str, launcher: str, **given: dict[str
         "python_version": "3.11.9",
         "runner_version": "0.1.0",
     }
-    made = Record.of(job, cell, **facts, **around, **outcome)
+    made = record_for(job, cell, **facts, **around, **outcome)
     weights = {"weights": "pretrained", "weights_revision": "0" * 40} if number == 0 else {}
     when = {"recorded_at": BEGAN + timedelta(minutes=number)}
     return Record.model_validate(made.model_dump() | when | weights)
