@@ -1,33 +1,70 @@
-"""What each backend needs of the host: image, devices, locks, CI runner. Pure data, one table."""
+"""The catalogue of backends: one row a backend, everything that the host must know about it.
 
-import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, get_args
+What a backend can compute, and why not, stands in `runner.contract.support`, for host and runner.
+"""
 
-from runner.contract.cell import Backend
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal, get_args
+
+from orchestrator.backends import probes
+from orchestrator.backends.probes import HTP_NODES, X86_INSTRUCTION_SETS, Probe
+from runner.contract.cell import Backend, Runtime
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
-NodeGroups = Callable[[str], frozenset[int] | None]
-"""The groups that own a device node, or None where there is no such node."""
 
-HTP_NODES = (
-    "/dev/fastrpc-cdsp",
-    "/dev/fastrpc-cdsp-secure",
-    "/dev/fastrpc-cdsp1",
-    "/dev/fastrpc-cdsp1-secure",
-    "/dev/adsprpc-smd",
-    "/dev/adsprpc-smd-secure",
-)
-"""What leads to Qualcomm's HTP, which is the compute DSP's: Linux has a FastRPC node for each DSP,
-one more for signed code; Qualcomm's kernels for Android have one for all DSPs."""
+GIB = 1 << 30
+GRAPH_RUNTIMES: frozenset[Runtime] = frozenset({"onnxruntime", "openvino", "onnxruntime_web"})
+"""Runtimes that execute prepared graphs; the others build the model themselves."""
+_DRI = "/dev/dri"
+_ENGINE = "or start a container engine"
 
 
 @dataclass(frozen=True)
-class BackendDevice:
-    """What one backend needs of the host."""
+class DeviceRequest:
+    """The devices that a container asks the engine for."""
+
+    nvidia: bool = False
+    """True asks for NVIDIA GPUs: for all, as `docker run --gpus all` does, or for the one that the
+    user chose, which is then the only one that the container sees."""
+    nodes: tuple[str, ...] = ()
+    """Device nodes that a container gets."""
+    optional_nodes: tuple[str, ...] = ()
+    """Device nodes that a container gets where the host has them."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The Python packages that a backend's jobs need as local processes."""
+
+    package: str
+    """The package that must be importable; the backend's others come with it."""
+    remedy: str
+    """The way to get it."""
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """A program in a device's place: it computes the same, and its time says nothing."""
+
+    name: str
+    instruction_sets: frozenset[str]
+    """The machines that have it instead of the device."""
+
+
+@dataclass(frozen=True)
+class HandMeasurement:
+    """The device that a person measured a backend on, and the day."""
+
+    device: str
+    day: date
+
+
+@dataclass(frozen=True)
+class BackendSpec:
+    """One row of the catalogue."""
 
     image: str | None
     """The image's name without `accelmatrix-`; None where no container can reach the device."""
@@ -35,130 +72,165 @@ class BackendDevice:
     """Names of the physical devices it occupies. Backends that share one share its name."""
     runner_labels: tuple[str, ...]
     """Labels of the GitHub Actions runners that have the device."""
+    operations_per_second: float
+    """A modest speed for estimates, floating-point operations per second."""
+    colour: str
+    """Its colour in charts, `#rrggbb`; backends next to each other differ for the colour-blind."""
     support_class: SupportClass | None = None
     """1 measured in CI, 2 measured by hand, 3 built but never measured; None: not built yet."""
-    launchers: tuple[LauncherName, ...] = ("docker", "process")
+    measured_by_hand: HandMeasurement | None = None
+    """The measurement that support class 2 stands for."""
+    launchers: tuple[LauncherName, ...] = get_args(LauncherName)
     """The launchers that can reach the device."""
-    nvidia: bool = False
-    """Whether containers ask the engine for NVIDIA GPUs: for all, as `docker run --gpus all` does,
-    or for the one that the user chose, which is then the only one that they see."""
-    nodes: tuple[str, ...] = ()
-    """Device nodes that a container gets."""
-    optional_nodes: tuple[str, ...] = ()
-    """Device nodes that a container gets where the host has them."""
+    device: DeviceRequest = field(default_factory=DeviceRequest)
+    """The devices that its containers get."""
+    stack: Stack | None = None
+    """The packages of its local processes; None if there is nothing to check. Backends that
+    execute prepared graphs need the stack of `cpu` too, which exports them."""
+    systems: tuple[str, ...] = ()
+    """Values of `sys.platform` that the backend exists on; empty for all."""
+    simulator: Simulator | None = None
+    """Stands in for the device on some machines."""
+    host_memory: bool = False
+    """True if models lie in the host's memory; of an accelerator's the host knows nothing."""
+    probe: Probe | None = None
+    """Looks for driver, device and permission; None if no machine could lack anything."""
+    image_build_bytes: int = 4 * GIB
+    """Disk that building or pulling the image takes at its height, downloads included, bytes. The
+    default is what runtimes without a GPU's libraries take."""
 
 
-DEVICES: Mapping[Backend, BackendDevice] = {
-    "cpu": BackendDevice(
+def _self_hosted(label: str, system: str = "linux") -> tuple[str, ...]:
+    return ("self-hosted", system, label)
+
+
+def _of_make(backend: Backend, package: str) -> Stack:
+    return Stack(package, f"`make {backend}` installs it, {_ENGINE}")
+
+
+CATALOGUE: Mapping[Backend, BackendSpec] = {
+    "cpu": BackendSpec(
         image="cpu",
         locks=frozenset({"cpu"}),
-        runner_labels=("self-hosted", "linux", "cpu"),
+        runner_labels=_self_hosted("cpu"),
+        operations_per_second=1e11,
+        colour="#0072b2",
         support_class=1,
+        stack=_of_make("cpu", "torch"),
+        host_memory=True,
+        image_build_bytes=3 * GIB,
     ),
-    "cuda": BackendDevice(
+    "cuda": BackendSpec(
         image="cuda",
         locks=frozenset({"nvidia"}),
-        runner_labels=("self-hosted", "linux", "cuda"),
+        runner_labels=_self_hosted("cuda"),
+        operations_per_second=1e13,
+        colour="#009e73",
         support_class=3,
-        nvidia=True,
+        device=DeviceRequest(nvidia=True),
+        stack=_of_make("cuda", "torch"),
+        probe=probes.probe_cuda,
+        image_build_bytes=20 * GIB,
     ),
-    "rocm": BackendDevice(
+    "rocm": BackendSpec(
         image="rocm",
         locks=frozenset({"amd"}),
-        runner_labels=("self-hosted", "linux", "rocm"),
+        runner_labels=_self_hosted("rocm"),
+        operations_per_second=1e13,
+        colour="#d55e00",
         support_class=3,
-        nodes=("/dev/kfd", "/dev/dri"),
+        device=DeviceRequest(nodes=("/dev/kfd", _DRI)),
+        stack=Stack("torch", f"install torch's ROCm build: images/rocm, {_ENGINE}"),
+        probe=probes.probe_rocm,
+        image_build_bytes=40 * GIB,
     ),
-    "mps": BackendDevice(
+    "mps": BackendSpec(
         image=None,
         locks=frozenset({"apple"}),
-        runner_labels=("self-hosted", "macOS", "mps"),
+        runner_labels=_self_hosted("mps", "macOS"),
+        operations_per_second=2e12,
+        colour="#999999",
         support_class=3,
         launchers=("process",),
+        stack=Stack("torch", "`make cpu` installs it"),
+        systems=("darwin",),
+        probe=probes.probe_mps,
     ),
-    "openvino": BackendDevice(
+    "openvino": BackendSpec(
         image="openvino",
         locks=frozenset({"cpu", "intel"}),
-        runner_labels=("self-hosted", "linux", "openvino"),
+        runner_labels=_self_hosted("openvino"),
+        operations_per_second=2e11,
+        colour="#56b4e9",
         support_class=1,
-        optional_nodes=("/dev/accel", "/dev/dri"),
+        device=DeviceRequest(optional_nodes=("/dev/accel", _DRI)),
+        stack=_of_make("openvino", "openvino"),
+        host_memory=True,
+        probe=probes.probe_openvino,
     ),
-    "qnn": BackendDevice(
+    "qnn": BackendSpec(
         image="qnn",
         locks=frozenset({"qualcomm"}),
-        runner_labels=("self-hosted", "linux", "qnn"),
+        runner_labels=_self_hosted("qnn"),
+        operations_per_second=1e12,
+        colour="#cc79a7",
         support_class=3,
-        optional_nodes=(
-            *HTP_NODES,
-            "/dev/fastrpc-adsp",
-            "/dev/fastrpc-adsp-secure",
-            "/dev/accel",
-            "/dev/dri",
+        device=DeviceRequest(
+            optional_nodes=(
+                *HTP_NODES,
+                "/dev/fastrpc-adsp",
+                "/dev/fastrpc-adsp-secure",
+                "/dev/accel",
+                _DRI,
+            )
         ),
+        stack=_of_make("qnn", "onnxruntime_qnn"),
+        simulator=Simulator("HTP simulator", X86_INSTRUCTION_SETS),
+        host_memory=True,
+        probe=probes.probe_qnn,
     ),
-    "webnn": BackendDevice(
+    "webnn": BackendSpec(
         image="browser",
         locks=frozenset({"cpu", "nvidia", "amd", "intel"}),
-        runner_labels=("self-hosted", "linux", "browser"),
-        optional_nodes=("/dev/dri",),
+        runner_labels=_self_hosted("browser"),
+        operations_per_second=5e11,
+        colour="#e69f00",
+        device=DeviceRequest(optional_nodes=(_DRI,)),
     ),
-    "webgpu": BackendDevice(
+    "webgpu": BackendSpec(
         image="browser",
         locks=frozenset({"nvidia", "amd", "intel"}),
-        runner_labels=("self-hosted", "linux", "browser"),
-        optional_nodes=("/dev/dri",),
+        runner_labels=_self_hosted("browser"),
+        operations_per_second=5e11,
+        colour="#f0e442",
+        device=DeviceRequest(optional_nodes=(_DRI,)),
     ),
-    "wasm": BackendDevice(
+    "wasm": BackendSpec(
         image="browser",
         locks=frozenset({"cpu"}),
-        runner_labels=("self-hosted", "linux", "browser"),
+        runner_labels=_self_hosted("browser"),
+        operations_per_second=1e10,
+        colour="#882255",
     ),
-    "fake": BackendDevice(
+    "fake": BackendSpec(
         image="cpu",
         locks=frozenset({"fake"}),
-        runner_labels=("self-hosted", "linux", "cpu"),
+        runner_labels=_self_hosted("cpu"),
+        operations_per_second=1e15,
+        colour="#000000",
     ),
 }
+
+
+def real_backends() -> tuple[Backend, ...]:
+    """Every backend but the fake one, which exists for tests."""
+    return tuple(backend for backend in CATALOGUE if backend != "fake")
 
 
 def image_names() -> Mapping[str, tuple[Backend, ...]]:
     """Every image's name, with the real backends that execute in it."""
     names: dict[str, tuple[Backend, ...]] = {}
-    for backend in get_args(Backend):
-        image = DEVICES[backend].image
-        if image and backend != "fake":
+    for backend in real_backends():
+        if image := CATALOGUE[backend].image:
             names[image] = (*names.get(image, ()), backend)
     return names
-
-
-def device_options(
-    device: BackendDevice, node_groups: NodeGroups | None = None, chosen: str | None = None
-) -> dict[str, Any]:
-    """The part of a container's host configuration that lets it reach the device.
-
-    The keys are arguments of the docker SDK's `create_host_config`. Groups are numbers, since the
-    image may name them differently than the host. `chosen` is an NVIDIA GPU's index or UUID.
-    """
-    find = node_groups or host_node_groups
-    optional = [node for node in device.optional_nodes if find(node) is not None]
-    nodes = [*device.nodes, *optional]
-    options: dict[str, Any] = {}
-    if device.nvidia:
-        which = {"Count": -1} if chosen is None else {"DeviceIDs": [chosen]}
-        options["device_requests"] = [{**which, "Capabilities": [["gpu"]]}]
-    if nodes:
-        options["devices"] = [f"{node}:{node}:rwm" for node in nodes]
-    groups = frozenset[int]().union(*(find(node) or () for node in nodes))
-    if groups:
-        options["group_add"] = [str(group) for group in sorted(groups)]
-    return options
-
-
-def host_node_groups(node: str) -> frozenset[int] | None:
-    """The groups, root apart, that own this machine's device node or the nodes in that folder."""
-    path = Path(node)
-    try:
-        paths = [path, *path.iterdir()] if path.is_dir() else [path]
-        return frozenset(os.stat(each).st_gid for each in paths) - {0}  # noqa: PTH116
-    except OSError:
-        return None

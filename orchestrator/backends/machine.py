@@ -1,35 +1,37 @@
-"""What a plan must know of the machine it is made for; planning itself looks at none."""
+"""This machine: its memory and devices, the installed stacks, and the backends that it lacks."""
 
+import grp
+import os
 import platform
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 
 import psutil
 
-from orchestrator.backends.stacks import STACKS, why_not_system
+from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from runner.contract.cell import Backend, Purpose
+from runner.contract.errors import Unavailable
 
 MEMORY_MARGIN_BYTES = 512 << 20
 MEMORY_MARGIN_SHARE = 1 / 16
-
-
-def default_memory_bytes(total_bytes: int) -> int:
-    """What a job may use if the plan doesn't say: all but a margin that keeps the host alive."""
-    margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
-    return max(total_bytes - margin, total_bytes // 2)
-
-
-X86 = frozenset({"x86_64", "AMD64"})
-"""Instruction sets, as Linux and Windows name them, on which qnn is a simulator."""
+PATIENCE_S = 5.0
+_TIMED: frozenset[Purpose] = frozenset({"measure", "time"})
+_SIMULATED = "the {simulator}'s time says nothing about a device: `orchestrator verify`"
+"""The runner says the same about such a job."""
+_SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where cells will run; one of which nothing is known if it is made without arguments."""
+    """The facts about a machine that a plan depends on; without arguments nothing is known."""
 
     memory_bytes: int | None = None
-    """Host memory that a job may use where its limits don't say; None if nobody knows."""
+    """Host memory that a job may use where its limits don't say; None if it isn't known."""
     unavailable: Mapping[Backend, str] = field(default_factory=dict)
     """Backends that it lacks, with the reason."""
 
@@ -46,15 +48,106 @@ def this_machine(
     )
 
 
+def default_memory_bytes(total_bytes: int) -> int:
+    """Memory of a job without a limit: all but a margin that keeps the host alive."""
+    margin = max(MEMORY_MARGIN_BYTES, int(total_bytes * MEMORY_MARGIN_SHARE))
+    return max(total_bytes - margin, total_bytes // 2)
+
+
 def _unavailable(
     purpose: Purpose, system: str, instruction_set: str
 ) -> Iterator[tuple[Backend, str]]:
-    for backend in STACKS:
+    for backend, spec in CATALOGUE.items():
         if reason := why_not_system(backend, system=system):
             yield backend, reason
-    if purpose in {"measure", "time"} and instruction_set in X86:
-        yield "qnn", _SIMULATED
+        simulator = spec.simulator
+        if simulator and purpose in _TIMED and instruction_set in simulator.instruction_sets:
+            yield backend, _SIMULATED.format(simulator=simulator.name)
 
 
-_SIMULATED = "the HTP simulator's time says nothing about a device: `orchestrator verify`"
-"""What the runner says, too, of a job that it is given."""
+def require_stack(
+    backend: Backend,
+    catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+    system: str = sys.platform,
+) -> None:
+    """Make sure that the backend's packages are installed beside the orchestrator.
+
+    Raises:
+        Unavailable: they are not, or can't be on this system.
+    """
+    if reason := why_not_system(backend, catalogue, system):
+        names = _system_names(catalogue[backend])
+        raise Unavailable(reason, hint=f"run it on a machine with {names}")
+    stack = catalogue[backend].stack
+    if stack is not None and find_spec(stack.package) is None:
+        raise Unavailable(
+            f"the process launcher needs {stack.package}, which is not installed here",
+            hint=stack.remedy,
+        )
+
+
+def why_not_system(
+    backend: Backend,
+    catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+    system: str = sys.platform,
+) -> str | None:
+    """The reason why the backend can't be on this system, whatever is installed; None if it can."""
+    spec = catalogue[backend]
+    if not spec.systems or system in spec.systems:
+        return None
+    here = _SYSTEM_NAMES.get(system, system)
+    return f"backend {backend} exists on {_system_names(spec)} alone, and this is {here}"
+
+
+def _system_names(spec: BackendSpec) -> str:
+    return " or ".join(_SYSTEM_NAMES.get(name, name) for name in spec.systems)
+
+
+class ThisHost:
+    """The machine that this process runs on."""
+
+    system = sys.platform
+    machine = platform.machine()
+
+    def nodes(self, pattern: str) -> list[str]:
+        """The device nodes that match a glob."""
+        return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
+
+    def may_use(self, node: str) -> bool:
+        """True if this user may read and write it."""
+        return os.access(node, os.R_OK | os.W_OK)
+
+    def group_of(self, node: str) -> str:
+        """The group that owns it, by name where it has one."""
+        number = Path(node).stat().st_gid
+        try:
+            return grp.getgrgid(number).gr_name
+        except KeyError:
+            return str(number)
+
+    def version(self, distribution: str) -> str | None:
+        """The installed version."""
+        try:
+            return metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def ask(self, command: Sequence[str]) -> str | None:
+        """A program's stdout."""
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    def engine(self) -> Mapping[str, object]:
+        """The container engine's description of itself."""
+        from orchestrator.system.engine import connect  # the docker SDK takes 0.2 s to import
+
+        client = connect()
+        try:
+            return dict(client.info())
+        finally:
+            client.close()

@@ -1,26 +1,27 @@
-"""Driver, library, device and permission of each backend: what is there, what is missing."""
+"""Probes: driver, library, device and permission of each backend, looked for on a machine."""
 
-import grp
-import os
-import platform
-import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
-from pathlib import Path
 from typing import Literal, Protocol
 
-from orchestrator.backends.catalogue import HTP_NODES, LauncherName
-from orchestrator.backends.machine import X86
-from orchestrator.system.engine import connect
-from runner.contract.cell import Backend
+X86_INSTRUCTION_SETS = frozenset({"x86_64", "AMD64"})
+"""Instruction sets, as Linux and Windows name them, of Intel's and AMD's processors."""
 
-PATIENCE_S = 5.0
+HTP_NODES = (
+    "/dev/fastrpc-cdsp",
+    "/dev/fastrpc-cdsp-secure",
+    "/dev/fastrpc-cdsp1",
+    "/dev/fastrpc-cdsp1-secure",
+    "/dev/adsprpc-smd",
+    "/dev/adsprpc-smd-secure",
+)
+"""Nodes of Qualcomm's HTP, which is the compute DSP's: Linux has a FastRPC node for each DSP, one
+more for signed code; Qualcomm's kernels for Android have one for all DSPs."""
 
 
-class Host(Protocol):
-    """A machine that is looked at."""
+class HostView(Protocol):
+    """A machine that probes look at."""
 
     @property
     def system(self) -> str:
@@ -37,7 +38,7 @@ class Host(Protocol):
         ...
 
     def may_use(self, node: str) -> bool:
-        """Whether this user may read and write it."""
+        """True if this user may read and write it."""
         ...
 
     def group_of(self, node: str) -> str:
@@ -49,11 +50,11 @@ class Host(Protocol):
         ...
 
     def ask(self, command: Sequence[str]) -> str | None:
-        """What a program prints; None if it is missing, fails or takes longer than 5 s."""
+        """A program's stdout; None if it is missing, fails or takes longer than 5 s."""
         ...
 
     def engine(self) -> Mapping[str, object]:
-        """What the container engine says of itself.
+        """The container engine's description of itself.
 
         Raises:
             EngineUnavailable: there is none.
@@ -61,74 +62,31 @@ class Host(Protocol):
         ...
 
 
-class ThisHost:
-    """The machine that this process runs on."""
-
-    system = sys.platform
-    machine = platform.machine()
-
-    def nodes(self, pattern: str) -> list[str]:
-        """The device nodes that match a glob."""
-        return sorted(map(str, Path("/").glob(pattern.lstrip("/"))))
-
-    def may_use(self, node: str) -> bool:
-        """Whether this user may read and write it."""
-        return os.access(node, os.R_OK | os.W_OK)
-
-    def group_of(self, node: str) -> str:
-        """The group that owns it, by name where it has one."""
-        number = Path(node).stat().st_gid
-        try:
-            return grp.getgrgid(number).gr_name
-        except KeyError:
-            return str(number)
-
-    def version(self, distribution: str) -> str | None:
-        """The installed version."""
-        try:
-            return metadata.version(distribution)
-        except metadata.PackageNotFoundError:
-            return None
-
-    def ask(self, command: Sequence[str]) -> str | None:
-        """What a program prints."""
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    def engine(self) -> Mapping[str, object]:
-        """What the container engine says of itself."""
-        client = connect()
-        try:
-            return dict(client.info())
-        finally:
-            client.close()
-
-
-What = Literal["engine", "image", "library", "driver", "device", "permission"]
+CheckKind = Literal["engine", "image", "library", "driver", "device", "permission"]
 
 
 @dataclass(frozen=True)
-class Check:
+class Need:
     """One thing that a backend needs."""
 
-    what: What
+    kind: CheckKind
     ok: bool
-    """Whether it is there."""
-    found: str
-    """What is there, or what is missing."""
+    """True if it is there."""
+    message: str
+    """A description of the thing, or of its absence."""
     remedy: str | None = None
-    """How to get what is missing."""
+    """The way to get it if it is missing."""
     needed: bool = True
-    """Whether nothing runs without it; what is not needed is a remark."""
+    """True if nothing runs without it; else its absence is a remark."""
 
 
-Probe = Callable[[Host, LauncherName], Iterator[Check]]
-"""Looks at a machine for what one backend needs beside engine, image and packages."""
+class Probe(Protocol):
+    """Looks on a machine for what one backend needs beside engine, image and packages."""
+
+    def __call__(self, host: HostView, *, in_container: bool) -> Iterator[Need]:
+        """The checks of a backend whose jobs execute in containers, or as local processes."""
+        ...
+
 
 _NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
 _OPENVINO = """
@@ -142,125 +100,119 @@ _TOOLKIT = (
 )
 
 
-def _cuda(host: Host, launcher: LauncherName) -> Iterator[Check]:
-    nodes, told = host.nodes("/dev/nvidia[0-9]*"), host.ask(_NVIDIA_SMI)
-    if told:
-        yield Check("driver", ok=True, found="; ".join(told.splitlines()))
+def probe_cuda(host: HostView, *, in_container: bool) -> Iterator[Need]:
+    """An NVIDIA GPU, its driver, and the way to it."""
+    nodes, gpus = host.nodes("/dev/nvidia[0-9]*"), host.ask(_NVIDIA_SMI)
+    if gpus:
+        yield Need("driver", ok=True, message="; ".join(gpus.splitlines()))
     else:
-        yield Check(
+        yield Need(
             "driver",
             ok=False,
-            found="nvidia-smi finds no driver" if nodes else "there is no NVIDIA driver",
+            message="nvidia-smi finds no driver" if nodes else "there is no NVIDIA driver",
             remedy="install NVIDIA's driver; `nvidia-smi` must list the GPU",
         )
     if not nodes:
-        yield Check("device", ok=False, found="no /dev/nvidia0", remedy="is a GPU plugged in?")
-    if launcher == "docker":
+        yield Need("device", ok=False, message="no /dev/nvidia0", remedy="is a GPU plugged in?")
+    if in_container:
         yield _nvidia_runtime(host)
     else:
         yield from _permission(host, nodes)
         yield from _torch_build(host, ("cu", ""), "CUDA")
 
 
-def _nvidia_runtime(host: Host) -> Check:
+def _nvidia_runtime(host: HostView) -> Need:
     """GPUs reach containers by a runtime of NVIDIA's, or by CDI, which lists its devices."""
-    told = host.engine()
-    runtimes, devices = str(told.get("Runtimes", "")), str(told.get("DiscoveredDevices", ""))
+    engine = host.engine()
+    runtimes, devices = str(engine.get("Runtimes", "")), str(engine.get("DiscoveredDevices", ""))
     if "nvidia" in runtimes or "nvidia.com/gpu" in devices:
-        return Check("engine", ok=True, found="the engine can hand GPUs to containers")
-    return Check(
-        "engine", ok=False, found="the engine cannot hand GPUs to containers", remedy=_TOOLKIT
+        return Need("engine", ok=True, message="the engine can hand GPUs to containers")
+    return Need(
+        "engine", ok=False, message="the engine cannot hand GPUs to containers", remedy=_TOOLKIT
     )
 
 
-def _rocm(host: Host, launcher: LauncherName) -> Iterator[Check]:
+def probe_rocm(host: HostView, *, in_container: bool) -> Iterator[Need]:
+    """An AMD GPU and ROCm's part of the kernel."""
     kfd, renderers = host.nodes("/dev/kfd"), host.nodes("/dev/dri/renderD*")
     if kfd:
-        yield Check("driver", ok=True, found="/dev/kfd is there")
+        yield Need("driver", ok=True, message="/dev/kfd is there")
     else:
         remedy = "install the amdgpu driver with ROCm's kernel part"
-        yield Check("driver", ok=False, found="there is no /dev/kfd", remedy=remedy)
+        yield Need("driver", ok=False, message="there is no /dev/kfd", remedy=remedy)
     if not renderers:
         remedy = "is an AMD GPU plugged in?"
-        yield Check("device", ok=False, found="there is no /dev/dri/renderD*", remedy=remedy)
-    if launcher == "process":
+        yield Need("device", ok=False, message="there is no /dev/dri/renderD*", remedy=remedy)
+    if not in_container:
         yield from _permission(host, [*kfd, *renderers])
         yield from _torch_build(host, ("rocm",), "ROCm")
 
 
-def _mps(host: Host, launcher: LauncherName) -> Iterator[Check]:
-    del launcher
+def probe_mps(host: HostView, *, in_container: bool) -> Iterator[Need]:
+    """Apple silicon; that the system is macOS, the process launcher checks."""
+    del in_container
     if host.system != "darwin":
-        return  # the process launcher says so
+        return
     if host.machine == "arm64":
-        yield Check("device", ok=True, found="Apple silicon")
+        yield Need("device", ok=True, message="Apple silicon")
     else:
-        found = f"Metal computes for torch on Apple silicon alone, and this is {host.machine}"
-        yield Check("device", ok=False, found=found, remedy="run it on a Mac with Apple silicon")
+        message = f"Metal computes for torch on Apple silicon alone, and this is {host.machine}"
+        yield Need("device", ok=False, message=message, remedy="run it on a Mac with Apple silicon")
 
 
-def _openvino(host: Host, launcher: LauncherName) -> Iterator[Check]:
+def probe_openvino(host: HostView, *, in_container: bool) -> Iterator[Need]:
+    """Intel's and AMD's CPUs, and the GPU and NPU that OpenVINO finds; it needs none of these."""
     nodes = [*host.nodes("/dev/dri/renderD*"), *host.nodes("/dev/accel/accel*")]
-    if launcher == "process":
-        told = host.ask((sys.executable, "-c", _OPENVINO))
-        if told:
-            yield Check("device", ok=True, found=told)
-        elif host.version("openvino"):
-            remedy = 'see `python -c "import openvino; print(openvino.Core().available_devices)"`'
-            yield Check("device", ok=False, found="OpenVINO lists no devices", remedy=remedy)
-        yield from _permission(host, nodes, needed=False)  # the CPU needs none of them
-    else:
+    if in_container:
         more = f", and what OpenVINO knows of {', '.join(nodes)}" if nodes else ""
-        yield Check("device", ok=True, found=f"the CPU{more}")
+        yield Need("device", ok=True, message=f"the CPU{more}")
+        return
+    if devices := host.ask((sys.executable, "-c", _OPENVINO)):
+        yield Need("device", ok=True, message=devices)
+    elif host.version("openvino"):
+        remedy = 'see `python -c "import openvino; print(openvino.Core().available_devices)"`'
+        yield Need("device", ok=False, message="OpenVINO lists no devices", remedy=remedy)
+    yield from _permission(host, nodes, needed=False)
 
 
-def _qnn(host: Host, launcher: LauncherName) -> Iterator[Check]:
-    if host.machine in X86:
-        found = "the HTP simulator, which tells what is correct and never what is fast"
-        yield Check("device", ok=True, found=found)
-    else:
-        nodes = [node for name in HTP_NODES for node in host.nodes(name)]
-        remedy = "a Snapdragon with Qualcomm's FastRPC driver has /dev/fastrpc-cdsp"
-        found = ", ".join(nodes) or "there is no /dev/fastrpc-cdsp"
-        yield Check("device", bool(nodes), found, None if nodes else remedy)
-        if launcher == "process":
-            # One is enough, and those for signed code are often root's alone.
-            yield from _permission(host, nodes, needed=not any(map(host.may_use, nodes)))
+def probe_qnn(host: HostView, *, in_container: bool) -> Iterator[Need]:
+    """Qualcomm's HTP, or its simulator on x86."""
+    if host.machine in X86_INSTRUCTION_SETS:
+        message = "the HTP simulator, which tells what is correct and never what is fast"
+        yield Need("device", ok=True, message=message)
+        return
+    nodes = [node for name in HTP_NODES for node in host.nodes(name)]
+    remedy = "a Snapdragon with Qualcomm's FastRPC driver has /dev/fastrpc-cdsp"
+    message = ", ".join(nodes) or "there is no /dev/fastrpc-cdsp"
+    yield Need("device", bool(nodes), message, None if nodes else remedy)
+    if not in_container:
+        # One is enough, and those for signed code are often root's alone.
+        yield from _permission(host, nodes, needed=not any(map(host.may_use, nodes)))
 
 
-def _permission(host: Host, nodes: list[str], *, needed: bool = True) -> Iterator[Check]:
+def _permission(host: HostView, nodes: list[str], *, needed: bool = True) -> Iterator[Need]:
     for node in nodes:
         if not host.may_use(node):
             group = host.group_of(node)
-            yield Check(
+            yield Need(
                 "permission",
                 ok=False,
-                found=f"this user may not use {node}",
+                message=f"this user may not use {node}",
                 remedy=f"`sudo usermod --append --groups {group} $USER`, then log in again",
                 needed=needed,
             )
 
 
-def _torch_build(host: Host, builds: Collection[str], name: str) -> Iterator[Check]:
-    """Whether the torch that is installed is a build for this device, by its local version.
+def _torch_build(host: HostView, builds: Collection[str], name: str) -> Iterator[Need]:
+    """Check by its local version that the installed torch, if any, is a build for this device.
 
     On Linux PyPI's has none, and is the one for CUDA.
     """
     version = host.version("torch")
     if version is None:
-        return  # the process launcher says so
+        return
     if version.partition("+")[2].rstrip("0123456789.") in builds:
-        yield Check("library", ok=True, found=f"torch {version}")
+        yield Need("library", ok=True, message=f"torch {version}")
     else:
-        found = f"torch {version} is no build for {name}"
-        yield Check("library", ok=False, found=found, remedy=f"install torch's {name} build")
-
-
-PROBES: Mapping[Backend, Probe] = {
-    "cuda": _cuda,
-    "rocm": _rocm,
-    "mps": _mps,
-    "openvino": _openvino,
-    "qnn": _qnn,
-}
-"""Backends without one need nothing that a machine could lack."""
+        message = f"torch {version} is no build for {name}"
+        yield Need("library", ok=False, message=message, remedy=f"install torch's {name} build")

@@ -1,27 +1,15 @@
 """Free disk is looked at before a build or a pull begins, not when it fails at the end."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from docker import DockerClient
 
+from orchestrator.backends.catalogue import CATALOGUE, image_names
 from orchestrator.system.engine import engine_errors
 from orchestrator.system.text import format_size
 from runner.contract.errors import ImageError
-
-GIB = 1 << 30
-NEEDED_BYTES: Mapping[str, int] = {
-    "cpu": 3 * GIB,
-    "cuda": 20 * GIB,
-    "rocm": 40 * GIB,
-    "openvino": 4 * GIB,
-    "qnn": 4 * GIB,
-    "browser": 4 * GIB,
-}
-"""What building or pulling an image takes at its height, downloads included."""
-DEFAULT_NEEDED_BYTES = 4 * GIB
-"""The same for an image without a line there: what runtimes without a GPU's libraries take."""
 
 LOCAL_URLS = ("http+docker://localhost", "http+docker://localnpipe")
 FreeBytes = Callable[[Path], int]
@@ -43,10 +31,14 @@ def check_disk(client: DockerClient, name: str, free: FreeBytes = free_bytes) ->
         root = Path(client.info()["DockerRootDir"])
     if client.api.base_url not in LOCAL_URLS or not root.exists():
         return
-    needed, available = NEEDED_BYTES.get(name, DEFAULT_NEEDED_BYTES), free(root)
+    needed, available = _needed_bytes(name), free(root)
     if available < needed:
         raise ImageError(
             f"image {name}: it takes about {format_size(needed)} in {root}, "
             f"where {format_size(available)} are free",
             hint="`orchestrator images prune` removes old images of AccelMatrix",
         )
+
+
+def _needed_bytes(name: str) -> int:
+    return max(CATALOGUE[backend].image_build_bytes for backend in image_names()[name])

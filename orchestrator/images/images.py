@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from docker import DockerClient
 from docker.errors import ImageNotFound, NullResource
 
-from orchestrator.backends.catalogue import DEVICES, SupportClass, image_names
+from orchestrator.backends.catalogue import CATALOGUE, SupportClass, image_names
 from orchestrator.images.build import Report, build_image, follow, ignore, image_errors
 from orchestrator.images.disk import FreeBytes, check_disk, free_bytes
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, Image, read_image
@@ -159,7 +159,7 @@ class Shelf:
             name=name,
             backends=backends,
             reference=self._settings.reference(name),
-            support_class=DEVICES[backends[0]].support_class,
+            support_class=CATALOGUE[backends[0]].support_class,
             image=image,
             fresh=image is not None and self._is_fresh(name, image),
         )
@@ -212,4 +212,4 @@ class Shelf:
 
 
 def _is_published(name: str) -> bool:
-    return any(DEVICES[backend].support_class for backend in image_names()[name])
+    return any(CATALOGUE[backend].support_class for backend in image_names()[name])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from orchestrator.backends.catalogue import DEVICES, image_names
+from orchestrator.backends.catalogue import CATALOGUE, image_names
 from orchestrator.system.git import ROOT
 from runner import __version__
 from runner.contract.cell import Backend
@@ -89,7 +89,7 @@ def image_name(backend: Backend) -> str:
     Raises:
         Unavailable: the backend works without containers only.
     """
-    name = DEVICES[backend].image
+    name = CATALOGUE[backend].image
     if name is None:
         raise Unavailable(
             f"backend {backend}: no container can reach this device",

@@ -5,14 +5,14 @@ import os
 import re
 import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from orchestrator.backends.catalogue import DEVICES, device_options
+from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import Task
 from runner.contract.cell import Backend
@@ -33,6 +33,9 @@ WEIGHTS_PATH = "/weights"
 # `exec`: torch.compile loads from there what it has built.
 TMP_OPTIONS = "rw,exec,nosuid,nodev,size=1g,mode=1777"
 MACHINE_ID = Path("/etc/machine-id")
+
+NodeGroups = Callable[[str], frozenset[int] | None]
+"""The groups that own a device node, or None where there is no such node."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ
 
     Not where the engine shows it that device alone, whose index is then another.
     """
-    if DEVICES[backend].nvidia or not ours.get(VARIABLE):
+    if CATALOGUE[backend].device.nvidia or not ours.get(VARIABLE):
         return {}
     return {VARIABLE: ours[VARIABLE]}
 
@@ -83,8 +86,45 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
         options["memswap_limit"] = memory
     if task.limits.cpus is not None:
         options["nano_cpus"] = round(task.limits.cpus * 1e9)
-    chosen = chosen_device(task.backend)
-    return options | device_options(DEVICES[task.backend], chosen=chosen)
+    request, chosen = CATALOGUE[task.backend].device, chosen_device(task.backend)
+    return options | device_options(request, chosen=chosen)
+
+
+def device_options(
+    request: DeviceRequest, node_groups: NodeGroups | None = None, chosen: str | None = None
+) -> dict[str, Any]:
+    """Arguments of `create_host_config` that let a container reach the devices.
+
+    Groups are numbers, since the image may name them differently than the host.
+
+    Args:
+        request: the devices.
+        node_groups: looks for a node's groups; those of this machine by default.
+        chosen: an NVIDIA GPU's index or UUID.
+    """
+    groups_of = node_groups or host_node_groups
+    optional = [node for node in request.optional_nodes if groups_of(node) is not None]
+    nodes = [*request.nodes, *optional]
+    options: dict[str, Any] = {}
+    if request.nvidia:
+        gpus = {"Count": -1} if chosen is None else {"DeviceIDs": [chosen]}
+        options["device_requests"] = [{**gpus, "Capabilities": [["gpu"]]}]
+    if nodes:
+        options["devices"] = [f"{node}:{node}:rwm" for node in nodes]
+    groups = frozenset[int]().union(*(groups_of(node) or () for node in nodes))
+    if groups:
+        options["group_add"] = [str(group) for group in sorted(groups)]
+    return options
+
+
+def host_node_groups(node: str) -> frozenset[int] | None:
+    """The groups, root apart, that own this machine's device node or the nodes in that folder."""
+    path = Path(node)
+    try:
+        paths = [path, *path.iterdir()] if path.is_dir() else [path]
+        return frozenset(os.stat(path).st_gid for path in paths) - {0}  # noqa: PTH116
+    except OSError:
+        return None
 
 
 def labels(task: Task, host: str) -> dict[str, str]:
@@ -92,7 +132,7 @@ def labels(task: Task, host: str) -> dict[str, str]:
     return {
         RUN_LABEL: task.run_id,
         JOB_LABEL: task.job_id,
-        DEVICES_LABEL: ",".join(sorted(DEVICES[task.backend].locks)),
+        DEVICES_LABEL: ",".join(sorted(CATALOGUE[task.backend].locks)),
         HOST_LABEL: host,
         OWNER_LABEL: owner_id(os.getpid()),
     }

@@ -16,8 +16,8 @@ from typing import IO
 import psutil
 
 import runner
-from orchestrator.backends.machine import default_memory_bytes
-from orchestrator.backends.stacks import STACKS, Stack, require_stack
+from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
+from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, Task
 from runner.contract.cell import Backend
 from runner.contract.job import Limits, Provenance
@@ -32,14 +32,16 @@ class ProcessLauncher:
     name = "process"
 
     def __init__(
-        self, python: str = sys.executable, stacks: Mapping[Backend, Stack] = STACKS
+        self,
+        python: str = sys.executable,
+        catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
     ) -> None:
         self._python = python
-        self._stacks = stacks
+        self._catalogue = catalogue
 
     def prepare(self, backend: Backend) -> Provenance:
         """Check that the backend's runtime is installed beside the orchestrator."""
-        require_stack(backend, self._stacks)
+        require_stack(backend, self._catalogue)
         return Provenance(launcher=self.name, orchestrator_version=runner.__version__)
 
     @contextmanager

@@ -10,23 +10,12 @@ cell makes.
 
 from collections.abc import Mapping
 
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import parameters_of, tokens_of
-from runner.contract.cell import Backend, Cell, Precision
+from runner.contract.cell import Cell, Precision
 from runner.contract.job import Measure
 from runner.contract.models import ModelSpec
 
-_OPERATIONS_PER_SECOND: Mapping[Backend, float] = {
-    "cpu": 1e11,
-    "cuda": 1e13,
-    "rocm": 1e13,
-    "mps": 2e12,
-    "openvino": 2e11,
-    "qnn": 1e12,
-    "webnn": 5e11,
-    "webgpu": 5e11,
-    "wasm": 1e10,
-    "fake": 1e15,
-}
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""
 _BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
@@ -75,7 +64,7 @@ def _iteration_s(cell: Cell, model: ModelSpec) -> float:
         return query + ((cell.new_tokens or 1) - 1) * _pass_s(cell, model, tokens=1)
     if cell.mode == "training":
         update = parameters_of(model) * _ADAMW_BYTES * _OPERATIONS_PER_BYTE
-        return 3 * query + update / _OPERATIONS_PER_SECOND[cell.backend]
+        return 3 * query + update / CATALOGUE[cell.backend].operations_per_second
     return query
 
 
@@ -84,7 +73,7 @@ def _pass_s(cell: Cell, model: ModelSpec, tokens: float | None = None) -> float:
     arithmetic = 2.0 * cell.batch_size * (tokens or tokens_of(cell, model))
     reading = _OPERATIONS_PER_BYTE * _BYTES[cell.precision]
     operations = parameters_of(model) * max(arithmetic, reading)
-    return _PASS_S + operations / _OPERATIONS_PER_SECOND[cell.backend]
+    return _PASS_S + operations / CATALOGUE[cell.backend].operations_per_second
 
 
 def _repeated_s(iteration: float, measure: Measure) -> float:

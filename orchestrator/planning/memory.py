@@ -15,7 +15,8 @@ that fits is not refused; one that is not refused may still run out.
 from collections.abc import Mapping
 from typing import Any
 
-from runner.contract.cell import Backend, Cell, Precision
+from orchestrator.backends.catalogue import CATALOGUE
+from runner.contract.cell import Cell, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
 
@@ -91,8 +92,6 @@ def first_number(config: Config, *keys: str) -> float:
     return next((float(value) for value in values if value > 0), 0.0)
 
 
-HOST_MEMORY: frozenset[Backend] = frozenset({"cpu", "openvino", "qnn"})
-"""Backends whose models lie in the host's memory; of an accelerator's the host knows nothing."""
 _RUNTIME_BYTES = 100e6
 _BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 _TORCH = ("torch", "torch_compile")
@@ -111,7 +110,7 @@ def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | 
         machine_bytes: host memory that a job may use without limits; None if it isn't known.
     """
     allowed = limits.memory_bytes or machine_bytes
-    if allowed is None or cell.backend not in HOST_MEMORY:
+    if allowed is None or not CATALOGUE[cell.backend].host_memory:
         return None
     need = memory_need_bytes(cell, model)
     if need <= allowed:

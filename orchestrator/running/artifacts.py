@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import runner
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Task
 from orchestrator.running.execute_job import Surroundings, attempt, cause_of
 from orchestrator.running.observer import QuietObserver
@@ -40,7 +40,7 @@ def hold_groundwork(holder: str, note: Callable[[str], None]) -> Iterator[None]:
     def waiting(device: str, other: str) -> None:
         note(f"waiting for device {device}, held by {other}")
 
-    with hold_devices(DEVICES[BACKEND].locks, holder, waiting):
+    with hold_devices(CATALOGUE[BACKEND].locks, holder, waiting):
         yield
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.schedule import JobPlan, schedule
 from orchestrator.running.artifacts import BACKEND
@@ -248,4 +248,4 @@ def devices_of(folder: RunFolder) -> frozenset[str]:
     verifies = folder.run.purpose != "time" and any(map(is_verified, folder.cells))
     if verifies or any(map(executes_graph, folder.cells)):
         backends.add(BACKEND)
-    return frozenset[str]().union(*(DEVICES[backend].locks for backend in backends))
+    return frozenset[str]().union(*(CATALOGUE[backend].locks for backend in backends))

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts import Groundwork, Prepare, versions_of
 from orchestrator.running.execute_job import Surroundings
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
-from runner.contract.cell import Cell, Runtime
+from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import (
     DYNAMIC,
@@ -23,8 +24,6 @@ from runner.contract.job import Job
 from runner.contract.models import ModelSpec
 
 FOLDER_NAME = "graphs"
-GRAPH_RUNTIMES: frozenset[Runtime] = frozenset({"onnxruntime", "openvino", "onnxruntime_web"})
-"""Runtimes that execute prepared graphs; the others build the model themselves."""
 EXPORT_TIMEOUT_S = 1800.0
 """Least time that one way of exporting one shape may take, seconds, however short the cells' own
 limit is."""

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 import runner
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.matrix import load_matrix
@@ -64,14 +64,14 @@ def test_the_supported_combinations_are_those_that_are_built() -> None:
     claimed = set()
     for row in README.rows("backend"):
         backend, runtime, modes, precisions = (re.findall(r"`(\w+)`", cell) for cell in row[:4])
-        assert str(DEVICES[backend[0]].support_class) == row[4]
+        assert str(CATALOGUE[backend[0]].support_class) == row[4]
         for mode in modes:
             claimed.add((backend[0], runtime[0], mode, *sorted(precisions)))
     assert claimed == {(*key, *sorted(precisions)) for key, precisions in BUILT.items()}
 
 
 def test_the_backends_not_built_are_named() -> None:
-    for backend in DEVICES:
+    for backend in CATALOGUE:
         assert (f"`{backend}`" in README.prose) == (backend != "fake")
 
 

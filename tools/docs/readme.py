@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from orchestrator.app.measure.verify import Verified, load
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.render.verify import table_of
 from orchestrator.system.git import ROOT
 from runner.contract.cell import Backend, Runtime
@@ -35,7 +35,7 @@ def built_markdown() -> str:
     """Backends, runtimes, modes and precisions as a table."""
     rows = [
         f"| `{backend}` | `{runtime}` | {_code(modes)} | {_code(precisions)} "
-        f"| {DEVICES[backend].support_class or '–'} |"
+        f"| {CATALOGUE[backend].support_class or '–'} |"
         for backend, runtime, modes, precisions in _built()
     ]
     head = "| backend | runtime | modes | precisions | support class |\n|---|---|---|---|---|"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
@@ -87,7 +87,7 @@ def prepare(run: RunFile, results: Path, launcher: Launcher, observer: Observer)
     """
     with hold_groundwork(f"preparation {run.run_id}", observer.note):
         with suppress(EngineUnavailable):
-            launcher.clean(DEVICES[BACKEND].locks)
+            launcher.clean(CATALOGUE[BACKEND].locks)
         folder = RunFolder.create(results / FOLDER_NAME, run)
         surroundings = Surroundings(launcher, folder, observer)
         graphs = Graphs(results, surroundings, Readiness(launcher).prepare)

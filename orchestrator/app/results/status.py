@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import runner
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
 from orchestrator.store import Coverage, Installed, RunSummary, Size, Stale, Store, size_on_disk
@@ -92,7 +92,7 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-_IMAGES: Mapping[str, str | None] = {name: device.image for name, device in DEVICES.items()}
+_IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
 
 
 def this_installation(checkout: Path = ROOT) -> Installed:

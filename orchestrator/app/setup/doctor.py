@@ -1,20 +1,27 @@
-"""Can each backend run here, by which launcher, why not, and what to do."""
+"""The backends that can run on this machine, by each launcher, and remedies for what is missing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import runner
-from orchestrator.backends.catalogue import DEVICES, LauncherName, SupportClass
-from orchestrator.backends.probes import PROBES, Check, Host, ThisHost
-from orchestrator.backends.stacks import STACKS, Stack, require_stack
+from orchestrator.backends.catalogue import (
+    CATALOGUE,
+    GRAPH_RUNTIMES,
+    BackendSpec,
+    LauncherName,
+    SupportClass,
+    real_backends,
+)
+from orchestrator.backends.machine import ThisHost, require_stack
+from orchestrator.backends.probes import HostView, Need
 from orchestrator.images import ImageSettings, ImageStatus, Shelf
-from orchestrator.running.graphs import GRAPH_RUNTIMES
 from orchestrator.system.engine import connect
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
 from runner.contract.support import RUNTIMES
 
-MEANING: Mapping[SupportClass, str] = {
+SUPPORT_CLASSES: Mapping[SupportClass, str] = {
     1: "measured in CI",
     2: "measured by hand",
     3: "built, never measured",
@@ -22,48 +29,51 @@ MEANING: Mapping[SupportClass, str] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One backend by one launcher."""
 
     backend: Backend
     launcher: LauncherName
     runs: bool
-    """Whether jobs could be launched now."""
+    """True if jobs could be launched now."""
     support_class: SupportClass | None
-    """See `MEANING`; None: this version has no runner for the backend."""
+    """See `SUPPORT_CLASSES`; None: this version has no runner for the backend."""
     reason: str
-    """What makes it run, or all that is missing."""
+    """The things that make it run, or all that are missing."""
     remedy: str | None
-    """What to do about what is missing."""
-    checks: tuple[Check, ...] = ()
-    """What was looked at, one by one."""
+    """The way to what is missing."""
+    checks: tuple[Need, ...] = ()
+    """The things that were looked at, one by one."""
+
+    def data(self) -> dict[str, Any]:
+        """The diagnosis as `doctor --json` prints it."""
+        return asdict(self) | {"checks": [_check_data(check) for check in self.checks]}
 
 
-Shelves = Callable[[], Sequence[ImageStatus]]
-"""The images that the engine holds; raises EngineUnavailable."""
+LocalImages = Callable[[], Sequence[ImageStatus]]
+"""Lists the images that the engine holds; raises EngineUnavailable."""
 
 
-def examine(
-    host: Host | None = None,
-    shelves: Shelves | None = None,
-    stacks: Mapping[Backend, Stack] = STACKS,
-) -> list[Finding]:
+def diagnose(
+    host: HostView | None = None,
+    local_images: LocalImages | None = None,
+    catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+) -> list[Diagnosis]:
     """Look at every backend by each launcher that could reach its device."""
-    machine, images = host or ThisHost(), _images(shelves or _ours)
+    machine, images = host or ThisHost(), _images_or_error(local_images or _local_images)
     return [
-        _finding(backend, launcher, machine, images, stacks)
-        for backend in DEVICES
-        if backend != "fake"
-        for launcher in DEVICES[backend].launchers
+        _diagnosis(backend, launcher, machine, images, catalogue)
+        for backend in real_backends()
+        for launcher in catalogue[backend].launchers
     ]
 
 
 def runnable(launcher: LauncherName) -> list[Backend]:
     """The backends whose jobs could be launched now."""
-    return [each.backend for each in examine() if each.launcher == launcher and each.runs]
+    return [row.backend for row in diagnose() if row.launcher == launcher and row.runs]
 
 
-def _ours() -> Sequence[ImageStatus]:
+def _local_images() -> Sequence[ImageStatus]:
     client = connect()
     try:
         return Shelf(client, ImageSettings.from_environment()).list()
@@ -71,73 +81,85 @@ def _ours() -> Sequence[ImageStatus]:
         client.close()
 
 
-def _images(shelves: Shelves) -> Sequence[ImageStatus] | BenchError:
+def _images_or_error(local_images: LocalImages) -> Sequence[ImageStatus] | BenchError:
     try:
-        return shelves()
+        return local_images()
     except BenchError as error:
         return error
 
 
-def _finding(
+def _diagnosis(
     backend: Backend,
     launcher: LauncherName,
-    host: Host,
+    host: HostView,
     images: Sequence[ImageStatus] | BenchError,
-    stacks: Mapping[Backend, Stack],
-) -> Finding:
-    support = DEVICES[backend].support_class
+    catalogue: Mapping[Backend, BackendSpec],
+) -> Diagnosis:
+    support = catalogue[backend].support_class
     if support is None:
         reason = f"accelmatrix {runner.__version__} has no runner for this backend"
-        return Finding(backend, launcher, False, support, reason, None)
+        return Diagnosis(backend, launcher, False, support, reason, None)
     docker = launcher == "docker"
-    software = (_docker(backend, images),) if docker else _process(backend, host, stacks)
-    checks = (*software, *_probe(backend, launcher, host))
+    software = (_image(backend, images),) if docker else _packages(backend, host, catalogue)
+    checks = (*software, *_probe(catalogue[backend], host, in_container=docker))
     missing = [check for check in checks if check.needed and not check.ok]
-    told = missing or checks
-    remedies = dict.fromkeys(check.remedy for check in told if check.remedy)
-    return Finding(
+    decisive = missing or checks
+    remedies = dict.fromkeys(check.remedy for check in decisive if check.remedy)
+    return Diagnosis(
         backend=backend,
         launcher=launcher,
         runs=not missing,
         support_class=support,
-        reason="; ".join(check.found for check in told),
+        reason="; ".join(check.message for check in decisive),
         remedy="; ".join(remedies) or None,
         checks=checks,
     )
 
 
-def _docker(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Check:
+def _image(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Need:
     if isinstance(images, BenchError):
-        return Check("engine", ok=False, found=str(images), remedy=images.hint)
+        return Need("engine", ok=False, message=str(images), remedy=images.hint)
     status = next(status for status in images if backend in status.backends)
     if status.fresh:
-        return Check("image", ok=True, found=f"the image {status.reference} is at hand")
-    found = f"the engine answers; the first run makes the image {status.reference}"
-    return Check("image", ok=True, found=found)
+        return Need("image", ok=True, message=f"the image {status.reference} is at hand")
+    message = f"the engine answers; the first run makes the image {status.reference}"
+    return Need("image", ok=True, message=message)
 
 
-def _process(backend: Backend, host: Host, stacks: Mapping[Backend, Stack]) -> Iterator[Check]:
+def _packages(
+    backend: Backend, host: HostView, catalogue: Mapping[Backend, BackendSpec]
+) -> Iterator[Need]:
     try:
-        require_stack(backend, stacks, host.system)
+        require_stack(backend, catalogue, host.system)
     except BenchError as error:
-        yield Check("library", ok=False, found=str(error), remedy=error.hint)
+        yield Need("library", ok=False, message=str(error), remedy=error.hint)
     else:
-        yield Check("library", ok=True, found="its runtime is installed beside the orchestrator")
+        yield Need("library", ok=True, message="its runtime is installed beside the orchestrator")
     if GRAPH_RUNTIMES.issuperset(RUNTIMES[backend]):
-        yield from _exporter(host, stacks)
+        yield from _missing_exporter(host, catalogue)
 
 
-def _exporter(host: Host, stacks: Mapping[Backend, Stack]) -> Iterator[Check]:
-    """What is missing where no runtime of a backend can do without prepared graphs."""
+def _missing_exporter(host: HostView, catalogue: Mapping[Backend, BackendSpec]) -> Iterator[Need]:
+    """Packages that a backend lacks if none of its runtimes can do without prepared graphs."""
     try:
-        require_stack("cpu", stacks, host.system)
+        require_stack("cpu", catalogue, host.system)
     except BenchError as error:
-        found = f"its graphs are exported with the stack of backend cpu: {error}"
-        yield Check("library", ok=False, found=found, remedy=error.hint)
+        message = f"its graphs are exported with the stack of backend cpu: {error}"
+        yield Need("library", ok=False, message=message, remedy=error.hint)
 
 
-def _probe(backend: Backend, launcher: LauncherName, host: Host) -> Iterator[Check]:
+def _probe(spec: BackendSpec, host: HostView, *, in_container: bool) -> Iterator[Need]:
     try:
-        yield from PROBES[backend](host, launcher) if backend in PROBES else ()
+        yield from spec.probe(host, in_container=in_container) if spec.probe else ()
     except BenchError:
         return  # there is no engine, as another check says
+
+
+def _check_data(check: Need) -> dict[str, Any]:
+    return {
+        "what": check.kind,
+        "ok": check.ok,
+        "found": check.message,
+        "remedy": check.remedy,
+        "needed": check.needed,
+    }

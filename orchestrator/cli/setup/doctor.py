@@ -6,27 +6,26 @@ from orchestrator.cli import options
 def doctor(json: options.Json = False) -> None:
     """Tell for each backend whether it can run here, by which launcher, and what to do if not."""
     import json as json_text
-    from dataclasses import asdict
 
-    from orchestrator.app.setup.doctor import MEANING, examine
+    from orchestrator.app.setup.doctor import SUPPORT_CLASSES, diagnose
     from orchestrator.render.tables import print_line, print_table
 
-    findings = examine()
+    diagnoses = diagnose()
     if json:
-        print_line(json_text.dumps([asdict(finding) for finding in findings], indent=2))
+        print_line(json_text.dumps([row.data() for row in diagnoses], indent=2))
         return
     rows = [
         (
-            finding.backend,
-            finding.launcher,
-            "yes" if finding.runs else "no",
-            finding.support_class,
-            finding.reason,
-            finding.remedy,
+            row.backend,
+            row.launcher,
+            "yes" if row.runs else "no",
+            row.support_class,
+            row.reason,
+            row.remedy,
         )
-        for finding in findings
+        for row in diagnoses
     ]
     print_table(("backend", "launcher", "runs", "class", "why", "what to do"), rows)
     print_line()
-    meanings = " · ".join(f"{number} {meaning}" for number, meaning in MEANING.items())
+    meanings = " · ".join(f"{number} {meaning}" for number, meaning in SUPPORT_CLASSES.items())
     print_line(f"support class: {meanings} · – not built yet")

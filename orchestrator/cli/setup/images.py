@@ -115,11 +115,10 @@ def _settings(registry: str | None) -> "ImageSettings":
 
 
 def _backend(name: str) -> "Backend":
-    from orchestrator.backends.catalogue import DEVICES
+    from orchestrator.backends.catalogue import real_backends
     from runner.contract.errors import MatrixError
 
-    known = {backend: device for backend, device in DEVICES.items() if backend != "fake"}
-    for backend in known:
+    for backend in real_backends():
         if backend == name:
             return backend
-    raise MatrixError(f"{name!r} is not one of {', '.join(known)}")
+    raise MatrixError(f"{name!r} is not one of {', '.join(real_backends())}")

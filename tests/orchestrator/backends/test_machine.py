@@ -1,15 +1,26 @@
-"""Only who plans for this machine looks at it."""
+"""This machine: the facts that a plan depends on, and the packages that processes need."""
+
+from dataclasses import replace
 
 import psutil
 import pytest
 
-from orchestrator.backends.machine import X86, Machine, this_machine
+from orchestrator.backends.catalogue import CATALOGUE, Stack
+from orchestrator.backends.machine import (
+    Machine,
+    ThisHost,
+    require_stack,
+    this_machine,
+    why_not_system,
+)
+from orchestrator.backends.probes import X86_INSTRUCTION_SETS
 from runner.backends.onnxruntime.qnn.plugin import require_possible
-from runner.contract.cell import Purpose
+from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import Unavailable
 from tests.support.onnx_graphs import onnx_cell, onnx_job
 
 JOB = onnx_job(onnx_cell(backend="qnn", precision="fp16"))
+HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "get it")
 
 
 def test_a_job_may_use_less_than_this_machine_has() -> None:
@@ -28,7 +39,7 @@ def test_what_no_machine_of_its_kind_has_needs_no_probing() -> None:
     assert lacks == {"mps": "backend mps exists on macOS alone, and this is Linux"}
 
 
-@pytest.mark.parametrize("instruction_set", sorted(X86))
+@pytest.mark.parametrize("instruction_set", sorted(X86_INSTRUCTION_SETS))
 @pytest.mark.parametrize("purpose", ["measure", "time"])
 def test_a_simulator_is_not_timed_and_the_reason_is_the_runners(
     purpose: Purpose, instruction_set: str
@@ -43,3 +54,47 @@ def test_a_simulator_is_not_timed_and_the_reason_is_the_runners(
 @pytest.mark.parametrize("purpose", ["verify", "prepare"])
 def test_a_simulator_shows_what_is_correct(purpose: Purpose) -> None:
     assert "qnn" not in this_machine(purpose, "linux", "x86_64").unavailable
+
+
+@pytest.mark.parametrize(
+    ("backend", "stack", "system"), [("cpu", HERE, "linux"), ("mps", HERE, "darwin")]
+)
+def test_what_is_installed_is_enough(backend: Backend, stack: Stack, system: str) -> None:
+    require_stack(backend, {backend: replace(CATALOGUE[backend], stack=stack)}, system)
+
+
+def test_a_backend_without_a_stack_needs_none() -> None:
+    require_stack("fake")
+
+
+def test_what_is_not_installed_is_named_with_its_remedy() -> None:
+    with pytest.raises(Unavailable, match="no_such_package, which is not installed") as caught:
+        require_stack("qnn", {"qnn": replace(CATALOGUE["qnn"], stack=LACKING)})
+    assert caught.value.hint == "get it"
+
+
+def test_a_backend_of_another_system_is_unavailable_whatever_is_installed() -> None:
+    with pytest.raises(Unavailable) as caught:
+        require_stack("mps", system="linux")
+    assert str(caught.value) == "backend mps exists on macOS alone, and this is Linux"
+    assert caught.value.hint == "run it on a machine with macOS"
+
+
+def test_what_cannot_be_on_a_system_is_known_without_a_look_at_packages() -> None:
+    assert why_not_system("mps", system="darwin") is None
+    assert why_not_system("cpu", system="win32") is None
+    assert why_not_system("fake", system="linux") is None
+    assert "exists on macOS alone" in str(why_not_system("mps", system="linux"))
+
+
+def test_this_host_answers_every_question() -> None:
+    host = ThisHost()
+    assert host.nodes("/dev/null") == ["/dev/null"]
+    assert host.nodes("/dev/no-such-*") == []
+    assert host.may_use("/dev/null")
+    assert host.group_of("/dev/null")
+    assert host.version("pydantic")
+    assert host.version("no-such-distribution") is None
+    assert host.ask(("no-such-program",)) is None
+    assert host.ask(("false",)) is None
+    assert host.ask(("echo", "yes")) == "yes"

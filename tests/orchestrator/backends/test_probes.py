@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.backends.catalogue import DEVICES, HTP_NODES, LauncherName
-from orchestrator.backends.probes import PROBES, Check, ThisHost
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.probes import HTP_NODES, Need
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable
 
@@ -49,12 +49,18 @@ class MadeUp:
         return self.engine_info
 
 
-def missing(backend: Backend, host: MadeUp, launcher: LauncherName = "process") -> list[Check]:
-    return [check for check in PROBES[backend](host, launcher) if not check.ok]
+def probed(backend: Backend, host: MadeUp, *, in_container: bool = False) -> list[Need]:
+    probe = CATALOGUE[backend].probe
+    assert probe
+    return list(probe(host, in_container=in_container))
 
 
-def told(checks: list[Check]) -> list[tuple[str, str]]:
-    return [(check.what, check.found) for check in checks]
+def missing(backend: Backend, host: MadeUp, *, in_container: bool = False) -> list[Need]:
+    return [check for check in probed(backend, host, in_container=in_container) if not check.ok]
+
+
+def messages(checks: list[Need]) -> list[tuple[str, str]]:
+    return [(check.kind, check.message) for check in checks]
 
 
 GPU = MadeUp(there=("/dev/nvidia0", "/dev/nvidiactl"), says={"nvidia-smi": SMI})
@@ -64,19 +70,19 @@ GPU = MadeUp(there=("/dev/nvidia0", "/dev/nvidiactl"), says={"nvidia-smi": SMI})
 def test_a_gpu_with_driver_and_the_right_torch_lacks_nothing(version: str) -> None:
     host = MadeUp(there=GPU.there, says=GPU.says, versions={"torch": version})
     assert missing("cuda", host) == []
-    driver = next(check for check in PROBES["cuda"](host, "process") if check.what == "driver")
-    assert driver.found == SMI
+    driver = next(check for check in probed("cuda", host) if check.kind == "driver")
+    assert driver.message == SMI
 
 
 def test_torch_for_the_cpu_is_no_torch_for_cuda() -> None:
     host = MadeUp(there=GPU.there, says=GPU.says, versions={"torch": "2.13.0+cpu"})
     (check,) = missing("cuda", host)
-    assert (check.what, check.found) == ("library", "torch 2.13.0+cpu is no build for CUDA")
+    assert (check.kind, check.message) == ("library", "torch 2.13.0+cpu is no build for CUDA")
     assert check.remedy == "install torch's CUDA build"
 
 
 def test_without_a_gpu_driver_and_device_are_missing() -> None:
-    assert told(missing("cuda", MadeUp())) == [
+    assert messages(missing("cuda", MadeUp())) == [
         ("driver", "there is no NVIDIA driver"),
         ("device", "no /dev/nvidia0"),
     ]
@@ -84,7 +90,7 @@ def test_without_a_gpu_driver_and_device_are_missing() -> None:
 
 def test_a_gpu_whose_driver_does_not_answer_is_told_apart() -> None:
     host = MadeUp(there=GPU.there)
-    assert told(missing("cuda", host)) == [("driver", "nvidia-smi finds no driver")]
+    assert messages(missing("cuda", host)) == [("driver", "nvidia-smi finds no driver")]
 
 
 @pytest.mark.parametrize(
@@ -97,13 +103,13 @@ def test_a_gpu_whose_driver_does_not_answer_is_told_apart() -> None:
 )
 def test_containers_get_gpus_by_a_runtime_or_by_cdi(info: dict[str, object]) -> None:
     host = MadeUp(there=GPU.there, says=GPU.says, engine_info=info)
-    assert missing("cuda", host, "docker") == []
+    assert missing("cuda", host, in_container=True) == []
 
 
 def test_without_the_toolkit_no_container_gets_a_gpu() -> None:
     host = MadeUp(there=GPU.there, says=GPU.says, engine_info={"Runtimes": {"runc": {}}})
-    (check,) = missing("cuda", host, "docker")
-    assert check.found == "the engine cannot hand GPUs to containers"
+    (check,) = missing("cuda", host, in_container=True)
+    assert check.message == "the engine cannot hand GPUs to containers"
     assert "nvidia-ctk runtime configure" in str(check.remedy)
 
 
@@ -112,7 +118,7 @@ AMD = ("/dev/kfd", "/dev/dri/renderD128")
 
 def test_an_amd_gpu_needs_kfd_a_renderer_and_torch_for_rocm() -> None:
     assert missing("rocm", MadeUp(there=AMD, versions={"torch": "2.13.0+rocm7.1"})) == []
-    assert told(missing("rocm", MadeUp(versions={"torch": "2.13.0+cpu"}))) == [
+    assert messages(missing("rocm", MadeUp(versions={"torch": "2.13.0+cpu"}))) == [
         ("driver", "there is no /dev/kfd"),
         ("device", "there is no /dev/dri/renderD*"),
         ("library", "torch 2.13.0+cpu is no build for ROCm"),
@@ -121,31 +127,31 @@ def test_an_amd_gpu_needs_kfd_a_renderer_and_torch_for_rocm() -> None:
 
 def test_who_may_not_use_a_device_learns_the_group_to_join() -> None:
     (check,) = missing("rocm", MadeUp(there=AMD, forbidden=("/dev/kfd",)))
-    assert (check.what, check.found) == ("permission", "this user may not use /dev/kfd")
+    assert (check.kind, check.message) == ("permission", "this user may not use /dev/kfd")
     assert check.remedy == "`sudo usermod --append --groups render $USER`, then log in again"
 
 
 def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None:
-    assert missing("rocm", MadeUp(there=AMD, forbidden=AMD), "docker") == []
+    assert missing("rocm", MadeUp(there=AMD, forbidden=AMD), in_container=True) == []
 
 
 def test_mps_is_on_macs_with_apple_silicon_alone() -> None:
     assert missing("mps", MadeUp(system="darwin", machine="arm64")) == []
     (check,) = missing("mps", MadeUp(system="darwin"))
-    assert "on Apple silicon alone, and this is x86_64" in check.found
+    assert "on Apple silicon alone, and this is x86_64" in check.message
     assert missing("mps", MadeUp()) == [], "the launcher has said that this is no macOS"
 
 
 def test_openvino_tells_its_devices() -> None:
     interpreter = Path(sys.executable).name
     host = MadeUp(says={interpreter: "CPU: AMD EPYC"}, versions={"openvino": "2026.4.1"})
-    (check,) = PROBES["openvino"](host, "process")
-    assert (check.ok, check.found) == (True, "CPU: AMD EPYC")
+    (check,) = probed("openvino", host)
+    assert (check.ok, check.message) == (True, "CPU: AMD EPYC")
 
 
 def test_an_openvino_that_lists_no_devices_is_told() -> None:
     host = MadeUp(versions={"openvino": "2026.4.1"})
-    assert told(missing("openvino", host)) == [("device", "OpenVINO lists no devices")]
+    assert messages(missing("openvino", host)) == [("device", "OpenVINO lists no devices")]
 
 
 def test_a_gpu_that_openvino_may_not_use_is_a_remark_since_the_cpu_computes() -> None:
@@ -153,26 +159,26 @@ def test_a_gpu_that_openvino_may_not_use_is_a_remark_since_the_cpu_computes() ->
     says = {Path(sys.executable).name: "CPU: AMD EPYC"}
     host = MadeUp(there=(render,), forbidden=(render,), says=says)
     (check,) = missing("openvino", host)
-    assert (check.what, check.found) == ("permission", f"this user may not use {render}")
+    assert (check.kind, check.message) == ("permission", f"this user may not use {render}")
     assert not check.needed
     assert "--groups render" in str(check.remedy)
 
 
 def test_openvino_in_containers_has_the_cpu_and_what_nodes_there_are() -> None:
-    (check,) = PROBES["openvino"](MadeUp(there=("/dev/accel/accel0",)), "docker")
+    (check,) = probed("openvino", MadeUp(there=("/dev/accel/accel0",)), in_container=True)
     assert check.ok
-    assert check.found == "the CPU, and what OpenVINO knows of /dev/accel/accel0"
+    assert check.message == "the CPU, and what OpenVINO knows of /dev/accel/accel0"
 
 
 def test_qnn_on_x86_is_a_simulator_and_says_so() -> None:
-    (check,) = PROBES["qnn"](MadeUp(), "process")
+    (check,) = probed("qnn", MadeUp())
     assert check.ok
-    assert "simulator" in check.found
-    assert "never what is fast" in check.found
+    assert "simulator" in check.message
+    assert "never what is fast" in check.message
 
 
 def test_qnn_on_a_snapdragon_needs_its_driver() -> None:
-    assert told(missing("qnn", MadeUp(machine="aarch64"))) == [
+    assert messages(missing("qnn", MadeUp(machine="aarch64"))) == [
         ("device", "there is no /dev/fastrpc-cdsp")
     ]
     assert missing("qnn", MadeUp(machine="aarch64", there=("/dev/fastrpc-cdsp",))) == []
@@ -180,30 +186,17 @@ def test_qnn_on_a_snapdragon_needs_its_driver() -> None:
 
 @pytest.mark.parametrize("node", HTP_NODES)
 def test_every_node_that_qnn_is_found_by_reaches_containers(node: str) -> None:
-    (check,) = PROBES["qnn"](MadeUp(machine="aarch64", there=(node,)), "docker")
-    assert (check.ok, check.found) == (True, node)
-    assert node in DEVICES["qnn"].optional_nodes
+    (check,) = probed("qnn", MadeUp(machine="aarch64", there=(node,)), in_container=True)
+    assert (check.ok, check.message) == (True, node)
+    assert node in CATALOGUE["qnn"].device.optional_nodes
 
 
 def test_qnn_by_process_needs_one_node_that_this_user_may_use() -> None:
     plain, secure = HTP_NODES[:2]
     one = MadeUp(machine="aarch64", there=(plain, secure), forbidden=(secure,))
-    assert [(check.found, check.needed) for check in missing("qnn", one)] == [
+    assert [(check.message, check.needed) for check in missing("qnn", one)] == [
         (f"this user may not use {secure}", False)
     ]
     none = MadeUp(machine="aarch64", there=(plain, secure), forbidden=(plain, secure))
     assert [check.needed for check in missing("qnn", none)] == [True, True]
-    assert missing("qnn", none, "docker") == []
-
-
-def test_this_host_answers_every_question() -> None:
-    host = ThisHost()
-    assert host.nodes("/dev/null") == ["/dev/null"]
-    assert host.nodes("/dev/no-such-*") == []
-    assert host.may_use("/dev/null")
-    assert host.group_of("/dev/null")
-    assert host.version("pydantic")
-    assert host.version("no-such-distribution") is None
-    assert host.ask(("no-such-program",)) is None
-    assert host.ask(("false",)) is None
-    assert host.ask(("echo", "yes")) == "yes"
+    assert missing("qnn", none, in_container=True) == []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.backends.catalogue import DEVICES
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images import Image
 from tests.support.cli_checks import complains
 from tests.support.workplace import Workplace
@@ -26,7 +26,7 @@ def test_the_doctor_looks_at_every_backend_by_every_launcher(place: Workplace) -
     found = findings(without_engine(place))
     assert set(found) == {
         (backend, launcher)
-        for backend, device in DEVICES.items()
+        for backend, device in CATALOGUE.items()
         for launcher in device.launchers
         if backend != "fake"
     }

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.images.disk import DEFAULT_NEEDED_BYTES, LOCAL_URLS, NEEDED_BYTES, check_disk
+from orchestrator.backends.catalogue import GIB
+from orchestrator.images.disk import LOCAL_URLS, check_disk
 from runner.contract.errors import ImageError
 
 
@@ -15,18 +16,17 @@ def engine(folder: Path, url: str = LOCAL_URLS[0]) -> Any:
     return SimpleNamespace(api=SimpleNamespace(base_url=url), info=lambda: info)
 
 
-def test_an_image_without_a_line_of_its_own_needs_what_is_documented(tmp_path: Path) -> None:
-    assert "toy" not in NEEDED_BYTES
-    check_disk(engine(tmp_path), "toy", lambda _: DEFAULT_NEEDED_BYTES)
-    with pytest.raises(ImageError, match="image toy: it takes about 4GiB"):
-        check_disk(engine(tmp_path), "toy", lambda _: DEFAULT_NEEDED_BYTES - 1)
-
-
-def test_a_line_of_its_own_goes_first(tmp_path: Path) -> None:
-    check_disk(engine(tmp_path), "cpu", lambda _: NEEDED_BYTES["cpu"])
-    with pytest.raises(ImageError, match="image cuda: it takes about 20GiB"):
-        check_disk(engine(tmp_path), "cuda", lambda _: DEFAULT_NEEDED_BYTES)
+@pytest.mark.parametrize(
+    ("image", "gibibytes"),
+    [("cpu", 3), ("cuda", 20), ("rocm", 40), ("openvino", 4), ("qnn", 4), ("browser", 4)],
+)
+def test_an_image_that_does_not_fit_is_refused_before_it_begins(
+    tmp_path: Path, image: str, gibibytes: int
+) -> None:
+    check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB)
+    with pytest.raises(ImageError, match=f"image {image}: it takes about {gibibytes}GiB"):
+        check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB - 1)
 
 
 def test_a_remote_engines_disk_cannot_be_seen(tmp_path: Path) -> None:
-    check_disk(engine(tmp_path, "http://elsewhere:2375"), "toy", lambda _: 0)
+    check_disk(engine(tmp_path, "http://elsewhere:2375"), "cuda", lambda _: 0)

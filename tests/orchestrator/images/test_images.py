@@ -1,15 +1,12 @@
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from docker import DockerClient
 
-from orchestrator.backends.catalogue import image_names
 from orchestrator.images import Shelf, prune
 from orchestrator.images.build import follow, ignore
-from orchestrator.images.disk import NEEDED_BYTES
 from orchestrator.launchers.registry import Pinned, PinnedImages
-from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from tests.orchestrator.images.conftest import Workshop
 from tests.support.proxy import EngineProxy
@@ -191,11 +188,6 @@ def test_an_engine_that_is_gone(workshop: Workshop, proxy: EngineProxy) -> None:
             attempt("cpu")
     with pytest.raises(EngineUnavailable):
         prune(client, workshop.settings)
-
-
-def test_every_image_knows_the_space_it_takes() -> None:
-    assert set(NEEDED_BYTES) == set(image_names())
-    assert set(get_args(Backend)) >= set(NEEDED_BYTES) - {"browser"}
 
 
 def test_the_account_of_a_build_becomes_lines_without_progress_bars() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from orchestrator.backends.stacks import Stack
+from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.process import ProcessExecution, ProcessLauncher, resident_bytes
 from runner import __version__
@@ -37,7 +37,7 @@ import sys
 from pathlib import Path
 from orchestrator.launchers.base import Task
 from orchestrator.launchers.process import ProcessLauncher
-from runner.cell import Limits
+from runner.contract.job import Limits
 
 job_file, out = map(Path, sys.argv[1:])
 task = Task("run", "job", "fake", Limits(), job_file, out)
@@ -260,7 +260,8 @@ def test_prepare_tells_what_jobs_execute_in() -> None:
 
 
 def test_a_backend_whose_stack_is_not_installed_is_unavailable() -> None:
-    launcher = ProcessLauncher(stacks={"cpu": Stack("no_such_package", "get it")})
+    lacking = replace(CATALOGUE["cpu"], stack=Stack("no_such_package", "get it"))
+    launcher = ProcessLauncher(catalogue={**CATALOGUE, "cpu": lacking})
     with pytest.raises(Unavailable, match="no_such_package, which is not installed"):
         launcher.prepare("cpu")
     assert launcher.prepare("fake").launcher == "process"

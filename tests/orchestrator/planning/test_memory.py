@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import (
-    HOST_MEMORY,
     known_parameters,
     memory_need_bytes,
     parameters_of,
@@ -100,11 +100,11 @@ def test_nothing_is_foreseen_of_a_machine_that_nobody_knows() -> None:
 
 @pytest.mark.parametrize("backend", ["cuda", "rocm", "mps", "webgpu", "fake"])
 def test_memory_of_accelerators_is_not_guessed(backend: str) -> None:
-    assert backend not in HOST_MEMORY
+    assert not CATALOGUE[backend].host_memory
     assert told(find("gpt2"), machine=1, backend=backend) is None
 
 
-@pytest.mark.parametrize("backend", sorted(HOST_MEMORY))
+@pytest.mark.parametrize("backend", [name for name, spec in CATALOGUE.items() if spec.host_memory])
 def test_the_hosts_memory_is_watched_for_every_backend_that_uses_it(backend: str) -> None:
     assert told(find("gpt2"), machine=1, backend=backend) is not None
 

@@ -1,14 +1,14 @@
 """The doctor puts engine, images, packages and devices together: what runs, what is missing."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.app.setup.doctor import Finding, examine
-from orchestrator.backends.catalogue import DEVICES
-from orchestrator.backends.stacks import Stack
+from orchestrator.app.setup.doctor import Diagnosis, diagnose
+from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.images import ImageStatus
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable
@@ -20,11 +20,11 @@ def no_engine() -> Sequence[ImageStatus]:
 
 
 def shelf() -> Sequence[ImageStatus]:
-    names = {device.image for device in DEVICES.values() if device.image}
+    names = {device.image for device in CATALOGUE.values() if device.image}
     return [
         ImageStatus(
             name=name,
-            backends=tuple(key for key, device in DEVICES.items() if device.image == name),
+            backends=tuple(key for key, device in CATALOGUE.items() if device.image == name),
             reference=f"accelmatrix-{name}:0",
             support_class=None,
             image=None,
@@ -34,28 +34,28 @@ def shelf() -> Sequence[ImageStatus]:
     ]
 
 
-def finding(found: list[Finding], backend: str, launcher: str) -> Finding:
+def finding(found: list[Diagnosis], backend: str, launcher: str) -> Diagnosis:
     (one,) = [each for each in found if (each.backend, each.launcher) == (backend, launcher)]
     return one
 
 
 def test_a_machine_with_an_engine_runs_cpu_jobs_in_containers() -> None:
-    found = finding(examine(MadeUp(engine_info={}), shelf), "cpu", "docker")
+    found = finding(diagnose(MadeUp(engine_info={}), shelf), "cpu", "docker")
     assert (found.runs, found.remedy) == (True, None)
     assert found.reason == "the image accelmatrix-cpu:0 is at hand"
-    assert [check.what for check in found.checks] == ["image"]
+    assert [check.kind for check in found.checks] == ["image"]
 
 
 def test_an_image_that_is_not_there_is_made_by_the_first_run() -> None:
     statuses = [ImageStatus("cpu", ("cpu",), "accelmatrix-cpu:0", 1, None, fresh=False)]
     others = [status for status in shelf() if status.name != "cpu"]
-    found = finding(examine(MadeUp(), lambda: [*statuses, *others]), "cpu", "docker")
+    found = finding(diagnose(MadeUp(), lambda: [*statuses, *others]), "cpu", "docker")
     assert found.runs
     assert "the first run makes the image accelmatrix-cpu:0" in found.reason
 
 
 def test_without_an_engine_no_backend_runs_in_containers() -> None:
-    found = examine(MadeUp(), no_engine)
+    found = diagnose(MadeUp(), no_engine)
     assert not any(each.runs for each in found if each.launcher == "docker")
     cpu = finding(found, "cpu", "docker")
     assert (cpu.reason, cpu.remedy) == ("no container engine answers", "start it")
@@ -63,11 +63,11 @@ def test_without_an_engine_no_backend_runs_in_containers() -> None:
 
 def test_all_that_is_missing_is_told_with_all_that_helps() -> None:
     for backend in ("cuda", "rocm"):
-        found = finding(examine(MadeUp(), shelf), backend, "process")
+        found = finding(diagnose(MadeUp(), shelf), backend, "process")
         assert not found.runs
         missing = [check for check in found.checks if not check.ok]
         assert len(missing) >= 2
-        assert all(check.found in found.reason for check in missing)
+        assert all(check.message in found.reason for check in missing)
         assert all(str(check.remedy) in str(found.remedy) for check in missing)
 
 
@@ -76,14 +76,16 @@ HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "`make cpu
 
 def by_process(
     backend: Backend, cpu: Stack = HERE, *, there: Sequence[str] = (), devices: str | None = "CPU"
-) -> Finding:
+) -> Diagnosis:
     """What the doctor finds with this exporter, and nodes that this user may not use."""
-    stacks: Mapping[Backend, Stack] = {"cpu": cpu, backend: HERE}
+    catalogue = dict(CATALOGUE)
+    catalogue["cpu"] = replace(CATALOGUE["cpu"], stack=cpu)
+    catalogue[backend] = replace(CATALOGUE[backend], stack=HERE)
     says = {Path(sys.executable).name: devices} if devices else {}
     host = MadeUp(
         there=tuple(there), forbidden=tuple(there), says=says, versions={"openvino": "2026.4.1"}
     )
-    return finding(examine(host, no_engine, stacks), backend, "process")
+    return finding(diagnose(host, no_engine, catalogue), backend, "process")
 
 
 @pytest.mark.parametrize("backend", ["openvino", "qnn"])
@@ -111,7 +113,7 @@ def test_without_a_listed_device_openvino_does_not_run() -> None:
 
 @pytest.mark.parametrize("backend", ["webnn", "webgpu", "wasm"])
 def test_what_is_not_built_says_so(backend: str) -> None:
-    found = finding(examine(MadeUp(), shelf), backend, "docker")
+    found = finding(diagnose(MadeUp(), shelf), backend, "docker")
     assert not found.runs
     assert found.support_class is None
     assert "has no runner for this backend" in found.reason
