@@ -13,7 +13,7 @@ from typer import TyperException
 
 from orchestrator.cli import commands, streams
 from orchestrator.cli.app import app, chosen
-from orchestrator.system.text import visible
+from orchestrator.system.text import escape_control
 from runner.contract.errors import BenchError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -94,10 +94,10 @@ def _ended(work: Callable[[], int]) -> int:
 def _tell(kind: str, message: str, hint: str | None) -> None:
     """Show the error in hand, which may quote what others wrote."""
     if chosen.debug:
-        typer.echo(visible(traceback.format_exc()), err=True, nl=False)
-    typer.echo(f"{kind}: {visible(message)}", err=True)
+        typer.echo(escape_control(traceback.format_exc()), err=True, nl=False)
+    typer.echo(f"{kind}: {escape_control(message)}", err=True)
     if hint:
-        typer.echo(f"hint: {visible(hint)}", err=True)
+        typer.echo(f"hint: {escape_control(hint)}", err=True)
 
 
 def _leave(end: BrokenPipeError | SystemExit) -> int:

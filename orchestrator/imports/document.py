@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 LARGEST_BYTES = 2**28
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -111,7 +111,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         twice = next((name for name, value in pairs if found[name] != value), None)
         if twice is not None:
-            raise ValueError(f"{shown(twice)} stands twice in one object, with different values")
+            raise ValueError(f"{quote(twice)} stands twice in one object, with different values")
     return found
 
 

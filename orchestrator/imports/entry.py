@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from orchestrator.imports.measurement import Found, dimension_of, flatten, quantity, says_nothing
-from orchestrator.system.problems import shown, wordings
+from orchestrator.system.problems import problems_in, quote
 from runner.contract.record import Status
 
 MEASURED = frozenset(
@@ -57,7 +57,7 @@ class Entry:
         if says_nothing(values) or values == []:
             return
         if not isinstance(values, list):
-            self.fault(name, f"{shown(values)} is not a list of durations")
+            self.fault(name, f"{quote(values)} is not a list of durations")
             return
         try:
             durations = [quantity(value, unit, "nanoseconds") for value in values]
@@ -77,7 +77,7 @@ class Entry:
         """A word, without the blanks around it."""
         self._names[column] = name
         if isinstance(value, bool | dict | list):
-            self.fault(name, f"{shown(value)} is not text")
+            self.fault(name, f"{quote(value)} is not text")
         elif not says_nothing(value):
             self.set(**{column: str(value).strip()})
 
@@ -125,7 +125,7 @@ class Entry:
         return {name: text for name, text in self._details.items() if name not in taken}
 
     def _refusals(self, error: ValidationError) -> list[str]:
-        problems = wordings(error, lambda _: Found.model_fields)
+        problems = problems_in(error, lambda _: Found.model_fields)
         named = [(str(problem.path[0]), problem.message) for problem in problems]
         return [f"{self.place}: {self._names.get(name, name)}: {told}" for name, told in named]
 

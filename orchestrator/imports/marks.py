@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from orchestrator.imports.document import under
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 Claim = Literal["simulated", "invented", "real"]
 Way = tuple[str | int, ...]
@@ -51,7 +51,7 @@ def marks_in(value: Any, place: str = "", without: Collection[str] = ()) -> tupl
 def marks_in_name(name: str) -> tuple[str, ...]:
     """The mark that a file's name is."""
     words = _BETWEEN_WORDS.sub("_", name)
-    return (f"file name: {shown(name)}",) if _claim_of(words) == "simulated" else ()
+    return (f"file name: {quote(name)}",) if _claim_of(words) == "simulated" else ()
 
 
 def _walk(value: Any, way: Way, key: str, around: str = "") -> Iterator[tuple[Way, str]]:
@@ -63,10 +63,10 @@ def _walk(value: Any, way: Way, key: str, around: str = "") -> Iterator[tuple[Wa
         for index, item in enumerate(value):
             yield from _walk(item, (*way, index), key, around)
     elif _is_mark(_claim_of(key), value) or (around and _is_marked_by(around, value)):
-        yield way, shown(value)
+        yield way, quote(value)
     elif isinstance(value, str) and _HINT.search(value):
         in_list = bool(way) and isinstance(way[-1], int)
-        yield from ((way, shown(line)) for line in _in_text(value, in_list=in_list))
+        yield from ((way, quote(line)) for line in _in_text(value, in_list=in_list))
 
 
 @lru_cache(maxsize=10_000)

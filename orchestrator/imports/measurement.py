@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, Field
 
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 from runner.contract.cell import Frozen
 from runner.contract.record import Status
 
@@ -197,14 +197,14 @@ def quantity(value: object, unit: str | None, dimension: str) -> NumberQuantitie
         return None
     units = UNITS[dimension]
     if unit is not None and unit not in units:
-        raise ValueError(f"its unit {shown(unit)} is not one of {', '.join(units)}")
+        raise ValueError(f"its unit {quote(unit)} is not one of {', '.join(units)}")
     scaled = _decimal(value)
     if unit is not None:
         scaled = _EXACT.multiply(scaled, units[unit])
     if scaled < 0:
-        raise ValueError(f"{shown(value)} is negative")
+        raise ValueError(f"{quote(value)} is negative")
     if scaled > _LARGEST_QUANTITIES:
-        raise ValueError(f"{shown(value)} is not a number that can be kept")
+        raise ValueError(f"{quote(value)} is not a number that can be kept")
     if dimension in _WHOLE:
         return round(scaled)
     return int(scaled) if scaled == scaled.to_integral_value() else float(scaled)
@@ -217,7 +217,7 @@ def _decimal(value: object) -> Decimal:
         value = float(value)
     if isinstance(value, float) and math.isfinite(value):
         return Decimal(repr(value))
-    raise ValueError(f"{shown(value)} is not a number")
+    raise ValueError(f"{quote(value)} is not a number")
 
 
 def flatten(value: Any, name: str = "") -> dict[str, str]:

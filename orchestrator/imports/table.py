@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats.base import NotReadable
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def truth_from(value: object) -> bool | None:
     word = str(value).strip().lower()
     if isinstance(value, bool | int | str) and word in _WORDS:
         return _WORDS[word]
-    raise ValueError(f"{shown(value)} is neither true nor false")
+    raise ValueError(f"{quote(value)} is neither true nor false")
 
 
 def moment_in(text: str) -> tuple[datetime, bool]:

@@ -4,7 +4,7 @@ from orchestrator.matrix.combine import Combiner
 from orchestrator.matrix.file import AXES, Axis, matrix_json_schema
 from orchestrator.matrix.load import Combination, Matrix, load_matrix, resolve
 from orchestrator.matrix.values import FIND_PEAK
-from orchestrator.system.yaml_file import Place, Source
+from orchestrator.system.yaml_file import Location, Source
 
 __all__ = [
     "AXES",
@@ -12,8 +12,8 @@ __all__ = [
     "Axis",
     "Combination",
     "Combiner",
+    "Location",
     "Matrix",
-    "Place",
     "Source",
     "load_matrix",
     "matrix_json_schema",

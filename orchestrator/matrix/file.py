@@ -28,7 +28,7 @@ from orchestrator.matrix.values import (
     SizeValue,
     SloValue,
 )
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 from runner.contract.cell import Frozen
 from runner.contract.models import catalogue, model_sets
 
@@ -63,7 +63,7 @@ def _not_empty(entry: object) -> object:
 
 def _version(value: object) -> object:
     if type(value) is not int or value != 1:
-        raise ValueError(f"{shown(value)} is not 1, the only version there is")
+        raise ValueError(f"{quote(value)} is not 1, the only version there is")
     return value
 
 

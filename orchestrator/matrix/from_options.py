@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from orchestrator.matrix import Matrix, Place, Source, resolve
-from orchestrator.system.problems import one_of
+from orchestrator.matrix import Location, Matrix, Source, resolve
+from orchestrator.system.problems import not_one_of
 from runner.contract.errors import MatrixError
 from runner.contract.models import Family, catalogue
 
-_OPTIONS: Mapping[Place, str] = {
+_OPTIONS: Mapping[Location, str] = {
     ("axes", "model"): "--model",
     ("axes", "backend"): "--backend",
     ("axes", "runtime"): "--runtime",
@@ -120,7 +120,7 @@ def _models(options: BenchOptions) -> list[str]:
         return list(catalogue())
     for family in families:
         if family not in get_args(Family):
-            raise MatrixError(f"--family: {one_of(family, get_args(Family))}")
+            raise MatrixError(f"--family: {not_one_of(family, get_args(Family))}")
     return models or [name for name, spec in catalogue().items() if spec.family in families]
 
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from orchestrator.matrix.file import AXES, Axis, MatrixFile, keys_at
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS, Names, known_names
-from orchestrator.system.problems import Problem, refuse, wordings
-from orchestrator.system.yaml_file import Place, Source, parse_yaml, read_source
+from orchestrator.system.problems import Problem, problems_in, raise_problems
+from orchestrator.system.yaml_file import Location, Source, parse_yaml, read_source
 from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import MatrixError
 from runner.contract.job import Limits, Measure
@@ -41,7 +41,7 @@ def override(source: Source, overrides: Sequence[str]) -> Source:
     return replace(source, data=data, options=options)
 
 
-def _value(path: Place, text: str, option: str) -> Any:
+def _value(path: Location, text: str, option: str) -> Any:
     if "axes" in path[:-1] and not text.lstrip().startswith("["):
         return [parse_yaml(item, option)[0] for item in text.split(",")]
     return parse_yaml(text, option)[0]
@@ -113,16 +113,16 @@ def resolve(source: Source) -> Matrix:
         MatrixError: it is wrong; one line for each problem, with place and value.
     """
     if source.data is None:
-        refuse(source, [Problem((), "is empty")], _HINT)
+        raise_problems(source, [Problem((), "is empty")], _HINT)
     names, problems = known_names(source)
     try:
         file = MatrixFile.model_validate(source.data)
     except ValidationError as error:
-        refuse(source, [*wordings(error, keys_at), *problems], _HINT)
+        raise_problems(source, [*problems_in(error, keys_at), *problems], _HINT)
         raise
-    refuse(source, [*problems, *contradictions(file)], _HINT)
+    raise_problems(source, [*problems, *contradictions(file)], _HINT)
     matrix = _matrix(source.name, file, names)
-    refuse(source, list(_flaws(file, matrix.products())), _HINT)
+    raise_problems(source, list(_flaws(file, matrix.products())), _HINT)
     return matrix
 
 

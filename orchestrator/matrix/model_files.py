@@ -9,8 +9,8 @@ from pydantic import Field, PositiveInt, ValidationError
 
 from orchestrator.matrix.pretrained import Undescribed, implied, read_folder
 from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
-from orchestrator.system.problems import Problem, refuse, wordings
-from orchestrator.system.text import did_you_mean
+from orchestrator.system.problems import Problem, problems_in, raise_problems
+from orchestrator.system.text import suggest
 from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
 from runner.contract.models import (
@@ -92,7 +92,7 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     source = read_source(path)
     if not isinstance(source.data, list) or not source.data:
         message = "must be a list of models, each with name, family, size and modality"
-        refuse(source, [Problem((), message)])
+        raise_problems(source, [Problem((), message)])
     problems: list[Problem] = []
     models: dict[str, ModelSpec] = {}
     taken = {name.casefold() for name in (*catalogue(), *model_sets())}
@@ -104,7 +104,7 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
             problems.append(Problem((place, "name"), f"{model.name!r} is taken already"))
         taken.add(model.name.casefold())
         models[model.name] = model
-    refuse(source, problems, hint="docs/matrix.md describes files of custom models")
+    raise_problems(source, problems, hint="docs/matrix.md describes files of custom models")
     return models
 
 
@@ -120,7 +120,7 @@ def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -
         )
         return ModelSpec.model_validate(values)
     except ValidationError as error:
-        problems += wordings(error, partial(_keys_at, kind), path)
+        problems += problems_in(error, partial(_keys_at, kind), path)
     except Undescribed as error:
         problems.append(Problem((*path, error.key), str(error)))
     return None
@@ -160,7 +160,7 @@ def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
     needs = f"add {', '.join(absent)}"
     if ladder is None:
         return f"no published sizes are known for {kind}: {needs}"
-    near = did_you_mean(custom.size, ladder.sizes)
+    near = suggest(custom.size, ladder.sizes)
     return f"{custom.size!r} is not one of {', '.join(ladder.sizes)} for {kind}{near}; or {needs}"
 
 

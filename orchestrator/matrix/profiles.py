@@ -6,7 +6,7 @@ from typing import Any
 from orchestrator.matrix.file import BackendTable, MatrixFile, MeasureTable
 from orchestrator.system.problems import Problem
 from orchestrator.system.text import format_duration
-from orchestrator.system.yaml_file import Place
+from orchestrator.system.yaml_file import Location
 from runner.contract.cell import Backend, ProfileName
 from runner.contract.job import PROFILES, Limits, Measure
 
@@ -48,7 +48,7 @@ def limits_of(file: MatrixFile, backend: Backend) -> Limits:
 
 def contradictions(file: MatrixFile) -> list[Problem]:
     """The places where more is asked for than is allowed."""
-    places: dict[Place, tuple[MeasureTable, Measure]] = {
+    places: dict[Location, tuple[MeasureTable, Measure]] = {
         ("backends", name, "measure"): (table["measure"], measure_of(file, name))
         for name, table in file.backends.items()
         if "measure" in table
@@ -62,7 +62,7 @@ def contradictions(file: MatrixFile) -> list[Problem]:
     ]
 
 
-def _contradictions(place: Place, table: MeasureTable, measure: Measure) -> Iterator[Problem]:
+def _contradictions(place: Location, table: MeasureTable, measure: Measure) -> Iterator[Problem]:
     for less, more in _ORDERED:
         least, most = (getattr(measure, _MEASURE[key]) for key in (less, more))
         if least <= most:

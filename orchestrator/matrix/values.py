@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from orchestrator.matrix.model_files import read_models
-from orchestrator.system.problems import Problem, one_of, shown
+from orchestrator.system.problems import Problem, not_one_of, quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
-from orchestrator.system.yaml_file import Place, Source
+from orchestrator.system.yaml_file import Location, Source
 from runner.contract.cell import Backend, Mode, Precision, ProfileName, Runtime, Scenario
 from runner.contract.models import ModelSpec, catalogue, model_sets
 
@@ -31,7 +31,7 @@ def _choice(allowed: Sequence[str]) -> BeforeValidator:
 
     def check(value: object) -> object:
         if value not in allowed:
-            raise ValueError(one_of(value, offered))
+            raise ValueError(not_one_of(value, offered))
         return value
 
     return BeforeValidator(check)
@@ -44,12 +44,12 @@ def _enum(allowed: Sequence[str]) -> WithJsonSchema:
 def _quantity(value: object, otherwise: str = "") -> float:
     """A number that cell ids, which show six digits, can tell from any other."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{shown(value)} is not a number{otherwise}")
+        raise ValueError(f"{quote(value)} is not a number{otherwise}")
     if not SLOWEST <= value <= FASTEST:
-        raise ValueError(f"{shown(value)} is not between {SLOWEST:g} and {FASTEST:,}{otherwise}")
+        raise ValueError(f"{quote(value)} is not between {SLOWEST:g} and {FASTEST:,}{otherwise}")
     number = float(value)
     if float(f"{number:g}") != number:
-        raise ValueError(f"{shown(value)} has more than six digits")
+        raise ValueError(f"{quote(value)} has more than six digits")
     return number
 
 
@@ -171,14 +171,14 @@ def known_names(source: Source) -> tuple[Names, list[Problem]]:
     groups = {**model_sets(), **{file: tuple(specs) for file, specs in custom.items()}}
     allowed = [*models, *model_sets()]
     problems += [
-        Problem(path, one_of(name, allowed, f", nor a file ending in {', '.join(FILES)}"))
+        Problem(path, not_one_of(name, allowed, f", nor a file ending in {', '.join(FILES)}"))
         for path, name in named
         if name not in models and name not in groups
     ]
     return Names(models, groups), problems
 
 
-def _named(data: Any) -> Iterator[tuple[Place, Any]]:
+def _named(data: Any) -> Iterator[tuple[Location, Any]]:
     """Every value that stands where a model is named, however wrong the rest of the data is."""
     if not isinstance(data, dict):
         return
@@ -193,7 +193,7 @@ def _named(data: Any) -> Iterator[tuple[Place, Any]]:
                 yield (key, place, "model"), entry["model"]
 
 
-def _axis(table: Any, path: Place) -> Iterator[tuple[Place, Any]]:
+def _axis(table: Any, path: Location) -> Iterator[tuple[Location, Any]]:
     axes = table.get("axes") if isinstance(table, dict) else None
     value = axes.get("model") if isinstance(axes, dict) else None
     for place, name in enumerate(value if isinstance(value, list) else [value]):

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from orchestrator.render.tables import format_number
 from orchestrator.running.observer import Observer, QuietObserver
-from orchestrator.system.text import format_duration, plural, visible, visible_line
+from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
@@ -115,7 +115,7 @@ class PlainObserver:
         self._print(f"[{count}] {cell.id}: {describe(record)}, {self._forecast.time_left}")
 
     def _print(self, text: str) -> None:
-        self._console.print(visible(text), soft_wrap=True)
+        self._console.print(escape_control(text), soft_wrap=True)
 
 
 class LiveObserver:
@@ -143,7 +143,7 @@ class LiveObserver:
 
     def note(self, text: str) -> None:
         """Print the note above the live lines."""
-        self._progress.console.print(visible(text))
+        self._progress.console.print(escape_control(text))
 
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
@@ -199,4 +199,4 @@ def describe(record: Record) -> str:
         return f"{format_number(record.latency_median_s * 1000)} ms"
     if not record.reason:
         return record.status
-    return f"{record.status} ({visible_line(record.reason.partition(chr(10))[0])})"
+    return f"{record.status} ({escape_control_line(record.reason.partition(chr(10))[0])})"

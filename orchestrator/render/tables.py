@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from orchestrator.system.text import visible, visible_line
+from orchestrator.system.text import escape_control, escape_control_line
 
 FOLDED_ROWS = 1000
 
@@ -17,7 +17,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
     numeric = [
         any(isinstance(row[index], int | float) for row in rows) for index in range(len(columns))
     ]
-    heads = [visible_line(column) for column in columns]
+    heads = [escape_control_line(column) for column in columns]
     texts = [[_text(value) for value in row] for row in rows]
     if sys.stdout.isatty() and len(rows) <= FOLDED_ROWS:
         _print_folded(heads, texts, numeric)
@@ -55,7 +55,7 @@ def _print_lines(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None
 
 def print_line(text: str = "") -> None:
     """Print one line of result on stdout, whatever would steer the terminal escaped."""
-    sys.stdout.write(f"{visible(text)}\n")
+    sys.stdout.write(f"{escape_control(text)}\n")
 
 
 def format_number(value: float) -> str:
@@ -66,4 +66,4 @@ def format_number(value: float) -> str:
 def _text(value: object) -> str:
     if value is None:
         return "–"
-    return format_number(value) if isinstance(value, float) else visible_line(str(value))
+    return format_number(value) if isinstance(value, float) else escape_control_line(str(value))

@@ -1,12 +1,13 @@
-"""The AccelMatrix checkout this orchestrator runs from, if it does."""
+"""The git checkout that this orchestrator runs from, if it does."""
 
 import os
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OF_ANOTHER_CHECKOUT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-"""What git sets for its hooks, and would believe more than the folder it is given."""
+"""Folder of the checkout, or of the installed packages."""
+_OTHER_CHECKOUT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+"""Variables that git sets for its hooks, and that would override the folder it is given."""
 
 
 def git_commit(root: Path = ROOT) -> str | None:
@@ -20,7 +21,7 @@ def git_commit(root: Path = ROOT) -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    environment = {k: v for k, v in os.environ.items() if k not in OF_ANOTHER_CHECKOUT}
+    environment = {k: v for k, v in os.environ.items() if k not in _OTHER_CHECKOUT}
     command = ["git", "-C", str(root), *arguments]
     try:
         result = subprocess.run(

@@ -1,13 +1,13 @@
-"""One run at a time on a device: a lock file each, which dies with its owner."""
+"""Locks of devices: one run at a time, by a lock file that its owner's death releases."""
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from runner.contract.errors import StoreError
+from orchestrator.system.files import translate_os_errors
 
 FOLDER_VARIABLE = "ACCELMATRIX_LOCKS"
 SHARED_FOLDER = Path("/tmp/accelmatrix-locks")  # noqa: S108 - one for all, whatever TMPDIR says
@@ -19,7 +19,7 @@ Waiting = Callable[[str, str], None]
 def hold_devices(
     devices: frozenset[str], holder: str, waiting: Waiting, folder: Path | None = None
 ) -> Iterator[None]:
-    """Hold the locks of these devices, waiting for whoever holds one.
+    """Hold the locks of these devices, waiting for the run that holds one.
 
     They are taken in alphabetical order, so that two runs cannot wait for each other.
 
@@ -37,7 +37,7 @@ def hold_devices(
 def _hold(folder: Path, device: str, holder: str, waiting: Waiting) -> Iterator[None]:
     lock = FileLock(folder / f"{device}.lock", mode=0o666)
     note = folder / f"{device}.holder"
-    with _explained(folder):
+    with _translate(folder):
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -57,22 +57,16 @@ def _shared_folder() -> Path:
     configured = os.environ.get(FOLDER_VARIABLE)
     folder = Path(configured) if configured else SHARED_FOLDER
     if not folder.is_dir():
-        with _explained(folder):
+        with _translate(folder):
             folder.mkdir(parents=True, exist_ok=True)
         with suppress(PermissionError):  # another user made it a moment ago, and opens it to all
             folder.chmod(0o777)
     return folder
 
 
-@contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{folder}: device locks cannot be kept here: {error.strerror or error}",
-            hint=f"name another folder in {FOLDER_VARIABLE}, the same one for all users",
-        ) from error
+def _translate(folder: Path) -> AbstractContextManager[None]:
+    hint = f"name another folder in {FOLDER_VARIABLE}, the same one for all users"
+    return translate_os_errors(folder, "device locks cannot be kept here", hint)
 
 
 def _read(note: Path) -> str:
@@ -83,7 +77,7 @@ def _read(note: Path) -> str:
 
 
 def _write(note: Path, text: str) -> None:
-    """Replace the note. Without one a waiting run just can't tell whom it waits for."""
+    """Replace the note; without one a waiting run cannot name the holder."""
     with suppress(OSError):
         note.unlink(missing_ok=True)
         note.write_text(text, "utf-8")

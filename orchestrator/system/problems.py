@@ -1,12 +1,12 @@
-"""What is wrong in a user's file or options, told with place, value and what is allowed."""
+"""Problems in a user's file or options: location, value and what is allowed, as one error."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from orchestrator.system.text import did_you_mean
-from orchestrator.system.yaml_file import Place, Source
+from orchestrator.system.text import suggest
+from orchestrator.system.yaml_file import Location, Source
 from runner.contract.errors import MatrixError
 
 _SHOWN = 20
@@ -38,22 +38,22 @@ _WORDING = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong."""
+    """One wrong value."""
 
-    path: Place
-    """Where: keys and list positions from the top."""
+    path: Location
+    """Keys and list positions from the top."""
     message: str
-    """What is wrong with the value, and what is allowed."""
+    """The fault, and what is allowed."""
 
 
-def one_of(value: object, allowed: Sequence[str], otherwise: str = "") -> str:
-    """The sentence that refuses a value, with the nearest allowed one at its end."""
-    near = did_you_mean(value, allowed)
-    return f"{shown(value)} is not one of {', '.join(allowed)}{otherwise}{near}"
+def not_one_of(value: object, allowed: Sequence[str], otherwise: str = "") -> str:
+    """The sentence that refuses a value, with the closest allowed one at its end."""
+    suggestion = suggest(value, allowed)
+    return f"{quote(value)} is not one of {', '.join(allowed)}{otherwise}{suggestion}"
 
 
-def shown(value: object) -> str:
-    """A value as an error quotes it: one line, never longer than a line."""
+def quote(value: object) -> str:
+    """Quote a value in an error: at most 80 characters, without line breaks."""
     text = _YAML_WORDS.get(repr(value), repr(value))
     return text if len(text) <= 80 else f"{text[:77]}…"
 
@@ -61,28 +61,29 @@ def shown(value: object) -> str:
 def unknown_key(key: object, allowed: Iterable[str]) -> str:
     """The sentence that refuses a key."""
     allowed = list(allowed)
-    return f"unknown key; allowed are {', '.join(allowed)}{did_you_mean(key, allowed)}"
+    return f"unknown key; allowed are {', '.join(allowed)}{suggest(key, allowed)}"
 
 
-def wordings(
-    error: ValidationError, keys_at: Callable[[Place], Iterable[str]], base: Place = ()
+def problems_in(
+    error: ValidationError, keys_at: Callable[[Location], Iterable[str]], base: Location = ()
 ) -> list[Problem]:
-    """Pydantic's findings in our words.
+    """Reword pydantic's errors.
 
-    `keys_at` tells which keys the table at a path allows; `base` is where the validated value lies.
+    `keys_at` returns the keys that the table at a path allows; `base` is the location of the
+    validated value.
     """
     problems = []
-    for found in error.errors(include_url=False):
-        path = tuple(step for step in found["loc"] if step != "[key]")
-        if found["type"] == "extra_forbidden":
+    for detail in error.errors(include_url=False):
+        path = tuple(step for step in detail["loc"] if step != "[key]")
+        if detail["type"] == "extra_forbidden":
             message = unknown_key(path[-1], keys_at(path[:-1]))
         else:
-            message = _message(dict(found))
+            message = _message(dict(detail))
         problems.append(Problem((*base, *path), message))
     return problems
 
 
-def refuse(source: Source, problems: Sequence[Problem], hint: str | None = None) -> None:
+def raise_problems(source: Source, problems: Sequence[Problem], hint: str | None = None) -> None:
     """Raise all problems of a source as one error, a line each; do nothing if there are none.
 
     Raises:
@@ -91,18 +92,18 @@ def refuse(source: Source, problems: Sequence[Problem], hint: str | None = None)
     lines = []
     for problem in sorted(problems, key=lambda problem: source.line(problem.path))[:_SHOWN]:
         number = source.line(problem.path)
-        where = f" (line {number})" if number else ""
-        lines.append(f"{source.place(problem.path)}{problem.message}{where}")
+        line = f" (line {number})" if number else ""
+        lines.append(f"{source.locate(problem.path)}{problem.message}{line}")
     if len(problems) > _SHOWN:
         lines.append(f"… and {len(problems) - _SHOWN} more")
     if lines:
         raise MatrixError("\n".join(lines), hint=hint)
 
 
-def _message(found: dict[str, object]) -> str:
-    context = found.get("ctx")
+def _message(detail: dict[str, object]) -> str:
+    context = detail.get("ctx")
     facts = context if isinstance(context, dict) else {}
-    if found["type"] == "value_error":
+    if detail["type"] == "value_error":
         return str(facts["error"])
-    wording = _WORDING.get(str(found["type"]))
-    return wording.format(value=shown(found["input"]), **facts) if wording else str(found["msg"])
+    wording = _WORDING.get(str(detail["type"]))
+    return wording.format(value=quote(detail["input"]), **facts) if wording else str(detail["msg"])

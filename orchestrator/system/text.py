@@ -1,4 +1,4 @@
-"""Durations, byte sizes, shares and counts as people write them, to and from base units."""
+"""Text for people: units and counts, control characters escaped, suggestions for misspelt words."""
 
 import difflib
 import math
@@ -15,6 +15,16 @@ _DURATION = re.compile(
     "".join(rf"(?:(?P<{unit}>{_NUMBER}){unit})?" for unit in ("d", "h", "m", "s", "ms")), re.ASCII
 )
 _SIZE = re.compile(rf"({_NUMBER})\s?([A-Za-z]+)", re.ASCII)
+_CONTROL = (
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *(0x061C, 0x200E, 0x200F, 0x2028, 0x2029),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+)
+"""Control characters, line separators, and marks that change the direction of writing."""
+_LINE_ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROL} | {9: "\\t", 10: "\\n", 13: "\\r"}
+_TEXT_ESCAPES = {code: escape for code, escape in _LINE_ESCAPES.items() if code not in {9, 10}}
 
 
 def parse_duration(value: object) -> float:
@@ -34,7 +44,7 @@ def parse_duration(value: object) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as `parse_duration` reads it, to the millisecond: `1h30m`, `2.5s`."""
+    """Format seconds as `parse_duration` reads them, to the millisecond: `1h30m`, `2.5s`."""
     milliseconds = round(seconds * 1000)
     minutes, rest = divmod(milliseconds, 60_000)
     hours, minutes = divmod(minutes, 60)
@@ -60,7 +70,7 @@ def parse_size(value: object) -> int:
 
 
 def format_size(size: int) -> str:
-    """Bytes for people, in the largest binary unit, to one decimal: `8GiB`, `1.5MiB`."""
+    """Format bytes in the largest binary unit, to one decimal: `8GiB`, `1.5MiB`."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):
         scale = _BYTES[unit.lower()]
         if size >= scale:
@@ -69,10 +79,10 @@ def format_size(size: int) -> str:
 
 
 def parse_share(value: object) -> float:
-    """A part of one from `2%` or `0.02`.
+    """The fraction in `2%` or `0.02`.
 
     Raises:
-        ValueError: it is no share, is 0 or is more than the whole.
+        ValueError: it is no share, is 0 or is more than 1.
     """
     percent = isinstance(value, str) and value.rstrip().endswith("%")
     number = _number(str(value).rstrip()[:-1] if percent else value)
@@ -80,6 +90,35 @@ def parse_share(value: object) -> float:
     if share is None or not 0 < share <= 1:
         raise ValueError(f"{value!r} is not a share above 0 and up to 1, such as 2% or 0.02")
     return share
+
+
+def plural(count: int, noun: str) -> str:
+    """The noun in the singular for a count of 1, else in the plural."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def escape_control(text: str) -> str:
+    """Escape control characters in untrusted text as JSON does, except line breaks and tabs."""
+    return text if text.isprintable() else text.translate(_TEXT_ESCAPES)
+
+
+def escape_control_line(text: str) -> str:
+    """Escape control characters, line breaks and tabs included."""
+    return text if text.isprintable() else text.translate(_LINE_ESCAPES)
+
+
+def closest(word: object, known: Iterable[str]) -> str | None:
+    """The known word most like this one, if any is; letters in another order are the likeliest."""
+    text = str(word)[:100]
+    matches = difflib.get_close_matches(text, list(known), n=5)
+    swapped = (match for match in matches if sorted(match) == sorted(text))
+    return next(swapped, next(iter(matches), None))
+
+
+def suggest(word: object, known: Iterable[str]) -> str:
+    """`; did you mean 'fp16'?`, or nothing if no known word is like this one."""
+    match = closest(word, known)
+    return "" if match is None else f"; did you mean {match!r}?"
 
 
 def _number(value: object) -> float | None:
@@ -98,42 +137,3 @@ def _number(value: object) -> float | None:
 def _parts(text: str) -> dict[str, str | None]:
     match = _DURATION.fullmatch(text.strip())
     return match.groupdict() if match else {}
-
-
-def plural(count: int, noun: str) -> str:
-    """The noun as it stands behind this count."""
-    return noun if count == 1 else f"{noun}s"
-
-
-_STEERING = (
-    *range(0x20),
-    *range(0x7F, 0xA0),
-    *(0x061C, 0x200E, 0x200F, 0x2028, 0x2029),
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-)
-"""Control characters, line separators, and what turns the direction of writing."""
-_ESCAPES = {code: f"\\u{code:04x}" for code in _STEERING}
-_IN_A_LINE = _ESCAPES | {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
-_IN_LINES = {code: told for code, told in _IN_A_LINE.items() if code not in {9, 10}}
-
-
-def visible(text: str) -> str:
-    """The text with such characters escaped, save line breaks and tabs; JSON says the same."""
-    return text if text.isprintable() else text.translate(_IN_LINES)
-
-
-def visible_line(text: str) -> str:
-    """The same on one line: line breaks and tabs are escaped too."""
-    return text if text.isprintable() else text.translate(_IN_A_LINE)
-
-
-def nearest(word: object, known: Iterable[str]) -> str | None:
-    """The known word that is most like this one, if any is."""
-    return next(iter(difflib.get_close_matches(str(word)[:100], list(known), n=1)), None)
-
-
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """`; did you mean 'fp16'?`, or nothing where no known word is near."""
-    near = nearest(word, known)
-    return "" if near is None else f"; did you mean {near!r}?"

@@ -1,4 +1,4 @@
-"""Folders of pretrained weights on this host, and whether they are still what was planned."""
+"""Folders of pretrained weights on this host, checked against what was planned."""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ _Signature = tuple[tuple[str, int, int], ...]
 
 
 def weights_folder(model: ModelSpec) -> Path | None:
-    """The folder that a launch of this model must see; None if it reads none.
+    """The weights folder that a launch of this model must see; None if it reads none.
 
     Raises:
         Unavailable: the folder is gone, or holds other weights than the plan was made for.
@@ -21,12 +21,12 @@ def weights_folder(model: ModelSpec) -> Path | None:
         return None
     folder = Path(model.path)
     try:
-        found = revision(folder)
+        present = revision(folder)
     except OSError as error:
         raise Unavailable(f"{folder}: {error.strerror}", hint=_HINT) from error
-    if found != model.revision:
+    if present != model.revision:
         raise Unavailable(
-            f"{folder}: holds the weights {found}, and {model.revision} were planned", hint=_HINT
+            f"{folder}: holds the weights {present}, and {model.revision} were planned", hint=_HINT
         )
     return folder
 

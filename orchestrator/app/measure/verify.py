@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
-from orchestrator.matrix import Matrix, Place, Source, resolve
+from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.running.folder import RunFolder
 from orchestrator.system.files import require_no_stream, translate_os_errors
-from orchestrator.system.problems import one_of
+from orchestrator.system.problems import not_one_of
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
 from runner.contract.errors import MatrixError, StoreError
 from runner.contract.files import write_atomic
@@ -198,7 +198,7 @@ PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16")
 _SHAPE = {"batch_size": [2], "sequence_length": [32]}
 """That of the references, so that what is compared is the very thing that is executed."""
 _NEW_TOKENS = 4
-_OPTIONS: Mapping[Place, str] = {
+_OPTIONS: Mapping[Location, str] = {
     ("axes", "model"): "--models",
     ("axes", "backend"): "--backends",
     ("axes", "mode"): "--modes",
@@ -254,7 +254,7 @@ def _known(backends: Sequence[str]) -> list[Backend]:
     names = get_args(Backend)
     for backend in backends:
         if backend not in names:
-            raise MatrixError(f"--backends: {one_of(backend, names)}")
+            raise MatrixError(f"--backends: {not_one_of(backend, names)}")
     return [name for name in names if name in backends]
 
 

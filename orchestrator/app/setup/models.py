@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from orchestrator.matrix import Place, Source, resolve
+from orchestrator.matrix import Location, Source, resolve
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import memory_need_bytes
 from runner.contract.cell import Backend, Cell, Precision, Runtime
@@ -104,7 +104,7 @@ def _everywhere(name: str, mode: str, sizes: Mapping[str, int | None]) -> Expans
             backend: {"axes": {"runtime": list(RUNTIMES[backend])}} for backend in backends
         },
     }
-    options: dict[Place, str] = {("axes", axis): option for axis, option in OPTIONS.items()}
+    options: dict[Location, str] = {("axes", axis): option for axis, option in OPTIONS.items()}
     return expand(resolve(Source("models show", data, options=options)))
 
 

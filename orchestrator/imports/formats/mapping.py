@@ -19,8 +19,8 @@ from orchestrator.imports.gathering import Gathering
 from orchestrator.imports.marks import marks_in
 from orchestrator.imports.measurement import as_text, flatten, says_nothing
 from orchestrator.imports.table import columns_of, moment_in, rows_of, truth_from
-from orchestrator.system.problems import one_of, shown
-from orchestrator.system.text import did_you_mean
+from orchestrator.system.problems import not_one_of, quote
+from orchestrator.system.text import suggest
 from runner.contract.record import Status
 
 ABSENT = object()
@@ -75,7 +75,7 @@ def steps_of(root: Any, mapping: MappingFile) -> list[str]:
 
 def _rows(value: Any, steps: list[str], way: MappedRow) -> Iterator[MappedRow]:
     if not steps:
-        fault = None if isinstance(value, dict) else f"{shown(value)} is not a table of values"
+        fault = None if isinstance(value, dict) else f"{quote(value)} is not a table of values"
         yield _row(way, value if fault is None else {}, fault)
     elif steps[0] == ALL:
         for name, item in _items(value):
@@ -170,7 +170,7 @@ class Mapped:
             missing = [path for path in self._paths if path not in names]
         if not missing:
             return None
-        near = did_you_mean(missing[0], dict.fromkeys(names))
+        near = suggest(missing[0], dict.fromkeys(names))
         if len(names) == 1 and document.json is None:
             near = f"; {self._mapping.delimiter!r} separates no columns in its first line"
         return f"the mapping names {missing[0]!r}, which is not in the file{near}"
@@ -214,7 +214,9 @@ def _value(entry: Entry, row: MappedRow, origin: Origin) -> Any:
         return value
     meant = origin.values.get(as_text(value).strip())
     if meant is None:
-        entry.fault(origin.name, one_of(value, tuple(origin.values), " in the mapping's values"))
+        entry.fault(
+            origin.name, not_one_of(value, tuple(origin.values), " in the mapping's values")
+        )
     return meant
 
 
@@ -231,13 +233,15 @@ def _status(entry: Entry, origin: Origin, value: Any) -> None:
     if value in get_args(Status):
         entry.set(status=value)
     else:
-        entry.fault(origin.name, one_of(value, get_args(Status), ": name `values` in the mapping"))
+        entry.fault(
+            origin.name, not_one_of(value, get_args(Status), ": name `values` in the mapping")
+        )
 
 
 def _simulated(entry: Entry, origin: Origin, value: Any) -> None:
     try:
         if truth_from(value):
-            entry.mark(f"{under(entry.place, origin.name)}: {shown(value)}")
+            entry.mark(f"{under(entry.place, origin.name)}: {quote(value)}")
     except ValueError as error:
         entry.fault(origin.name, str(error))
 
@@ -246,7 +250,7 @@ def _measured_at(entry: Entry, origin: Origin, value: Any) -> None:
     try:
         moment, told_zone = moment_in(str(value))
     except ValueError:
-        entry.fault(origin.name, f"{shown(value)} is not a time such as 2025-03-01T12:00:00Z")
+        entry.fault(origin.name, f"{quote(value)} is not a time such as 2025-03-01T12:00:00Z")
         return
     if not told_zone:
         entry.detail("measured_at", "has no zone and is taken as UTC")

@@ -9,8 +9,14 @@ from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_vali
 
 from orchestrator.imports.measurement import UNITS, Found, dimension_of
 from orchestrator.store import OURS, SYNTHETIC
-from orchestrator.system.problems import Problem, one_of, refuse, unknown_key, wordings
-from orchestrator.system.yaml_file import Place, read_source
+from orchestrator.system.problems import (
+    Problem,
+    not_one_of,
+    problems_in,
+    raise_problems,
+    unknown_key,
+)
+from orchestrator.system.yaml_file import Location, read_source
 from runner.contract.cell import Frozen
 
 HINT = "docs/import.md describes the mapping file"
@@ -86,17 +92,17 @@ def read_mapping(path: Path) -> MappingFile:
     """
     source = read_source(path)
     if source.data is None:
-        refuse(source, [Problem((), "is empty")], HINT)
+        raise_problems(source, [Problem((), "is empty")], HINT)
     try:
         mapping = MappingFile.model_validate(source.data)
     except ValidationError as error:
-        refuse(source, [*wordings(error, _keys_at), *_unknown(source.data)], HINT)
+        raise_problems(source, [*problems_in(error, _keys_at), *_unknown(source.data)], HINT)
         raise
-    refuse(source, [*_unknown(source.data), *_flaws(mapping)], HINT)
+    raise_problems(source, [*_unknown(source.data), *_flaws(mapping)], HINT)
     return mapping
 
 
-def _keys_at(place: Place) -> tuple[str, ...]:
+def _keys_at(place: Location) -> tuple[str, ...]:
     fields = Origin.model_fields if place else MappingFile.model_fields
     return tuple(info.alias or name for name, info in fields.items())
 
@@ -129,7 +135,7 @@ def _unit_flaws(column: str, origin: Origin) -> Iterator[Problem]:
     if origin.unit is None and dimension in UNIT_REQUIRED:
         yield Problem(place, f"is required: one of {', '.join(UNITS[dimension])}")
     elif origin.unit is not None and origin.unit not in UNITS[dimension]:
-        yield Problem(place, one_of(origin.unit, tuple(UNITS[dimension])))
+        yield Problem(place, not_one_of(origin.unit, tuple(UNITS[dimension])))
 
 
 def _key_flaws(mapping: MappingFile) -> Iterator[Problem]:

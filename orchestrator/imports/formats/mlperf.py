@@ -17,7 +17,7 @@ from orchestrator.imports.formats.base import Reading
 from orchestrator.imports.gathering import Gathering
 from orchestrator.imports.marks import marks_in
 from orchestrator.imports.measurement import says_nothing
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 HEADING = "MLPerf Results Summary"
 SECTIONS = frozenset({"Additional Stats", "Test Parameters Used", "Per-query latency:"})
@@ -141,7 +141,7 @@ def _scenario(entry: Entry, summary: Summary) -> str:
     told = summary.values.get("Scenario", "")
     scenario = SCENARIOS.get(told.replace(" ", "").lower(), "")
     if not scenario:
-        entry.fault("Scenario", f"{shown(told)} is not one of {', '.join(SCENARIOS.values())}")
+        entry.fault("Scenario", f"{quote(told)} is not one of {', '.join(SCENARIOS.values())}")
     entry.set(scenario=scenario)
     return scenario
 
@@ -152,7 +152,7 @@ def _verdict(entry: Entry, summary: Summary, text: str) -> None:
     if result is None:
         entry.fault("Result is", "is missing, as if the file ended too early")
     elif result not in {"VALID", "INVALID"}:
-        entry.fault("Result is", f"{shown(result)} is neither VALID nor INVALID")
+        entry.fault("Result is", f"{quote(result)} is neither VALID nor INVALID")
     elif result == "VALID" and errors is None:
         entry.set(status="ok")
     else:

@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator.imports.entry import Entry
 from orchestrator.imports.measurement import says_nothing
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 Tree = dict[str, Any]
 KINDS = ("memory", "latency", "throughput", "energy", "efficiency")
@@ -143,7 +143,7 @@ class _Targets:
         for name, target in self._report.items():
             for kind in KINDS if _is_target(target) else ():
                 if not isinstance(target.get(kind), dict | None):
-                    told = f"{shown(target[kind])} is not a table of measurements"
+                    told = f"{quote(target[kind])} is not a table of measurements"
                     self.entry.fault(f"report.{name}.{kind}", told)
 
     def kind(self, name: str, kind: str) -> Tree:

@@ -21,7 +21,7 @@ from orchestrator.system.files import (
     require_free_folder,
     require_no_stream,
 )
-from orchestrator.system.text import did_you_mean
+from orchestrator.system.text import suggest
 from runner.contract.errors import MatrixError
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -47,8 +47,7 @@ def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
     for name in by:
         if name not in schema.names:
             raise MatrixError(
-                f"--partition-by: there is no column {name!r} here"
-                f"{did_you_mean(name, schema.names)}",
+                f"--partition-by: there is no column {name!r} here{suggest(name, schema.names)}",
                 hint="docs/schema.md names columns; a few make good folders, e.g. backend,model",
             )
         type_ = schema.field(name).type

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.schema.origin import OURS, SYNTHETIC
 from orchestrator.store.schema.tables import RECORD
 from orchestrator.store.schema.views import PERFORMANCE, PERFORMANCE_ALL
-from orchestrator.system.text import did_you_mean
+from orchestrator.system.text import suggest
 from runner.contract.errors import MatrixError
 from runner.contract.models import catalogue
 from runner.contract.selector import Selector
@@ -117,7 +117,7 @@ def _check_names(filters: Iterable[str]) -> None:
     for name in filters:
         if name not in known:
             raise MatrixError(
-                f"there is no filter {name!r}{did_you_mean(name, known)}",
+                f"there is no filter {name!r}{suggest(name, known)}",
                 hint=f"filters are {', '.join(known)}",
             )
 
@@ -145,7 +145,7 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
     for word in unknown:
         if word not in known:
             raise MatrixError(
-                f"{name}={word!r}: nothing in this database has it{did_you_mean(word, known)}",
+                f"{name}={word!r}: nothing in this database has it{suggest(word, known)}",
                 hint=f'the database tells what it holds: "SELECT DISTINCT {name} FROM'
                 f' {PERFORMANCE_ALL.name}"',
             )

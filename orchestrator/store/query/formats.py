@@ -14,7 +14,7 @@ from pyarrow import types
 from orchestrator.store.query.ask import Answer
 from orchestrator.store.query.values import as_json, is_nested, plain_rows, plain_values, values_of
 from orchestrator.system.files import output_file
-from orchestrator.system.text import visible_line
+from orchestrator.system.text import escape_control_line
 
 Write = Callable[[Answer, IO[bytes]], None]
 
@@ -121,7 +121,7 @@ def _literally(text: str) -> str:
 
 
 def _escaped(line: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", visible_line(line).replace("&", "&amp;"))
+    return _SPECIAL.sub(r"\\\g<0>", escape_control_line(line).replace("&", "&amp;"))
 
 
 def _markdown_row(cells: Any) -> str:

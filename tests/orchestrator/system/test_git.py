@@ -77,4 +77,4 @@ def test_a_machine_without_git(checkout: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_orchestrator_knows_its_own_root() -> None:
-    assert (ROOT / "orchestrator" / "checkout.py").is_file()
+    assert (ROOT / "orchestrator/system/git.py").is_file()

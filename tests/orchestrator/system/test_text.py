@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.system.text import (
+    escape_control,
+    escape_control_line,
     format_duration,
     format_size,
     parse_duration,
     parse_share,
     parse_size,
-    visible,
-    visible_line,
+    suggest,
 )
 
 
@@ -141,19 +142,37 @@ def test_a_share_is_the_same_in_percent(share: float) -> None:
     ],
 )
 def test_controls_are_shown(text: str, line: str, lines: str | None) -> None:
-    assert visible_line(text) == line
-    assert visible(text) == (line if lines is None else lines)
+    assert escape_control_line(text) == line
+    assert escape_control(text) == (line if lines is None else lines)
 
 
 @given(st.text())
 def test_nothing_steers(text: str) -> None:
-    assert not {unicodedata.category(each) for each in visible_line(text)} & {"Cc", "Zl", "Zp"}
-    assert len(visible(text).split("\n")) == len(text.split("\n"))
-    assert visible(visible(text)) == visible(text)
+    assert not {unicodedata.category(each) for each in escape_control_line(text)} & {
+        "Cc",
+        "Zl",
+        "Zp",
+    }
+    assert len(escape_control(text).split("\n")) == len(text.split("\n"))
+    assert escape_control(escape_control(text)) == escape_control(text)
 
 
 @given(st.text())
 def test_json_stays_the_same_json(text: str) -> None:
     for ascii_only in (True, False):
         told = json.dumps([text], indent=2, ensure_ascii=ascii_only)
-        assert json.loads(visible(told)) == [text]
+        assert json.loads(escape_control(told)) == [text]
+
+
+@pytest.mark.parametrize(
+    ("word", "suggestion"),
+    [
+        ("fp17", "; did you mean 'fp16'?"),
+        ("modle", "; did you mean 'model'?"),
+        ("mod", "; did you mean 'mode'?"),
+        ("zebra", ""),
+        (17, ""),
+    ],
+)
+def test_a_misspelt_word_gets_a_suggestion(word: object, suggestion: str) -> None:
+    assert suggest(word, ["mode", "model", "fp16", "fp32"]) == suggestion

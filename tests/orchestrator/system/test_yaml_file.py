@@ -110,9 +110,9 @@ def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
 
 def test_places_are_written_as_the_user_wrote_them() -> None:
     source = Source("m.yaml", {"axes": {"precision": "fp17", "mode": ["x"]}}, lines={("axes",): 3})
-    assert source.place(("axes", "precision", 0)) == "m.yaml: axes.precision: "
-    assert source.place(("axes", "mode", 0)) == "m.yaml: axes.mode[0]: "
-    assert source.place(()) == "m.yaml: "
+    assert source.locate(("axes", "precision", 0)) == "m.yaml: axes.precision: "
+    assert source.locate(("axes", "mode", 0)) == "m.yaml: axes.mode[0]: "
+    assert source.locate(()) == "m.yaml: "
     assert source.line(("axes", "mode", 0)) == 3
 
 

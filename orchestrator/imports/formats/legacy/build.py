@@ -10,7 +10,7 @@ from orchestrator.imports.entry import MEASURED, meaning_of
 from orchestrator.imports.formats.base import NotReadable, Reading
 from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.measurement import Found
-from orchestrator.system.problems import wordings
+from orchestrator.system.problems import problems_in
 from runner.contract.record import Status
 
 _SHOWN = 3
@@ -90,7 +90,7 @@ def _checked(place: str, columns: dict[str, Any]) -> Found:
     try:
         return Found.model_validate(columns)
     except ValidationError as error:
-        problem = wordings(error, lambda _: Found.model_fields)[0]
+        problem = problems_in(error, lambda _: Found.model_fields)[0]
         raise NotReadable(f"{place}: {problem.path[0]}: {problem.message}") from error
 
 

@@ -10,7 +10,7 @@ from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
 from orchestrator.imports.formats.legacy.rows import Shape, has_map, is_map, is_map_of_maps
 from orchestrator.imports.marks import marks_in
 from orchestrator.imports.measurement import Found, says_nothing
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 _LISTS = "results_by_modality"
 _TYPES = "implementation_types"
@@ -191,7 +191,7 @@ def _detailed(entry: Entry, around: Around) -> Found:
 
 def _in_table(entry: Entry, around: Around) -> Found:
     if not isinstance(entry.seen("success"), bool):
-        told = shown(entry.seen("success"))
+        told = quote(entry.seen("success"))
         raise NotReadable(f"{entry.place}: {told} is neither true nor false")
     return _detailed(entry, around)
 

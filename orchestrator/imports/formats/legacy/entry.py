@@ -16,7 +16,7 @@ from orchestrator.imports.measurement import (
     quantity,
 )
 from orchestrator.imports.table import moment_in, truth_from
-from orchestrator.system.problems import shown
+from orchestrator.system.problems import quote
 
 _TEXT_LIMIT = 1000
 _EPOCH_SECONDS = (1e8, 1e11)
@@ -74,7 +74,7 @@ class Entry:
 
     def __init__(self, value: Any, place: str) -> None:
         if not isinstance(value, dict):
-            raise NotReadable(f"{place}: {shown(value)} is no object")
+            raise NotReadable(f"{place}: {quote(value)} is no object")
         self.value: dict[str, Any] = value
         self.place = place
         self._rest = dict(value)
