@@ -47,7 +47,7 @@ def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bo
     The same content gives the same bytes.
 
     Raises:
-        MatrixError: there is no such run, or the file exists and `force` does not allow to
+        UsageError: there is no such run, or the file exists and `force` does not allow to
             replace it.
         StoreError: the database cannot be read, or the file not written.
     """

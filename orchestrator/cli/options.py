@@ -127,12 +127,12 @@ def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
     """The format that two options ask for, if any.
 
     Raises:
-        MatrixError: they ask for different ones.
+        UsageError: they ask for different ones.
     """
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     if as_json and chosen not in {None, AnswerFormat.json}:
-        raise MatrixError(
+        raise UsageError(
             f"--json and --format {chosen} contradict each other", hint="give one of them"
         )
     return "json" if as_json else chosen and chosen.value
@@ -142,14 +142,14 @@ def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> 
     """Refuse parameters of these names, since they mean nothing beside that.
 
     Raises:
-        MatrixError: one of them was given.
+        UsageError: one of them was given.
     """
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     for each in context.command.params:
         source = context.get_parameter_source(each.name or "")
         if each.name in names and source is not None and source.name == "COMMANDLINE":
-            raise MatrixError(f"{each.opts[0]}: means nothing beside {what}", hint="leave it out")
+            raise UsageError(f"{each.opts[0]}: means nothing beside {what}", hint="leave it out")
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,12 @@ class Request:
         """What the cells are measured for.
 
         Raises:
-            MatrixError: both were asked for, to verify only and not to verify.
+            UsageError: both were asked for, to verify only and not to verify.
         """
-        from runner.contract.errors import MatrixError
+        from runner.contract.errors import UsageError
 
         if self.verify_only and self.no_verify:
-            raise MatrixError(
+            raise UsageError(
                 "--verify-only and --no-verify leave nothing to do together",
                 hint="give one of them, or none to time and verify",
             )

@@ -11,7 +11,7 @@ from orchestrator.backends.catalogue import CATALOGUE, image_names
 from orchestrator.system.git import ROOT
 from runner import __version__
 from runner.contract.cell import Backend
-from runner.contract.errors import MatrixError, Unavailable
+from runner.contract.errors import Unavailable, UsageError
 
 BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL")
 PREFIX = "ACCELMATRIX_"
@@ -39,7 +39,7 @@ class ImageSettings:
 
     def __post_init__(self) -> None:
         if self.registry and not REGISTRY.fullmatch(self.registry):
-            raise MatrixError(
+            raise UsageError(
                 f"registry: {self.registry!r} is not a registry and path such as ghcr.io/somebody",
                 hint=f"give it without scheme and final slash; it comes from {PREFIX}REGISTRY "
                 "unless an option names it",
@@ -52,7 +52,7 @@ class ImageSettings:
         """The settings that variables such as ACCELMATRIX_REGISTRY give.
 
         Raises:
-            MatrixError: the registry is none.
+            UsageError: the registry is none.
         """
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
         bases = {name: environment.get(base_variable(name), "") for name in image_names()}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 
 OF_THE_IMPORT = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
 """What may differ from one import of a content to the next."""
@@ -112,7 +112,7 @@ def files_in(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[Path]:
     links to folders are not followed. A folder that cannot be listed stands for what is in it.
 
     Raises:
-        MatrixError: a path does not exist.
+        UsageError: a path does not exist.
     """
     left_out = {os.path.realpath(path) for path in without}
     found = dict.fromkeys(file for path in paths for file in _files_below(path))
@@ -127,7 +127,7 @@ def link_to(path: Path, roots: Sequence[Path]) -> Path | None:
 
 def _files_below(path: Path) -> Iterator[Path]:
     if not os.path.lexists(path):
-        raise MatrixError(f"{path}: no such file or folder", hint="name what is to be imported")
+        raise UsageError(f"{path}: no such file or folder", hint="name what is to be imported")
     if not path.is_dir():
         yield path
         return

@@ -54,7 +54,7 @@ def choose_launcher(asked: str, note: Note) -> LauncherName:
 
     Raises:
         EngineUnavailable: containers were asked for and no engine answers.
-        MatrixError: ACCELMATRIX_REGISTRY is no registry.
+        UsageError: ACCELMATRIX_REGISTRY is no registry.
     """
     ImageSettings.from_environment()  # refuses a bad registry before anything is made
     if asked == "process":
@@ -82,7 +82,7 @@ def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) 
 
     Raises:
         EngineUnavailable: containers were asked for and no engine answers.
-        MatrixError: ACCELMATRIX_REGISTRY is no registry.
+        UsageError: ACCELMATRIX_REGISTRY is no registry.
     """
     if name == "process":
         return ProcessLauncher()

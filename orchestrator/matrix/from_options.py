@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.system.problems import not_one_of
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.models import Family, catalogue
 
 _OPTIONS: Mapping[Location, str] = {
@@ -81,7 +81,7 @@ def bench_matrix(options: BenchOptions) -> Matrix:
     """The matrix that the options describe, checked as a file is.
 
     Raises:
-        MatrixError: an option is wrong; the message names it.
+        UsageError: an option is wrong; the message names it.
     """
     axes = {
         "model": _models(options),
@@ -112,7 +112,7 @@ def _models(options: BenchOptions) -> list[str]:
     families = split(options.families)
     ways = [bool(models), bool(families), options.every_model]
     if sum(ways) != 1:
-        raise MatrixError(
+        raise UsageError(
             "bench: name the models by exactly one of --model, --family and --all",
             hint="`orchestrator models list` shows them",
         )
@@ -120,7 +120,7 @@ def _models(options: BenchOptions) -> list[str]:
         return list(catalogue())
     for family in families:
         if family not in get_args(Family):
-            raise MatrixError(f"--family: {not_one_of(family, get_args(Family))}")
+            raise UsageError(f"--family: {not_one_of(family, get_args(Family))}")
     return models or [name for name, spec in catalogue().items() if spec.family in families]
 
 

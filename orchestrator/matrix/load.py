@@ -14,7 +14,7 @@ from orchestrator.matrix.values import BACKENDS, Names, known_names
 from orchestrator.system.problems import Problem, problems_in, raise_problems
 from orchestrator.system.yaml_file import Location, Source, parse_yaml, read_source
 from runner.contract.cell import Backend, Frozen
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
 
@@ -25,7 +25,7 @@ def override(source: Source, overrides: Sequence[str]) -> Source:
     A value is read as YAML; under `axes`, commas separate the values of a list.
 
     Raises:
-        MatrixError: an override is no `path=value`, or leads through something that is no mapping.
+        UsageError: an override is no `path=value`, or leads through something that is no mapping.
     """
     data, options = source.data, dict(source.options)
     for text in overrides:
@@ -33,7 +33,7 @@ def override(source: Source, overrides: Sequence[str]) -> Source:
         dotted, equals, value = text.partition("=")
         path = tuple(dotted.strip().split("."))
         if not equals or not all(path):
-            raise MatrixError(
+            raise UsageError(
                 f"{option}: is not path=value", hint="write for example --set axes.batch_size=1,8"
             )
         data = _placed(data, path, _value(path, value, option), option)
@@ -51,7 +51,7 @@ def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
     if not path:
         return value
     if not isinstance(data, dict | None):
-        raise MatrixError(f"{option}: {path[0]} lies in something that is not a mapping")
+        raise UsageError(f"{option}: {path[0]} lies in something that is not a mapping")
     old = data or {}
     return {**old, path[0]: _placed(old.get(path[0]), path[1:], value, option)}
 

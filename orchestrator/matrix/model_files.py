@@ -10,9 +10,9 @@ from pydantic import Field, PositiveInt, ValidationError
 from orchestrator.matrix.pretrained import Undescribed, implied, read_folder
 from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
 from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.text import suggest
 from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
+from runner.contract.errors import suggest
 from runner.contract.models import (
     AxisRange,
     Family,

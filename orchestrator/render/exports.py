@@ -9,7 +9,7 @@ from orchestrator.bundles import INSTALL, Bundle, Manifest, Written
 from orchestrator.render.tables import print_line, print_table
 from orchestrator.store import SUFFIXES, WRITERS, Answer, Exported, Wanted, shown_rows
 from orchestrator.system.text import format_size, plural
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
 
 TABLE = "table"
@@ -19,10 +19,10 @@ def require_printable(form: str) -> None:
     """Insist that whoever reads stdout can read this format.
 
     Raises:
-        MatrixError: a terminal would be given bytes.
+        UsageError: a terminal would be given bytes.
     """
     if form == "parquet" and sys.stdout.isatty():
-        raise MatrixError(
+        raise UsageError(
             "--format parquet: is bytes, and stdout a terminal",
             hint="name a file with `--output`, or send it through a pipe",
         )
@@ -32,16 +32,16 @@ def savable_form(form: str | None, path: Path) -> str:
     """The format that was asked for, or else that the file's name asks for.
 
     Raises:
-        MatrixError: it is the one for the eye, or the name asks for none.
+        UsageError: it is the one for the eye, or the name asks for none.
     """
     if form == TABLE:
-        raise MatrixError(
+        raise UsageError(
             "--output: tables are for the screen", hint=f"`--format` takes {', '.join(WRITERS)}"
         )
     form = form or SUFFIXES.get(path.suffix.lower())
     if form is None:
         end = f"{path.suffix!r} says no format" if path.suffix else "says no format"
-        raise MatrixError(
+        raise UsageError(
             f"--output {path}: {end}; names end with {', '.join(SUFFIXES)}",
             hint=f"name it so, or add `--format {'|'.join(WRITERS)}`",
         )

@@ -25,7 +25,7 @@ from orchestrator.running.record_files import RunCompact, RunParts, set_aside
 from orchestrator.running.run_file import RUN_FILE, RunFile
 from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from runner.contract.cell import Cell
-from runner.contract.errors import MatrixError, RecordError, StoreError
+from runner.contract.errors import RecordError, StoreError, UsageError
 from runner.contract.files import write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.record import Outcome, Record, Status, read_record, save_record
@@ -76,14 +76,14 @@ class RunFolder:
         """The folder of an earlier run; `last` means the newest.
 
         Raises:
-            MatrixError: there is no such run.
+            UsageError: there is no such run.
             StoreError: its run.json is damaged.
         """
         runs = sorted(path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
         name = runs[-1] if runs and run_id == "last" else run_id
         if name not in runs:
             known = f"the newest are {', '.join(runs[:-4:-1])}" if runs else "there is none yet"
-            raise MatrixError(f"--resume: {run_id!r} is not a run in {results}", hint=known)
+            raise UsageError(f"--resume: {run_id!r} is not a run in {results}", hint=known)
         path = results / name
         try:
             run = RunFile.model_validate_json((path / RUN_FILE).read_bytes())

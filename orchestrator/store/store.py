@@ -192,7 +192,7 @@ class Store:
         verdict, proven or not, ours or imported. `whole=True` reads raw durations and jobs too.
 
         Raises:
-            MatrixError: there is no such filter, or nothing could ever fit its value.
+            UsageError: there is no such filter, or nothing could ever fit its value.
             StoreError: the database cannot be read, also while the records are being read.
         """
         with self._reading():

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import atomic_file
 
 RESULTS_FOLDER = Path("results")
@@ -64,10 +64,10 @@ def require_no_stream(option: str, path: Path) -> None:
     """Refuse an output that cannot be written under another name first.
 
     Raises:
-        MatrixError: it is stdout, a pipe or a device.
+        UsageError: it is stdout, a pipe or a device.
     """
     if is_stream(path):
-        raise MatrixError(
+        raise UsageError(
             f"{option} {path}: is a stream, and this needs a place on disk",
             hint="name a file or folder",
         )
@@ -79,14 +79,14 @@ def require_free(option: str, path: Path, *, force: bool, database: Path) -> Non
     Pipes and devices are allowed: nothing in them is replaced.
 
     Raises:
-        MatrixError: it exists and `force` does not allow to replace it, it is a folder, a disk, or
+        UsageError: it exists and `force` does not allow to replace it, it is a folder, a disk, or
             the very database that is read.
     """
     if path.is_dir() or is_disk(path):
         kind = "a folder" if path.is_dir() else "a disk"
-        raise MatrixError(f"{option} {path}: is {kind}", hint="name a file")
+        raise UsageError(f"{option} {path}: is {kind}", hint="name a file")
     if path.resolve() == database.resolve():
-        raise MatrixError(f"{option} {path}: is the database itself", hint="name another file")
+        raise UsageError(f"{option} {path}: is the database itself", hint="name another file")
     if not is_stream(path):
         _require_absent(option, path, force=force)
 
@@ -97,18 +97,18 @@ def require_free_folder(
     """Refuse an output folder that holds anything but earlier exports.
 
     Raises:
-        MatrixError: it exists and `force` does not allow to replace it, holds something else, or
+        UsageError: it exists and `force` does not allow to replace it, holds something else, or
             is a file.
     """
     _require_absent(option, path, force=force)
     if not path.is_dir():
         if path.exists():
-            raise MatrixError(f"{option} {path}: is a file", hint="name a folder")
+            raise UsageError(f"{option} {path}: is a file", hint="name a folder")
         return
     files = (file for file in path.rglob("*") if file.is_symlink() or not file.is_dir())
     foreign = next((file for file in files if not is_export(file.relative_to(path))), None)
     if foreign is not None:
-        raise MatrixError(
+        raise UsageError(
             f"{option} {path}: holds {foreign.relative_to(path)}, which no export made",
             hint="name another folder; `--force` replaces earlier exports alone",
         )
@@ -177,7 +177,7 @@ def _mode(path: Path) -> int | None:
 
 def _require_absent(option: str, path: Path, *, force: bool) -> None:
     if not force and (path.exists() or path.is_symlink()):
-        raise MatrixError(
+        raise UsageError(
             f"{option} {path}: exists already", hint="name another, or replace it with `--force`"
         )
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from orchestrator.system.text import suggest
 from orchestrator.system.yaml_file import Location, Source
-from runner.contract.errors import MatrixError
+from runner.contract.errors import MatrixError, suggest
 
 _SHOWN = 20
 _YAML_WORDS = {"True": "true", "False": "false", "None": "null"}

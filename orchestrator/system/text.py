@@ -1,9 +1,7 @@
-"""Text for people: units and counts, control characters escaped, suggestions for misspelt words."""
+"""Text for people: units and counts, control characters escaped."""
 
-import difflib
 import math
 import re
-from collections.abc import Iterable
 
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _BYTES = {
@@ -105,20 +103,6 @@ def escape_control(text: str) -> str:
 def escape_control_line(text: str) -> str:
     """Escape control characters, line breaks and tabs included."""
     return text if text.isprintable() else text.translate(_LINE_ESCAPES)
-
-
-def closest(word: object, known: Iterable[str]) -> str | None:
-    """The known word most like this one, if any is; letters in another order are the likeliest."""
-    text = str(word)[:100]
-    matches = difflib.get_close_matches(text, list(known), n=5)
-    swapped = (match for match in matches if sorted(match) == sorted(text))
-    return next(swapped, next(iter(matches), None))
-
-
-def suggest(word: object, known: Iterable[str]) -> str:
-    """`; did you mean 'fp16'?`, or nothing if no known word is like this one."""
-    match = closest(word, known)
-    return "" if match is None else f"; did you mean {match!r}?"
 
 
 def _number(value: object) -> float | None:

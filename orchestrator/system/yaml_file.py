@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 import yaml
 from yaml.constructor import SafeConstructor
 
-from orchestrator.system.text import closest
-from runner.contract.errors import MatrixError
+from runner.contract.errors import MatrixError, closest
 
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 20
@@ -181,7 +180,7 @@ def _hint_for_missing(path: Path) -> str:
     names: list[str] = []
     with suppress(OSError):
         names = [file.name for file in path.parent.iterdir()]
-    if name := closest(path.name, names):
+    for name in closest(path.name, names):
         return f"did you mean {path.with_name(name)}?"
     return f"name a file that is there; {path.parent.absolute()} is where it was looked for"
 

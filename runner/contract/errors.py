@@ -1,6 +1,13 @@
 """The errors of AccelMatrix: each knows its exit code and what to do next."""
 
-from typing import ClassVar
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar, Self
+
+_LONGEST = 100
+"""Letters of a word that are compared."""
+_CANDIDATES = 5
+"""Likely words among which swapped letters are looked for."""
 
 
 class BenchError(Exception):
@@ -49,10 +56,21 @@ class RecordNotSaved(BenchError):
     exit_code = 6
 
 
-class MatrixError(BenchError):
-    """The matrix or an option is wrong; the message names file, path, value and what is allowed."""
+class UsageError(BenchError):
+    """An option, a name, a path or a question is wrong; the message names value and remedy."""
 
     exit_code = 2
+
+    @classmethod
+    def unknown(
+        cls, word: str, known: Iterable[str], message: str, *, hint: str | None = None
+    ) -> Self:
+        """The refusal of a word that is none of the known ones, ended by the closest of them."""
+        return cls(message + suggest(word, known), hint=hint)
+
+
+class MatrixError(UsageError):
+    """A matrix, or a file it names, is wrong; the message names file, path, value and remedy."""
 
 
 class NothingToDo(BenchError):
@@ -77,3 +95,32 @@ class StoreError(BenchError):
     """The database or the results folder cannot be read or written, or has another schema."""
 
     exit_code = 6
+
+
+class DamagedFile(StoreError):
+    """A file whose content cannot be used, with each reason."""
+
+    def __init__(self, *reasons: str, hint: str | None = None) -> None:
+        super().__init__("; ".join(reasons), hint=hint)
+        self.reasons = reasons
+
+
+class SkipEntry(BenchError):
+    """One entry of a file cannot be used, with each reason; the others can."""
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
+        """Empty for an entry that holds nothing to use and says nothing wrong."""
+
+
+def suggest(word: object, known: Iterable[str]) -> str:
+    """`; did you mean 'fp16'?`, or nothing if no known word is like this one."""
+    return "".join(f"; did you mean {match!r}?" for match in closest(word, known))
+
+
+def closest(word: object, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known words most like this one, if any are; the same letters swapped come first."""
+    text = str(word)[:_LONGEST]
+    matches = difflib.get_close_matches(text, list(known), n=max(count, _CANDIDATES))
+    return sorted(matches, key=lambda match: sorted(match) != sorted(text))[:count]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fnmatch import translate
 
 from runner.contract.cell import Cell
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 
 
 class Selector:
@@ -15,13 +15,13 @@ class Selector:
     keeps, every cell is kept unless a `!glob` drops it; the order of globs means nothing.
 
     Raises:
-        MatrixError: a glob is empty.
+        UsageError: a glob is empty.
     """
 
     def __init__(self, globs: Iterable[str] = ()) -> None:
         self.globs = tuple(globs)
         if any(not glob.removeprefix("!") for glob in self.globs):
-            raise MatrixError(
+            raise UsageError(
                 "--select: a glob must not be empty",
                 hint="write for example --select 'cpu-*-fp32-*'",
             )

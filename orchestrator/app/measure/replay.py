@@ -13,7 +13,7 @@ from orchestrator.running.create import Origin, Terms, begin
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import Measurement, Store, newest_run
 from runner.contract.cell import Cell
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.job import Job
 
 LAST = "last/"
@@ -86,7 +86,7 @@ def find_original(result_id: str, database: Path) -> Original:
     """The result of that id, `<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run.
 
     Raises:
-        MatrixError: there is no such result, or nothing was launched for it.
+        UsageError: there is no such result, or nothing was launched for it.
         StoreError: the database cannot be read.
     """
     with Store.open_readonly(database) as store:
@@ -94,12 +94,12 @@ def find_original(result_id: str, database: Path) -> Original:
         name = f"{last.run_id}/{result_id.removeprefix(LAST)}" if last else result_id
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
-        raise MatrixError(
+        raise UsageError(
             f"{result_id!r} is not a result in {database}",
             hint=f"did you mean {near}?" if near else "it holds none yet",
         )
     if measured.phase == "plan":
-        raise MatrixError(
+        raise UsageError(
             f"{name}: nothing was launched for it ({measured.status}: {measured.reason})",
             hint="a replay repeats what was launched; `orchestrator run` plans it anew",
         )
@@ -141,7 +141,7 @@ def _job_of(measured: Measurement) -> Job:
         return Job.model_validate({**job, "model": model})
     except (ValueError, TypeError) as error:
         summary = str(error).splitlines()[0]
-        raise MatrixError(
+        raise UsageError(
             f"{measured.result_id}: holds no job that can be run again: {summary}",
             hint="it was recorded without one, or by another version of AccelMatrix",
         ) from error
@@ -151,7 +151,7 @@ def _launcher_of(measured: Measurement) -> LauncherName:
     for name in get_args(LauncherName):
         if name == measured.launcher:
             return name  # type: ignore[no-any-return]
-    raise MatrixError(
+    raise UsageError(
         f"{measured.result_id}: was launched by {measured.launcher!r}, which this AccelMatrix "
         f"does not know",
         hint=f"it knows {', '.join(get_args(LauncherName))}",

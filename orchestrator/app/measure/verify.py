@@ -15,7 +15,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.system.files import require_no_stream, translate_os_errors
 from orchestrator.system.problems import not_one_of
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import write_atomic
 from runner.contract.record import Record, Status
 from runner.contract.support import BUILT
@@ -146,7 +146,7 @@ def require_place(path: Path) -> None:
     """Find out before verifying whether the verdicts can be kept in this file.
 
     Raises:
-        MatrixError: it is a pipe or a device.
+        UsageError: it is a pipe or a device.
         StoreError: it is a folder, or no file can be made beside it.
     """
     require_no_stream("--save", path)
@@ -176,13 +176,13 @@ def load(path: Path) -> Verified:
     """A verification that was saved.
 
     Raises:
-        MatrixError: the file holds none.
+        UsageError: the file holds none.
     """
     try:
         return Verified.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         summary = str(error).splitlines()[0]
-        raise MatrixError(
+        raise UsageError(
             f"{path}: holds no verification: {summary}",
             hint=f"`orchestrator verify --save {path}` makes one",
         ) from error
@@ -223,12 +223,12 @@ def verify_matrix(
         modes: what the models do.
 
     Raises:
-        MatrixError: an option is wrong, or no backend has one of the runtimes.
+        UsageError: an option is wrong, or no backend has one of the runtimes.
     """
     paths = {backend: _runtimes(backend, runtimes) for backend in _known(backends)}
     taken = [backend for backend, found in paths.items() if found]
     if not taken:
-        raise MatrixError(
+        raise UsageError(
             f"--runtimes: none of {', '.join(backends) or 'no backend'} executes "
             f"{', '.join(runtimes) or 'anything yet'}",
             hint="`orchestrator doctor` shows the backends of this machine",
@@ -254,7 +254,7 @@ def _known(backends: Sequence[str]) -> list[Backend]:
     names = get_args(Backend)
     for backend in backends:
         if backend not in names:
-            raise MatrixError(f"--backends: {not_one_of(backend, names)}")
+            raise UsageError(f"--backends: {not_one_of(backend, names)}")
     return [name for name in names if name in backends]
 
 

@@ -140,7 +140,7 @@ def maintain(
     """Do what is wanted, one maintenance at a time; runs go only if `dropping`.
 
     Raises:
-        MatrixError: a run that is named is unknown.
+        UsageError: a run that is named is unknown.
         StoreError: database or folder cannot be read or written.
     """
     work = Maintenance(results, database)

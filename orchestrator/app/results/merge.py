@@ -11,7 +11,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_folder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store import Damaged, MergeReport, Run, Store, files_below, find_files, untold
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 
 
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
@@ -21,7 +21,7 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
     checked before anything is merged.
 
     Raises:
-        MatrixError: a path does not exist.
+        UsageError: a path does not exist.
         StoreError: a bundle is not sound, or the database cannot be written.
     """
     named, total = list(paths), MergeReport()
@@ -41,7 +41,7 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
 def _require(paths: Iterable[Path]) -> None:
     for path in paths:
         if not os.path.lexists(path):
-            raise MatrixError(
+            raise UsageError(
                 f"{path}: no such file or folder",
                 hint="name Parquet files, folders of them such as results/, or bundles;"
                 " nothing was merged",

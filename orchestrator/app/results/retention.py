@@ -9,7 +9,7 @@ from orchestrator.imports.record import path_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store import DatedRun, dated_runs
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ def choose(
     """The runs of database and folder that shall go, the newest first.
 
     Raises:
-        MatrixError: a run that is named is in neither.
+        UsageError: a run that is named is in neither.
         StoreError: the database cannot be read.
     """
     known = {run.run_id: run for run in _runs_on_disk(results)}
     known |= {run.run_id: run for run in dated_runs(database)}
     if unknown := set(wanted.named) - known.keys():
-        raise MatrixError(
+        raise UsageError(
             f"--drop: {min(unknown)!r} is not a run in {database} or {results}",
             hint="`orchestrator status` lists them",
         )

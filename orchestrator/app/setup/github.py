@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import JobPlan, planned_jobs
 from runner.contract.cell import Backend
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 
 MAX_JOBS = 256
 """GitHub runs no more jobs than this for one matrix."""
@@ -20,11 +20,11 @@ def github_matrix(plan: Plan, labels: Mapping[Backend, Sequence[str]]) -> dict[s
     """One entry per job: its id, what runs in it, the runner's labels and the globs of its cells.
 
     Raises:
-        MatrixError: more jobs than GitHub takes, or a backend without runner labels.
+        UsageError: more jobs than GitHub takes, or a backend without runner labels.
     """
     jobs = planned_jobs(plan)
     if len(jobs) > MAX_JOBS:
-        raise MatrixError(
+        raise UsageError(
             f"the plan has {len(jobs):,} jobs; GitHub takes at most {MAX_JOBS} in one matrix",
             hint="narrow it with --select, or split the matrix into several files",
         )
@@ -37,7 +37,7 @@ def _entry(
 ) -> dict[str, Any]:
     cell = job.cells[0]
     if not labels.get(cell.backend):
-        raise MatrixError(
+        raise UsageError(
             f"no runner label is known for backend {cell.backend}",
             hint=f"leave it out with --select '!{cell.backend}-*'",
         )

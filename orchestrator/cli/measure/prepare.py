@@ -63,12 +63,12 @@ def prepare(
 
 
 def _refuse_beside_prune(prune: bool, **given: object) -> None:
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     if not prune:
-        raise MatrixError("--yes removes nothing by itself", hint="it belongs to --prune")
+        raise UsageError("--yes removes nothing by itself", hint="it belongs to --prune")
     if any(given.values()):
-        raise MatrixError(
+        raise UsageError(
             "--prune looks at all that lies in the results folder, whatever a matrix needs",
             hint="leave out the matrix and all that selects from it",
         )

@@ -56,11 +56,11 @@ def run(
 
 
 def _refuse_beside_resume(**given: object) -> None:
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if named:
-        raise MatrixError(
+        raise UsageError(
             f"--resume finishes what was planned, so {', '.join(named)} cannot change it",
             hint="leave them out, or start a new run without --resume",
         )

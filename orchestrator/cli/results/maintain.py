@@ -68,16 +68,16 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _refuse_nonsense(wanted: "Wanted", *, yes: bool, dry_run: bool) -> None:
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     if wanted.older_than_s is not None and wanted.keep is not None:
-        raise MatrixError(
+        raise UsageError(
             "--drop-older-than and --keep-runs choose differently", hint="give one of them"
         )
     if yes and not wanted.anything:
-        raise MatrixError(
+        raise UsageError(
             "--yes drops nothing by itself",
             hint="say what with --drop-older-than, --keep-runs or --drop",
         )
     if yes and dry_run:
-        raise MatrixError("--yes and --dry-run contradict each other", hint="give one of them")
+        raise UsageError("--yes and --dry-run contradict each other", hint="give one of them")

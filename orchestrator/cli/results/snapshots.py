@@ -27,10 +27,10 @@ def snapshot(
     from orchestrator.render.maintain import print_snapshots, print_taken
     from orchestrator.store import snapshots, take
     from orchestrator.system.git import git_commit
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     if list_ and name is not None:
-        raise MatrixError("--list shows them all", hint="leave out the name, or --list")
+        raise UsageError("--list shows them all", hint="leave out the name, or --list")
     if list_:
         print_snapshots(snapshots(results / FOLDER), as_json=json)
         return

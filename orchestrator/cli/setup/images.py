@@ -116,9 +116,9 @@ def _settings(registry: str | None) -> "ImageSettings":
 
 def _backend(name: str) -> "Backend":
     from orchestrator.backends.catalogue import real_backends
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
 
     for backend in real_backends():
         if backend == name:
             return backend
-    raise MatrixError(f"{name!r} is not one of {', '.join(real_backends())}")
+    raise UsageError(f"{name!r} is not one of {', '.join(real_backends())}")

@@ -22,13 +22,13 @@ def list_models(
 
     from orchestrator.render.models import print_models
     from orchestrator.system.problems import not_one_of
-    from runner.contract.errors import MatrixError
+    from runner.contract.errors import UsageError
     from runner.contract.models import Family, catalogue, model_sets
 
     if family is not None and family not in get_args(Family):
-        raise MatrixError(f"--family: {not_one_of(family, get_args(Family))}")
+        raise UsageError(f"--family: {not_one_of(family, get_args(Family))}")
     if of_set is not None and of_set not in model_sets():
-        raise MatrixError(f"--set: {not_one_of(of_set, list(model_sets()))}")
+        raise UsageError(f"--set: {not_one_of(of_set, list(model_sets()))}")
     names = catalogue() if of_set is None else model_sets()[of_set]
     models = [catalogue()[name] for name in names]
     sets = {

@@ -20,7 +20,7 @@ from orchestrator.imports.marks import marks_in
 from orchestrator.imports.measurement import as_text, flatten, says_nothing
 from orchestrator.imports.table import columns_of, moment_in, rows_of, truth_from
 from orchestrator.system.problems import not_one_of, quote
-from orchestrator.system.text import suggest
+from runner.contract.errors import suggest
 from runner.contract.record import Status
 
 ABSENT = object()
@@ -128,7 +128,7 @@ class Mapped:
         """The format that this mapping file describes.
 
         Raises:
-            MatrixError: the mapping file is wrong.
+            UsageError: the mapping file is wrong.
         """
         return cls(read_mapping(path), path.stem)
 

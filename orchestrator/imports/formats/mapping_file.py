@@ -88,7 +88,7 @@ def read_mapping(path: Path) -> MappingFile:
     """The mapping that a YAML or JSON file describes.
 
     Raises:
-        MatrixError: it is wrong; one line for each problem, with place and value.
+        UsageError: it is wrong; one line for each problem, with place and value.
     """
     source = read_source(path)
     if source.data is None:

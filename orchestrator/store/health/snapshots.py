@@ -20,7 +20,7 @@ from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.paths import is_missing, log_of, require_database
 from orchestrator.store.schema.version import Kind, kind_of
 from runner import __version__
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import file_sha256, sync, write_atomic
 
 LAST = "last"
@@ -50,11 +50,11 @@ def take(
     """Copy the database into a folder of its own below `root`, whole or not at all.
 
     Raises:
-        MatrixError: it cannot have that name.
+        UsageError: it cannot have that name.
         StoreError: there is no database, it is not ours or in use, or the file system refuses.
     """
     if name is not None and (name == LAST or not _NAME.fullmatch(name)):
-        raise MatrixError(
+        raise UsageError(
             f"{name!r} cannot name a snapshot",
             hint="use up to 64 letters, digits, dots, dashes and underscores; `last` is taken",
         )
@@ -74,7 +74,7 @@ def find(root: Path, name: str) -> Snapshot:
     """The snapshot of that folder or, the newest one, of that name; `last` is the newest of all.
 
     Raises:
-        MatrixError: there is none.
+        UsageError: there is none.
         StoreError: its manifest is damaged.
     """
     known = snapshots(root)
@@ -84,7 +84,7 @@ def find(root: Path, name: str) -> Snapshot:
     if name and (root / name / MANIFEST).exists():
         read_manifest(root / name)
     newest = f"the newest are {', '.join(each.folder.name for each in known[:3])}"
-    raise MatrixError(
+    raise UsageError(
         f"{name!r} is not a snapshot in {root}", hint=newest if known else "there is none yet"
     )
 
@@ -189,7 +189,7 @@ def restore(
     """Let a snapshot take the database's place, which is kept as a snapshot of its own.
 
     Raises:
-        MatrixError: there is no such snapshot.
+        UsageError: there is no such snapshot.
         StoreError: the snapshot has changed since, the database is not ours or of the other kind,
             or the file system refuses; the database is as it was then.
     """

@@ -21,8 +21,7 @@ from orchestrator.system.files import (
     require_free_folder,
     require_no_stream,
 )
-from orchestrator.system.text import suggest
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """What stands for null, and for an empty text, in the name of a folder."""
@@ -42,22 +41,24 @@ def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
     """Insist that folders can be named after these columns, and that some are left.
 
     Raises:
-        MatrixError: it names the one that cannot.
+        UsageError: it names the one that cannot.
     """
     for name in by:
         if name not in schema.names:
-            raise MatrixError(
-                f"--partition-by: there is no column {name!r} here{suggest(name, schema.names)}",
+            raise UsageError.unknown(
+                name,
+                schema.names,
+                f"--partition-by: there is no column {name!r} here",
                 hint="docs/schema.md names columns; a few make good folders, e.g. backend,model",
             )
         type_ = schema.field(name).type
         if not any(fits(type_) for fits in _NAMES_FOLDERS):
-            raise MatrixError(
+            raise UsageError(
                 f"--partition-by: {name} is {type_}, after which no folder can be named",
                 hint="partition by text, whole numbers or dates, e.g. backend,model",
             )
     if len(set(by)) < len(by) or len(by) == len(schema):
-        raise MatrixError(
+        raise UsageError(
             f"--partition-by: {','.join(by)} leaves nothing to write, or names a column twice",
             hint="partition by a few columns, e.g. backend,model",
         )
@@ -198,11 +199,11 @@ def export(database: Path, wanted: Wanted) -> Exported:
     """Write a topic's rows into a file, or a folder of partitions, whole or not at all.
 
     Raises:
-        MatrixError: something is not named, or does not go together; or the output exists.
+        UsageError: something is not named, or does not go together; or the output exists.
         StoreError: the database cannot be read, or the output not written.
     """
     if wanted.topic is None or wanted.output is None:
-        raise MatrixError(
+        raise UsageError(
             "export: wants a topic and `--output`, or `--bundle`",
             hint="`orchestrator export performance --output performance.parquet`, or"
             " `orchestrator export --bundle results.zip`",
@@ -245,17 +246,17 @@ def form_for(output: Path, form: str | None) -> str:
     """The format that was asked for, or else the one of the file's name; Parquet if it has none.
 
     Raises:
-        MatrixError: the name says another one, or one that nobody knows.
+        UsageError: the name says another one, or one that nobody knows.
     """
     ending = output.suffix.lower()
     told = SUFFIXES.get(ending)
     if form is not None and told not in {None, form}:
-        raise MatrixError(
+        raise UsageError(
             f"{OUTPUT} {output}: ends as {told} does, and `--format` is {form}",
             hint="leave one of the two out",
         )
     if form is None and ending and told not in FORMS:
-        raise MatrixError(
+        raise UsageError(
             f"{OUTPUT} {output}: {ending!r} is not one of {', '.join(ENDINGS)}",
             hint=f"name one of these, or say `--format {'|'.join(FORMS)}`",
         )
@@ -265,7 +266,7 @@ def form_for(output: Path, form: str | None) -> str:
 def _export_folder(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
     by = wanted.partition_by
     if wanted.form not in {None, "parquet"}:
-        raise MatrixError(
+        raise UsageError(
             f"--partition-by: folders hold Parquet, not {wanted.form}",
             hint="leave one of the two options out",
         )

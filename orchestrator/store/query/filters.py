@@ -10,8 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.schema.origin import OURS, SYNTHETIC
 from orchestrator.store.schema.tables import RECORD
 from orchestrator.store.schema.views import PERFORMANCE, PERFORMANCE_ALL
-from orchestrator.system.text import suggest
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 from runner.contract.selector import Selector
 
@@ -85,7 +84,7 @@ def selection(
     """The results that fit every filter; trusted ones are those of `benchmark_performance`.
 
     Raises:
-        MatrixError: there is no filter of that name, or a value can fit nothing.
+        UsageError: there is no filter of that name, or a value can fit nothing.
     """
     view = (PERFORMANCE if trusted else PERFORMANCE_ALL).name
     _check_names(filters)
@@ -116,8 +115,10 @@ def _check_names(filters: Iterable[str]) -> None:
     known = Filters.__annotations__
     for name in filters:
         if name not in known:
-            raise MatrixError(
-                f"there is no filter {name!r}{suggest(name, known)}",
+            raise UsageError.unknown(
+                name,
+                known,
+                f"there is no filter {name!r}",
                 hint=f"filters are {', '.join(known)}",
             )
 
@@ -126,7 +127,7 @@ def _check_trust(filters: Mapping[str, object]) -> None:
     """A filter that trusted results never fit would hide what was asked for."""
     for name, allowed in _TRUSTED.items():
         if name in filters and not {*allowed} & {*_words(name, filters[name])}:
-            raise MatrixError(
+            raise UsageError(
                 f"{name}={filters[name]!r}: no trusted result has that {name}",
                 hint="give trusted=False, and look at `status`, `proof` and `correct` yourself",
             )
@@ -144,8 +145,10 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
     known |= {word for (word,) in found}
     for word in unknown:
         if word not in known:
-            raise MatrixError(
-                f"{name}={word!r}: nothing in this database has it{suggest(word, known)}",
+            raise UsageError.unknown(
+                word,
+                known,
+                f"{name}={word!r}: nothing in this database has it",
                 hint=f'the database tells what it holds: "SELECT DISTINCT {name} FROM'
                 f' {PERFORMANCE_ALL.name}"',
             )
@@ -169,7 +172,7 @@ def _numbers(name: str, value: object) -> list[int]:
 def _moment(name: str, value: object) -> datetime:
     moment = _checked(name, value, datetime, "a datetime")
     if moment.tzinfo is None:
-        raise MatrixError(
+        raise UsageError(
             f"{name}={moment.isoformat()}: has no time zone",
             hint="give it one: datetime(2026, 11, 21, tzinfo=UTC)",
         )
@@ -186,5 +189,5 @@ def _several(value: object) -> Iterator[object]:
 
 def _checked(name: str, value: object, type_: type[Value], wording: str) -> Value:
     if not isinstance(value, type_) or isinstance(value, bool):
-        raise MatrixError(f"{name}={value!r}: is not {wording}")
+        raise UsageError(f"{name}={value!r}: is not {wording}")
     return value

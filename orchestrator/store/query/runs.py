@@ -30,7 +30,7 @@ from orchestrator.store.schema.tables import (
     RUNS,
     Run,
 )
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.record import Row, arrow_schema
 
 
@@ -190,7 +190,7 @@ def which_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
     """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first.
 
     Raises:
-        MatrixError: the database holds no such run.
+        UsageError: the database holds no such run.
     """
     newest = newest_run(runs)
     if name == LAST and newest is not None:
@@ -199,4 +199,4 @@ def which_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
     if name in known:
         return name
     hint = f"the newest are {', '.join(known[:3])}" if known else "it holds none yet"
-    raise MatrixError(f"{name!r} is not a run in {database}", hint=hint)
+    raise UsageError(f"{name!r} is not a run in {database}", hint=hint)

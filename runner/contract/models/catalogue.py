@@ -1,13 +1,12 @@
 """Finds models by name. Each lies in a file of its own: `configs/<name>.json`."""
 
-import difflib
 import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
-from runner.contract.errors import UnknownModel
+from runner.contract.errors import UnknownModel, closest
 from runner.contract.models.spec import ModelSpec
 
 
@@ -36,6 +35,6 @@ def find(name: str) -> ModelSpec:
     models = catalogue()
     if name in models:
         return models[name]
-    near = difflib.get_close_matches(name, models, n=3)
+    near = closest(name, models, count=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `orchestrator models list`"
     raise UnknownModel(f"{name!r} is not one of {', '.join(models)}", hint=hint)

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.bundles import write_bundle
 from orchestrator.store import Store
-from runner.contract.errors import MatrixError, NothingToDo, StoreError
+from runner.contract.errors import NothingToDo, StoreError, UsageError
 from tests.orchestrator.bundles.conftest import RECORDS, TOLD, fill
 
 
@@ -79,7 +79,7 @@ def test_a_run_can_be_taken_alone(database: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_there_is_refused(database: Path, tmp_path: Path) -> None:
-    with pytest.raises(MatrixError, match="'nobody' is not a run in"):
+    with pytest.raises(UsageError, match="'nobody' is not a run in"):
         write_bundle(database, ["nobody"], tmp_path / "no.zip", force=False)
     assert not (tmp_path / "no.zip").exists()
 
@@ -103,19 +103,19 @@ def test_nothing_is_left_where_it_cannot_be_written(database: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["-", "/dev/null"])
 def test_an_archive_does_not_go_to_a_stream(database: Path, name: str) -> None:
-    with pytest.raises(MatrixError, match=f"--bundle {name}: is a stream"):
+    with pytest.raises(UsageError, match=f"--bundle {name}: is a stream"):
         write_bundle(database, (), Path(name), force=True)
 
 
 def test_what_is_there_is_replaced_by_force_alone(database: Path, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     path.write_text("precious")
-    with pytest.raises(MatrixError, match="exists already") as caught:
+    with pytest.raises(UsageError, match="exists already") as caught:
         write_bundle(database, (), path, force=False)
     assert "--force" in str(caught.value.hint)
     assert path.read_text() == "precious"
     write_bundle(database, (), path, force=True)
     assert zipfile.is_zipfile(path)
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
-    with pytest.raises(MatrixError, match="is the database itself"):
+    with pytest.raises(UsageError, match="is the database itself"):
         write_bundle(database, (), database, force=True)

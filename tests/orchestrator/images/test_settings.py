@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from orchestrator.images.settings import ImageSettings, image_name
 from runner import __version__
-from runner.contract.errors import MatrixError, Unavailable
+from runner.contract.errors import Unavailable, UsageError
 
 
 def test_local_images_are_named_by_backend_and_version() -> None:
@@ -49,7 +49,7 @@ def test_an_image_may_have_a_base_of_its_own() -> None:
 
 @pytest.mark.parametrize("registry", ["https://ghcr.io", "ghcr.io/", "/a", "a b", "ghcr.io/Me"])
 def test_what_is_no_registry_is_refused(registry: str) -> None:
-    with pytest.raises(MatrixError, match="is not a registry and path") as caught:
+    with pytest.raises(UsageError, match="is not a registry and path") as caught:
         ImageSettings(registry=registry)
     assert "ACCELMATRIX_REGISTRY" in str(caught.value.hint)
 

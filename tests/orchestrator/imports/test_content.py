@@ -19,7 +19,7 @@ from orchestrator.imports.formats.base import Reading
 from orchestrator.imports.measurement import Found
 from orchestrator.imports.outcome import Verdict
 from orchestrator.imports.record import table_of
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from tests.orchestrator.imports.files import write
 
 EARLIER = datetime(2026, 11, 21, tzinfo=UTC)
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MatrixError, match="nowhere: no such file or folder"):
+    with pytest.raises(UsageError, match="nowhere: no such file or folder"):
         files_in([tmp_path / "nowhere"])
 
 

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import make_plan
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 
 
@@ -103,6 +103,6 @@ def test_limits_and_measure_come_from_options() -> None:
     ],
 )
 def test_errors_name_the_option(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(MatrixError) as caught:
+    with pytest.raises(UsageError) as caught:
         bench_matrix(BenchOptions(**{"models": ["gpt2"], **options}))
     assert str(caught.value).startswith(sentence)

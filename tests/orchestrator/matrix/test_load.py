@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.matrix import Matrix, load_matrix
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.models import catalogue, model_sets
 
 Write = Callable[[str], Path]
@@ -28,7 +28,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def problems(path: Path, *overrides: str) -> list[str]:
-    with pytest.raises(MatrixError) as caught:
+    with pytest.raises(UsageError) as caught:
         load_matrix(path, overrides)
     assert caught.value.exit_code == 2
     return str(caught.value).splitlines()

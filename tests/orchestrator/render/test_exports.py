@@ -17,7 +17,7 @@ from orchestrator.render.exports import (
     savable_form,
 )
 from orchestrator.store import WRITERS, Answer, Exported, Wanted
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 
 TABLE = pa.table(
     {
@@ -59,7 +59,7 @@ def test_only_bytes_are_kept_from_a_terminal() -> None:
 def test_a_table_is_not_for_files() -> None:
     for form in WRITERS:
         assert savable_form(form, Path("a.txt")) == form
-    with pytest.raises(MatrixError, match="tables are for the screen"):
+    with pytest.raises(UsageError, match="tables are for the screen"):
         savable_form("table", Path("a.csv"))
 
 
@@ -70,7 +70,7 @@ def test_a_name_says_the_format(name: str, form: str) -> None:
 
 @pytest.mark.parametrize(("name", "said"), [("a.txt", "'.txt' says"), ("answer", "answer: says")])
 def test_a_name_that_says_no_format_is_refused(name: str, said: str) -> None:
-    with pytest.raises(MatrixError, match=f"{said} no format.*csv, .json, .*.parquet") as caught:
+    with pytest.raises(UsageError, match=f"{said} no format.*csv, .json, .*.parquet") as caught:
         savable_form(None, Path(name))
     assert "--format csv|json|markdown|parquet" in str(caught.value.hint)
 

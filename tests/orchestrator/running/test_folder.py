@@ -7,7 +7,7 @@ import pytest
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RunFile, new_run_id
 from runner.contract.cell import Cell
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record import Status, read_record
 from tests.support.jobs import fake_cell
@@ -53,14 +53,14 @@ def test_ids_sort_by_time() -> None:
 def test_an_unknown_run_is_told_with_those_there_are(tmp_path: Path) -> None:
     for number in range(4):
         a_run_folder(tmp_path, run_id=f"run-{number}")
-    with pytest.raises(MatrixError, match="'nobody' is not a run in") as caught:
+    with pytest.raises(UsageError, match="'nobody' is not a run in") as caught:
         RunFolder.open(tmp_path, "nobody")
     assert caught.value.hint == "the newest are run-3, run-2, run-1"
 
 
 @pytest.mark.parametrize("run_id", ["last", "x", "..", ""])
 def test_without_runs_there_is_none_to_open(tmp_path: Path, run_id: str) -> None:
-    with pytest.raises(MatrixError) as caught:
+    with pytest.raises(UsageError) as caught:
         RunFolder.open(tmp_path / "results", run_id)
     assert caught.value.hint == "there is none yet"
 

@@ -19,7 +19,7 @@ from orchestrator.system.files import (
     require_free_folder,
     require_no_stream,
 )
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 
 NO_DATABASE = Path("benchmarks.duckdb")
 
@@ -118,9 +118,9 @@ def test_a_free_place_needs_no_force(tmp_path: Path) -> None:
 def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
     path = tmp_path / "old.txt"
     path.write_text("old")
-    with pytest.raises(MatrixError, match=r"--output .*old\.txt: exists already"):
+    with pytest.raises(UsageError, match=r"--output .*old\.txt: exists already"):
         require_free("--output", path, force=False, database=NO_DATABASE)
-    with pytest.raises(MatrixError, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         require_free_folder("--output", tmp_path, force=False, is_export=is_text)
     require_free("--output", path, force=True, database=NO_DATABASE)
     require_free_folder("--output", tmp_path, force=True, is_export=is_text)
@@ -129,25 +129,25 @@ def test_what_is_there_stays_without_force(tmp_path: Path) -> None:
 def test_a_dangling_link_counts_as_there(tmp_path: Path) -> None:
     path = tmp_path / "link"
     path.symlink_to("nowhere")
-    with pytest.raises(MatrixError, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         require_free("--output", path, force=False, database=NO_DATABASE)
 
 
 def test_a_file_never_replaces_a_folder_or_the_database(tmp_path: Path) -> None:
-    with pytest.raises(MatrixError, match="is a folder"):
+    with pytest.raises(UsageError, match="is a folder"):
         require_free("--output", tmp_path, force=True, database=NO_DATABASE)
     database = tmp_path / "benchmarks.duckdb"
     database.write_text("")
     (tmp_path / "same").symlink_to(database)
     for name in ("benchmarks.duckdb", "same"):
-        with pytest.raises(MatrixError, match="is the database itself"):
+        with pytest.raises(UsageError, match="is the database itself"):
             require_free("--output", tmp_path / name, force=True, database=database)
 
 
 def test_a_folder_never_replaces_a_file(tmp_path: Path) -> None:
     path = tmp_path / "benchmarks.duckdb"
     path.write_text("")
-    with pytest.raises(MatrixError, match="is a file"):
+    with pytest.raises(UsageError, match="is a file"):
         require_free_folder("--output", path, force=True, is_export=is_text)
 
 
@@ -166,7 +166,7 @@ def test_force_spares_folders_that_hold_something_else(tmp_path: Path) -> None:
     (folder / "deep").mkdir(parents=True)
     (folder / "a.txt").write_text("")
     (folder / "deep" / "thesis.tex").write_text("")
-    with pytest.raises(MatrixError, match=r"holds deep/thesis\.tex, which no export made"):
+    with pytest.raises(UsageError, match=r"holds deep/thesis\.tex, which no export made"):
         require_free_folder("--output", folder, force=True, is_export=is_text)
 
 
@@ -196,7 +196,7 @@ def test_files_and_folders_are_none(tmp_path: Path) -> None:
 def test_what_is_open_and_devices_are(name: str) -> None:
     assert is_stream(Path(name))
     assert not is_disk(Path(name))
-    with pytest.raises(MatrixError, match=f"--output {name}: is a stream"):
+    with pytest.raises(UsageError, match=f"--output {name}: is a stream"):
         require_no_stream("--output", Path(name))
 
 

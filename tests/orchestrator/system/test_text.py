@@ -15,7 +15,6 @@ from orchestrator.system.text import (
     parse_duration,
     parse_share,
     parse_size,
-    suggest,
 )
 
 
@@ -162,17 +161,3 @@ def test_json_stays_the_same_json(text: str) -> None:
     for ascii_only in (True, False):
         told = json.dumps([text], indent=2, ensure_ascii=ascii_only)
         assert json.loads(escape_control(told)) == [text]
-
-
-@pytest.mark.parametrize(
-    ("word", "suggestion"),
-    [
-        ("fp17", "; did you mean 'fp16'?"),
-        ("modle", "; did you mean 'model'?"),
-        ("mod", "; did you mean 'mode'?"),
-        ("zebra", ""),
-        (17, ""),
-    ],
-)
-def test_a_misspelt_word_gets_a_suggestion(word: object, suggestion: str) -> None:
-    assert suggest(word, ["mode", "model", "fp16", "fp32"]) == suggestion

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.contract.cell import Cell
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.selector import Selector
 
 
@@ -60,7 +60,7 @@ def test_modes_and_scenarios_are_selected_by_their_words(
 
 @pytest.mark.parametrize("globs", [[""], ["cpu-*", "!"]])
 def test_an_empty_glob_is_refused(globs: list[str]) -> None:
-    with pytest.raises(MatrixError, match="--select: a glob must not be empty"):
+    with pytest.raises(UsageError, match="--select: a glob must not be empty"):
         Selector(globs)
 
 

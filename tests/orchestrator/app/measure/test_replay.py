@@ -9,7 +9,7 @@ from orchestrator.app.measure.replay import Replay, begin_replay, find_original
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_run
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from tests.support.records import record_for
 from tests.support.rows import a_measurement
@@ -74,7 +74,7 @@ def test_a_result_without_an_image_pins_none(measured: Site, database: Path) -> 
 
 def test_an_unknown_result_is_told_with_the_nearest(measured: Site, database: Path) -> None:
     cell = measured().cells[2]
-    with pytest.raises(MatrixError, match="is not a result in") as caught:
+    with pytest.raises(UsageError, match="is not a result in") as caught:
         find_original(f"run-1/{cell.id[:-1]}", database)
     assert caught.value.hint == f"did you mean run-1/{cell.id}?"
 
@@ -86,7 +86,7 @@ def test_without_a_database_there_is_none(database: Path) -> None:
 
 def test_what_was_never_launched_cannot_be_repeated(measured: Site, database: Path) -> None:
     cell = measured(status="unavailable", reason="no such device", phase="plan").cells[0]
-    with pytest.raises(MatrixError, match=r"nothing was launched .*no such device"):
+    with pytest.raises(UsageError, match=r"nothing was launched .*no such device"):
         find_original(f"run-1/{cell.id}", database)
 
 
@@ -95,13 +95,13 @@ def test_a_result_without_a_sound_job_is_told(
     measured: Site, database: Path, job: str | None
 ) -> None:
     cell = measured(job=job).cells[0]
-    with pytest.raises(MatrixError, match="holds no job that can be run again"):
+    with pytest.raises(UsageError, match="holds no job that can be run again"):
         find_original(f"run-1/{cell.id}", database)
 
 
 def test_an_unknown_launcher_is_told(measured: Site, database: Path) -> None:
     cell = measured(launcher="ray").cells[0]
-    with pytest.raises(MatrixError, match="launched by 'ray'") as caught:
+    with pytest.raises(UsageError, match="launched by 'ray'") as caught:
         find_original(f"run-1/{cell.id}", database)
     assert caught.value.hint == "it knows docker, process"
 

@@ -15,7 +15,7 @@ from orchestrator.app.measure.verify import (
     verify_matrix,
 )
 from orchestrator.planning.expand import expand
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets
 from runner.contract.models.sizes import sizes_of
 from runner.contract.record import Record
@@ -113,7 +113,7 @@ def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_verification_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     for name in ("x.json", "none.json"):
-        with pytest.raises(MatrixError, match="holds no verification"):
+        with pytest.raises(UsageError, match="holds no verification"):
             load(tmp_path / name)
 
 
@@ -126,7 +126,7 @@ def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path, name
 
 
 def test_verdicts_do_not_replace_a_device() -> None:
-    with pytest.raises(MatrixError, match="--save /dev/null: is a stream"):
+    with pytest.raises(UsageError, match="--save /dev/null: is a stream"):
         require_place(Path("/dev/null"))
 
 
@@ -208,5 +208,5 @@ def test_what_is_executed_is_what_is_compared(name: str) -> None:
 def test_what_is_wrong_is_refused_by_its_option(
     models: list[str], options: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(MatrixError, match=words):
+    with pytest.raises(UsageError, match=words):
         verify_matrix(models, **{"backends": ["cpu"]} | options)

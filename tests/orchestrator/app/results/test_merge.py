@@ -11,7 +11,7 @@ from orchestrator.app.results.merge import merge_paths
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_run
 from orchestrator.store import MergeReport, Store, query
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record import Status, save_record
 from tests.support.records import a_record, record_for
@@ -131,7 +131,7 @@ def test_a_path_that_is_not_there_is_named_before_anything_is_merged(
 ) -> None:
     folder = a_finished_run(results)
     for nowhere in ("nowhere", "nowhere.zip"):
-        with pytest.raises(MatrixError, match=rf"{nowhere}: no such file or folder"):
+        with pytest.raises(UsageError, match=rf"{nowhere}: no such file or folder"):
             merge_paths([folder.path, results / nowhere], database, scratch=True)
     assert not database.exists()
 

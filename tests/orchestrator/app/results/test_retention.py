@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.results.retention import Wanted, choose
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from tests.support.finished_runs import three_runs
 
 
@@ -34,7 +34,7 @@ def test_those_that_began_long_ago_are_chosen(results: Path) -> None:
 
 @pytest.mark.slow
 def test_an_unknown_one_is_told(results: Path) -> None:
-    with pytest.raises(MatrixError, match="--drop: 'nobody' is not a run in"):
+    with pytest.raises(UsageError, match="--drop: 'nobody' is not a run in"):
         chosen(results, named=["a", "nobody"])
 
 

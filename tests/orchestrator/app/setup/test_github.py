@@ -14,7 +14,7 @@ from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, make_plan
 from orchestrator.planning.schedule import schedule
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.selector import Selector
 from tests.support.matrices import matrix_of
 
@@ -160,10 +160,10 @@ def test_more_jobs_than_github_takes_are_refused(count: int, tmp_path: Path) -> 
     if count == 256:
         assert len(entries(plan)) == 256
         return
-    with pytest.raises(MatrixError, match="the plan has 257 jobs; GitHub takes at most 256"):
+    with pytest.raises(UsageError, match="the plan has 257 jobs; GitHub takes at most 256"):
         entries(plan)
 
 
 def test_a_backend_without_runners_is_refused() -> None:
-    with pytest.raises(MatrixError, match="no runner label is known for backend cpu"):
+    with pytest.raises(UsageError, match="no runner label is known for backend cpu"):
         github_matrix(make_plan(matrix_of({"model": "gpt2"})), {})

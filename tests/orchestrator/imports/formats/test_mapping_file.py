@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.imports.formats.mapping_file import COLUMNS, read_mapping
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 
 WHOLE = """\
 source: lab-bench
@@ -23,7 +23,7 @@ def written(folder: Path, text: str) -> Path:
 
 def told_of(folder: Path, text: str) -> list[str]:
     """The lines of the error about a file with this text."""
-    with pytest.raises(MatrixError) as refused:
+    with pytest.raises(UsageError) as refused:
         read_mapping(written(folder, text))
     assert refused.value.hint == "docs/import.md describes the mapping file"
     return [line.removeprefix(f"{folder}/") for line in str(refused.value).splitlines()]
@@ -96,5 +96,5 @@ def test_model_is_required(tmp_path: Path) -> None:
 
 def test_a_file_that_is_empty_or_missing_is_refused(tmp_path: Path) -> None:
     assert told_of(tmp_path, "") == ["lab.yaml: is empty"]
-    with pytest.raises(MatrixError, match=r"none\.yaml: there is no such file"):
+    with pytest.raises(UsageError, match=r"none\.yaml: there is no such file"):
         read_mapping(tmp_path / "none.yaml")

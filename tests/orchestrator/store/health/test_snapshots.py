@@ -14,7 +14,7 @@ from orchestrator.store.database.paths import log_of
 from orchestrator.store.health.snapshots import Snapshot, find, restore, snapshots, take
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner import __version__
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.records import a_record
 from tests.support.whole_database import after, done, everything, killed, time_of
@@ -137,7 +137,7 @@ def test_a_snapshot_without_its_database_is_told(
 
 
 def test_an_unknown_one_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
-    with pytest.raises(MatrixError, match="'large' is not a snapshot"):
+    with pytest.raises(UsageError, match="'large' is not a snapshot"):
         restore(database, root, "large", None)
 
 
@@ -312,18 +312,18 @@ def test_they_are_found_by_name_by_folder_and_as_the_last(
 def test_an_unknown_one_is_told_with_those_there_are(
     filled: Path, root_snapshots: Path, name: str
 ) -> None:
-    with pytest.raises(MatrixError, match="is not a snapshot in") as caught:
+    with pytest.raises(UsageError, match="is not a snapshot in") as caught:
         find(root_snapshots, name)
     assert caught.value.hint == "there is none yet"
     taken = take(filled, root_snapshots, None, None)
-    with pytest.raises(MatrixError) as caught:
+    with pytest.raises(UsageError) as caught:
         find(root_snapshots, name)
     assert caught.value.hint == f"the newest are {taken.folder.name}"
 
 
 @pytest.mark.parametrize("name", ["", "last", "a/b", "..", ".hidden", "a b", "é", "a" * 65])
 def test_a_name_must_suit_a_folder(filled: Path, root_snapshots: Path, name: str) -> None:
-    with pytest.raises(MatrixError, match="cannot name a snapshot"):
+    with pytest.raises(UsageError, match="cannot name a snapshot"):
         take(filled, root_snapshots, name, None)
     assert not root_snapshots.exists()
 

@@ -24,7 +24,7 @@ from orchestrator.store.query.export import (
     require_partitions,
     write_partitions,
 )
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import save_record
 from tests.orchestrator.bundles.conftest import save_foreign
 from tests.support.records import a_failure, a_record
@@ -116,7 +116,7 @@ def test_the_name_says_the_format_unless_somebody_does(database: Path, tmp_path:
 def test_a_name_that_says_something_else_is_refused(
     database: Path, tmp_path: Path, name: str, form: str | None, told: str
 ) -> None:
-    with pytest.raises(MatrixError, match=re.escape(told)):
+    with pytest.raises(UsageError, match=re.escape(told)):
         export(database, Wanted("performance", tmp_path / name, form))
     assert list(tmp_path.iterdir()) == []
 
@@ -156,12 +156,12 @@ def test_an_earlier_export_is_replaced_by_force(database: Path, tmp_path: Path) 
     folder = tmp_path / "lake"
     by = ("backend",)
     export(database, Wanted("performance", folder, partition_by=("model",)))
-    with pytest.raises(MatrixError, match="exists already"):
+    with pytest.raises(UsageError, match="exists already"):
         export(database, Wanted("performance", folder, partition_by=by))
     export(database, Wanted("performance", folder, partition_by=by, force=True))
     assert sorted(path.name for path in folder.iterdir()) == ["backend=cpu", "backend=openvino"]
     (folder / "notes.txt").write_text("mine")
-    with pytest.raises(MatrixError, match=r"holds notes\.txt"):
+    with pytest.raises(UsageError, match=r"holds notes\.txt"):
         export(database, Wanted("performance", folder, partition_by=by, force=True))
 
 
@@ -176,7 +176,7 @@ def test_an_earlier_export_is_replaced_by_force(database: Path, tmp_path: Path) 
     ],
 )
 def test_what_does_not_go_together_is_refused(database: Path, wanted: Wanted, told: str) -> None:
-    with pytest.raises(MatrixError, match=told):
+    with pytest.raises(UsageError, match=told):
         export(database, wanted)
 
 
@@ -294,7 +294,7 @@ def test_columns_that_name_no_folders_are_refused(by: tuple[str, ...], told: str
     fields = [("model", pa.string()), ("n", pa.int64()), ("day", pa.date32())]
     if by != ("model", "n", "day"):
         fields += [("latency", pa.float64()), ("tags", pa.list_(pa.string()))]
-    with pytest.raises(MatrixError, match=told):
+    with pytest.raises(UsageError, match=told):
         require_partitions(pa.schema(fields), by)
 
 
@@ -319,6 +319,6 @@ def test_what_an_export_made_is_known_by_its_name(name: str, ours: bool) -> None
 )
 def test_a_column_that_is_not_there_is_told_with_the_nearest(name: str, told: str) -> None:
     schema = pa.schema([("model", pa.string()), ("backend", pa.string()), ("n", pa.int64())])
-    with pytest.raises(MatrixError) as caught:
+    with pytest.raises(UsageError) as caught:
         require_partitions(schema, (name,))
     assert str(caught.value).endswith(told)

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.store import Store
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.schema.views import PERFORMANCE
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from runner.contract.record import save_record
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -96,7 +96,7 @@ def test_what_fits_every_filter_is_kept(
 @pytest.mark.parametrize(
     ("filters", "message", "hint"),
     [
-        ({"modle": "gpt2"}, "no filter 'modle'; did you mean 'mode'", "filters are model"),
+        ({"modle": "gpt2"}, "no filter 'modle'; did you mean 'model'", "filters are model"),
         ({"model": "bert-tinny"}, "model='bert-tinny'.*; did you mean 'bert-tiny'", "DISTINCT"),
         ({"backend": "cdua"}, "backend='cdua'.*; did you mean 'cuda'", "DISTINCT"),
         ({"precision": ["fp32", "fp17"]}, "precision='fp17'.*; did you mean 'fp16'", "DISTINCT"),
@@ -118,7 +118,7 @@ def test_what_fits_every_filter_is_kept(
 def test_what_can_fit_nothing_is_refused_at_once(
     store: Store, filters: dict[str, Any], message: str, hint: str | None
 ) -> None:
-    with pytest.raises(MatrixError, match=message) as caught:
+    with pytest.raises(UsageError, match=message) as caught:
         store.records(**filters)
     assert (hint or "") in (caught.value.hint or "")
 

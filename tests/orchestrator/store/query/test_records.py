@@ -14,7 +14,7 @@ from orchestrator.store import Store, StoredRecord
 from orchestrator.store.query.records import BATCH_ROWS
 from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, REQUIRED
-from runner.contract.errors import MatrixError, StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import Record, arrow_schema
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -83,7 +83,7 @@ def test_imported_rows_lack_what_their_file_did_not_tell(database: Path, results
     with Store.open(database) as store:
         store.merge([results])
         assert list(store.records()) == []
-        with pytest.raises(MatrixError, match="no trusted result has that source"):
+        with pytest.raises(UsageError, match="no trusted result has that source"):
             store.records(source="timm")
         record = only(store, trusted=False, whole=True)
     assert (record.source, record.source_measured_at) == ("timm", MEASURED_AT)

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.store import RunSummary
 from orchestrator.store.query.runs import which_run
-from runner.contract.errors import MatrixError
+from runner.contract.errors import UsageError
 from tests.support.records import RECORDED_AT
 
 DATABASE = Path("a.duckdb")
@@ -32,6 +32,6 @@ def test_the_last_run_is_the_newest_of_ours() -> None:
     ],
 )
 def test_another_run_is_refused(name: str, runs: list[RunSummary], hint: str) -> None:
-    with pytest.raises(MatrixError, match=f"'{name}' is not a run in a.duckdb") as caught:
+    with pytest.raises(UsageError, match=f"'{name}' is not a run in a.duckdb") as caught:
         which_run(name, runs, DATABASE)
     assert caught.value.hint == hint
