@@ -1,23 +1,33 @@
 """The one place where errors become words and exit codes."""
 
+import errno
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import typer
 from typer import TyperException
 
-from orchestrator.cli import commands, streams
+from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
-from orchestrator.system.text import escape_control
-from runner.contract.errors import BenchError
+from orchestrator.render.lines import print_note
+from runner.contract.errors import BenchError, StoreError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE = b"cleaning up; once more to give up\n"
+INTERRUPTED = 130
+READER_GONE = 128 + signal.SIGPIPE
+BUG = 70
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""Errors of a stdout that leads to a file. Those of other files are StoreErrors by now."""
+_PREFIX = "Value error, "
+"""Pydantic's words before ours where typer lets it check a value."""
 
 
 class Interruptions:
@@ -41,23 +51,30 @@ class Interruptions:
             raise KeyboardInterrupt
 
 
-INTERRUPTED = 130
-READER_GONE = 128 + signal.SIGPIPE
-BUG = 70
-_PREFIX = "Value error, "
-"""What typer lets pydantic put before its own sentence about a value."""
-
-
 def main() -> NoReturn:
     """Run the command line; the process ends with one of the documented exit codes."""
-    streams.mend()
+    sys.stdout, sys.stderr = _open_stream(sys.stdout), _open_stream(sys.stderr)
     Interruptions().install()
-    code = _ended(_run)
-    sys.exit(_ended(_flush) or code)
+    code = _exit_code(_run)
+    code = _exit_code(_flush) or code
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+    sys.exit(code)
+
+
+def _open_stream(stream: TextIO | None) -> TextIO:
+    """The stream, losing what its encoding lacks; the null device in place of a closed one."""
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
+    return stream
 
 
 def _run() -> int:
-    commands.register(app)
+    if not app.registered_commands:
+        commands.register(app)
     result = app(standalone_mode=False)
     return result if isinstance(result, int) else 0
 
@@ -67,7 +84,7 @@ def _flush() -> int:
     return 0
 
 
-def _ended(work: Callable[[], int]) -> int:
+def _exit_code(work: Callable[[], int]) -> int:
     """The exit code of this work, whatever ends it."""
     try:
         return work()
@@ -75,29 +92,39 @@ def _ended(work: Callable[[], int]) -> int:
         _show_usage(error)
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("interrupted", err=True)
+        print_note("interrupted")
         return INTERRUPTED
     except (BrokenPipeError, SystemExit) as end:
         return _leave(end)
-    except BenchError as error:
-        _tell("error", str(error), error.hint)
-        return error.exit_code
-    except Exception as error:  # a bug: say so instead of dropping a traceback on the user
-        _tell(
-            "bug",
-            f"{type(error).__name__}: {error}",
-            "run it again with `orchestrator --debug …` and report it",
-        )
+    except Exception as error:
+        known = _known(error)
+        if known is not None:
+            _print_error("error", str(known), known.hint)
+            return known.exit_code
+        # A bug: say so instead of dropping a traceback on the user.
+        message = f"{type(error).__name__}: {error}"
+        _print_error("bug", message, "run it again with `orchestrator --debug …` and report it")
         return BUG
 
 
-def _tell(kind: str, message: str, hint: str | None) -> None:
+def _known(error: Exception) -> BenchError | None:
+    """The error as one that the user can act on; None if it is a bug."""
+    if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
+        _discard(sys.stdout)
+        return StoreError(
+            f"stdout: cannot be written: {error.strerror}",
+            hint="see that the disk is not full; what was printed is not whole",
+        )
+    return error if isinstance(error, BenchError) else None
+
+
+def _print_error(kind: str, message: str, hint: str | None) -> None:
     """Show the error in hand, which may quote what others wrote."""
     if chosen.debug:
-        typer.echo(escape_control(traceback.format_exc()), err=True, nl=False)
-    typer.echo(f"{kind}: {escape_control(message)}", err=True)
+        print_note(traceback.format_exc().removesuffix("\n"))
+    print_note(f"{kind}: {message}")
     if hint:
-        typer.echo(f"hint: {escape_control(hint)}", err=True)
+        print_note(f"hint: {hint}")
 
 
 def _leave(end: BrokenPipeError | SystemExit) -> int:
@@ -107,16 +134,21 @@ def _leave(end: BrokenPipeError | SystemExit) -> int:
     """
     if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
         raise end
-    # Python's own last flush shall succeed.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard(sys.stdout)
     return READER_GONE
+
+
+def _discard(stream: TextIO) -> None:
+    """Lead the stream to the null device, so that Python's own last flush succeeds."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show_usage(error: TyperException) -> None:
     """Usage errors know how to show themselves, with the command's usage line."""
     error.message = error.message.replace(_PREFIX, "", 1)
     show = getattr(error, "show", None)
-    if show is not None:
+    if show is None:
+        print_note(f"error: {error}")
+        return
+    with suppress(OSError):  # stderr leads to a full disk
         show()
-    else:
-        typer.echo(f"error: {error}", err=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from orchestrator.cli.app import chosen
+from orchestrator.render.lines import print_note
 from orchestrator.system.files import DATABASE_NAME
-from orchestrator.system.text import escape_control
 
 if TYPE_CHECKING:
     from runner.contract.cell import Purpose
@@ -216,4 +216,4 @@ def command_line() -> str:
 def note(text: str) -> None:
     """Show one line on stderr, unless the user wants quiet."""
     if not chosen.quiet:
-        typer.echo(escape_control(text), err=True)
+        print_note(text)

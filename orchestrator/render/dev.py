@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.render.tables import print_line
+from orchestrator.render.lines import print_line
 from orchestrator.system.text import format_size
 
 

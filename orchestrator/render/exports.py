@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.bundles import INSTALL, Bundle, Manifest, Written
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.store import SUFFIXES, WRITERS, Answer, Exported, Wanted, shown_rows
 from orchestrator.system.text import format_size, plural
 from runner.contract.errors import UsageError

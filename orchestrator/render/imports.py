@@ -9,7 +9,8 @@ from typing import get_args
 from orchestrator.imports.importing import Import
 from orchestrator.imports.outcome import Kind, Verdict
 from orchestrator.imports.removal import Removal
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.system.text import plural
 
 COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")

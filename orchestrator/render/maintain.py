@@ -8,7 +8,8 @@ from pathlib import Path
 
 from orchestrator.app.results.maintain import Maintained
 from orchestrator.app.results.stale_files import Leftover
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.store import Compaction, Finding, Restored, Snapshot, Tidied, Validation
 from orchestrator.system.text import format_size, plural
 

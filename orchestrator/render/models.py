@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from orchestrator.app.setup.models import OPTIONS, ModelSheet
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.system.text import format_size
 from runner.contract.models import ModelSpec, TensorSpec
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from orchestrator.planning.estimate import export_estimate
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import JobPlan, planned_jobs
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.running.graphs import Kind
 from orchestrator.system.text import format_duration, plural
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from orchestrator.render.lines import print_note
 from orchestrator.render.tables import format_number
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
@@ -31,7 +32,7 @@ def show_progress(estimates_s: Mapping[str, float], *, quiet: bool) -> Iterator[
         with LiveObserver(console, Forecast(estimates_s)) as observer:
             yield observer
     else:
-        yield PlainObserver(console, Forecast(estimates_s))
+        yield PlainObserver(Forecast(estimates_s))
 
 
 class Forecast:
@@ -88,18 +89,17 @@ class Forecast:
 class PlainObserver:
     """One line per event that matters, for logs and pipes."""
 
-    def __init__(self, console: Console, forecast: Forecast) -> None:
-        self._console = console
+    def __init__(self, forecast: Forecast) -> None:
         self._forecast = forecast
 
     def note(self, text: str) -> None:
         """Print the note."""
-        self._print(text)
+        print_note(text)
 
     def job_started(self, job: Job) -> None:
         """Print the job and how many cells it carries."""
         self._forecast.begin()
-        self._print(f"{job.id}: {describe_job(job)}")
+        print_note(f"{job.id}: {describe_job(job)}")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Phases are too many for a log."""
@@ -112,10 +112,7 @@ class PlainObserver:
         """Print the verdict, the count and the time left."""
         self._forecast.end(cell)
         count = f"{self._forecast.done}/{self._forecast.total}"
-        self._print(f"[{count}] {cell.id}: {describe(record)}, {self._forecast.time_left}")
-
-    def _print(self, text: str) -> None:
-        self._console.print(escape_control(text), soft_wrap=True)
+        print_note(f"[{count}] {cell.id}: {describe(record)}, {self._forecast.time_left}")
 
 
 class LiveObserver:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from orchestrator.app.measure.replay import DIRTY, Replay
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.store import Measurement
 
 NUMBERS = (

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.store import MergeReport, ResultRow
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from orchestrator.app.results.status import Status, command_anew
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.store import Covered, RunSummary, Stale, Verdicts
 from orchestrator.system.text import format_size, plural
 

@@ -7,7 +7,8 @@ from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from orchestrator.system.text import escape_control, escape_control_line
+from orchestrator.render.lines import print_line
+from orchestrator.system.text import escape_control_line
 
 FOLDED_ROWS = 1000
 
@@ -51,11 +52,6 @@ def _print_lines(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None
             for text, width, is_numeric in zip(row, widths, numeric, strict=True)
         )
         print_line("  ".join(padded).rstrip())
-
-
-def print_line(text: str = "") -> None:
-    """Print one line of result on stdout, whatever would steer the terminal escaped."""
-    sys.stdout.write(f"{escape_control(text)}\n")
 
 
 def format_number(value: float) -> str:

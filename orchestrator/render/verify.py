@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 
 from orchestrator.app.measure.prepare import Prepared, failures
 from orchestrator.app.measure.verify import MARKS, Verified, VerifiedCell
-from orchestrator.render.tables import print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import print_table
 from orchestrator.system.text import format_size
 from runner.contract.cell import Mode, Precision
 from runner.contract.models import catalogue

@@ -15,6 +15,7 @@ import yaml
 
 from orchestrator.store import Store, query
 from runner.contract.job import Job
+from tests.support.command_line import call
 
 CLI = (sys.executable, "-m", "orchestrator")
 BATCH_SIZES = (1, 2, 4)
@@ -23,7 +24,7 @@ PATIENCE_S = 60.0
 
 @dataclass
 class Workplace:
-    """Runs the real command line the way a user does."""
+    """Calls the real command line the way a user does."""
 
     folder: Path
     launcher: str
@@ -84,7 +85,11 @@ class Workplace:
         )
 
     def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in this folder to its end."""
+        """Call a command in this folder, within this process: as a process of its own, but fast."""
+        return call(*arguments, folder=self.folder, environment=self.environment)
+
+    def execute(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in this folder to its end, as a process of its own."""
         process = self.start(*arguments)
         stdout, stderr = process.communicate(timeout=300)
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)

@@ -45,8 +45,8 @@ def plan(
     from orchestrator.launchers.registry import foresee_launcher
     from orchestrator.matrix import load_matrix
     from orchestrator.planning.plan import make_plan
+    from orchestrator.render.lines import print_line
     from orchestrator.render.plan import print_plan
-    from orchestrator.render.tables import print_line
     from orchestrator.running.create import past_durations
     from orchestrator.running.folder import RunFolder
     from orchestrator.running.graphs import exports_left
@@ -75,6 +75,6 @@ def schema() -> None:
     import json
 
     from orchestrator.matrix import matrix_json_schema
-    from orchestrator.render.tables import print_line
+    from orchestrator.render.lines import print_line
 
     print_line(json.dumps(matrix_json_schema(), indent=2))

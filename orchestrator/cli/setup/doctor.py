@@ -8,7 +8,8 @@ def doctor(json: options.Json = False) -> None:
     import json as json_text
 
     from orchestrator.app.setup.doctor import SUPPORT_CLASSES, diagnose
-    from orchestrator.render.tables import print_line, print_table
+    from orchestrator.render.lines import print_line
+    from orchestrator.render.tables import print_table
 
     diagnoses = diagnose()
     if json:

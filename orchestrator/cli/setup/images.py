@@ -31,7 +31,8 @@ def list_images(registry: Registry = None, json: options.Json = False) -> None:
     import json as json_text
     from dataclasses import asdict
 
-    from orchestrator.render.tables import print_line, print_table
+    from orchestrator.render.lines import print_line
+    from orchestrator.render.tables import print_table
     from orchestrator.system.text import format_size
 
     statuses = _shelf(registry).list()

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.render.tables import format_number, print_line, print_table
+from orchestrator.render.lines import print_line
+from orchestrator.render.tables import format_number, print_table
 
 Capture = pytest.CaptureFixture[str]
 

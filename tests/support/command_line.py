@@ -1,0 +1,51 @@
+"""The command line called in this process, through the same boundary as a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import chosen
+from orchestrator.cli.boundary import SIGNALS, main
+
+
+def call(
+    *arguments: str, folder: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """Call `orchestrator` in that folder; afterwards this process is as it was."""
+    command = ["orchestrator", *arguments]
+    with _restored(folder, command), CliRunner().isolation(env=environment) as (stdout, stderr, _):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+        return subprocess.CompletedProcess(
+            command, int(code or 0), stdout.getvalue().decode(), stderr.getvalue().decode()
+        )
+
+
+@contextmanager
+def _restored(folder: Path, command: list[str]) -> Iterator[None]:
+    """Work in another folder, with these arguments; then restore all that a command changes."""
+    cwd, argv, before = Path.cwd(), sys.argv, os.environ.copy()
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    options = asdict(chosen)
+    os.chdir(folder)
+    sys.argv = command
+    try:
+        yield
+    finally:
+        os.chdir(cwd)
+        sys.argv = argv
+        os.environ.clear()
+        os.environ.update(before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        vars(chosen).update(options)
