@@ -10,10 +10,10 @@ STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
 ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu cuda openvino qnn test check performance schemas clean
+.PHONY: help run install cpu cuda openvino qnn test test-slow test-all check performance schemas clean
 
 help: ## List the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: $(BIN)/.base ## Install, prepare and run the default matrix; MATRIX=file names another
 	@$(BIN)/python -c '$(ENGINE_ANSWERS)' || $(MAKE) --no-print-directory cpu openvino
@@ -29,19 +29,30 @@ openvino: $(BIN)/.openvino ## The same for the openvino backend
 
 qnn: $(BIN)/.qnn ## The same for the qnn backend
 
+FAST := not slow and not engine
+SLOW := slow or engine
+PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 # Each worker collects the tests for itself, and a set has the same order in two of them only if
 # they hash alike.
-test: export PYTHONHASHSEED = $(shell date +%s)
-# Tests start the program a thousand times; it need not be compiled each time.
-test: export PYTHONDONTWRITEBYTECODE =
-test: $(BIN)/.dev $(STACKS) ## Run the whole test suite; TESTS=path runs a part
-	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
+test test-slow: export PYTHONHASHSEED = $(shell date +%s)
+# Tests start the program many times; it need not be compiled each time.
+test test-slow: export PYTHONDONTWRITEBYTECODE =
 
-check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, generated files
+test: $(BIN)/.dev $(STACKS) ## Run the fast test suite; TESTS=path runs a part
+	$(PYTEST) -m "$(FAST)" $(TESTS)
+
+test-slow: $(BIN)/.dev $(STACKS) ## Run the rest: containers, real models, exports, compilers
+	$(PYTEST) -m "$(SLOW)" $(TESTS)
+
+test-all: test test-slow ## Run the fast suite, then the rest
+
+check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.docs.pages --check
 
 performance: $(BIN)/.dev $(STACKS) ## Measure what is promised to be fast, as ratios

@@ -1,41 +1,39 @@
-"""Files that are made from the code: `python -m orchestrator.generated [--check]`."""
+"""Write the files that are made from the code: `python -m tools.docs.pages [--check]`."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
-
-from orchestrator.cli import commands
-from orchestrator.cli.app import app
 from orchestrator.matrix import matrix_json_schema
 from orchestrator.store import schema_markdown
 from orchestrator.system.git import ROOT
-from tools.docs.readme import readme
+from tools.docs.sections import with_sections
+
+PAGES = (
+    "README.md",
+    "docs/commands.md",
+    "docs/models.md",
+    "docs/supported.md",
+    "docs/verified.md",
+)
+"""Pages written by hand that hold generated sections."""
 
 
 def _matrix_schema() -> str:
     return json.dumps(matrix_json_schema(), indent=2) + "\n"
 
 
-def _commands_page() -> str:
-    return commands_markdown()
-
-
 FILES: Mapping[str, Callable[[], str]] = {
-    "README.md": readme,
-    "docs/commands.md": _commands_page,
+    **{name: partial(with_sections, ROOT / name) for name in PAGES},
     "docs/matrix.schema.json": _matrix_schema,
     "docs/schema.md": schema_markdown,
 }
 
 
 def stale(root: Path = ROOT) -> list[str]:
-    """The files that differ from what the code says."""
+    """The files that differ from what the code makes."""
     return [name for name, make in FILES.items() if _read(root / name) != make()]
 
 
@@ -62,42 +60,3 @@ def _read(path: Path) -> str:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-
-WIDTH = 90
-"""Columns of the page, whatever the terminal at hand has."""
-
-_HEAD = """\
-# The commands
-
-<!-- Generated from the code; a change here is lost. -->
-
-What `--help` says of each command. The [README](../README.md#the-commands) shows examples.
-"""
-
-
-def commands_markdown() -> str:
-    """The documentation of all commands, for docs/commands.md."""
-    commands.register(app)
-    pages = (f"## {path}\n\n```text\n{text}\n```\n" for path, text in help_texts())
-    return "\n".join([_HEAD, *pages])
-
-
-def help_texts() -> Iterator[tuple[str, str]]:
-    """Every command, such as `orchestrator models list`, with its help, groups first."""
-    yield from _texts(get_command(app), "orchestrator", None)
-
-
-def _texts(
-    command: Any,  # typer keeps the class of a command private
-    name: str,
-    parent: typer.Context | None,
-) -> Iterator[tuple[str, str]]:
-    context = typer.Context(
-        command, parent=parent, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH
-    )
-    lines = (line.rstrip() for line in command.get_help(context).splitlines())
-    yield context.command_path, "\n".join(lines)
-    if isinstance(command, TyperGroup):
-        for child, member in command.commands.items():
-            yield from _texts(member, child, context)

@@ -1,0 +1,77 @@
+"""Draw the terminal after a command as an SVG: `python -m tools.docs.picture FILE COMMAND...`.
+
+The command runs in a pseudo-terminal, so it shows what a user sees: live lines, colours, tables.
+"""
+
+import io
+import os
+import pty
+import shlex
+import struct
+import sys
+from contextlib import suppress
+from fcntl import ioctl
+from pathlib import Path
+from termios import TIOCSWINSZ
+
+import pyte
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+COLUMNS, LINES = 100, 40
+
+
+def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
+    """The terminal's screen when the command has ended, and its exit code."""
+    screen = pyte.Screen(COLUMNS, LINES)
+    stream = pyte.ByteStream(screen)
+    child, terminal = pty.fork()
+    if not child:
+        os.execvp(command[0], command)
+    ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    with suppress(OSError), open(terminal, "rb", buffering=0) as output:  # EIO at its end
+        while chunk := output.read(4096):
+            stream.feed(chunk)
+    _, status = os.waitpid(child, 0)
+    return screen, os.waitstatus_to_exitcode(status)
+
+
+def drawn(screen: pyte.Screen, title: str) -> str:
+    """The screen's lines, without the empty ones at its end, as an SVG."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    lines = [_line(screen, number) for number in range(LINES)]
+    while lines and not lines[-1].plain.strip():
+        lines.pop()
+    console.print(Text(f"$ {title}", style="bold"))
+    for line in lines:
+        console.print(line, no_wrap=True, crop=True)
+    return console.export_svg(title="AccelMatrix", unique_id="terminal")
+
+
+def _line(screen: pyte.Screen, number: int) -> Text:
+    line = Text()
+    for column in range(COLUMNS):
+        char = screen.buffer[number][column]
+        line.append(char.data, Style(color=_colour(char.fg), bold=char.bold))
+    line.rstrip()
+    return line
+
+
+def _colour(name: str) -> str | None:
+    if name == "default":
+        return None
+    return name if name.isalpha() else f"#{name}"
+
+
+def main() -> int:
+    """Draw, and end as the command ended."""
+    path, *command = sys.argv[1:]
+    screen, code = screen_after(command)
+    title = shlex.join([Path(command[0]).name, *command[1:]])
+    Path(path).write_text(drawn(screen, title), encoding="utf-8")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

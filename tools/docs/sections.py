@@ -1,0 +1,127 @@
+"""Generated sections of hand-written pages: support, models, verification and help texts."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from orchestrator.app.measure.verify import Verified, load
+from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.render.verify import table_of
+from orchestrator.system.git import ROOT
+from runner.contract.cell import Backend, Runtime
+from runner.contract.models import catalogue, model_sets
+from runner.contract.support import BUILT, generates
+from tools.docs.commands import help_markdown
+
+VERIFIED = ROOT / "docs" / "verified.json"
+PRECISIONS = ("fp32", "bf16", "fp16", "int8")
+RUNTIMES = ("torch", "torch_compile", "onnxruntime", "openvino")
+MARKS = {1: "●", 2: "◐", 3: "○"}
+"""Of a support class, in the README's table."""
+_SECTION = "<!-- generated: {name} -->\n{text}<!-- end: {name} -->"
+
+
+def with_sections(page: Path) -> str:
+    """The page's text, with its generated sections made anew."""
+    text = page.read_text("utf-8")
+    for name, make in SECTIONS.items():
+        pattern = re.escape(_SECTION).replace(r"\{name\}", name).replace(r"\{text\}", "(?:.*?)")
+        if re.search(pattern, text, flags=re.DOTALL):
+            section = _SECTION.format(name=name, text=f"{make()}\n")
+            text = re.sub(pattern, lambda _, new=section: new, text, flags=re.DOTALL)
+    return text
+
+
+def support_markdown() -> str:
+    """Backends × runtimes, each with the mark of its support class."""
+    lines = [f"| backend | {_code(RUNTIMES, ' | ')} |", "|---" * (len(RUNTIMES) + 1) + "|"]
+    built = {(backend, runtime) for backend, runtime, _ in BUILT}
+    for backend in dict.fromkeys(backend for backend, _ in built):
+        mark = MARKS[DEVICES[backend].support_class or 3]
+        marks = (mark if (backend, runtime) in built else "" for runtime in RUNTIMES)
+        lines.append(f"| `{backend}` | {' | '.join(marks)} |")
+    return "\n".join([*lines[:2], *sorted(lines[2:])])
+
+
+def built_markdown() -> str:
+    """Backends, runtimes, modes and precisions as a table."""
+    rows = [
+        f"| `{backend}` | `{runtime}` | {_code(modes)} | {_code(precisions)} "
+        f"| {CATALOGUE[backend].support_class or '–'} |"
+        for backend, runtime, modes, precisions in _built()
+    ]
+    head = "| backend | runtime | modes | precisions | support class |\n|---|---|---|---|---|"
+    return "\n".join([head, *rows])
+
+
+def _built() -> Iterator[tuple[Backend, Runtime, list[str], list[str]]]:
+    """Modes of a backend and runtime that have the same precisions stand together."""
+    groups: dict[tuple[Backend, Runtime, tuple[str, ...]], list[str]] = {}
+    for (backend, runtime, mode), supported in BUILT.items():
+        precisions = tuple(name for name in PRECISIONS if name in supported)
+        groups.setdefault((backend, runtime, precisions), []).append(mode)
+    for (backend, runtime, precisions), modes in groups.items():
+        yield backend, runtime, modes, list(precisions)
+
+
+def models_markdown() -> str:
+    """The catalogue as a table, and its sets."""
+    head = "| model | family | parameters | inference, startup | training | generation |"
+    rows = [
+        f"| `{name}` | {spec.family.replace('_', ' ')} | {spec.parameters or 0:,} | yes "
+        f"| {_yes(spec.trains)} | {_yes(generates(spec))} |"
+        for name, spec in catalogue().items()
+    ]
+    sets = [f"- `{name}`: {_code(members)}" for name, members in model_sets().items()]
+    return "\n".join([head, "|---|---|---|---|---|---|", *rows, "", "The sets:", "", *sets])
+
+
+def verified_markdown(path: Path = VERIFIED) -> str:
+    """The saved verification as a table of models × paths, with its reasons.
+
+    Raises:
+        StoreError: the file is not what `orchestrator verify --save` writes.
+    """
+    verified = load(path)
+    table = table_of(verified.cells)
+    columns = ("verified", "mode", *table.columns)
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for row in table.rows:
+        marks = [_escaped(table.text(row, column)) for column in table.columns]
+        lines.append(f"| `{row.model}` | {row.mode} | {' | '.join(marks)} |")
+    reasons = [f"{n}. {_escaped(reason)}" for n, reason in enumerate(table.reasons, start=1)]
+    return "\n".join([_circumstances(verified), "", *lines, *(["", *reasons] if reasons else [])])
+
+
+def _circumstances(verified: Verified) -> str:
+    versions = sorted(verified.libraries.items())
+    libraries = ", ".join(f"{name} {version}" for name, version in versions)
+    devices = dict.fromkeys(f"{cell.path}: {cell.device}" for cell in verified.cells if cell.device)
+    return (
+        f"Verified on {verified.verified_on:%Y-%m-%d} with version {verified.version} by "
+        f"`{verified.command}`, launcher `{verified.launcher}`, on {verified.operating_system}; "
+        f"{'; '.join(devices)}. Libraries: {libraries}."
+    )
+
+
+def _yes(answer: bool) -> str:
+    return "yes" if answer else "no"
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return re.sub(r"([\\|<>*_\[\]`])", r"\\\1", text)
+
+
+def _code(words: Iterable[str], separator: str = ", ") -> str:
+    return separator.join(f"`{word}`" for word in words)
+
+
+SECTIONS: Mapping[str, Callable[[], str]] = {
+    "support": support_markdown,
+    "built": built_markdown,
+    "models": models_markdown,
+    "verified": verified_markdown,
+    "help": help_markdown,
+}
+"""Makers of the text between `<!-- generated: name -->` and `<!-- end: name -->`."""
