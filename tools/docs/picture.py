@@ -28,9 +28,9 @@ def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
     stream = pyte.ByteStream(screen)
     child, terminal = pty.fork()
     if not child:
-        os.execvp(command[0], command)
+        os.execvp(command[0], command)  # noqa: S606
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    with suppress(OSError), open(terminal, "rb", buffering=0) as output:  # EIO at its end
+    with suppress(OSError), os.fdopen(terminal, "rb", buffering=0) as output:  # EIO at its end
         while chunk := output.read(4096):
             stream.feed(chunk)
     _, status = os.waitpid(child, 0)

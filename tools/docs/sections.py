@@ -37,7 +37,7 @@ def support_markdown() -> str:
     lines = [f"| backend | {_code(RUNTIMES, ' | ')} |", "|---" * (len(RUNTIMES) + 1) + "|"]
     built = {(backend, runtime) for backend, runtime, _ in BUILT}
     for backend in dict.fromkeys(backend for backend, _ in built):
-        mark = MARKS[DEVICES[backend].support_class or 3]
+        mark = MARKS[CATALOGUE[backend].support_class or 3]
         marks = (mark if (backend, runtime) in built else "" for runtime in RUNTIMES)
         lines.append(f"| `{backend}` | {' | '.join(marks)} |")
     return "\n".join([*lines[:2], *sorted(lines[2:])])
