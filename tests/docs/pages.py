@@ -83,6 +83,10 @@ def anchor(heading: str) -> str:
 
 
 README = Page(ROOT / "README.md")
+COMMANDS, MODELS, MODES, NUMBERS, SUPPORTED, GITHUB = (
+    Page(ROOT / "docs" / f"{name}.md")
+    for name in ("commands", "models", "modes", "numbers", "supported", "github")
+)
 PAGES = [
     README,
     Page(ROOT / "CONTRIBUTING.md"),

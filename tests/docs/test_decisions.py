@@ -7,7 +7,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.docs.pages import Page
 
-RECORDS = [Page(path) for path in sorted((ROOT / "docs/decisions").iterdir())]
+FOLDER = ROOT / "docs/decisions"
+INDEX = Page(FOLDER / "README.md")
+RECORDS = [Page(path) for path in sorted(FOLDER.glob("[0-9]*.md"))]
 PARTS = ["Status", "Context", "Decision", "Consequences"]
 STATUS = re.compile(
     r"(Accepted|Rejected|Superseded by \[\d{4}\]\(\d{4}-[\w-]+\.md\)), \d{4}-\d\d-\d\d\."
@@ -40,3 +42,10 @@ def test_it_has_the_four_parts_and_none_is_empty(record: Page) -> None:
 @every_record
 def test_it_fits_on_a_page(record: Page) -> None:
     assert len(record.text.splitlines()) <= LINES_OF_A_PAGE
+
+
+@every_record
+def test_the_index_names_it_once_by_its_title(record: Page) -> None:
+    title = record.text.splitlines()[0].partition(". ")[2]
+    number = record.path.name[:4]
+    assert INDEX.text.count(f"- [{number}]({record.path.name}) {title}\n") == 1

@@ -10,6 +10,7 @@ from typer import TyperException
 from orchestrator.cli.app import app
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line, parse
+from tests.docs.pages import COMMANDS as COMMANDS_PAGE
 from tests.docs.pages import PAGES, README, Page, anchor
 
 SOURCE_PATH = re.compile(r"(\.github|docs|images|orchestrator|performance|runner|tests)/[\w./-]+")
@@ -98,11 +99,13 @@ def test_an_unknown_command_is_noticed() -> None:
         parse(["--frobnicate", "run"])
 
 
-def test_the_readme_mentions_every_command() -> None:
-    mentioned = {row[0].strip("`") for row in README.rows("command")}
+def test_the_page_of_commands_mentions_every_one() -> None:
+    mentioned = {row[0].strip("`") for row in COMMANDS_PAGE.rows("command")}
     assert mentioned == set(command_line().commands)
     for name in mentioned:
-        assert any(line[:1] == [name] and parse(line) is not None for line in commands_of(README))
+        assert any(
+            line[:1] == [name] and parse(line) is not None for line in commands_of(COMMANDS_PAGE)
+        )
 
 
 @every_page

@@ -1,4 +1,4 @@
-"""What the README claims is what the code does."""
+"""The README and the pages of reference say what the code does."""
 
 import re
 import tomllib
@@ -21,7 +21,17 @@ from runner.contract.models import catalogue, find
 from runner.contract.support import BUILT, why_not
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
-from tests.docs.pages import PAGES, README, Page
+from tests.docs.pages import (
+    COMMANDS,
+    GITHUB,
+    MODELS,
+    MODES,
+    NUMBERS,
+    PAGES,
+    README,
+    SUPPORTED,
+    Page,
+)
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
@@ -50,19 +60,19 @@ def exit_codes(error: type[BenchError]) -> set[int]:
 def test_the_exit_codes_are_those_of_the_errors() -> None:
     assert errors.StoreError in BenchError.__subclasses__()
     codes = exit_codes(BenchError) | {0, 1, BUG, INTERRUPTED}
-    assert {int(row[0]) for row in README.rows("code")} == codes
+    assert {int(row[0]) for row in COMMANDS.rows("code")} == codes
     assert {int(code) for code in re.findall(r"\b\d+\b", EPILOG)} == codes
 
 
 def test_the_code_of_failures_names_what_verifies() -> None:
-    (meaning,) = (row[1] for row in README.rows("code") if row[0] == "1")
+    (meaning,) = (row[1] for row in COMMANDS.rows("code") if row[0] == "1")
     assert "`verify`" in meaning
     assert "`--verify-only`" in meaning
 
 
 def test_the_supported_combinations_are_those_that_are_built() -> None:
     claimed = set()
-    for row in README.rows("backend"):
+    for row in SUPPORTED.rows("backend"):
         backend, runtime, modes, precisions = (re.findall(r"`(\w+)`", cell) for cell in row[:4])
         assert str(CATALOGUE[backend[0]].support_class) == row[4]
         for mode in modes:
@@ -72,7 +82,7 @@ def test_the_supported_combinations_are_those_that_are_built() -> None:
 
 def test_the_backends_not_built_are_named() -> None:
     for backend in CATALOGUE:
-        assert (f"`{backend}`" in README.prose) == (backend != "fake")
+        assert (f"`{backend}`" in SUPPORTED.prose) == (backend != "fake")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -95,12 +105,13 @@ def test_the_matrix_it_shows_is_sound(tmp_path: Path) -> None:
 )
 def test_every_example_is_sound_and_linked(path: Path) -> None:
     assert load_matrix(path).models
-    assert path.relative_to(ROOT).as_posix() in README.links
+    names = {Path(link).name for page in PAGES for link in page.links}
+    assert path.name in names
 
 
 def test_the_workflow_it_shows_is_the_one_in_use() -> None:
     workflow = (ROOT / ".github/workflows/benchmark.yml").read_text("utf-8")
-    parts = [b.text for b in README.blocks("yaml") if not b.text.startswith("version:")]
+    parts = [block.text for block in GITHUB.blocks("yaml")]
     assert parts
     for part in parts:
         assert part in workflow
@@ -112,16 +123,17 @@ def test_the_output_it_shows_has_todays_columns() -> None:
 
 
 def test_the_models_in_its_examples_are_in_the_catalogue() -> None:
-    lists = [found for line in README.shell_lines() for found in re.findall(r"--model (\S+)", line)]
+    lines = [line for page in PAGES for line in page.shell_lines()]
+    lists = [names for line in lines for names in re.findall(r"--model (\S+)", line)]
     named = set(chain.from_iterable(names.split(",") for names in lists))
     assert named
     assert named <= set(catalogue())
 
 
 def test_the_models_it_lists_are_those_of_the_catalogue() -> None:
-    told = {row[0].strip("`"): row[1:] for row in README.rows("model")}
-    assert set(told) == set(catalogue())
-    for name, (family, parameters, _, training, generation) in told.items():
+    listed = {row[0].strip("`"): row[1:] for row in MODELS.rows("model")}
+    assert set(listed) == set(catalogue())
+    for name, (family, parameters, _, training, generation) in listed.items():
         model = find(name)
         assert family.replace(" ", "_") == model.family
         assert int(parameters.replace(",", "")) == model.parameters
@@ -130,26 +142,30 @@ def test_the_models_it_lists_are_those_of_the_catalogue() -> None:
 
 
 def test_the_modes_and_scenarios_it_lists_are_all_there_are() -> None:
-    assert [row[0].strip("`") for row in README.rows("mode")] == list(get_args(Mode))
+    assert [row[0].strip("`") for row in MODES.rows("mode")] == list(get_args(Mode))
     for scenario in get_args(Scenario):
-        assert f"`{scenario}`" in README.prose
+        assert f"`{scenario}`" in MODES.prose
 
 
 def test_the_options_it_lists_are_options_of_run() -> None:
-    run = {flag for each in command_line().commands["run"].params for flag in each.opts}
-    told = [flag for row in README.rows("option") for flag in re.findall(r"--[\w-]+", row[0])]
-    assert told
-    assert set(told) <= run
+    run = {flag for parameter in command_line().commands["run"].params for flag in parameter.opts}
+    listed = [flag for row in MODES.rows("option") for flag in re.findall(r"--[\w-]+", row[0])]
+    assert listed
+    assert set(listed) <= run
 
 
 def test_it_explains_every_column_of_its_output() -> None:
-    named = [name for row in README.rows("column") for name in re.findall(r"`([^`]+)`", row[0])]
+    named = [name for row in NUMBERS.rows("column") for name in re.findall(r"`([^`]+)`", row[0])]
     assert [name for name in COLUMNS if name not in {"cell", "status"}] == named
 
 
 def test_the_python_versions_are_those_of_the_distribution() -> None:
     assert PROJECT["requires-python"] == ">=3.11,<3.14"
     assert "Python 3.11 to 3.13" in README.prose
+
+
+def test_the_front_page_is_short() -> None:
+    assert len(README.text.encode()) <= 10_000
 
 
 def test_the_newest_change_is_this_version_and_dated() -> None:

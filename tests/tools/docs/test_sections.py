@@ -1,13 +1,13 @@
-"""The README's generated sections: made anew where they stand, and nothing else is touched."""
+"""Generated sections are made anew where they stand, and nothing else is touched."""
 
 from pathlib import Path
 
 import pytest
 
 from orchestrator.app.measure.verify import load, save
-from tests.docs.pages import README
+from tests.docs.pages import PAGES
 from tests.support.verdicts import a_cell, a_verification
-from tools.docs.readme import SECTIONS, built_markdown, readme, verified_markdown
+from tools.docs.sections import SECTIONS, built_markdown, verified_markdown, with_sections
 
 OLD = """# Title
 
@@ -31,26 +31,26 @@ def kept(tmp_path: Path) -> Path:
         a_cell("unsupported", "a [guard] | no", runtime="onnxruntime"),
     )
     libraries = {"torch": "2.13.0", "numpy": "2.4.6"}
-    found = a_verification(*cells, launcher="docker", libraries=libraries)
-    save(found, tmp_path / "verified.json")
+    verified = a_verification(*cells, launcher="docker", libraries=libraries)
+    save(verified, tmp_path / "verified.json")
     return tmp_path / "verified.json"
 
 
 def test_sections_are_made_anew_and_the_rest_stays(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text(OLD)
-    text = readme(tmp_path / "README.md")
+    (tmp_path / "page.md").write_text(OLD)
+    text = with_sections(tmp_path / "page.md")
     assert "| old |" not in text
     assert built_markdown() in text
     for words in ("# Title", "Words with \\1 in them.", "The end."):
         assert words in text
-    (tmp_path / "README.md").write_text(text)
-    assert readme(tmp_path / "README.md") == text
+    (tmp_path / "page.md").write_text(text)
+    assert with_sections(tmp_path / "page.md") == text
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_readme_has_a_place_for_every_section(name: str) -> None:
-    assert README.text.count(f"<!-- generated: {name} -->") == 1
-    assert README.text.count(f"<!-- end: {name} -->") == 1
+def test_every_section_stands_on_one_page(name: str) -> None:
+    for mark in (f"<!-- generated: {name} -->", f"<!-- end: {name} -->"):
+        assert sum(page.text.count(mark) for page in PAGES) == 1
 
 
 def test_a_verification_is_a_table_with_its_reasons(kept: Path) -> None:
@@ -79,7 +79,3 @@ def test_a_model_that_the_one_path_cannot_run_keeps_its_row(tmp_path: Path, kept
         "",
         "1. a guard",
     ]
-
-
-def test_without_one_nobody_claims_anything(tmp_path: Path) -> None:
-    assert "nobody has run it" in verified_markdown(tmp_path / "none.json")
