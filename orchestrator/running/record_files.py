@@ -15,34 +15,34 @@ from runner.contract.cell import Cell
 from runner.contract.errors import RecordError
 from runner.contract.files import atomic_file
 from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows
-from runner.contract.rounds import part_path, read_parts
+from runner.contract.rounds import read_rounds, round_path
 
 DROPPED_SUFFIX = ".dropped"
 
 
 class RunParts:
-    """The parts of one run, which lie beside its records."""
+    """The results of rounds of one run, which lie beside its records."""
 
     def __init__(self, records: Path) -> None:
         self._records = records
 
     def has(self, cell: Cell, round_: int) -> bool:
-        """Whether this round has visited the cell: its part is there, and the ones before it.
+        """Whether this round has visited the cell: its result is there, and the ones before it.
 
         If one of them is missing or damaged they are all dropped: the cell starts over.
         """
         folder = self._records / cell.job_id
-        if not part_path(folder, cell, round_).exists():
+        if not round_path(folder, cell, round_).exists():
             return False
         try:
-            read_parts(folder, cell, round_)
+            read_rounds(folder, cell, round_)
         except RecordError:
             self.drop([cell])
             return False
         return True
 
     def drop(self, cells: Iterable[Cell]) -> int:
-        """Set all parts of these cells aside under another name; returns how many there were."""
+        """Set all results of these cells aside under another name; returns how many there were."""
         found = [path for cell in cells for path in self._parts(cell)]
         for path in found:
             with translate_os_errors(path):

@@ -1,4 +1,4 @@
-"""What one round measures of a cell: raw values that a later round, in another process, adds to."""
+"""Raw measurements of one cell in one round, kept until the last round makes the record."""
 
 from pathlib import Path
 from typing import Any
@@ -69,8 +69,8 @@ class DeviceState(Frozen):
     """Why its driver held the clock down, in the vendor's words; empty if it did not."""
 
 
-class Part(Frozen):
-    """One round of one cell."""
+class RoundResult(Frozen):
+    """Measurements of one cell in one round."""
 
     samples: int
     """Samples that the timed iterations processed."""
@@ -102,29 +102,29 @@ class Part(Frozen):
     """What the mode itself holds against the numbers: a grade, and a sentence with the remedy."""
 
 
-def part_path(folder: Path, cell: Cell, round_: int) -> Path:
-    """Where the part of a round lies until the last round makes it a record."""
+def round_path(folder: Path, cell: Cell, round_: int) -> Path:
+    """Path of the result of one round of a cell."""
     return folder / f"{cell.id}.round{round_}.json"
 
 
-def save_part(part: Part, folder: Path, cell: Cell, round_: int) -> None:
-    """Write the part, whole or not at all.
+def save_round(result: RoundResult, folder: Path, cell: Cell, round_: int) -> None:
+    """Write the result of a round atomically.
 
     Raises:
         RecordNotSaved: the file system refused.
     """
-    save_text(part_path(folder, cell, round_), part.model_dump_json())
+    save_text(round_path(folder, cell, round_), result.model_dump_json())
 
 
-def read_parts(folder: Path, cell: Cell, rounds: int) -> list[Part]:
-    """The parts of rounds 1 to `rounds`.
+def read_rounds(folder: Path, cell: Cell, rounds: int) -> list[RoundResult]:
+    """Read the results of rounds 1 to `rounds`.
 
     Raises:
         RecordError: one of them is missing or damaged.
     """
-    paths = [part_path(folder, cell, number) for number in range(1, rounds + 1)]
+    paths = [round_path(folder, cell, number) for number in range(1, rounds + 1)]
     try:
-        return [Part.model_validate_json(path.read_bytes()) for path in paths]
+        return [RoundResult.model_validate_json(path.read_bytes()) for path in paths]
     except (OSError, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise RecordError(f"{cell.id}: an earlier round cannot be read: {summary}") from error

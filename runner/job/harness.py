@@ -15,11 +15,11 @@ from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text
 from runner.contract.job import Job
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
-from runner.contract.rounds import Part, read_parts, save_part
+from runner.contract.rounds import RoundResult, read_rounds, save_round
 from runner.correctness.verify import verify
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
-from runner.job.summary import summarise_parts
+from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_gauge
 from runner.measure.clock import Clock, monotonic, resolution_s
 from runner.measure.energy import energy_meter
@@ -108,20 +108,20 @@ class Harness:
         return self._observe(loaded, cell)
 
     def _measure(self, cell: Cell) -> Columns | None:
-        """The record's columns in the last round; None in the others, which leave a part."""
-        earlier = read_parts(self._out, cell, self._job.round - 1)
+        """The record's columns in the last round; None in the others, which leave a file."""
+        earlier = read_rounds(self._out, cell, self._job.round - 1)
         cold = COLD_MODES.get(cell.mode)
         if cold is not None:
-            part = cold(self._job, cell, self._instruments(cell, earlier))
+            result = cold(self._job, cell, self._instruments(cell, earlier))
         else:
             session = self._loader.load().session  # which knows the device to watch
-            part = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
+            result = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
         if self._job.round < self._job.measure.rounds and not cell.seeks_peak:
-            save_part(part, self._out, cell, self._job.round)
+            save_round(result, self._out, cell, self._job.round)
             self._progress.visited(cell.id)
             return None
         loaded = self._loader.load()
-        summary = summarise_parts(self._job, cell, [*earlier, part], self._conditions(loaded))
+        summary = summarise_rounds(self._job, cell, [*earlier, result], self._conditions(loaded))
         self._sized[cell] = cell.model_copy(
             update={"batch_size": summary.get("batch_size", cell.batch_size)}
         )
@@ -164,7 +164,7 @@ class Harness:
         except Exception as error:
             save_text(self._out / f"{cell.id}.trace.failed", reason_of(error))
 
-    def _instruments(self, cell: Cell, earlier: Sequence[Part]) -> Instruments:
+    def _instruments(self, cell: Cell, earlier: Sequence[RoundResult]) -> Instruments:
         uuid = self._loader.facts.get("device_uuid")
         return Instruments(
             clock=self._clock,

@@ -1,4 +1,4 @@
-"""The parts of all rounds become the columns of one record."""
+"""The results of all rounds become the columns of one record."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.contract.rounds import DeviceState, Energy, Noise, Part
+from runner.contract.rounds import DeviceState, Energy, Noise, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
@@ -22,69 +22,70 @@ from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns
 
 
-def summarise_parts(
-    job: Job, cell: Cell, parts: Sequence[Part], conditions: Conditions
+def summarise_rounds(
+    job: Job, cell: Cell, rounds: Sequence[RoundResult], conditions: Conditions
 ) -> dict[str, Any]:
     """Columns of the record: statistics, resources, noise and grade over all rounds."""
-    durations = [duration for part in parts for duration in part.durations_ns]
+    durations = [duration for result in rounds for duration in result.durations_ns]
     summary = summarise(
         durations,
-        samples=sum(part.samples for part in parts),
-        steady_ns=sum(part.steady_ns for part in parts),
+        samples=sum(result.samples for result in rounds),
+        steady_ns=sum(result.steady_ns for result in rounds),
     )
-    drifted = drift([part.durations_ns for part in parts])
-    parts_ns = _joined(parts)
+    drifted = drift([result.durations_ns for result in rounds])
+    parts_ns = _joined(rounds)
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
-    doubts = doubts_of(summary, measure, parts, conditions, drifted, _service(cell, parts_ns))
+    doubts = doubts_of(summary, measure, rounds, conditions, drifted, _service(cell, parts_ns))
     return {
         **asdict(summary),
-        **_rounds(parts, drifted),
-        **_warmup(parts),
+        **_rounds(rounds, drifted),
+        **_warmup(rounds),
         **_mode_columns(cell, durations, parts_ns),
         **_arrivals(cell, summary, parts_ns),
-        **_memory(parts),
-        **_energy([part.energy for part in parts], parts, cell),
-        **_noise([part.noise for part in parts]),
-        **_device([part.device for part in parts if part.device]),
-        **_grade([*_own_doubts(parts), *doubts]),
-        "load_average_1m": max(part.load_average_1m for part in parts),
+        **_memory(rounds),
+        **_energy([result.energy for result in rounds], rounds, cell),
+        **_noise([result.noise for result in rounds]),
+        **_device([result.device for result in rounds if result.device]),
+        **_grade([*_own_doubts(rounds), *doubts]),
+        "load_average_1m": max(result.load_average_1m for result in rounds),
         "harness_overhead_s": conditions.harness_overhead_s,
         "garbage_collection": GARBAGE_COLLECTION,
         "durations_ns": durations,
         "part_durations_ns": parts_ns or None,
-        **parts[-1].columns,
+        **rounds[-1].columns,
     }
 
 
-def _rounds(parts: Sequence[Part], drifted: Drift | None) -> Columns:
+def _rounds(rounds: Sequence[RoundResult], drifted: Drift | None) -> Columns:
     return {
-        "rounds": len(parts),
-        "round_iterations": [len(part.durations_ns) for part in parts],
+        "rounds": len(rounds),
+        "round_iterations": [len(result.durations_ns) for result in rounds],
         "drift": drifted.change if drifted else None,
         "drift_p_value": drifted.p_value if drifted else None,
     }
 
 
-def _warmup(parts: Sequence[Part]) -> Columns:
+def _warmup(rounds: Sequence[RoundResult]) -> Columns:
     """The first query and the warm-up of the first round; settled only if every round was."""
-    first = parts[0]
+    first = rounds[0]
     if first.first_ns is None:
         return {}
     return {
         "first_latency_s": seconds(first.first_ns),
         "warmup_iterations": len(first.warmup_ns),
         "warmup_time_s": seconds(sum(first.warmup_ns)),
-        "warmup_settled": all(part.settled is not False for part in parts),
+        "warmup_settled": all(result.settled is not False for result in rounds),
         "warmup_durations_ns": [first.first_ns, *first.warmup_ns],
     }
 
 
-def _joined(parts: Sequence[Part]) -> dict[str, list[int]]:
-    names = dict.fromkeys(chain.from_iterable(part.parts_ns for part in parts))
+def _joined(rounds: Sequence[RoundResult]) -> dict[str, list[int]]:
+    names = dict.fromkeys(chain.from_iterable(result.parts_ns for result in rounds))
     return {
-        name: [value for part in parts for value in part.parts_ns.get(name, ())] for name in names
+        name: [value for result in rounds for value in result.parts_ns.get(name, ())]
+        for name in names
     }
 
 
@@ -112,24 +113,24 @@ def _arrivals(cell: Cell, summary: Summary, parts_ns: Mapping[str, Sequence[int]
     }
 
 
-def _memory(parts: Sequence[Part]) -> Columns:
+def _memory(rounds: Sequence[RoundResult]) -> Columns:
     """The highest peak of any round; the average of the last one."""
     names = ("peak_bytes", "steady_peak_bytes", "allocator_peak_bytes", "device_peak_bytes")
-    found = {name: [getattr(part.memory, name) for part in parts] for name in names}
+    found = {name: [getattr(result.memory, name) for result in rounds] for name in names}
     highest = {
         f"memory_{name}": max((value for value in values if value is not None), default=None)
         for name, values in found.items()
     }
-    return {**highest, "memory_average_bytes": parts[-1].memory.average_bytes}
+    return {**highest, "memory_average_bytes": rounds[-1].memory.average_bytes}
 
 
-def _energy(energies: Sequence[Energy], parts: Sequence[Part], cell: Cell) -> Columns:
+def _energy(energies: Sequence[Energy], rounds: Sequence[RoundResult], cell: Cell) -> Columns:
     """Energy of all rounds together, if every round has it."""
     method = next((e.method for e in energies if e.joules is None), energies[-1].method)
     if any(energy.joules is None for energy in energies):
         return {"energy_method": method}
     joules = sum(energy.joules or 0.0 for energy in energies)
-    samples = sum(part.samples for part in parts)
+    samples = sum(result.samples for result in rounds)
     tokens = samples * cell.new_tokens if cell.new_tokens else None
     return {
         "energy_joules": joules,
@@ -167,9 +168,9 @@ def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Summary | Non
     return summarise(durations, samples=len(durations), steady_ns=sum(durations))
 
 
-def _own_doubts(parts: Sequence[Part]) -> list[Doubt]:
+def _own_doubts(rounds: Sequence[RoundResult]) -> list[Doubt]:
     """What the mode itself holds against its numbers."""
-    return [Doubt(grade, text) for part in parts for grade, text in part.doubts]
+    return [Doubt(grade, text) for result in rounds for grade, text in result.doubts]
 
 
 def _grade(doubts: Sequence[Doubt]) -> Columns:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from runner.contract.job import Measure
 from runner.contract.record import Grade
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.measure.environment import Environment
 from runner.measure.statistics.percentiles import NEEDED, fewest
 from runner.measure.statistics.spread import Drift
@@ -87,7 +87,7 @@ def grade_of(doubts: Iterable[Doubt]) -> Grade:
 def doubts_of(
     summary: Summary,
     measure: Measure,
-    parts: Sequence[Part],
+    rounds: Sequence[RoundResult],
     conditions: Conditions,
     drift: Drift | None,
     service: Summary | None = None,
@@ -99,22 +99,22 @@ def doubts_of(
     """
     environment = conditions.environment
     found = chain(
-        _warmup(parts),
+        _warmup(rounds),
         _count(summary, measure),
         _precision(summary, measure),
         _scatter(service or summary),
         _drift(drift),
-        _load(parts, environment.cpu_cores_logical or 1),
+        _load(rounds, environment.cpu_cores_logical or 1),
         _governor(environment.cpu_governor),
-        _noise(parts),
-        _throttling(parts),
+        _noise(rounds),
+        _throttling(rounds),
         _instrument(service or summary, conditions),
     )
     return list(found)
 
 
-def _warmup(parts: Sequence[Part]) -> Iterator[Doubt]:
-    unsettled = [len(part.warmup_ns) for part in parts if part.settled is False]
+def _warmup(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
+    unsettled = [len(result.warmup_ns) for result in rounds if result.settled is False]
     if unsettled:
         finding = f"the warm-up did not settle in {_iterations(max(unsettled))}"
         yield Doubt("C", f"{finding}: raise measure.warmup_max_duration")
@@ -158,8 +158,8 @@ def _drift(drift: Drift | None) -> Iterator[Doubt]:
     yield from _scaled(DRIFT, abs(drift.change), f"{finding}: {remedy}")
 
 
-def _load(parts: Sequence[Part], cores: int) -> Iterator[Doubt]:
-    load = max(part.load_average_1m for part in parts)
+def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
+    load = max(result.load_average_1m for result in rounds)
     text = f"host load {load:.1f} on {cores} cores: stop what else runs"
     yield from _scaled(LOAD_AVERAGE, load / cores, text)
 
@@ -170,8 +170,8 @@ def _governor(governor: str | None) -> Iterator[Doubt]:
         yield Doubt("B", f"governor is powersave: {remedy}")
 
 
-def _noise(parts: Sequence[Part]) -> Iterator[Doubt]:
-    noises = [part.noise for part in parts]
+def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
+    noises = [result.noise for result in rounds]
     steal = max((noise.steal or 0.0 for noise in noises), default=0.0)
     text = f"the hypervisor took {_percent(steal)} of the CPU time: use a host of your own"
     yield from _scaled(BIAS, steal, text)
@@ -188,10 +188,11 @@ def _noise(parts: Sequence[Part]) -> Iterator[Doubt]:
     )
 
 
-def _throttling(parts: Sequence[Part]) -> Iterator[Doubt]:
-    """What slowed the accelerator down, unless the user set it so."""
-    found = chain.from_iterable(part.device.throttle_reasons for part in parts if part.device)
-    for reason in dict.fromkeys(found):
+def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
+    """Doubts about what slowed the accelerator down, unless the user set it so."""
+    states = [result.device for result in rounds if result.device]
+    reasons = chain.from_iterable(state.throttle_reasons for state in states)
+    for reason in dict.fromkeys(reasons):
         if reason not in CHOSEN:
             remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
             text = f"the accelerator's driver held its clock down ({reason}): {remedy}"

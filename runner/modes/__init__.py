@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from runner.backends.base import Session
 from runner.contract.cell import Cell, Mode, Scenario
 from runner.contract.job import Job
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.measure.clock import Clock
 from runner.modes.base import ColdModeFunction, Instruments, ModeFunction, Workload
 from runner.modes.generation import GenerationWorkload
@@ -36,7 +36,7 @@ def workload_of(session: Session, job: Job, cell: Cell, clock: Clock) -> Workloa
     return WORKLOADS[cell.mode](session, job, cell, clock)
 
 
-def measure_warm(session: Session, job: Job, cell: Cell, instruments: Instruments) -> Part:
+def measure_warm(session: Session, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
     """Measure one round of a cell over a loaded session."""
     if cell.scenario in SCENARIOS:
         return SCENARIOS[cell.scenario](session, job, cell, instruments)

@@ -11,7 +11,7 @@ from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job, Limits
 from runner.contract.record import Phase
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.measure.accelerator import AcceleratorGauge
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyMeter
@@ -37,7 +37,7 @@ class Instruments:
     """Reads the state of the device, if it is an accelerator."""
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
-    earlier: Sequence[Part] = ()
+    earlier: Sequence[RoundResult] = ()
     """What the rounds before this one measured of the cell, in order."""
 
 
@@ -89,7 +89,9 @@ class Workload(Protocol):
 class ModeFunction(Protocol):
     """Measures one round of one cell over an open session."""
 
-    def __call__(self, session: Session, job: Job, cell: Cell, instruments: Instruments) -> Part:
+    def __call__(
+        self, session: Session, job: Job, cell: Cell, instruments: Instruments
+    ) -> RoundResult:
         """Run the phases `first`, `warmup`, `steady` and `observe`; return what they gave."""
         ...
 
@@ -97,7 +99,7 @@ class ModeFunction(Protocol):
 class ColdModeFunction(Protocol):
     """Measures one round of one cell in processes of its own, before anything is loaded here."""
 
-    def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> Part:
+    def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
         """Run the phases and return what they gave."""
         ...
 

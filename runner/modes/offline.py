@@ -11,7 +11,7 @@ from runner.backends.failures import ran_out_of_memory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import garbage_collection_off
 from runner.modes.base import Instruments, room_bytes
@@ -74,7 +74,9 @@ class Found:
     doubts: list[tuple[str, str]]
 
 
-def measure_offline(session: Session, job: Job, cell: Cell, instruments: Instruments) -> Part:
+def measure_offline(
+    session: Session, job: Job, cell: Cell, instruments: Instruments
+) -> RoundResult:
     """Measure forward passes at the largest useful batch; later rounds take the first one's."""
     if instruments.earlier:
         columns = instruments.earlier[0].columns
@@ -82,15 +84,15 @@ def measure_offline(session: Session, job: Job, cell: Cell, instruments: Instrum
     else:
         found = BatchSearch(session, job, cell, instruments).run()
     sized = cell.model_copy(update={"batch_size": found.batch_size})
-    part = measure_steadily(
+    result = measure_steadily(
         lambda: InferenceWorkload(session, job, sized, instruments.clock), session, job, instruments
     )
-    return part.model_copy(
+    return result.model_copy(
         update={
             # The search has queried at this shape already, so a first query lies there.
-            "first_ns": part.first_ns if found.first_ns is None else found.first_ns,
-            "columns": part.columns | {"batch_size": found.batch_size, "search": found.search},
-            "doubts": [*part.doubts, *found.doubts],
+            "first_ns": result.first_ns if found.first_ns is None else found.first_ns,
+            "columns": result.columns | {"batch_size": found.batch_size, "search": found.search},
+            "doubts": [*result.doubts, *found.doubts],
         }
     )
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from runner.backends.base import Session
 from runner.contract.job import Job
-from runner.contract.rounds import MemoryUse, Part
+from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.environment import load_average_1m
 from runner.measure.phases import WarmUp, quota_of, steady, warm_up
 from runner.modes.base import Instruments, Workload
@@ -17,7 +17,7 @@ W = TypeVar("W", bound=Workload)
 
 def measure_steadily(
     make: Callable[[], Workload], session: Session, job: Job, instruments: Instruments
-) -> Part:
+) -> RoundResult:
     """Measure iterations, one behind the other; nothing else runs in the steady phase."""
     iterate = partial(_iterate, job=job, instruments=instruments)
     return measure_phases(make, iterate, session, job, instruments)
@@ -29,11 +29,11 @@ def measure_phases(
     session: Session,
     job: Job,
     instruments: Instruments,
-) -> Part:
+) -> RoundResult:
     """Take the workload that `make` binds through its phases.
 
     `measure` is the steady phase: given the warmed-up workload it returns the fields of
-    `runner.part.Part` that it alone knows.
+    `runner.contract.rounds.RoundResult` that it alone knows.
     """
     load = load_average_1m()
     instruments.enter("first")
@@ -54,7 +54,7 @@ def measure_phases(
         instruments.memory.observe(workload)
         memory = _memory_use(session, instruments)
         workload.check()
-    return Part(
+    return RoundResult(
         **measured,
         first_ns=first_ns,
         warmup_ns=warmup.durations_ns,
@@ -70,7 +70,9 @@ def _iterate(
     workload: Workload, warmup: WarmUp, *, job: Job, instruments: Instruments
 ) -> Mapping[str, Any]:
     del warmup  # iterations know their own length
-    quota = quota_of(job.measure, job.round, [part.durations_ns for part in instruments.earlier])
+    quota = quota_of(
+        job.measure, job.round, [result.durations_ns for result in instruments.earlier]
+    )
     workload.forget()
     instruments.energy.start()
     durations = steady(workload, quota, instruments.memory.aside)

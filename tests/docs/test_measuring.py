@@ -25,7 +25,7 @@ from runner.contract.record.measured import (
     Training,
 )
 from runner.contract.record.quality import Trust
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.correctness import compare_outputs, reference
 from runner.measure import clock, grade, noise, phases
 from runner.measure import phases as overhead
@@ -114,7 +114,7 @@ def keys(schema: Any) -> Iterator[str]:
 
 def known_names() -> set[str]:
     matrix = json.loads((ROOT / "docs/matrix.schema.json").read_text("utf-8"))
-    models = (Record, Cell, Measure, Part)
+    models = (Record, Cell, Measure, RoundResult)
     return {
         *(name for model in models for name in model.model_fields),
         *(relation.name for relation in (*TABLES, *VIEWS)),

@@ -23,10 +23,10 @@ from runner.contract.graph import (
 )
 from runner.contract.job import Job, Provenance
 from runner.contract.record import Phase, Record, save_record
-from runner.contract.rounds import read_parts, save_part
+from runner.contract.rounds import read_rounds, save_round
 from runner.process.streams import Progress
-from tests.support.parts import a_part
 from tests.support.records import record_for
+from tests.support.rounds import a_round
 
 Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
 
@@ -148,10 +148,10 @@ def enter(lines: Queue[str | None], phase: str, cell: Cell | None = None) -> Non
 def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
     """What the runner leaves and prints at the end of a cell's visit."""
     if job.round < job.measure.rounds:
-        save_part(a_part(), out, cell, job.round)
+        save_round(a_round(), out, cell, job.round)
         lines.put(json.dumps({"event": "visited", "cell_id": cell.id}))
         return
-    read_parts(out, cell, job.round - 1)
+    read_rounds(out, cell, job.round - 1)
     save_record(record_for(job, cell, rounds=job.round), out)
     lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
 

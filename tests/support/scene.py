@@ -5,7 +5,7 @@ from typing import cast
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.inputs import Inputs
 from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
@@ -70,7 +70,7 @@ class Scene:
         self.clock.pass_by(round(seconds * NANOSECONDS))
 
     def instruments(
-        self, earlier: Sequence[Part] = (), environment: Environment | None = None
+        self, earlier: Sequence[RoundResult] = (), environment: Environment | None = None
     ) -> Instruments:
         """Instruments that read this scene's clock."""
         return Instruments(

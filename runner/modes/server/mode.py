@@ -9,7 +9,7 @@ from typing import Any
 from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
 from runner.modes.base import Instruments
@@ -33,7 +33,7 @@ KEEPS_UP = 0.95
 
 def measure_server(
     session: Session, job: Job, cell: Cell, instruments: Instruments, sleep: Sleep = time.sleep
-) -> Part:
+) -> RoundResult:
     """Measure latencies from Poisson arrivals at `target_qps`, or seek the peak for `slo_ms`."""
     make = partial(InferenceWorkload, session, job, cell, instruments.clock)
 
@@ -62,26 +62,26 @@ def _fields(outcome: ServerResult, cell: Cell, query: str) -> Mapping[str, Any]:
 
 
 def serve_at_rate(
-    server: Server, rate: float, job: Job, earlier: Sequence[Part] = ()
+    server: Server, rate: float, job: Job, earlier: Sequence[RoundResult] = ()
 ) -> ServerResult:
     """Serve this round's share of queries and time, at the rate that is asked.
 
     As everywhere, the last round then goes on until the median is precise or the time is spent.
     Rounds differ in their schedules.
     """
-    quota = quota_of(job.measure, job.round, [part.durations_ns for part in earlier])
+    quota = quota_of(job.measure, job.round, [result.durations_ns for result in earlier])
     budget_ns = _budget_ns(job, earlier)
     arrivals = arrivals_ns(rate, [job.seed, job.round])
     served, energy = server.serve(arrivals, budget_ns, UntilPrecise(quota))
     return ServerResult.of(served, energy, {}, overload(served, rate))
 
 
-def _budget_ns(job: Job, earlier: Sequence[Part]) -> int:
+def _budget_ns(job: Job, earlier: Sequence[RoundResult]) -> int:
     """The window that this round may take: its share, or all that is left in the last round."""
     whole = round(job.measure.max_s * NANOSECONDS)
     if job.round < job.measure.rounds:
         return whole // job.measure.rounds
-    return max(1, whole - sum(part.steady_ns for part in earlier))
+    return max(1, whole - sum(result.steady_ns for result in earlier))
 
 
 class UntilPrecise(Judge):

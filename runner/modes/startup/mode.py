@@ -9,7 +9,7 @@ from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.record.quality import Grade
-from runner.contract.rounds import MemoryUse, Part
+from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import seconds
 from runner.measure.environment import load_average_1m, usable_cpus
 from runner.measure.phases import quota_of, steady
@@ -31,7 +31,7 @@ TIMED_REGION = (
 MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
 
 
-def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> Part:
+def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
     """Start one model after the other, then, in the last round, some of them at once."""
     load = load_average_1m()
     threads = usable_cpus(instruments.environment)
@@ -44,7 +44,7 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> Part:
     energy = instruments.energy.stop()
     noise = instruments.noise.after()
     concurrent, doubts = _concurrent(request, starts, instruments)
-    return Part(
+    return RoundResult(
         samples=cell.batch_size * len(starts),
         steady_ns=sum(start.to_output_ns for start in starts),
         durations_ns=[start.to_output_ns for start in starts],
@@ -94,7 +94,9 @@ def _one_by_one(request: Request, job: Job, instruments: Instruments) -> list[St
         starts.append(start_once(request))
         return starts[-1].to_output_ns
 
-    quota = quota_of(job.measure, job.round, [part.durations_ns for part in instruments.earlier])
+    quota = quota_of(
+        job.measure, job.round, [result.durations_ns for result in instruments.earlier]
+    )
     steady(timed, quota)
     return starts
 

@@ -14,10 +14,10 @@ from runner.contract.cell import Cell
 from runner.contract.errors import StoreError
 from runner.contract.job import Provenance
 from runner.contract.record import Status, read_record
-from runner.contract.rounds import part_path, save_part
+from runner.contract.rounds import round_path, save_round
 from tests.support.jobs import fake_cell
-from tests.support.parts import a_part
 from tests.support.records import record_for
+from tests.support.rounds import a_round
 from tests.support.runs import a_plan, a_run_folder
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
@@ -170,8 +170,8 @@ def folder_run_parts(tmp_path: Path) -> RunFolder:
 def visit(folder_run_parts: RunFolder, cell: Cell, *rounds: int) -> list[Path]:
     out = folder_run_parts.out(cell.job_id)
     for number in rounds:
-        save_part(a_part(), out, cell, number)
-    return [part_path(out, cell, number) for number in rounds]
+        save_round(a_round(), out, cell, number)
+    return [round_path(out, cell, number) for number in rounds]
 
 
 def names(folder_run_parts: RunFolder) -> list[str]:

@@ -5,39 +5,40 @@ from pathlib import Path
 import pytest
 
 from runner.contract.errors import RecordError, RecordNotSaved
-from runner.contract.rounds import part_path, read_parts, save_part
+from runner.contract.rounds import read_rounds, round_path, save_round
 from tests.support.jobs import fake_cell
-from tests.support.parts import QUIET, a_part
+from tests.support.rounds import QUIET, a_round
 
 
 def test_parts_come_back_as_they_were_in_the_order_of_rounds(tmp_path: Path) -> None:
     cell = fake_cell()
-    parts = [a_part([1, 2]), a_part([3], parts_ns={"service": [1]}, doubts=[("C", "late: hurry")])]
-    for number, part in enumerate(parts, start=1):
-        save_part(part, tmp_path, cell, number)
-    assert read_parts(tmp_path, cell, 2) == parts
-    assert read_parts(tmp_path, cell, 0) == []
+    served = a_round([3], parts_ns={"service": [1]}, doubts=[("C", "late: hurry")])
+    results = [a_round([1, 2]), served]
+    for number, result in enumerate(results, start=1):
+        save_round(result, tmp_path, cell, number)
+    assert read_rounds(tmp_path, cell, 2) == results
+    assert read_rounds(tmp_path, cell, 0) == []
 
 
 def test_a_part_lies_beside_its_cells_record() -> None:
-    assert part_path(Path("out"), fake_cell(), 2).name == f"{fake_cell().id}.round2.json"
+    assert round_path(Path("out"), fake_cell(), 2).name == f"{fake_cell().id}.round2.json"
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"samples": 1}'])
 def test_a_damaged_part_is_named_and_never_guessed(tmp_path: Path, content: str) -> None:
-    part_path(tmp_path, fake_cell(), 1).write_text(content)
+    round_path(tmp_path, fake_cell(), 1).write_text(content)
     with pytest.raises(RecordError, match=f"{fake_cell().id}: an earlier round cannot be read"):
-        read_parts(tmp_path, fake_cell(), 1)
+        read_rounds(tmp_path, fake_cell(), 1)
 
 
 def test_a_missing_part_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="an earlier round"):
-        read_parts(tmp_path, fake_cell(), 1)
+        read_rounds(tmp_path, fake_cell(), 1)
 
 
 def test_a_part_that_cannot_be_written_leaves_nothing_half_written(tmp_path: Path) -> None:
     with pytest.raises(RecordNotSaved):
-        save_part(a_part(), tmp_path / "gone", fake_cell(), 1)
+        save_round(a_round(), tmp_path / "gone", fake_cell(), 1)
     assert list(tmp_path.iterdir()) == []
 
 

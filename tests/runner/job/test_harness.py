@@ -9,7 +9,7 @@ from runner.contract.errors import RecordNotSaved
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.contract.record import Record, read_record
-from runner.contract.rounds import part_path
+from runner.contract.rounds import round_path
 from runner.inputs import LABELS
 from runner.job.harness import Harness
 from tests.support.fakes import KeptProgress
@@ -194,7 +194,7 @@ def test_rounds_leave_parts_and_the_last_one_makes_the_records(tmp_path: Path) -
     for number in (1, 2):
         job, progress = in_round(number), KeptProgress()
         Harness(job, tmp_path, progress).run()
-        assert all(part_path(tmp_path, cell, number).exists() for cell in job.cells)
+        assert all(round_path(tmp_path, cell, number).exists() for cell in job.cells)
         visited = [event["cell_id"] for event in progress.events if event["event"] == "visited"]
         assert visited == [cell.id for cell in job.cells]
         assert not list(tmp_path.glob("*.parquet"))

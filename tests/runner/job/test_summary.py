@@ -5,25 +5,25 @@ from typing import Any
 import pytest
 
 from runner.contract.rounds import DeviceState, Energy, MemoryUse
-from runner.job.summary import summarise_parts
+from runner.job.summary import summarise_rounds
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from tests.support.jobs import a_job, fake_cell
-from tests.support.parts import MIB, QUIET, a_part
 from tests.support.records import record_for
+from tests.support.rounds import MIB, QUIET, a_round
 
 CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 
 
-def columns(*parts: Any, **cell: Any) -> dict[str, Any]:
+def columns(*rounds: Any, **cell: Any) -> dict[str, Any]:
     job = a_job([fake_cell(**cell)])
-    found = summarise_parts(job, job.cells[0], parts, CONDITIONS)
+    found = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
     record_for(job, job.cells[0], **found)
     return found
 
 
 def test_iterations_of_all_rounds_count_together() -> None:
-    found = columns(a_part([2_000_000] * 10), a_part([4_000_000] * 30))
+    found = columns(a_round([2_000_000] * 10), a_round([4_000_000] * 30))
     assert (found["rounds"], found["round_iterations"], found["iterations"]) == (2, [10, 30], 40)
     assert found["durations_ns"] == [2_000_000] * 10 + [4_000_000] * 30
     assert found["steady_time_s"] == pytest.approx(0.14)
@@ -33,12 +33,12 @@ def test_iterations_of_all_rounds_count_together() -> None:
 
 
 def test_one_round_has_no_drift() -> None:
-    found = columns(a_part())
+    found = columns(a_round())
     assert (found["drift"], found["drift_p_value"]) == (None, None)
 
 
 def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() -> None:
-    found = columns(a_part(first_ns=9_000_000), a_part(first_ns=1, settled=False))
+    found = columns(a_round(first_ns=9_000_000), a_round(first_ns=1, settled=False))
     assert found["first_latency_s"] == pytest.approx(0.009)
     assert found["warmup_iterations"] == 2
     assert found["warmup_durations_ns"] == [9_000_000, 12_000_000, 11_000_000]
@@ -47,17 +47,17 @@ def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() ->
 
 def test_cold_starts_have_no_warm_up() -> None:
     names = ("interpreter", "import", "instantiate", "weights", "first_query")
-    part = a_part(
+    result = a_round(
         first_ns=None, warmup_ns=[], settled=None, parts_ns={name: [1, 2] for name in names}
     )
-    found = columns(part, mode="startup")
+    found = columns(result, mode="startup")
     assert "warmup_settled" not in found
     assert found["startup_import_mean_s"] == pytest.approx(1.5e-9)
 
 
 def test_memory_is_the_highest_of_any_round() -> None:
     big = MemoryUse(peak_bytes=900 * MIB, steady_peak_bytes=None, average_bytes=1)
-    found = columns(a_part(memory=big), a_part())
+    found = columns(a_round(memory=big), a_round())
     assert found["memory_peak_bytes"] == 900 * MIB
     assert found["memory_steady_peak_bytes"] == 290 * MIB
     assert found["memory_allocator_peak_bytes"] is None
@@ -65,7 +65,7 @@ def test_memory_is_the_highest_of_any_round() -> None:
 
 
 def test_energy_is_that_of_all_rounds_or_of_none() -> None:
-    counted = a_part(
+    counted = a_round(
         [1] * 5,
         samples=10,
         energy=Energy(joules=3.0, window_s=2.0, method="RAPL"),
@@ -76,14 +76,14 @@ def test_energy_is_that_of_all_rounds_or_of_none() -> None:
     assert whole["energy_per_sample_joules"] == pytest.approx(0.3)
     assert whole["energy_per_token_joules"] == pytest.approx(0.075)
     assert (whole["energy_window_s"], whole["energy_method"]) == (4, "RAPL")
-    broken = columns(counted, a_part())
+    broken = columns(counted, a_round())
     assert broken.get("energy_joules") is None
     assert broken["energy_method"] == "unavailable: no counter"
 
 
 def test_noise_and_load_are_those_of_the_worst_round() -> None:
     loud = QUIET.model_copy(update={"other_load": 0.5})
-    found = columns(a_part(noise=loud, load_average_1m=3.0), a_part())
+    found = columns(a_round(noise=loud, load_average_1m=3.0), a_round())
     assert found["noise_other_load"] == 0.5
     assert found["noise_score"] == pytest.approx(0.51)
     assert found["load_average_1m"] == 3.0
@@ -91,7 +91,7 @@ def test_noise_and_load_are_those_of_the_worst_round() -> None:
 
 def test_what_a_mode_doubts_itself_counts_for_the_grade_and_stands_first() -> None:
     doubt = ("D", "the queue grew: lower target_qps")
-    found = columns(a_part(doubts=[doubt]), a_part(doubts=[doubt]))
+    found = columns(a_round(doubts=[doubt]), a_round(doubts=[doubt]))
     assert found["grade"] == "D"
     assert found["grade_reasons"][0] == doubt[1]
     assert found["grade_reasons"].count(doubt[1]) == 1
@@ -99,13 +99,13 @@ def test_what_a_mode_doubts_itself_counts_for_the_grade_and_stands_first() -> No
 
 def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
     job = a_job([fake_cell(scenario="offline")])
-    found = summarise_parts(job, job.cells[0], [a_part(columns={"batch_size": 16})], CONDITIONS)
+    found = summarise_rounds(job, job.cells[0], [a_round(columns={"batch_size": 16})], CONDITIONS)
     assert record_for(job, job.cells[0], **found).batch_size == 16
 
 
 def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> None:
-    fast = a_part([5] * 4, steady_ns=1_000, parts_ns={"service": [2] * 4})
-    slow = a_part([9] * 4, steady_ns=3_000, parts_ns={"service": [4] * 4})
+    fast = a_round([5] * 4, steady_ns=1_000, parts_ns={"service": [2] * 4})
+    slow = a_round([9] * 4, steady_ns=3_000, parts_ns={"service": [4] * 4})
     found = columns(fast, slow, scenario="server", target_qps=1.0)
     assert found["achieved_qps"] == pytest.approx(8 / 4_000e-9)
     assert found["service_median_s"] == pytest.approx(3e-9)
@@ -114,7 +114,7 @@ def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> No
 def test_an_accelerators_state_is_the_worst_of_all_rounds() -> None:
     hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttle_reasons=["SwPowerCap"])
     cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttle_reasons=[])
-    found = columns(a_part(device=hot), a_part(device=cool))
+    found = columns(a_round(device=hot), a_round(device=cool))
     assert (found["device_clock_hz"], found["device_temperature_c"]) == (1.5e9, 90)
     assert found["device_throttle_reasons"] == ["SwPowerCap"]
-    assert "device_throttle_reasons" not in columns(a_part())
+    assert "device_throttle_reasons" not in columns(a_round())

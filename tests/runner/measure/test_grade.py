@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES
-from runner.contract.rounds import DeviceState, Energy, MemoryUse, Noise, Part
+from runner.contract.rounds import DeviceState, Energy, MemoryUse, Noise, RoundResult
 from runner.measure.environment import Environment
 from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
 from runner.measure.statistics.spread import Drift
@@ -48,7 +48,7 @@ def measured(count: int = 400, spread: float = 0.03) -> Summary:
     return summarise(durations, samples=count, steady_ns=sum(durations))
 
 
-def part(**changes: Any) -> Part:
+def quiet_round(**changes: Any) -> RoundResult:
     values: dict[str, Any] = {
         "samples": 1,
         "steady_ns": 1,
@@ -60,22 +60,22 @@ def part(**changes: Any) -> Part:
         "memory": MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None),
         "load_average_1m": 1.9,
     }
-    return Part(**(values | changes))
+    return RoundResult(**(values | changes))
 
 
-def noisy(**changes: float | None) -> Part:
-    return part(noise=SILENT.model_copy(update=changes))
+def noisy(**changes: float | None) -> RoundResult:
+    return quiet_round(noise=SILENT.model_copy(update=changes))
 
 
 def doubts(
     summary: Summary | None = None,
-    *parts: Part,
+    *rounds: RoundResult,
     conditions: Conditions = CONDITIONS,
     drift: Drift | None = None,
     **measure: Any,
 ) -> list[Doubt]:
     asked = MEASURE.model_copy(update=measure)
-    return doubts_of(summary or measured(), asked, parts or (part(),), conditions, drift)
+    return doubts_of(summary or measured(), asked, rounds or (quiet_round(),), conditions, drift)
 
 
 def only(found: list[Doubt]) -> tuple[str, str]:
@@ -106,7 +106,7 @@ def test_a_scale_is_exceeded_not_reached() -> None:
 
 
 def test_a_warm_up_that_did_not_settle() -> None:
-    found = doubts(None, part(), part(settled=False, warmup_ns=[1] * 9))
+    found = doubts(None, quiet_round(), quiet_round(settled=False, warmup_ns=[1] * 9))
     assert only(found) == (
         "C",
         "the warm-up did not settle in 9 iterations: raise measure.warmup_max_duration",
@@ -114,7 +114,7 @@ def test_a_warm_up_that_did_not_settle() -> None:
 
 
 def test_where_there_is_no_warm_up_none_is_missed() -> None:
-    assert doubts(None, part(settled=None, warmup_ns=[])) == []
+    assert doubts(None, quiet_round(settled=None, warmup_ns=[])) == []
 
 
 def test_fewer_iterations_than_asked() -> None:
@@ -187,12 +187,12 @@ def test_drift_that_is_small_or_may_be_chance_or_cannot_be_told(drift: Drift) ->
 
 @pytest.mark.parametrize(("load", "grade"), [(3.1, "B"), (4.4, "C"), (9.0, "D")])
 def test_a_loaded_host(load: float, grade: str) -> None:
-    found = doubts(None, part(load_average_1m=load), part())
+    found = doubts(None, quiet_round(load_average_1m=load), quiet_round())
     assert only(found) == (grade, f"host load {load:.1f} on 2 cores: stop what else runs")
 
 
 def test_our_own_earlier_cells_do_not_count_as_load() -> None:
-    assert doubts(None, part(load_average_1m=2.4)) == []
+    assert doubts(None, quiet_round(load_average_1m=2.4)) == []
 
 
 def test_a_governor_that_saves_power() -> None:
@@ -217,7 +217,7 @@ def test_a_governor_that_saves_power() -> None:
     ],
 )
 def test_a_noisy_host(changes: dict[str, float], grade: str, finding: str) -> None:
-    found_grade, text = only(doubts(None, part(), noisy(**changes)))
+    found_grade, text = only(doubts(None, quiet_round(), noisy(**changes)))
     assert (found_grade, text.split(":")[0]) == (grade, finding)
 
 
@@ -238,7 +238,7 @@ def test_what_the_instrument_adds(cost_s: float, grade: str) -> None:
 
 
 def test_every_doubt_comes_with_its_remedy() -> None:
-    wild = part(
+    wild = quiet_round(
         settled=False,
         load_average_1m=20.0,
         noise=Noise(
@@ -274,7 +274,9 @@ def test_a_throttled_accelerator_is_held_against_the_numbers(
     reasons: list[str], grades: list[str]
 ) -> None:
     state = DeviceState(clock_hz=1e9, temperature_c=90, throttle_reasons=reasons)
-    found = doubts_of(measured(), MEASURE, [part(device=state), part()], CONDITIONS, None)
+    found = doubts_of(
+        measured(), MEASURE, [quiet_round(device=state), quiet_round()], CONDITIONS, None
+    )
     assert [doubt.grade for doubt in found] == grades
     for doubt, reason in zip(found, [r for r in reasons if grades], strict=True):
         assert f"({reason}): cool it" in doubt.text

@@ -6,10 +6,10 @@ import pytest
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Limits, Measure
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.modes.offline import measure_offline
 from tests.support.jobs import a_job, fake_cell
-from tests.support.parts import a_part
+from tests.support.rounds import a_round
 from tests.support.scene import MILLISECOND, Scene
 
 MEASURE = Measure(
@@ -29,7 +29,7 @@ def saturates_at(batch: int) -> Callable[[int], float]:
     return lambda size: 0.01 * max(1.0, size / batch)
 
 
-def measured(scene: Scene, cell: Cell | None = None, **changes: Any) -> Part:
+def measured(scene: Scene, cell: Cell | None = None, **changes: Any) -> RoundResult:
     cell = cell or fake_cell(scenario="offline")
     limits = changes.pop("limits", Limits())
     job = a_job([cell], measure=MEASURE.model_copy(update=changes), limits=limits)
@@ -143,7 +143,7 @@ def test_later_rounds_take_the_first_ones_batch_without_a_search() -> None:
     cell = fake_cell(scenario="offline")
     job = a_job([cell], measure=MEASURE.model_copy(update={"rounds": 2}))
     job = job.model_copy(update={"round": 2})
-    first = a_part(columns={"batch_size": 4, "search": ["batch 4: found"], "timed_region": "x"})
+    first = a_round(columns={"batch_size": 4, "search": ["batch 4: found"], "timed_region": "x"})
     part = measure_offline(scene.session, job, cell, scene.instruments([first]))
     assert scene.bound == [4]
     assert part.columns["batch_size"] == 4

@@ -12,7 +12,7 @@ from tests.support.gauges import MIB, write_group_v1, write_group_v2, write_proc
 KNOWN = 256 * MIB
 IN_A_CONTAINER = """
 import json, os, subprocess, sys, time
-from runner.measure.memory import memory_meter
+from runner.measure.memory.meter import memory_meter
 
 KNOWN = 256 << 20
 CHILD = "held = bytearray(b'x') * (256 << 20); print(flush=True); input()"

@@ -10,8 +10,8 @@ from runner.measure.memory.process import LifetimeGauge, ResidentGauge, process_
 MIB = 1 << 20
 KNOWN = 256 * MIB
 LIFETIME = """
-from runner.measure.memory import MemoryMeter
-from runner.measure.process_memory import LifetimeGauge
+from runner.measure.memory.meter import MemoryMeter
+from runner.measure.memory.process import LifetimeGauge
 
 KNOWN = 256 << 20
 meter = MemoryMeter(LifetimeGauge())

@@ -5,11 +5,11 @@ import pytest
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job, Measure
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.modes.server.mode import measure_server, overload
 from runner.modes.server.serving import Served
 from tests.support.jobs import a_job, fake_cell
-from tests.support.parts import a_part
+from tests.support.rounds import a_round
 from tests.support.scene import MILLISECOND, Scene
 
 MEASURE = Measure(
@@ -27,7 +27,7 @@ def a_server_cell(**changes: Any) -> Cell:
     return fake_cell(scenario="server", **{"target_qps": 50} | changes)
 
 
-def measured(scene: Scene, cell: Cell, job: Job | None = None, **changes: Any) -> Part:
+def measured(scene: Scene, cell: Cell, job: Job | None = None, **changes: Any) -> RoundResult:
     job = job or a_job([cell], measure=MEASURE.model_copy(update=changes))
     return measure_server(scene.session, job, cell, scene.instruments(), scene.sleep)
 
@@ -93,7 +93,7 @@ def test_rounds_before_count_for_the_precision() -> None:
     measure = MEASURE.model_copy(update={"rounds": 2, "precision_target": 0.01})
     job = a_job([cell], measure=measure).model_copy(update={"round": 2})
     scene = Scene()
-    known = scene.instruments([a_part([11 * MILLISECOND] * 5000)])
+    known = scene.instruments([a_round([11 * MILLISECOND] * 5000)])
     part = measure_server(scene.session, job, cell, known, scene.sleep)
     assert part.steady_ns < 2e9
 

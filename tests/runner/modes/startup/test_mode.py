@@ -11,7 +11,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Limits, Measure
 from runner.contract.record.measured import Startup
-from runner.contract.rounds import Part
+from runner.contract.rounds import RoundResult
 from runner.measure.clock import monotonic
 from runner.measure.statistics.percentiles import fewest
 from runner.modes.startup.child import Request
@@ -24,7 +24,7 @@ from runner.modes.startup.mode import (
     startup_columns,
 )
 from tests.support.jobs import a_job, fake_cell, fake_model
-from tests.support.parts import a_part
+from tests.support.rounds import a_round
 from tests.support.scene import Scene
 
 pytestmark = pytest.mark.serial
@@ -50,29 +50,29 @@ def a_request(faults: dict[str, str] | None = None, **config: Any) -> Request:
     return Request(job=job, threads=1, query=True)
 
 
-def measured(round_: int, rounds: int, limits: Limits | None = None) -> tuple[Part, Scene]:
+def measured(round_: int, rounds: int, limits: Limits | None = None) -> tuple[RoundResult, Scene]:
     cell, scene = a_cell(batch_size=2), Scene()
     measure = MEASURE.model_copy(update={"rounds": rounds})
     job = a_job([cell], fake_model(load_s=0.1), measure, limits)
     job = job.model_copy(update={"round": round_})
-    earlier = [a_part()] * (round_ - 1)
+    earlier = [a_round()] * (round_ - 1)
     return measure_startup(job, cell, scene.instruments(earlier)), scene
 
 
 @pytest.fixture(scope="module")
-def part() -> Part:
+def part() -> RoundResult:
     return measured(1, rounds=1)[0]
 
 
 @pytest.mark.slow
-def test_a_start_is_repeated_until_its_median_has_an_interval(part: Part) -> None:
+def test_a_start_is_repeated_until_its_median_has_an_interval(part: RoundResult) -> None:
     assert len(part.durations_ns) == fewest()
     assert part.samples == 2 * fewest()
     assert part.steady_ns == sum(part.durations_ns)
     assert (part.first_ns, part.settled, part.warmup_ns) == (None, None, [])
 
 
-def test_a_duration_is_the_sum_of_its_stages(part: Part) -> None:
+def test_a_duration_is_the_sum_of_its_stages(part: RoundResult) -> None:
     assert set(part.parts_ns) == {*STAGES, "runner"}
     starts = zip(*(part.parts_ns[stage] for stage in STAGES), strict=True)
     assert [sum(stages) for stages in starts] == part.durations_ns
@@ -80,7 +80,7 @@ def test_a_duration_is_the_sum_of_its_stages(part: Part) -> None:
     assert all(value > 0 for values in part.parts_ns.values() for value in values)
 
 
-def test_starts_at_once_are_compared_with_starts_in_turn(part: Part) -> None:
+def test_starts_at_once_are_compared_with_starts_in_turn(part: RoundResult) -> None:
     columns = part.columns
     assert columns["concurrent_workers"] == 2
     assert columns["concurrent_time_s"] > 0.1
@@ -89,13 +89,13 @@ def test_starts_at_once_are_compared_with_starts_in_turn(part: Part) -> None:
     assert columns["concurrent_speedup"] > 0
 
 
-def test_memory_is_the_started_processes(part: Part) -> None:
+def test_memory_is_the_started_processes(part: RoundResult) -> None:
     assert part.memory.peak_bytes is not None
     assert 10e6 < part.memory.peak_bytes < 1e9
     assert "started process" in part.columns["memory_method"]
 
 
-def test_the_boundaries_are_stated(part: Part) -> None:
+def test_the_boundaries_are_stated(part: RoundResult) -> None:
     assert "page cache" in part.columns["timed_region"]
     assert "without the runner's own imports" in part.columns["timed_region"]
 

@@ -1,8 +1,8 @@
-"""Parts for tests, with values that a test may change."""
+"""Results of rounds for tests, with values that a test may change."""
 
 from typing import Any
 
-from runner.contract.rounds import Energy, MemoryUse, Noise, Part
+from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
 
 MIB = 1 << 20
 QUIET = Noise(
@@ -14,8 +14,8 @@ QUIET = Noise(
 )
 
 
-def a_part(durations_ns: list[int] | None = None, **changes: Any) -> Part:
-    """What one quiet round of a cell of batch 1 measured."""
+def a_round(durations_ns: list[int] | None = None, **changes: Any) -> RoundResult:
+    """The result of a quiet round of a cell of batch 1."""
     durations = durations_ns or [10_000_000 + step * 1_000 for step in range(20)]
     values: dict[str, Any] = {
         "samples": len(durations),
@@ -32,4 +32,4 @@ def a_part(durations_ns: list[int] | None = None, **changes: Any) -> Part:
         "load_average_1m": 0.5,
         "columns": {"timed_region": "a sleep"},
     }
-    return Part(**values | changes)
+    return RoundResult(**values | changes)
