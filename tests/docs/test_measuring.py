@@ -1,4 +1,4 @@
-"""docs/measuring.md quotes the code's tables, names and constants as they are."""
+"""docs/measuring.md and docs/numbers.md quote the code's tables, names and constants."""
 
 import ast
 import inspect
@@ -42,10 +42,11 @@ from runner.modes.server import peak, serving
 from runner.modes.startup import mode as startup
 from runner.modes.training import TrainingWorkload
 from tests.conftest import ROOT
-from tests.docs.pages import README, Page
+from tests.docs.pages import NUMBERS, README, Page
 
 PAGE = Page(ROOT / "docs/measuring.md")
-TEXT = " ".join(PAGE.text.split())
+TEXT = " ".join(f"{PAGE.text} {NUMBERS.text}".split())
+SPANS = [*PAGE.spans, *NUMBERS.spans]
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9*]+)+")
 FOREIGN = {"ru_maxrss", "intel_pstate", "wall_s", "cpu_time_s"}
 """Names of Linux, and keys of the proof's evidence."""
@@ -89,13 +90,13 @@ def constant(name: str) -> float:
     module, _, attribute = name.rpartition(".")
     (path,) = (ROOT / "runner").rglob(f"{module.replace('.', '/')}.py")
     for node in ast.parse(path.read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).lstrip("_") == attribute:
             return float(eval(ast.unparse(node.value)))
     raise KeyError(name)
 
 
 def finding(start: str) -> list[str]:
-    (row,) = [row for row in PAGE.rows("finding") if row[0].startswith(start)]
+    (row,) = [row for row in NUMBERS.rows("finding") if row[0].startswith(start)]
     return row
 
 
@@ -126,19 +127,18 @@ def known_names() -> set[str]:
 
 
 def test_the_readme_leads_here() -> None:
-    assert PAGE.text.startswith("# How we measure\n")
-    assert "docs/measuring.md" in README.links
+    assert {"docs/measuring.md", "docs/numbers.md"} <= set(README.links)
 
 
 def test_the_percentiles_and_their_samples_are_those_of_the_code() -> None:
-    told = {row[0]: int(number(row[1])) for row in PAGE.rows("percentile")}
-    assert told == {
+    listed = {row[0]: int(number(row[1])) for row in NUMBERS.rows("percentile")}
+    assert listed == {
         name.replace("p999", "p99.9"): needed for name, needed in percentiles.NEEDED.items()
     }
 
 
 def test_the_tolerances_are_those_of_the_code() -> None:
-    rows = PAGE.rows("precision")
+    rows = NUMBERS.rows("precision")
     assert {row[0].strip("`"): number(row[1]) for row in rows} == compare_outputs.TOLERANCES
     assert set(compare_outputs.TOLERANCES) == set(get_args(Precision))
     shares = {row[0].strip("`"): number(row[2]) for row in rows if row[2] != DASH}
@@ -173,7 +173,7 @@ def test_what_grades_without_a_scale_is_as_in_the_code() -> None:
 
 def test_every_remedy_names_settings_that_exist() -> None:
     known = known_names()
-    for row in PAGE.rows("finding"):
+    for row in NUMBERS.rows("finding"):
         for span in re.findall(r"`([\w.]+)`", row[4]):
             assert span.removeprefix("measure.") in known | {"iterations", "performance", "rounds"}
 
@@ -182,36 +182,37 @@ def test_the_constants_have_the_values_of_the_code() -> None:
     rows = PAGE.rows("constant")
     assert rows
     for name, value, reason in rows:
-        told = number(value) * (1e9 if name.endswith("_NS`") else 1)
-        assert told == pytest.approx(constant(name.strip("`"))), name
+        listed = number(value) * (1e9 if name.endswith("_NS`") else 1)
+        assert listed == pytest.approx(constant(name.strip("`"))), name
         assert reason, name
 
 
 def test_the_timed_regions_are_those_in_the_records() -> None:
-    told = {row[0].strip("`"): row[1] for row in PAGE.rows("mode")}
-    assert set(get_args(Mode)) <= set(told)
-    assert told["generation"] == GenerationWorkload.timed_region
-    assert told["training"] == TrainingWorkload.timed_region
-    assert told["startup"] == startup.TIMED_REGION
-    for mode, path in (("inference", "backends/torch.py"), ("server", "modes/server.py")):
-        region = told[mode].partition("; and then as")[0]
+    listed = {row[0].strip("`"): row[1] for row in PAGE.rows("mode")}
+    assert set(get_args(Mode)) <= set(listed)
+    assert listed["generation"] == GenerationWorkload.timed_region
+    assert listed["training"] == TrainingWorkload.timed_region
+    assert listed["startup"] == startup.TIMED_REGION
+    sources = (("inference", "backends/torch/session.py"), ("server", "modes/server/mode.py"))
+    for mode, path in sources:
+        region = listed[mode].partition("; and then as")[0]
         assert region in (ROOT / "runner" / path).read_text("utf-8")
 
 
 def test_the_phases_and_proofs_are_all_there() -> None:
-    phases_told = [row[0].strip("`") for row in PAGE.rows("phase")]
-    assert phases_told == [phase for phase in get_args(Phase) if phase != "plan"]
-    assert {row[0].strip("`") for row in PAGE.rows("`proof`")} == set(get_args(Proof))
+    listed_phases = [row[0].strip("`") for row in PAGE.rows("phase")]
+    assert listed_phases == [phase for phase in get_args(Phase) if phase != "plan"]
+    assert {row[0].strip("`") for row in NUMBERS.rows("value of `proof`")} == set(get_args(Proof))
 
 
 def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
-    told = [number(row[2]) for row in PAGE.rows("hardware")]
-    assert told == [module.PERIOD_S for module in (rapl, nvidia, amd, apple)]
+    listed = [number(row[2]) for row in PAGE.rows("hardware")]
+    assert listed == [module.PERIOD_S for module in (rapl, nvidia, amd, apple)]
 
 
 def test_every_name_it_quotes_exists() -> None:
     known = known_names()
-    for span in PAGE.spans:
+    for span in SPANS:
         for name in re.split(r"[\s,]+", span):
             if NAME.fullmatch(name):
                 assert any(fnmatchcase(each, name) for each in known), name
@@ -221,10 +222,10 @@ def test_every_name_it_quotes_exists() -> None:
     "columns", [Timing, Trust, Resources, Generation, Training, Startup, Arrivals]
 )
 def test_every_number_is_explained(columns: Any) -> None:
-    told = [name for span in PAGE.spans for name in re.split(r"[\s,]+", span)]
+    listed = [name for span in SPANS for name in re.split(r"[\s,]+", span)]
     not_numbers = {"status", "reason", "phase", "log", "parameters"}
     for field in set(columns.model_fields) - not_numbers:
-        assert any(fnmatchcase(field, name) for name in told), field
+        assert any(fnmatchcase(field, name) for name in listed), field
 
 
 def test_every_measurement_of_ourselves_exists() -> None:
@@ -260,8 +261,8 @@ PHRASES = (
     f"bracket is within {percent(peak.WIDTH)}",
     f"{reference.BATCH_SIZE} samples of {reference.SEQUENCE_LENGTH} tokens",
     f"{reference.NEW_TOKENS} greedy tokens",
-    f"at least {constant('torch_training.SAMPLE'):g} evenly spaced elements",
-    f"the {constant('torch_trace.HEAVIEST'):g} heaviest operators",
+    f"at least {constant('torch.training.SAMPLE'):g} evenly spaced elements",
+    f"the {constant('torch.evidence.HEAVIEST'):g} heaviest operators",
 )
 
 
