@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 EXAMPLE = ROOT / "docs/examples/every-mode.yaml"
 SHORT = (
-    *("axes.model=t5-small", "axes.sequence_length=8", "axes.new_tokens=3"),
+    *("axes.model=t5-micro", "axes.sequence_length=8", "axes.new_tokens=3"),
     "axes.target_qps=20",
     *("measure.warmup_max_duration=200ms", "measure.min_duration=0s"),
     *("measure.iterations=2", "measure.max_duration=1s", "measure.workers=2"),
