@@ -400,7 +400,7 @@ def test_records_of_a_newer_runner_are_taken(bundle: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from orchestrator.bundle import opened
+from orchestrator.bundles import opened
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 with opened(Path(sys.argv[1])):
     pass

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 HOLD = """
 import sys
 from pathlib import Path
-from orchestrator.locks import hold_devices
+from orchestrator.system.locks import hold_devices
 
 def waiting(device, holder):
     print("waiting for", device, "of", holder, flush=True)
@@ -28,7 +28,7 @@ with hold_devices(frozenset(devices.split(",")), name, waiting, Path(folder)):
 COUNT = """
 import sys
 from pathlib import Path
-from orchestrator.locks import hold_devices
+from orchestrator.system.locks import hold_devices
 
 folder, counter, devices = Path(sys.argv[1]), Path(sys.argv[2]), frozenset(sys.argv[3].split(","))
 for _ in range(20):
