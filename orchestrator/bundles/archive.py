@@ -1,59 +1,39 @@
-"""Zip archives: written so that the same content has the same bytes, and read with suspicion."""
+"""Zip archives: the same members give the same bytes, and none is read before it is checked."""
 
 import hashlib
 import json
+import os
 import re
-import shutil
 import stat
-import tempfile
+import struct
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from orchestrator.bundles import manifest
 from orchestrator.bundles.manifest import SUMS
-from runner.contract.errors import StoreError
+from runner.contract.errors import DamagedFile
 
-CHUNK = 1 << 20
-EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The oldest time that a zip archive can tell, since ours shall tell none."""
-MODE = (stat.S_IFREG | 0o644) << 16
-ENCRYPTED = 0x1
-BROKEN = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
-"""What `zipfile` raises at archives that are damaged, or of a kind that it does not know."""
-_SAFE = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
-_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+ZIP_ERRORS = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
+"""Exceptions of `zipfile` for archives that are damaged, or of a kind that it does not know."""
+_CHUNK_BYTES = 1 << 20
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The oldest time that a zip archive can hold: ours hold none."""
+_MODE = (stat.S_IFREG | 0o644) << 16
+_UNIX = 3
+_ENCRYPTED, _UTF_8 = 0x1, 0x800
+_ZIP64_VERSION = 45
+_MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
+_SAFE_NAME = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
+_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
+_Model = TypeVar("_Model", bound=BaseModel)
 
-
-@dataclass(frozen=True)
-class Member:
-    """One of an archive that is being read."""
-
-    archive: zipfile.ZipFile
-    info: zipfile.ZipInfo
-
-
-Content = bytes | Path | Member
-
-
-class Writable(Protocol):
-    """What an archive is written to; one that can seek too gets plain headers."""
-
-    def write(self, data: bytes, /) -> int:
-        """Take these bytes; returns how many."""
-
-    def flush(self) -> None:
-        """Hold nothing back."""
-
-    def close(self) -> None:
-        """Take no more."""
+Content = bytes | Path
 
 
 def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
@@ -63,201 +43,220 @@ def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
         OSError: the file system refused.
     """
     sums = "".join(f"{sha256(members[name])}  {name}\n" for name in sorted(members))
-    pack(file, {**members, SUMS: sums.encode()})
-
-
-def pack(file: Writable, members: Mapping[str, Content]) -> None:
-    """Write the members alone; the same ones give the same bytes."""
+    members = {**members, SUMS: sums.encode()}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(members):
-            info = zipfile.ZipInfo(name, EPOCH)
-            info.external_attr, info.create_system = MODE, 3
-            info.file_size = size(members[name])
-            with archive.open(info, "w") as member:
-                for chunk in _chunks(members[name]):
+            info = _header(name, size(members[name]))
+            with _open(members[name]) as content, archive.open(info, "w") as member:
+                for chunk in _chunks(content):
                     member.write(chunk)
 
 
 def size(content: Content) -> int:
-    """Its bytes."""
-    if isinstance(content, Member):
-        return content.info.file_size
+    """Bytes of a member to be written, or of a file."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
 def sha256(content: Content) -> str:
-    """Its SHA-256 in hex; of a member that is damaged, raises one of `BROKEN`."""
-    digest = hashlib.sha256()
-    for chunk in _chunks(content):
-        digest.update(chunk)
-    return digest.hexdigest()
+    """SHA-256 of a member to be written, or of a file, in hex."""
+    with _open(content) as file:
+        return _sha256(file)
 
 
-def unsafe(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:
-    """Why its members had better not be read; empty for archives like ours."""
+def is_exact(archive: zipfile.ZipFile, path: Path) -> bool:
+    """True if the file holds its members under the headers that we write, and no other byte.
+
+    Checksums cover the content of members. This accounts for the rest: local headers, directory,
+    end record, and whatever stands before, between or behind them.
+    """
+    infos = []
+    with path.open("rb") as file:
+        for known in sorted(archive.infolist(), key=lambda info: info.filename):
+            info = _header(known.filename, known.file_size)
+            info.compress_size, info.CRC = known.file_size, known.CRC
+            info.header_offset = file.tell()
+            # As `zipfile` decides before it knows the size.
+            header = info.FileHeader(zip64=info.file_size * 1.05 > zipfile.ZIP64_LIMIT)
+            if file.read(len(header)) != header:
+                return False
+            file.seek(info.file_size, os.SEEK_CUR)
+            infos.append(info)
+        directory = _directory(infos, file.tell())
+        return file.read(len(directory) + 1) == directory
+
+
+def unsafe_members(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:
+    """Reasons not to read the members at all; empty for archives like ours."""
     infos = archive.infolist()
-    names = [info.filename for info in infos]
+    names = Counter(info.filename for info in infos)
     faults = [fault for info in infos if (fault := _unsafe_member(info))]
-    faults += [f"{name}: is in it more than once" for name, n in Counter(names).items() if n > 1]
+    faults += [f"{name}: is in it more than once" for name, count in names.items() if count > 1]
     declared = sum(info.file_size for info in infos)
     if declared > size_bytes:
         faults.append(f"its members claim {declared:,} bytes, and all of it has {size_bytes:,}")
     return faults
 
 
-def checksums(text: str) -> dict[str, str] | None:
-    """SHA-256 by name as the file of checksums tells them; None if that is not what it is."""
-    found = [_LINE.fullmatch(line) for line in text.splitlines()]
-    whole = [match for match in found if match is not None]
-    return {match[2]: match[1] for match in whole} if len(whole) == len(found) else None
+def damaged_members(archive: zipfile.ZipFile) -> list[str]:
+    """Members that are missing, extra or damaged, by their checksums."""
+    present = set(archive.namelist())
+    faults = [f"{name}: is missing" for name in sorted(manifest.REQUIRED - present)]
+    if SUMS not in present:
+        return faults
+    sums = _checksums(archive)
+    if sums is None:
+        return [*faults, f"{SUMS}: is not a list of checksums"]
+    listed = sums.keys() - manifest.REQUIRED
+    faults += [f"{name}: is missing" for name in sorted(listed - present)]
+    for name in sorted(present - {SUMS}):
+        faults += _damage(archive, name, sums.get(name))
+    return faults
+
+
+def read_list(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
+    """The objects of a member that is a list in JSON.
+
+    Raises:
+        DamagedFile: it is not.
+    """
+    rows = read_json(archive, name)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DamagedFile(f"{name}: is not a list of objects")
+    return rows
+
+
+def read_json(archive: zipfile.ZipFile, name: str) -> Any:
+    """The value of a member in JSON.
+
+    Raises:
+        DamagedFile: it is not.
+    """
+    try:
+        return json.loads(read_text(archive, name))
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"{name}: is not JSON: {error}") from error
+
+
+def read_text(archive: zipfile.ZipFile, name: str) -> str:
+    """The text of a member in UTF-8.
+
+    Raises:
+        DamagedFile: it is not.
+    """
+    try:
+        return archive.read(name).decode()
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"{name}: is not UTF-8: {error}") from error
+
+
+def validated(model: type[_Model], data: object, name: str) -> _Model:
+    """A member's data as a frozen value.
+
+    Raises:
+        DamagedFile: a field is missing or wrong.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise DamagedFile(f"{name}: {field}: {first['msg']}") from error
+
+
+def _header(name: str, size_bytes: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _EPOCH)
+    info.external_attr, info.create_system = _MODE, _UNIX
+    info.file_size = size_bytes
+    return info
+
+
+def _directory(infos: Sequence[zipfile.ZipInfo], offset: int) -> bytes:
+    """The central directory and the end record, as `zipfile` writes them at this offset."""
+    entries = b"".join(map(_directory_entry, infos))
+    count, length, end = len(infos), len(entries), b""
+    if count > zipfile.ZIP_FILECOUNT_LIMIT or max(offset, length) > zipfile.ZIP64_LIMIT:
+        record = (44, _ZIP64_VERSION, _ZIP64_VERSION, 0, 0, count, count, length, offset)
+        end += struct.pack("<4sQ2H2L4Q", b"PK\6\6", *record)
+        end += struct.pack("<4sLQL", b"PK\6\7", 0, offset + length, 1)
+    counts = (min(count, _MAX_16),) * 2
+    end += struct.pack(
+        *("<4s4H2LH", b"PK\5\6", 0, 0, *counts, min(length, _MAX_32), min(offset, _MAX_32), 0)
+    )
+    return entries + end
+
+
+def _directory_entry(info: zipfile.ZipInfo) -> bytes:
+    name, flags = info.filename.encode(), 0 if info.filename.isascii() else _UTF_8
+    sizes, offset, large = (info.compress_size, info.file_size), info.header_offset, []
+    if info.file_size > zipfile.ZIP64_LIMIT:
+        large += sizes
+        sizes = (_MAX_32, _MAX_32)
+    if offset > zipfile.ZIP64_LIMIT:
+        large.append(offset)
+        offset = _MAX_32
+    extra = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large) if large else b""
+    create_version, extract_version = (
+        max(version, _ZIP64_VERSION if large else 0)
+        for version in (info.create_version, info.extract_version)
+    )
+    day = 1 << 5 | 1
+    return (
+        struct.pack(
+            "<4s2B2B4H3L5H2L",
+            *(b"PK\1\2", create_version, _UNIX, extract_version, 0, flags, zipfile.ZIP_STORED),
+            *(0, day, info.CRC, *sizes, len(name), len(extra), 0, 0, 0, _MODE, offset),
+        )
+        + name
+        + extra
+    )
 
 
 def _unsafe_member(info: zipfile.ZipInfo) -> str | None:
     name = info.filename
-    if not _SAFE.fullmatch(name) or {".", ".."} & {*name.split("/")}:
+    if not _SAFE_NAME.fullmatch(name) or {".", ".."} & {*name.split("/")}:
         return f"{name!r}: is no name for a member, and could lead out of the archive"
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in {0, stat.S_IFREG}:
         return f"{name}: is not a plain file but a link or the like"
-    if info.flag_bits & ENCRYPTED:
+    if info.flag_bits & _ENCRYPTED:
         return f"{name}: is encrypted"
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
         return f"{name}: is compressed; members of a bundle are stored as they are"
     return None
 
 
-def _chunks(content: Content) -> Iterator[bytes]:
-    with _opened(content) as file:
-        while chunk := file.read(CHUNK):
-            yield chunk
-
-
-def _opened(content: Content) -> IO[bytes]:
-    if isinstance(content, bytes):
-        return BytesIO(content)
-    if isinstance(content, Path):
-        return content.open("rb")
-    return content.archive.open(content.info)
-
-
-_Model = TypeVar("_Model", bound=BaseModel)
-
-
-class Unsound(Exception):
-    """What is wrong; nothing more can be said."""
-
-    def __init__(self, *faults: str) -> None:
-        super().__init__(faults)
-        self.faults = faults
-
-
-def member_faults(archive: zipfile.ZipFile) -> list[str]:
-    """What is missing, extra or damaged."""
-    present = set(archive.namelist())
-    faults = [f"{name}: is missing" for name in sorted(manifest.REQUIRED - present)]
-    if manifest.SUMS not in present:
-        return faults
-    known = _checksums(archive)
-    if known is None:
-        return [*faults, f"{manifest.SUMS}: is not a list of checksums"]
-    listed = known.keys() - manifest.REQUIRED
-    faults += [f"{name}: is missing" for name in sorted(listed - present)]
-    for name in sorted(present - {manifest.SUMS}):
-        faults += _damage(archive, name, known.get(name))
-    return faults
-
-
-def _checksums(archive: zipfile.ZipFile) -> Mapping[str, str] | None:
+def _checksums(archive: zipfile.ZipFile) -> dict[str, str] | None:
+    """SHA-256 by name, as the member of checksums lists them; None if it is no such list."""
     try:
-        return checksums(archive.read(manifest.SUMS).decode())
-    except BROKEN:
+        lines = archive.read(SUMS).decode().splitlines()
+    except ZIP_ERRORS:
         return None
+    matches = [match for line in lines if (match := _SUM.fullmatch(line))]
+    return {match[2]: match[1] for match in matches} if len(matches) == len(lines) else None
 
 
-def _damage(archive: zipfile.ZipFile, name: str, known: str | None) -> list[str]:
-    if known is None:
-        return [f"{name}: is not in {manifest.SUMS}"]
+def _damage(archive: zipfile.ZipFile, name: str, checksum: str | None) -> list[str]:
+    if checksum is None:
+        return [f"{name}: is not in {SUMS}"]
     try:
-        found = sha256(Member(archive, archive.getinfo(name)))
-    except BROKEN as error:
+        with archive.open(name) as member:
+            actual = _sha256(member)
+    except ZIP_ERRORS as error:
         return [f"{name}: is damaged: {error}"]
-    return [] if found == known else [f"{name}: is not what its checksum says"]
+    return [] if actual == checksum else [f"{name}: is not what its checksum says"]
 
 
-def list_of(archive: zipfile.ZipFile, name: str) -> list[dict[str, Any]]:
-    """The objects of a list.
-
-    Raises:
-        Unsound: it is not.
-    """
-    found = json_of(archive, name)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise Unsound(f"{name}: is not a list of objects")
-    return found
+def _open(content: Content) -> IO[bytes]:
+    return BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
 
-def json_of(archive: zipfile.ZipFile, name: str) -> Any:
-    """A value in JSON.
-
-    Raises:
-        Unsound: it is not.
-    """
-    try:
-        return json.loads(text_of(archive, name))
-    except (ValueError, RecursionError) as error:
-        raise Unsound(f"{name}: is not JSON: {error}") from error
+def _sha256(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    for chunk in _chunks(file):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
-def text_of(archive: zipfile.ZipFile, name: str) -> str:
-    """A text in UTF-8.
-
-    Raises:
-        Unsound: it is not.
-    """
-    try:
-        return archive.read(name).decode()
-    except UnicodeDecodeError as error:
-        raise Unsound(f"{name}: is not UTF-8: {error}") from error
-
-
-def valid(model: type[_Model], said: object, name: str) -> _Model:
-    """What a member said, as a frozen value.
-
-    Raises:
-        Unsound: it is not.
-    """
-    try:
-        return model.model_validate(said)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise Unsound(f"{name}: {place}: {first['msg']}") from error
-
-
-def extracted(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
-    """A copy of the member in this folder.
-
-    Raises:
-        OSError: the file system refused.
-    """
-    path = folder / name
-    with archive.open(name) as member, path.open("wb") as file:
-        shutil.copyfileobj(member, file)
-    return path
-
-
-@contextmanager
-def unpacking(bundle: Path) -> Iterator[None]:
-    """Say in one line that there is no room for what is taken out of the bundle.
-
-    Raises:
-        StoreError: the file system refused.
-    """
-    try:
-        yield
-    except OSError as error:
-        place = f"the temporary folder {tempfile.tempdir}" if tempfile.tempdir else "no folder"
-        raise StoreError(
-            f"{bundle}: cannot be unpacked into {place}: {error.strerror or error}",
-            hint="free some space there, or let `TMPDIR` name another folder",
-        ) from error
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK_BYTES):
+        yield chunk
