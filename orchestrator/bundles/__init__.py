@@ -1,16 +1,22 @@
 """Bundles: runs in one archive, which others can check and merge."""
 
-from orchestrator.bundles.check import INSTALL, Bundle, is_bundle, merge_bundle, opened
-from orchestrator.bundles.manifest import Manifest
-from orchestrator.bundles.write import Written, write_bundle
+from orchestrator.bundles.check import (
+    INSTALL_HINT,
+    Bundle,
+    is_bundle,
+    merge_bundle,
+    open_bundle,
+)
+from orchestrator.bundles.manifest import BundleManifest
+from orchestrator.bundles.write import WrittenBundle, write_bundle
 
 __all__ = [
-    "INSTALL",
+    "INSTALL_HINT",
     "Bundle",
-    "Manifest",
-    "Written",
+    "BundleManifest",
+    "WrittenBundle",
     "is_bundle",
     "merge_bundle",
-    "opened",
+    "open_bundle",
     "write_bundle",
 ]

@@ -15,8 +15,7 @@ from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from orchestrator.bundles import manifest
-from orchestrator.bundles.manifest import SUMS
+from orchestrator.bundles.manifest import Member
 from runner.contract.errors import DamagedFile
 
 ZIP_ERRORS = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
@@ -26,6 +25,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The oldest time that a zip archive can hold: ours hold none."""
 _MODE = (stat.S_IFREG | 0o644) << 16
 _UNIX = 3
+_REQUIRED = frozenset(map(str, Member))
 _ENCRYPTED, _UTF_8 = 0x1, 0x800
 _ZIP64_VERSION = 45
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
@@ -33,17 +33,17 @@ _SAFE_NAME = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _Model = TypeVar("_Model", bound=BaseModel)
 
-Content = bytes | Path
+MemberContent = bytes | Path
 
 
-def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
+def write_archive(file: IO[bytes], members: Mapping[str, MemberContent]) -> None:
     """Write the members, and their checksums as another one, uncompressed.
 
     Raises:
         OSError: the file system refused.
     """
     sums = "".join(f"{sha256(members[name])}  {name}\n" for name in sorted(members))
-    members = {**members, SUMS: sums.encode()}
+    members = {**members, Member.SUMS: sums.encode()}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(members):
             info = _header(name, size(members[name]))
@@ -52,12 +52,12 @@ def write_archive(file: IO[bytes], members: Mapping[str, Content]) -> None:
                     member.write(chunk)
 
 
-def size(content: Content) -> int:
+def size(content: MemberContent) -> int:
     """Bytes of a member to be written, or of a file."""
     return len(content) if isinstance(content, bytes) else content.stat().st_size
 
 
-def sha256(content: Content) -> str:
+def sha256(content: MemberContent) -> str:
     """SHA-256 of a member to be written, or of a file, in hex."""
     with _open(content) as file:
         return _sha256(file)
@@ -100,15 +100,15 @@ def unsafe_members(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:
 def damaged_members(archive: zipfile.ZipFile) -> list[str]:
     """Members that are missing, extra or damaged, by their checksums."""
     present = set(archive.namelist())
-    faults = [f"{name}: is missing" for name in sorted(manifest.REQUIRED - present)]
-    if SUMS not in present:
+    faults = [f"{name}: is missing" for name in sorted(_REQUIRED - present)]
+    if Member.SUMS not in present:
         return faults
     sums = _checksums(archive)
     if sums is None:
-        return [*faults, f"{SUMS}: is not a list of checksums"]
-    listed = sums.keys() - manifest.REQUIRED
+        return [*faults, f"{Member.SUMS}: is not a list of checksums"]
+    listed = sums.keys() - _REQUIRED
     faults += [f"{name}: is missing" for name in sorted(listed - present)]
-    for name in sorted(present - {SUMS}):
+    for name in sorted(present - {Member.SUMS}):
         faults += _damage(archive, name, sums.get(name))
     return faults
 
@@ -187,7 +187,8 @@ def _directory(infos: Sequence[zipfile.ZipInfo], offset: int) -> bytes:
 
 def _directory_entry(info: zipfile.ZipInfo) -> bytes:
     name, flags = info.filename.encode(), 0 if info.filename.isascii() else _UTF_8
-    sizes, offset, large = (info.compress_size, info.file_size), info.header_offset, []
+    sizes, offset = (info.compress_size, info.file_size), info.header_offset
+    large: list[int] = []
     if info.file_size > zipfile.ZIP64_LIMIT:
         large += sizes
         sizes = (_MAX_32, _MAX_32)
@@ -228,7 +229,7 @@ def _unsafe_member(info: zipfile.ZipInfo) -> str | None:
 def _checksums(archive: zipfile.ZipFile) -> dict[str, str] | None:
     """SHA-256 by name, as the member of checksums lists them; None if it is no such list."""
     try:
-        lines = archive.read(SUMS).decode().splitlines()
+        lines = archive.read(Member.SUMS).decode().splitlines()
     except ZIP_ERRORS:
         return None
     matches = [match for line in lines if (match := _SUM.fullmatch(line))]
@@ -237,7 +238,7 @@ def _checksums(archive: zipfile.ZipFile) -> dict[str, str] | None:
 
 def _damage(archive: zipfile.ZipFile, name: str, checksum: str | None) -> list[str]:
     if checksum is None:
-        return [f"{name}: is not in {SUMS}"]
+        return [f"{name}: is not in {Member.SUMS}"]
     try:
         with archive.open(name) as member:
             actual = _sha256(member)
@@ -246,7 +247,7 @@ def _damage(archive: zipfile.ZipFile, name: str, checksum: str | None) -> list[s
     return [] if actual == checksum else [f"{name}: is not what its checksum says"]
 
 
-def _open(content: Content) -> IO[bytes]:
+def _open(content: MemberContent) -> IO[bytes]:
     return BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
 

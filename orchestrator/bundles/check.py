@@ -1,230 +1,251 @@
-"""Bundles are checked before anything in them is believed."""
+"""Bundles are checked as a whole before anything in them is believed or merged."""
 
+import shutil
 import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.bundles import manifest as names
 from orchestrator.bundles.archive import (
-    BROKEN,
-    Unsound,
-    extracted,
-    json_of,
-    list_of,
-    member_faults,
+    ZIP_ERRORS,
+    damaged_members,
+    is_exact,
+    read_json,
+    read_list,
+    read_text,
     sha256,
     size,
-    text_of,
-    unpacking,
-    unsafe,
-    valid,
+    unsafe_members,
+    validated,
 )
-from orchestrator.bundles.manifest import VERSION, Manifest, RunEntry, matrix_name
-from orchestrator.bundles.twin import is_its_own_twin
+from orchestrator.bundles.manifest import (
+    BUNDLE_VERSION,
+    BundleManifest,
+    Member,
+    RunEntry,
+    matrix_name,
+)
 from orchestrator.store import Examined, MergeReport, Run, Store, examine, id_fault, untold
 from orchestrator.system.files import translate_os_errors
-from runner.contract.errors import StoreError
+from runner.contract.errors import DamagedFile, StoreError
 
-
-def contradictions(
-    manifest: Manifest,
-    lists: Mapping[str, Sequence[Any]],
-    runs: Sequence[tuple[Run, bool]],
-    found: Examined,
-) -> list[str]:
-    """All of it; `found` is what the records say."""
-    counted = {
-        "runs": len(runs),
-        "records": found.records,
-        "hosts": found.hosts,
-        "matrices": sum(run.matrix is not None for run, _ in runs),
-        "hardware": len(lists[names.HARDWARE]),
-        "environments": len(lists[names.ENVIRONMENTS]),
-        "artefacts": len(lists[names.ARTEFACTS]),
-    }
-    faults = [
-        f"{names.MANIFEST}: counts {said:,} {what}, and there are {counted[what]:,}"
-        for what, said in manifest.counts.model_dump().items()
-        if said != counted[what]
-    ]
-    if found.repeated:
-        faults.append(f"{names.RECORDS}: {found.repeated:,} records stand in it twice")
-    told = Counter(run.run_id for run, _ in runs)
-    faults += [f"{names.RUNS}: {run_id} stands in it twice" for run_id, n in told.items() if n > 1]
-    faults += _unknown(names.RUNS, found.runs, [*told])
-    for name, key, used in (
-        (names.HARDWARE, "hardware_id", found.hardware),
-        (names.ENVIRONMENTS, "environment_id", found.environments),
-    ):
-        faults += _unknown(name, used, [row.get(key) for row in lists[name]])
-    return faults
-
-
-def _unknown(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:
-    lacking = used - {each for each in known if isinstance(each, str)}
-    return [f"{name}: lacks {each}, to which records refer" for each in sorted(lacking)]
-
-
-SHOWN = 3
-ASK_AGAIN = "ask for the bundle once more; `orchestrator verify` names every fault"
-INSTALL = "install the newer AccelMatrix that wrote it"
-NAME_ONE = "name a bundle: a file that `orchestrator export --bundle` wrote"
+INSTALL_HINT = "install the newer AccelMatrix that wrote it"
+_DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
+_PATH_HINT = "name a bundle: a file that `orchestrator export --bundle` wrote"
+_SPACE_HINT = "free some space there, or let `TMPDIR` name another folder"
+_SHOWN_FAULTS = 3
+_FORMAT = BundleManifest.model_fields["format"].default
+_LISTS = (Member.RUNS, Member.HARDWARE, Member.ENVIRONMENTS, Member.ARTEFACTS)
+_NOT_EXACT = (
+    "is not byte for byte what `orchestrator export --bundle` writes: its headers were changed, it"
+    " was packed anew, or something stands before, between or behind its members"
+)
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """An archive that was looked at; its records can be read until it is closed."""
+    """A checked archive; its records can be read until it is closed."""
 
     path: Path
     sha256: str
-    """Of the whole archive."""
+    """Hash of the whole archive."""
     bytes: int
-    faults: tuple[str, ...]
-    """What is wrong with it; nothing else is known then."""
-    manifest: Manifest | None = None
+    """Size of the archive."""
+    faults: tuple[str, ...] = ()
+    """Everything wrong with it; nothing else is known then."""
+    manifest: BundleManifest | None = None
     runs: tuple[Run, ...] = ()
-    """Those that the orchestrator described, with their matrices."""
+    """Runs that the orchestrator described, with their matrices."""
     records: Path | None = None
     """A copy of its records."""
     newer: bool = False
-    """Whether nothing is wrong with it but that a newer AccelMatrix wrote it."""
+    """True if its only fault is that a newer AccelMatrix wrote it."""
 
     def require_sound(self) -> None:
-        """Insist that nothing is wrong.
+        """Refuse a bundle that has faults.
 
         Raises:
             StoreError: it names the first faults.
         """
+        if self.newer:
+            raise StoreError(f"{self.path}: {'; '.join(self.faults)}", hint=INSTALL_HINT)
         if self.faults:
-            more = len(self.faults) - SHOWN
-            told = "; ".join(self.faults[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
-            raise StoreError(
-                f"{self.path}: no sound bundle: {told}", hint=INSTALL if self.newer else ASK_AGAIN
-            )
-
-
-class _Newer(Unsound):
-    """It is of a version that nobody knew when this was written."""
+            more = len(self.faults) - _SHOWN_FAULTS
+            message = "; ".join(self.faults[:_SHOWN_FAULTS])
+            message += f"; and {more} more" if more > 0 else ""
+            raise StoreError(f"{self.path}: damaged bundle: {message}", hint=_DAMAGED_HINT)
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether this is a bundle by its name or its content, sound or not."""
+    """True if this is a bundle by its name or its content, sound or not."""
     return path.is_file() and (path.suffix == ".zip" or zipfile.is_zipfile(path))
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Bundle]:
+def open_bundle(path: Path) -> Iterator[Bundle]:
     """Check the whole bundle. Faults don't raise; ask for `faults` or `require_sound`.
 
     Raises:
         StoreError: there is no such file, or no room to unpack it.
     """
     if path.exists() and not path.is_file():
-        raise StoreError(f"{path}: cannot be read: it is no plain file", hint=NAME_ONE)
-    with translate_os_errors(path, "cannot be read", hint=NAME_ONE):
-        whole, bytes_ = sha256(path), size(path)
+        raise StoreError(f"{path}: cannot be read: it is no plain file", hint=_PATH_HINT)
+    with translate_os_errors(path, "cannot be read", _PATH_HINT):
+        bundle = Bundle(path, sha256(path), size(path))
     with ExitStack() as closing:
-        with unpacking(path):
-            folder = Path(closing.enter_context(tempfile.TemporaryDirectory()))
-        try:
-            manifest, runs, records = _look(path, bytes_, folder)
-        except Unsound as found:
-            yield Bundle(path, whole, bytes_, found.faults, newer=isinstance(found, _Newer))
-        else:
-            yield Bundle(path, whole, bytes_, (), manifest, runs, records)
-
-
-def _look(path: Path, bytes_: int, folder: Path) -> tuple[Manifest, tuple[Run, ...], Path]:
-    try:
-        archive = zipfile.ZipFile(path)
-    except BROKEN as error:
-        raise Unsound(f"not a whole zip archive: {error}") from error
-    with archive:
-        _demand(unsafe(archive, bytes_))
-        _require_known_version(archive)
-        _demand(member_faults(archive))
-        if not is_its_own_twin(archive, path):
-            raise Unsound(_OTHER_BYTES)
-        manifest = _manifest(archive)
-        with unpacking(path):
-            records = extracted(archive, names.RECORDS, folder)
-        lists = {name: list_of(archive, name) for name in _LISTS}
-        runs = _runs(archive, lists[names.RUNS])
-    found = examine(records)
-    if isinstance(found, str):
-        raise Unsound(f"{names.RECORDS}: {found}")
-    _demand(contradictions(manifest, lists, runs, found))
-    return manifest, tuple(run for run, described in runs if described), records
-
-
-def _demand(faults: Sequence[str]) -> None:
-    if faults:
-        raise Unsound(*faults)
-
-
-def _require_known_version(archive: zipfile.ZipFile) -> None:
-    """Insist on it before anything else is demanded that a newer one may do otherwise."""
-    try:
-        said = json_of(archive, names.MANIFEST)
-    except (Unsound, KeyError, *BROKEN):
-        return  # whoever looks at all members says what is wrong with it
-    version = said.get("version") if isinstance(said, dict) else None
-    if isinstance(version, int) and version > VERSION and said.get("format") == names.FORMAT:
-        raise _Newer(
-            f"is of version {version}, and this AccelMatrix reads up to {VERSION};"
-            f" AccelMatrix {said.get('accelmatrix')} wrote it"
-        )
-
-
-def _manifest(archive: zipfile.ZipFile) -> Manifest:
-    """What the bundle says of itself."""
-    said = json_of(archive, names.MANIFEST)
-    if not isinstance(said, dict) or said.get("format") != names.FORMAT:
-        raise Unsound(f"{names.MANIFEST}: is none of AccelMatrix")
-    manifest = valid(Manifest, said, names.MANIFEST)
-    sizes = {info.filename: info.file_size for info in archive.infolist()}
-    told = {name: bytes_ for name, bytes_ in sizes.items() if name in manifest.members}
-    own = {names.MANIFEST, names.SUMS}
-    if told != manifest.members or sizes.keys() - told.keys() != own:
-        raise Unsound(f"{names.MANIFEST}: lists other members than there are")
-    return manifest
-
-
-def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, bool]]:
-    """The runs with their matrices, and whether each is described."""
-    runs = []
-    for entry in entries:
-        found = valid(RunEntry, entry, names.RUNS)
-        if (reason := id_fault({"run_id": found.run_id})) is not None:
-            raise Unsound(f"{names.RUNS}: {reason}")
-        matrix = None
-        if found.matrix is not None:
-            if found.matrix != matrix_name(found.run_id) or found.matrix not in archive.namelist():
-                raise Unsound(f"{names.RUNS}: {found.run_id}: its matrix is missing")
-            matrix = text_of(archive, found.matrix)
-        facts = found.model_dump(exclude={"described", "matrix"})
-        runs.append((Run(**facts, matrix=matrix), found.described))
-    return runs
-
-
-_LISTS = (names.RUNS, names.HARDWARE, names.ENVIRONMENTS, names.ARTEFACTS)
-_OTHER_BYTES = (
-    "is not byte for byte what `orchestrator export --bundle` writes: its headers were changed, it"
-    " was packed anew, or something stands before, between or behind its members"
-)
+        with translate_os_errors(path, _unpacking_problem(), _SPACE_HINT):
+            folder = closing.enter_context(tempfile.TemporaryDirectory())
+        yield _checked(bundle, Path(folder))
 
 
 def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
-    """Merge a bundle's records, and what it knows of its runs unless the database knows more.
+    """Merge a bundle's records, and its descriptions of runs unless the database knows more.
 
     Raises:
-        StoreError: the bundle is not sound, or the database cannot take it.
+        StoreError: the bundle is damaged, or the database cannot take it.
     """
     bundle.require_sound()
     runs = untold(bundle.runs, store.described_runs())
     return store.merge([bundle.records] if bundle.records else [], *runs)
+
+
+def _unpacking_problem() -> str:
+    try:
+        return f"cannot be unpacked into the temporary folder {tempfile.gettempdir()}"
+    except OSError:
+        return "cannot be unpacked into no folder"
+
+
+def _checked(bundle: Bundle, folder: Path) -> Bundle:
+    try:
+        archive = zipfile.ZipFile(bundle.path)
+    except ZIP_ERRORS as error:
+        return replace(bundle, faults=(f"not a whole zip archive: {error}",))
+    with archive:
+        try:
+            _require(unsafe_members(archive, bundle.bytes))
+            # Before anything else is required that a newer version may do otherwise.
+            if newer := _newer_version(archive):
+                return replace(bundle, faults=(newer,), newer=True)
+            return _read(bundle, archive, folder)
+        except DamagedFile as damage:
+            return replace(bundle, faults=damage.reasons)
+
+
+def _require(faults: Sequence[str]) -> None:
+    if faults:
+        raise DamagedFile(*faults)
+
+
+def _newer_version(archive: zipfile.ZipFile) -> str | None:
+    try:
+        manifest = read_json(archive, Member.MANIFEST)
+    except (DamagedFile, KeyError, *ZIP_ERRORS):
+        return None  # the check of all members says what is wrong with it
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        return None
+    version = manifest.get("version")
+    if not isinstance(version, int) or version <= BUNDLE_VERSION:
+        return None
+    return (
+        f"is of version {version}, and this AccelMatrix reads up to {BUNDLE_VERSION};"
+        f" AccelMatrix {manifest.get('accelmatrix')} wrote it"
+    )
+
+
+def _read(bundle: Bundle, archive: zipfile.ZipFile, folder: Path) -> Bundle:
+    _require(damaged_members(archive))
+    _require([] if is_exact(archive, bundle.path) else [_NOT_EXACT])
+    manifest = _manifest(archive)
+    with translate_os_errors(bundle.path, _unpacking_problem(), _SPACE_HINT):
+        records = _extracted(archive, Member.RECORDS, folder)
+    lists: dict[str, list[dict[str, Any]]] = {name: read_list(archive, name) for name in _LISTS}
+    runs = _runs(archive, lists[Member.RUNS])
+    examined = examine(records)
+    if isinstance(examined, str):
+        raise DamagedFile(f"{Member.RECORDS}: {examined}")
+    _require(_inconsistencies(manifest, lists, runs, examined))
+    described = tuple(run for run, is_described in runs if is_described)
+    return replace(bundle, manifest=manifest, runs=described, records=records)
+
+
+def _manifest(archive: zipfile.ZipFile) -> BundleManifest:
+    data = read_json(archive, Member.MANIFEST)
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise DamagedFile(f"{Member.MANIFEST}: is none of AccelMatrix")
+    manifest = validated(BundleManifest, data, Member.MANIFEST)
+    sizes = {info.filename: info.file_size for info in archive.infolist()}
+    own = {Member.MANIFEST, Member.SUMS}
+    listed = {name: bytes_ for name, bytes_ in sizes.items() if name in manifest.members}
+    if listed != manifest.members or sizes.keys() - listed.keys() != own:
+        raise DamagedFile(f"{Member.MANIFEST}: lists other members than there are")
+    return manifest
+
+
+def _extracted(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
+    path = folder / name
+    with archive.open(name) as member, path.open("wb") as file:
+        shutil.copyfileobj(member, file)
+    return path
+
+
+def _runs(archive: zipfile.ZipFile, entries: Sequence[Any]) -> list[tuple[Run, bool]]:
+    """The runs with their matrices, each with True if it is described."""
+    runs = []
+    for data in entries:
+        entry = validated(RunEntry, data, Member.RUNS)
+        if (fault := id_fault({"run_id": entry.run_id})) is not None:
+            raise DamagedFile(f"{Member.RUNS}: {fault}")
+        matrix = None
+        if entry.matrix is not None:
+            if entry.matrix != matrix_name(entry.run_id) or entry.matrix not in archive.namelist():
+                raise DamagedFile(f"{Member.RUNS}: {entry.run_id}: its matrix is missing")
+            matrix = read_text(archive, entry.matrix)
+        facts = entry.model_dump(exclude={"described", "matrix"})
+        runs.append((Run(**facts, matrix=matrix), entry.described))
+    return runs
+
+
+def _inconsistencies(
+    manifest: BundleManifest,
+    lists: Mapping[str, Sequence[Any]],
+    runs: Sequence[tuple[Run, bool]],
+    examined: Examined,
+) -> list[str]:
+    """Contradictions between the manifest, the lists and the records."""
+    actual = {
+        "runs": len(runs),
+        "records": examined.records,
+        "hosts": examined.hosts,
+        "matrices": sum(run.matrix is not None for run, _ in runs),
+        "hardware": len(lists[Member.HARDWARE]),
+        "environments": len(lists[Member.ENVIRONMENTS]),
+        "artefacts": len(lists[Member.ARTEFACTS]),
+    }
+    faults = [
+        f"{Member.MANIFEST}: counts {count:,} {noun}, and there are {actual[noun]:,}"
+        for noun, count in manifest.counts.model_dump().items()
+        if count != actual[noun]
+    ]
+    if examined.repeated:
+        faults.append(f"{Member.RECORDS}: {examined.repeated:,} records stand in it twice")
+    run_ids = Counter(run.run_id for run, _ in runs)
+    faults += [
+        f"{Member.RUNS}: {run_id} stands in it twice" for run_id, n in run_ids.items() if n > 1
+    ]
+    faults += _missing(Member.RUNS, examined.runs, [*run_ids])
+    for name, key, used in (
+        (Member.HARDWARE, "hardware_id", examined.hardware),
+        (Member.ENVIRONMENTS, "environment_id", examined.environments),
+    ):
+        faults += _missing(name, used, [row.get(key) for row in lists[name]])
+    return faults
+
+
+def _missing(name: str, used: frozenset[str], known: Sequence[object]) -> list[str]:
+    missing = used - {identifier for identifier in known if isinstance(identifier, str)}
+    return [f"{name}: lacks {identifier}, to which records refer" for identifier in sorted(missing)]

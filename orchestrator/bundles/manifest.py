@@ -1,4 +1,4 @@
-"""What lies in a bundle, and what the bundle says of itself.
+"""Members of a bundle, and its manifest.
 
 manifest.json               versions, counts, members
 SHA256SUMS                  a line for every other member, as `sha256sum --check` reads it
@@ -11,6 +11,7 @@ artefacts.json              digests of the images, graphs and weights behind the
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -19,22 +20,25 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from orchestrator.store import Run
 from runner.contract.cell import Frozen
 
-VERSION = 1
+BUNDLE_VERSION = 1
 """Raised with every change of the members that an older AccelMatrix could not read."""
-FORMAT: Literal["accelmatrix-bundle"] = "accelmatrix-bundle"
-
-MANIFEST = "manifest.json"
-SUMS = "SHA256SUMS"
-RUNS = "runs.json"
-RECORDS = "records.parquet"
-HARDWARE = "hardware.json"
-ENVIRONMENTS = "environments.json"
-ARTEFACTS = "artefacts.json"
-REQUIRED = frozenset({MANIFEST, SUMS, RUNS, RECORDS, HARDWARE, ENVIRONMENTS, ARTEFACTS})
+BundleFormat = Literal["accelmatrix-bundle"]
 
 
-class Counts(Frozen):
-    """How much of each there is."""
+class Member(StrEnum):
+    """Names of the members that every bundle has."""
+
+    MANIFEST = "manifest.json"
+    SUMS = "SHA256SUMS"
+    RUNS = "runs.json"
+    RECORDS = "records.parquet"
+    HARDWARE = "hardware.json"
+    ENVIRONMENTS = "environments.json"
+    ARTEFACTS = "artefacts.json"
+
+
+class BundleCounts(Frozen):
+    """Numbers of runs, records and what they refer to."""
 
     runs: NonNegativeInt
     records: NonNegativeInt
@@ -45,21 +49,21 @@ class Counts(Frozen):
     artefacts: NonNegativeInt
 
 
-class Manifest(Frozen):
-    """What a bundle says of itself."""
+class BundleManifest(Frozen):
+    """Facts of a bundle about itself."""
 
-    format: Literal["accelmatrix-bundle"] = FORMAT
-    """What kind of archive it is."""
-    version: PositiveInt = VERSION
+    format: BundleFormat = "accelmatrix-bundle"
+    """The kind of archive."""
+    version: PositiveInt = BUNDLE_VERSION
     """Version of its members."""
     accelmatrix: str
     """Version of AccelMatrix that wrote it."""
     record_version: PositiveInt
     """Version of the records' columns; a merge takes newer ones, as it does from record files."""
     scratch: bool
-    """Whether it comes from a scratch database, and may hold what no device measured."""
-    counts: Counts
-    """How much of each there is."""
+    """True if it comes from a scratch database, and may hold rows that no device measured."""
+    counts: BundleCounts
+    """Numbers of runs, records and what they refer to."""
     members: Mapping[str, NonNegativeInt]
     """Bytes of each member by name, this one and the checksums left out."""
 
@@ -68,13 +72,13 @@ class RunEntry(Run):
     """One run in `runs.json`; its matrix is named there and lies beside."""
 
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
-    """The same, as far as the database can hold it."""
+    """Seed of the run, within the range of the database."""
     planned: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    """Likewise."""
+    """Number of planned cells, within the range of the database."""
     described: bool
-    """Whether the orchestrator described it; else it is inferred from its records."""
+    """True if the orchestrator described it; else it is inferred from its records."""
 
 
 def matrix_name(run_id: str) -> str:
-    """The member that holds a run's matrix."""
+    """Name of the member that holds a run's matrix."""
     return f"matrices/{quote(run_id, safe='')}.yaml"

@@ -1,4 +1,4 @@
-"""Runs of a database become one archive that others can check and merge."""
+"""Writing of bundles: runs of a database in one archive that others can check and merge."""
 
 import json
 import tempfile
@@ -10,9 +10,14 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from orchestrator.bundles import manifest as names
-from orchestrator.bundles.archive import Content, sha256, size, write_archive
-from orchestrator.bundles.manifest import Counts, Manifest, RunEntry, matrix_name
+from orchestrator.bundles.archive import MemberContent, sha256, size, write_archive
+from orchestrator.bundles.manifest import (
+    BundleCounts,
+    BundleManifest,
+    Member,
+    RunEntry,
+    matrix_name,
+)
 from orchestrator.store import SCHEMA, Store, StoredRun, Takeout, takeout, which_run
 from orchestrator.system.files import (
     OUTPUT_HINT,
@@ -25,24 +30,26 @@ from runner import __version__
 from runner.contract.errors import NothingToDo
 from runner.contract.record import SCHEMA_VERSION
 
-OPTION = "--bundle"
-UNFINISHED = ".records"
+_OPTION = "--bundle"
+_UNFINISHED = ".records"
 """A name that no merge takes for a record file, should it be left behind."""
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenBundle:
     """A bundle that was written."""
 
     path: Path
     sha256: str
-    """Of the whole archive."""
+    """Hash of the whole archive."""
     bytes: int
-    manifest: Manifest
+    manifest: BundleManifest
 
 
-def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bool) -> Written:
-    """Write these runs (`last` is the newest) or all of them into one archive, or nothing.
+def write_bundle(
+    database: Path, runs: Sequence[str], output: Path, *, force: bool
+) -> WrittenBundle:
+    """Write these runs (`last` is the newest) or all of them into one archive, atomically.
 
     The same content gives the same bytes.
 
@@ -51,8 +58,8 @@ def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bo
             replace it.
         StoreError: the database cannot be read, or the file not written.
     """
-    require_no_stream(OPTION, output)
-    require_free(OPTION, output, force=force, database=database)
+    require_no_stream(_OPTION, output)
+    require_free(_OPTION, output, force=force, database=database)
     with (
         takeout(database, _named(database, runs)) as taken,
         translate_os_errors(output, hint=OUTPUT_HINT),
@@ -61,11 +68,11 @@ def write_bundle(database: Path, runs: Sequence[str], output: Path, *, force: bo
             raise NothingToDo(f"{database}: holds no run to take out")
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
-            records = _write_records(taken, Path(folder, UNFINISHED))
-            found, members = _contents(taken, records)
+            records = _write_records(taken, Path(folder, _UNFINISHED))
+            manifest, members = _contents(taken, records)
             with output_file(output) as file:
                 write_archive(file, members)
-    return Written(output, sha256(output), size(output), found)
+    return WrittenBundle(output, sha256(output), size(output), manifest)
 
 
 def _named(database: Path, runs: Sequence[str]) -> set[str]:
@@ -96,38 +103,38 @@ def _write_records(taken: Takeout, path: Path) -> _Records:
     return _Records(path, rows, len(hosts))
 
 
-def _contents(taken: Takeout, records: _Records) -> tuple[Manifest, dict[str, Content]]:
+def _contents(taken: Takeout, records: _Records) -> tuple[BundleManifest, dict[str, MemberContent]]:
     runs = [_entry(stored) for stored in taken.runs]
     lists = {
-        names.RUNS: runs,
-        names.HARDWARE: taken.hardware(),
-        names.ENVIRONMENTS: taken.environments(),
-        names.ARTEFACTS: taken.artefacts(),
+        Member.RUNS: runs,
+        Member.HARDWARE: taken.hardware(),
+        Member.ENVIRONMENTS: taken.environments(),
+        Member.ARTEFACTS: taken.artefacts(),
     }
     matrices = {
         matrix_name(stored.run.run_id): stored.run.matrix.encode()
         for stored in taken.runs
         if stored.run.matrix is not None
     }
-    members: dict[str, Content] = {name: _json(rows) for name, rows in lists.items()}
-    members |= {**matrices, names.RECORDS: records.path}
-    found = Manifest(
+    members: dict[str, MemberContent] = {name: _json(rows) for name, rows in lists.items()}
+    members |= {**matrices, Member.RECORDS: records.path}
+    manifest = BundleManifest(
         accelmatrix=__version__,
         record_version=SCHEMA_VERSION,
         scratch=taken.scratch,
-        counts=Counts(
+        counts=BundleCounts(
             runs=len(runs),
             records=records.rows,
             hosts=records.hosts,
             matrices=len(matrices),
-            hardware=len(lists[names.HARDWARE]),
-            environments=len(lists[names.ENVIRONMENTS]),
-            artefacts=len(lists[names.ARTEFACTS]),
+            hardware=len(lists[Member.HARDWARE]),
+            environments=len(lists[Member.ENVIRONMENTS]),
+            artefacts=len(lists[Member.ARTEFACTS]),
         ),
         members={name: size(members[name]) for name in sorted(members)},
     )
-    members[names.MANIFEST] = (found.model_dump_json(indent=2) + "\n").encode()
-    return found, members
+    members[Member.MANIFEST] = (manifest.model_dump_json(indent=2) + "\n").encode()
+    return manifest, members
 
 
 def _entry(stored: StoredRun) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.bundles import INSTALL, Bundle, Manifest, Written
+from orchestrator.bundles import INSTALL_HINT, Bundle, BundleManifest, WrittenBundle
 from orchestrator.render.lines import print_line
 from orchestrator.render.tables import print_table
 from orchestrator.store import SUFFIXES, WRITERS, Answer, Exported, Wanted, shown_rows
@@ -84,7 +84,7 @@ def lines(exported: Exported, wanted: Wanted) -> Iterator[str]:
         yield "the default views hold none; `--all` takes every row with its marks"
 
 
-def print_written(written: Written, *, as_json: bool) -> None:
+def print_written(written: WrittenBundle, *, as_json: bool) -> None:
     """What is in it, and by which hash it is known."""
     if as_json:
         data = {
@@ -116,13 +116,13 @@ def print_checked(bundle: Bundle, *, as_json: bool) -> None:
     for fault in bundle.faults:
         print_line(f"{bundle.path}: {fault}")
     if bundle.newer:
-        print_line(INSTALL)
+        print_line(INSTALL_HINT)
     if bundle.manifest is not None:
         _print_sound(bundle.path, bundle.manifest)
     print_line(f"sha256: {bundle.sha256}")
 
 
-def _print_sound(path: Path, manifest: Manifest) -> None:
+def _print_sound(path: Path, manifest: BundleManifest) -> None:
     writer = f"written by AccelMatrix {manifest.accelmatrix}"
     print_line(f"{path}: sound: {_counted(manifest)}, {writer}")
     if manifest.scratch:
@@ -134,7 +134,7 @@ def _print_sound(path: Path, manifest: Manifest) -> None:
         )
 
 
-def _counted(manifest: Manifest) -> str:
+def _counted(manifest: BundleManifest) -> str:
     counts = manifest.counts
     told = (("record", counts.records), ("run", counts.runs), ("host", counts.hosts))
     records, runs, hosts = (f"{n:,} {plural(n, word)}" for word, n in told)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from orchestrator.bundles import is_bundle, merge_bundle, opened
+from orchestrator.bundles import is_bundle, merge_bundle, open_bundle
 from orchestrator.imports.record import runs_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_folder
@@ -27,7 +27,9 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
     named, total = list(paths), MergeReport()
     _require(named)
     with ExitStack() as closing:
-        bundles = {path: closing.enter_context(opened(path)) for path in named if is_bundle(path)}
+        bundles = {
+            path: closing.enter_context(open_bundle(path)) for path in named if is_bundle(path)
+        }
         for bundle in bundles.values():
             bundle.require_sound()
         store = closing.enter_context(Store.open(database, scratch=scratch))

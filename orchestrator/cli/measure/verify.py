@@ -101,9 +101,9 @@ def verify(
 
 def _verify_bundle(path: Path, *, as_json: bool) -> int:
     """Exit code 1 says that something is wrong with it."""
-    from orchestrator.bundles import opened
+    from orchestrator.bundles import open_bundle
     from orchestrator.render.exports import print_checked
 
-    with opened(path) as bundle:
+    with open_bundle(path) as bundle:
         print_checked(bundle, as_json=as_json)
         return 1 if bundle.faults else 0

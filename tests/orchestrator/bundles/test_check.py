@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.app.results.merge import merge_paths
-from orchestrator.bundles import is_bundle, merge_bundle, opened, write_bundle
+from orchestrator.bundles import is_bundle, merge_bundle, open_bundle, write_bundle
 from orchestrator.bundles.archive import write_archive
 from orchestrator.store import MergeReport, Store, query
 from runner.contract.errors import StoreError
@@ -35,7 +35,7 @@ Change = Callable[[Members], None]
 
 def faults(bundle: Path) -> tuple[str, ...]:
     """What is wrong with it."""
-    with opened(bundle) as found:
+    with open_bundle(bundle) as found:
         assert (found.manifest is None) == bool(found.faults)
         return found.faults
 
@@ -73,7 +73,7 @@ def rezipped(bundle: Path, change: Change, **how: Any) -> Path:
 
 
 def test_a_bundle_as_it_was_written_is_sound(bundle: Path) -> None:
-    with opened(bundle) as found:
+    with open_bundle(bundle) as found:
         assert found.faults == ()
         assert found.sha256 == hashlib.sha256(bundle.read_bytes()).hexdigest()
         assert [run.run_id for run in found.runs] == [TOLD.run_id]
@@ -150,6 +150,23 @@ def test_nothing_stands_beside_the_members(bundle: Path, change: Callable[[bytes
     bundle.write_bytes(change(bundle.read_bytes()))
     (fault,) = faults(bundle)
     assert "is not byte for byte what" in fault
+
+
+def test_large_archives_are_accounted_for_too(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 5)
+    large = forged(bundle, lambda _: None)
+    assert b"PK\6\6" in large.read_bytes()
+    assert faults(large) == ()
+    chance = random.Random(1)
+    whole = large.read_bytes()
+    for place in chance.sample(outside_of_members(large), 50):
+        changed = bytearray(whole)
+        changed[place] ^= 1 << chance.randrange(8)
+        large.write_bytes(changed)
+        assert faults(large), place
 
 
 def test_a_bundle_that_was_packed_anew_is_refused(bundle: Path) -> None:
@@ -376,13 +393,13 @@ def test_a_bundle_is_known_by_name_or_content(bundle: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["nowhere.zip", "."])
 def test_what_cannot_be_read_is_no_fault_but_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError, match="cannot be read"), opened(tmp_path / name):
+    with pytest.raises(StoreError, match="cannot be read"), open_bundle(tmp_path / name):
         pass
 
 
 def test_a_pipe_is_no_bundle(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.zip")
-    with pytest.raises(StoreError, match="it is no plain file"), opened(tmp_path / "pipe.zip"):
+    with pytest.raises(StoreError, match="it is no plain file"), open_bundle(tmp_path / "pipe.zip"):
         pass
 
 
@@ -391,7 +408,7 @@ def test_records_of_a_newer_runner_are_taken(bundle: Path) -> None:
         in_table(lambda table: with_column(table, "schema_version", 99))(found)
         saying(record_version=99)(found)
 
-    with opened(forged(bundle, change)) as found:
+    with open_bundle(forged(bundle, change)) as found:
         assert found.faults == ()
         assert found.manifest is not None
         assert found.manifest.record_version == 99
@@ -400,9 +417,9 @@ def test_records_of_a_newer_runner_are_taken(bundle: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from orchestrator.bundles import opened
+from orchestrator.bundles import open_bundle
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-with opened(Path(sys.argv[1])):
+with open_bundle(Path(sys.argv[1])):
     pass
 """
 
@@ -520,7 +537,7 @@ def test_a_bundle_with_a_fault_keeps_all_others_out(bundle: Path, tmp_path: Path
     bad = tmp_path / "bad.zip"
     bad.write_bytes(bundle.read_bytes()[:-100])
     other = tmp_path / "other.duckdb"
-    with pytest.raises(StoreError, match=r"bad\.zip: no sound bundle: not a whole zip archive"):
+    with pytest.raises(StoreError, match=r"bad\.zip: damaged bundle: not a whole zip archive"):
         merge_paths([bundle, bad], other, scratch=False)
     assert not other.exists()
 
@@ -551,8 +568,8 @@ def test_rows_of_the_fake_backend_stay_in_scratch_databases(tmp_path: Path) -> N
 def test_a_bundle_must_be_sound_to_be_merged(tmp_path: Path, database: Path) -> None:
     (tmp_path / "no.zip").write_text("no zip")
     with (
-        opened(tmp_path / "no.zip") as found,
+        open_bundle(tmp_path / "no.zip") as found,
         Store.open(database) as store,
-        pytest.raises(StoreError, match="no sound bundle"),
+        pytest.raises(StoreError, match="damaged bundle"),
     ):
         merge_bundle(found, store)

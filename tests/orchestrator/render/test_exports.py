@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from orchestrator.bundles import Bundle, Manifest, Written
-from orchestrator.bundles.manifest import Counts
+from orchestrator.bundles import Bundle, BundleManifest, WrittenBundle
+from orchestrator.bundles.manifest import BundleCounts
 from orchestrator.render.exports import (
     print_answer,
     print_checked,
@@ -80,12 +80,12 @@ PATH = Path("ours.zip")
 HASH = "ab" * 32
 
 
-def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5) -> Manifest:
-    counts = Counts(
+def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5) -> BundleManifest:
+    counts = BundleCounts(
         runs=2, records=1200, hosts=hosts, matrices=1, hardware=1, environments=1, artefacts=0
     )
     members = {"runs.json": 9}
-    return Manifest(
+    return BundleManifest(
         accelmatrix="0.1.0",
         record_version=record_version,
         scratch=scratch,
@@ -95,7 +95,7 @@ def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5
 
 
 def test_a_bundle_that_was_written(capsys: Capture) -> None:
-    written = Written(PATH, HASH, 1 << 20, a_manifest())
+    written = WrittenBundle(PATH, HASH, 1 << 20, a_manifest())
     print_written(written, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         "ours.zip: 1,200 records of 2 runs on 1 host, 1MiB",

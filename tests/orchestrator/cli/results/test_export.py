@@ -99,7 +99,7 @@ def test_a_damaged_bundle_is_told_and_not_merged(measured: Workplace, tmp_path: 
     told = json.loads(measured.do("verify", str(bundle), "--json").stdout)
     assert (told["sound"], len(told["faults"]), told["manifest"]) == (False, 1, None)
     merge = ["merge", str(bundle), "--database", str(tmp_path / "other.duckdb")]
-    complains(measured.do(*merge), 6, "no sound bundle: manifest.json: is damaged", "verify")
+    complains(measured.do(*merge), 6, "damaged bundle: manifest.json: is damaged", "verify")
     assert [path.name for path in tmp_path.iterdir()] == ["ours.zip"]
 
 
