@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from orchestrator.backends.machine import default_memory_bytes
-from orchestrator.images import ImageSettings, Shelf
+from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.running.folder import RunFolder
 from orchestrator.system.engine import connect
@@ -24,10 +24,10 @@ LIMIT = 1.25
 def main() -> None:
     """Measure and print."""
     client = connect()
-    shelf = Shelf(client, ImageSettings(), print)
-    image = shelf.ensure("fake")
+    images = LocalImages(client, ImageSettings(), print)
+    image = images.ensure("fake")
     memory = default_memory_bytes(client.info()["MemTotal"])
-    launcher = DockerLauncher(client, shelf)
+    launcher = DockerLauncher(client, images)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         matrix = write_matrix(

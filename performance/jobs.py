@@ -6,7 +6,6 @@ from typing import Any
 
 import yaml
 
-from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
@@ -32,8 +31,7 @@ def run_jobs(
 ) -> RunFolder:
     """Plan the matrix and run its jobs, from the file to the records."""
     plan = make_plan(load_matrix(matrix), selector=Selector(select))
-    name: LauncherName = "docker" if launcher.name == "docker" else "process"
-    terms = Terms(name, scratch=True)
+    terms = Terms(launcher.name, scratch=True)
     folder = begin(plan, Origin(path=matrix), results, terms)
     surroundings = Surroundings(launcher, folder, QuietObserver())
     for job in schedule(plan, seed=0):

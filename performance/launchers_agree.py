@@ -8,7 +8,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from orchestrator.images import ImageSettings, Shelf
+from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
@@ -22,7 +22,10 @@ AXES = {"model": "bert-tiny", "backend": "cpu", "sequence_length": 128}
 def main() -> None:
     """Measure and print."""
     client = connect()
-    process, container = ProcessLauncher(), DockerLauncher(client, Shelf(client, ImageSettings()))
+    process, container = (
+        ProcessLauncher(),
+        DockerLauncher(client, LocalImages(client, ImageSettings())),
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         matrix = write_matrix(folder, AXES, measure={"profile": "quick"})

@@ -6,7 +6,7 @@ The same eight cells of bert-tiny on the cpu backend, in containers.
 import tempfile
 from pathlib import Path
 
-from orchestrator.images import ImageSettings, Shelf
+from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.system.engine import connect
 from performance.jobs import run_jobs, write_matrix
@@ -20,9 +20,9 @@ SEQUENCE_LENGTHS = (16, 32)
 def main() -> None:
     """Measure and print."""
     client = connect()
-    shelf = Shelf(client, ImageSettings(), print)
-    shelf.ensure("cpu")
-    launcher = DockerLauncher(client, shelf)
+    images = LocalImages(client, ImageSettings(), print)
+    images.ensure("cpu")
+    launcher = DockerLauncher(client, images)
     with tempfile.TemporaryDirectory() as name:
         results = Path(name) / "results"
         matrix = write_matrix(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from orchestrator.images import Image, ImageSettings, Shelf
+from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.system.engine import connect
 from runner.contract.cell import Backend
 from tests.support.needs import lacking
@@ -76,7 +76,7 @@ def built_image(
 ) -> Callable[[Backend], Image]:
     """Gives a backend's image, made of this checkout's present files."""
     settings = replace(ImageSettings.from_environment(), logs=tmp_path_factory.mktemp("builds"))
-    return Shelf(connect(), settings).ensure
+    return LocalImages(connect(), settings).ensure
 
 
 @pytest.fixture(scope="session")

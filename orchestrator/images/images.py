@@ -34,7 +34,7 @@ class ImageStatus:
     """Whether it is there and made of the checkout's present files."""
 
 
-class Shelf:
+class LocalImages:
     """Every image of one engine under one registry and version."""
 
     def __init__(
@@ -175,7 +175,7 @@ class Shelf:
         return image if image.labels.get(BACKEND_LABEL) == name else None
 
     def _local(self, name: str) -> Image:
-        return Shelf(self._client, replace(self._settings, registry=""))._found(name)
+        return LocalImages(self._client, replace(self._settings, registry=""))._found(name)
 
     def _found(self, name: str) -> Image:
         image = self._find(name)

@@ -1,1 +1,1 @@
-"""Where a job executes: one file per launcher."""
+"""The launchers, one module each: where and in what a job executes."""

@@ -1,47 +1,64 @@
-"""What every launcher promises, whatever it launches into."""
+"""The launcher protocol: the place where jobs execute, and the launch of one job."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+from orchestrator.backends.catalogue import CATALOGUE, LauncherName
+from orchestrator.system.locks import Waiting, hold_devices
+from orchestrator.system.weights import weights_folder
 from runner.contract.cell import Backend
-from runner.contract.job import Limits, Provenance
+from runner.contract.job import Job, Provenance
 
 
 @dataclass(frozen=True)
 class Task:
-    """One launch of the runner."""
+    """One launch of the runner: a job, and the places on this host that it reads and writes."""
 
-    run_id: str
-    """The run, for labels."""
-    job_id: str
-    """The job, for labels and names."""
+    job: Job
+    """The cells, and the limits that the launch is held to."""
     backend: Backend
-    """Decides image and device requests."""
-    limits: Limits
-    """What the launch may use."""
+    """Decides image and device requests; an export has another one than the job's cells."""
     job_file: Path
     """The job as JSON; the runner only reads it."""
     out: Path
     """The folder, existing, into which the runner writes its records."""
     references: Path | None = None
-    """The folder of what outputs are verified against, which the runner only reads."""
+    """The folder of references that outputs are verified against; the runner only reads it."""
     graphs: Path | None = None
-    """The folder of prepared graphs, which the runner only reads."""
-    weights: Path | None = None
-    """The folder of the model's own weights, which the runner only reads."""
+    """The folder of prepared graphs; the runner only reads it."""
+
+    def staged(self) -> Mapping[str, Path]:
+        """The files and folders that the runner is given, by the option that names each.
+
+        Raises:
+            Unavailable: the model's own weights are gone, or are not those that were planned.
+        """
+        places = {
+            "--job": self.job_file,
+            OUT: self.out,
+            "--references": self.references,
+            "--graphs": self.graphs,
+            "--weights": weights_folder(self.job.model),
+        }
+        return {option: path for option, path in places.items() if path is not None}
+
+
+OUT = "--out"
+"""The only place that the runner writes to."""
 
 
 @dataclass(frozen=True)
 class Exit:
-    """How a launch ended."""
+    """The end of a launch."""
 
     code: int
     """The runner's exit status; negative or above 128 for a signal."""
     out_of_memory: bool
-    """Whether it was killed for using too much memory."""
+    """True if it was killed for using too much memory."""
     log: str
     """The end of what the runner wrote to stderr."""
 
@@ -59,10 +76,10 @@ class Execution(Protocol):
         ...
 
     def wait(self) -> Exit:
-        """How it ended; blocks until it has.
+        """Block until it has ended.
 
         Raises:
-            EngineUnavailable: the engine went away, so nobody knows.
+            EngineUnavailable: the engine went away before the exit status was known.
         """
         ...
 
@@ -70,10 +87,30 @@ class Execution(Protocol):
 class Launcher(Protocol):
     """A place where jobs execute."""
 
-    name: str
+    name: ClassVar[LauncherName]
+    """Its name on the command line and in records."""
+    needs_images: ClassVar[bool]
+    """True if jobs execute in images; else in the packages installed beside the orchestrator."""
+    slots: ClassVar[int]
+    """Jobs that it may execute at once without one disturbing the other's measurement."""
+
+    @classmethod
+    def can_reach(cls, backend: Backend) -> bool:
+        """True if it can give a job the backend's device, on a machine that has one."""
+        ...
+
+    def reserve(
+        self, devices: frozenset[str], holder: str, waiting: Waiting
+    ) -> AbstractContextManager[None]:
+        """Hold these devices for one holder, waiting for whoever holds one of them.
+
+        Raises:
+            StoreError: the folder of the locks cannot be used.
+        """
+        ...
 
     def prepare(self, backend: Backend) -> Provenance:
-        """Make sure that jobs of this backend can be launched, and tell in what they will execute.
+        """Make sure that jobs of this backend can be launched; returns their environment.
 
         Raises:
             EngineUnavailable: there is no engine.
@@ -88,13 +125,31 @@ class Launcher(Protocol):
         Raises:
             EngineUnavailable: there is no engine.
             ImageError: the image is gone.
-            Unavailable: the engine refuses what the backend needs.
+            Unavailable: the engine refuses what the backend needs, or the weights are gone.
         """
         ...
 
     def clean(self, devices: frozenset[str]) -> int:
         """Remove what crashed orchestrators left on these devices; returns how many things.
 
-        Call it with the devices' locks held: then whatever is there has no owner.
+        Call it with the devices reserved: then whatever is there has no owner.
         """
         ...
+
+
+class LocalLauncher:
+    """The part that launchers on this machine share: its device locks, and one job at a time."""
+
+    name: ClassVar[LauncherName]
+    slots: ClassVar[int] = 1
+
+    @classmethod
+    def can_reach(cls, backend: Backend) -> bool:
+        """True if the catalogue says so."""
+        return cls.name in CATALOGUE[backend].launchers
+
+    def reserve(
+        self, devices: frozenset[str], holder: str, waiting: Waiting
+    ) -> AbstractContextManager[None]:
+        """Hold the locks that all orchestrators of this machine share."""
+        return hold_devices(devices, holder, waiting)

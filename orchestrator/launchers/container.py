@@ -1,4 +1,4 @@
-"""A job's container as pure data: its options, its labels, and what the engine made of them."""
+"""A job's container as pure data: its options, its labels, and those the engine ignored."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ import psutil
 
 from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
-from orchestrator.launchers.base import Task
+from orchestrator.launchers.base import OUT, Task
 from runner.contract.cell import Backend
 from runner.contract.job import VARIABLE, chosen_device
 
@@ -24,11 +24,14 @@ DEVICES_LABEL = "org.accelmatrix.devices"
 HOST_LABEL = "org.accelmatrix.host"
 OWNER_LABEL = "org.accelmatrix.owner"
 
-JOB_PATH = "/in/job.json"
-OUT_PATH = "/out"
-REFERENCES_PATH = "/references"
-GRAPHS_PATH = "/graphs"
-WEIGHTS_PATH = "/weights"
+TARGETS: Mapping[str, str] = {
+    "--job": "/in/job.json",
+    OUT: "/out",
+    "--references": "/references",
+    "--graphs": "/graphs",
+    "--weights": "/weights",
+}
+"""Paths inside the container, by the runner's option."""
 
 # `exec`: torch.compile loads from there what it has built.
 TMP_OPTIONS = "rw,exec,nosuid,nodev,size=1g,mode=1777"
@@ -40,20 +43,17 @@ NodeGroups = Callable[[str], frozenset[int] | None]
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What limits depend on."""
+    """The engine's abilities that limits depend on."""
 
     memory_bytes: int
     """Memory of the engine's machine, bytes."""
     limits_swap: bool
-    """Whether its kernel can hold a container's swap to a limit."""
+    """True if its kernel can hold a container's swap to a limit."""
 
 
 def command(task: Task) -> list[str]:
     """The runner's arguments inside the container."""
-    references = ["--references", REFERENCES_PATH] if task.references else []
-    graphs = ["--graphs", GRAPHS_PATH] if task.graphs else []
-    weights = ["--weights", WEIGHTS_PATH] if task.weights else []
-    return ["--job", JOB_PATH, "--out", OUT_PATH, *references, *graphs, *weights]
+    return [word for option in task.staged() for word in (option, TARGETS[option])]
 
 
 def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -68,7 +68,8 @@ def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
     """Arguments of the docker SDK's `create_host_config` for this task."""
-    memory = task.limits.memory_bytes or default_memory_bytes(engine.memory_bytes)
+    limits = task.job.limits
+    memory = limits.memory_bytes or default_memory_bytes(engine.memory_bytes)
     options: dict[str, Any] = {
         "network_mode": "none",
         "read_only": True,
@@ -77,15 +78,15 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
         # As PID 1 the runner would shrug off its own SIGKILL and SIGABRT.
         "init": True,
         "mem_limit": memory,
-        "pids_limit": task.limits.pids,
+        "pids_limit": limits.pids,
         "tmpfs": {"/tmp": TMP_OPTIONS},  # noqa: S108 - inside the container
         "mounts": _mounts(task),
         "log_config": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "1"}},
     }
     if engine.limits_swap:
         options["memswap_limit"] = memory
-    if task.limits.cpus is not None:
-        options["nano_cpus"] = round(task.limits.cpus * 1e9)
+    if limits.cpus is not None:
+        options["nano_cpus"] = round(limits.cpus * 1e9)
     request, chosen = CATALOGUE[task.backend].device, chosen_device(task.backend)
     return options | device_options(request, chosen=chosen)
 
@@ -130,8 +131,8 @@ def host_node_groups(node: str) -> frozenset[int] | None:
 def labels(task: Task, host: str) -> dict[str, str]:
     """The labels by which a container's owner is known after a crash."""
     return {
-        RUN_LABEL: task.run_id,
-        JOB_LABEL: task.job_id,
+        RUN_LABEL: task.job.run_id,
+        JOB_LABEL: task.job.id,
         DEVICES_LABEL: ",".join(sorted(CATALOGUE[task.backend].locks)),
         HOST_LABEL: host,
         OWNER_LABEL: owner_id(os.getpid()),
@@ -139,7 +140,7 @@ def labels(task: Task, host: str) -> dict[str, str]:
 
 
 def occupies(container_labels: Mapping[str, str], devices: frozenset[str]) -> bool:
-    """Whether a container with these labels uses one of the devices."""
+    """True if a container with these labels uses one of the devices."""
     return not devices.isdisjoint(container_labels.get(DEVICES_LABEL, "").split(","))
 
 
@@ -149,7 +150,7 @@ def owner_id(pid: int) -> str:
 
 
 def is_orphan(container_labels: Mapping[str, str]) -> bool:
-    """Whether no other living process of this machine owns a container with these labels."""
+    """True if no other living process of this machine owns a container with these labels."""
     owner = container_labels.get(OWNER_LABEL, "")
     pid = owner.partition("@")[0]
     if not pid.isdigit() or int(pid) == os.getpid():
@@ -162,7 +163,7 @@ def is_orphan(container_labels: Mapping[str, str]) -> bool:
 
 def container_name(task: Task) -> str:
     """A readable name that no other launch has."""
-    readable = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{task.run_id}-{task.job_id}")
+    readable = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{task.job.run_id}-{task.job.id}")
     return f"accelmatrix-{readable}-{uuid.uuid4().hex[:8]}"
 
 
@@ -175,39 +176,28 @@ def host_id(machine_id: Path = MACHINE_ID) -> str:
     return hashlib.sha256((identity or socket.gethostname()).encode()).hexdigest()[:16]
 
 
-def ignored(asked: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """The names in `asked` whose values the engine did not take over."""
-    return [name for name, value in asked.items() if not _holds(value, found.get(name))]
+def ignored_options(requested: Mapping[str, Any], actual: Mapping[str, Any]) -> list[str]:
+    """The names in `requested` whose values the engine did not take over."""
+    return [name for name, value in requested.items() if not _holds(value, actual.get(name))]
 
 
-def _holds(asked: Any, found: Any) -> bool:
-    if isinstance(asked, Mapping):
-        entries = found or {}
-        return all(_holds(value, entries.get(name)) for name, value in asked.items())
-    if isinstance(asked, list):
-        items = found or []
-        return len(asked) == len(items) and all(map(_holds, asked, items))
-    return bool(asked == found or (not asked and not found))
+def _holds(requested: Any, actual: Any) -> bool:
+    if isinstance(requested, Mapping):
+        entries = actual or {}
+        return all(_holds(value, entries.get(name)) for name, value in requested.items())
+    if isinstance(requested, list):
+        items = actual or []
+        return len(requested) == len(items) and all(map(_holds, requested, items))
+    return bool(requested == actual or (not requested and not actual))
 
 
 def _mounts(task: Task) -> list[dict[str, Any]]:
-    mounts = [
-        _bind(task.job_file, JOB_PATH, read_only=True),
-        _bind(task.out, OUT_PATH, read_only=False),
+    return [
+        {
+            "Type": "bind",
+            "Source": str(path.resolve()),
+            "Target": TARGETS[option],
+            "ReadOnly": option != OUT,
+        }
+        for option, path in task.staged().items()
     ]
-    if task.references:
-        mounts.append(_bind(task.references, REFERENCES_PATH, read_only=True))
-    if task.graphs:
-        mounts.append(_bind(task.graphs, GRAPHS_PATH, read_only=True))
-    if task.weights:
-        mounts.append(_bind(task.weights, WEIGHTS_PATH, read_only=True))
-    return mounts
-
-
-def _bind(source: Path, target: str, *, read_only: bool) -> dict[str, Any]:
-    return {
-        "Type": "bind",
-        "Source": str(source.resolve()),
-        "Target": target,
-        "ReadOnly": read_only,
-    }

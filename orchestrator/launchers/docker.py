@@ -1,4 +1,4 @@
-"""Executes jobs in containers that can do nothing but measure."""
+"""The docker launcher: jobs execute in containers that can do nothing but measure."""
 
 import os
 import signal
@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Queue
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from docker import DockerClient
 from docker.errors import APIError, ImageNotFound, NotFound
 
 import runner
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.images import Image
-from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.container import (
     HOST_LABEL,
     EngineFacts,
@@ -23,7 +24,7 @@ from orchestrator.launchers.container import (
     container_name,
     host_id,
     host_options,
-    ignored,
+    ignored_options,
     is_orphan,
     labels,
     occupies,
@@ -39,24 +40,22 @@ REMOVAL_PATIENCE_S = 30.0
 LAST_LINES_PATIENCE_S = 10.0
 
 
-class Images(Protocol):
-    """Where images come from."""
+class ImageProvider(Protocol):
+    """A provider of images."""
 
     def ensure(self, backend: Backend) -> Image:
         """The backend's image, which the engine holds."""
         ...
 
 
-class DockerLauncher:
+class DockerLauncher(LocalLauncher):
     """Starts one container per launch and leaves none behind."""
 
-    name = "docker"
+    name: ClassVar[LauncherName] = "docker"
+    needs_images: ClassVar[bool] = True
 
     def __init__(
-        self,
-        client: DockerClient,
-        images: Images,
-        host: str | None = None,
+        self, client: DockerClient, images: ImageProvider, host: str | None = None
     ) -> None:
         self._client = client
         self._images = images
@@ -85,11 +84,11 @@ class DockerLauncher:
         """
         name = container_name(task)
         try:
-            with engine_errors(f"job {task.job_id}: cannot be launched"):
+            with engine_errors(f"job {task.job.id}: cannot be launched"):
                 execution = self._start(name, task)
             yield execution
         finally:
-            # Without an engine nobody can remove it; the next start does.
+            # Without an engine it cannot be removed; the next start does it.
             with suppress(EngineUnavailable), engine_errors(name):
                 remove(self._client, name)
 
@@ -115,7 +114,7 @@ class DockerLauncher:
             self._client.api.start(name)
         except ImageNotFound as error:
             raise ImageError(
-                f"job {task.job_id}: {explain(error)}",
+                f"job {task.job.id}: {explain(error)}",
                 hint=f"`orchestrator images build {task.backend}` makes it",
             ) from error
         except APIError as error:
@@ -127,7 +126,7 @@ class DockerLauncher:
 
     def _create(self, name: str, task: Task) -> None:
         image = self._prepared.get(task.backend) or self._images.ensure(task.backend)
-        asked = self._client.api.create_host_config(**host_options(task, self._facts()))
+        requested = self._client.api.create_host_config(**host_options(task, self._facts()))
         user = f"{os.getuid()}:{os.getgid()}"
         self._client.api.create_container(
             image.id,
@@ -136,11 +135,11 @@ class DockerLauncher:
             user=user,
             environment=container_environment(task.backend),
             labels=labels(task, self._host),
-            host_config=asked,
+            host_config=requested,
             use_config_proxy=False,
         )
         created = self._client.api.inspect_container(name)
-        missing = ignored(asked, created["HostConfig"])
+        missing = ignored_options(requested, created["HostConfig"])
         if missing or created["Config"]["User"] != user:
             raise Unavailable(
                 f"the engine ignores {', '.join(missing or ['User'])}, so a job's container "
@@ -171,12 +170,12 @@ class DockerExecution:
             self._client.api.kill(self._name)
 
     def wait(self) -> Exit:
-        """Wait for the container and ask the engine how it ended.
+        """Wait for the container; its exit status is the engine's.
 
         Raises:
             EngineUnavailable: the engine went away.
         """
-        with engine_errors(f"{self._name}: nobody knows how it ended"):
+        with engine_errors(f"{self._name}: its exit status is unknown"):
             code, out_of_memory = self._end()
         self._reader.join(LAST_LINES_PATIENCE_S)
         return Exit(code, out_of_memory, self._log.decode("utf-8", "replace"))

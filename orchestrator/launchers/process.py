@@ -1,4 +1,4 @@
-"""Executes jobs as local processes: the launcher for machines without a container engine."""
+"""The process launcher: jobs execute as local processes, on machines without an engine."""
 
 import math
 import os
@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Queue
-from typing import IO
+from typing import IO, ClassVar
 
 import psutil
 
 import runner
-from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
+from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
 from orchestrator.backends.machine import default_memory_bytes, require_stack
-from orchestrator.launchers.base import Exit, Task
+from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from runner.contract.cell import Backend
 from runner.contract.job import Limits, Provenance
 from runner.contract.process_exit import oom_kills, tail_of
@@ -26,10 +26,11 @@ from runner.contract.process_exit import oom_kills, tail_of
 WATCH_INTERVAL_S = 0.2
 
 
-class ProcessLauncher:
+class ProcessLauncher(LocalLauncher):
     """Starts `python -m runner` with this interpreter."""
 
-    name = "process"
+    name: ClassVar[LauncherName] = "process"
+    needs_images: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class ProcessLauncher:
                 env=_environment(),
                 start_new_session=True,
             )
-            execution = ProcessExecution(process, stderr, task.limits)
+            execution = ProcessExecution(process, stderr, task.job.limits)
             try:
                 yield execution
             finally:
@@ -94,7 +95,7 @@ class ProcessExecution:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def wait(self) -> Exit:
-        """Wait for the process and tell how it ended."""
+        """Wait for the process."""
         code = self._process.wait()
         for thread in (self._reader, self._reaper, self._watcher):
             thread.join()
@@ -114,12 +115,12 @@ class ProcessExecution:
         if stdout is not None:
             for line in stdout:
                 self.lines.put(line.decode("utf-8", "replace"))
-        # A runner that hangs after its last line is seen by whoever waits for None.
+        # None comes after the end, so that a runner that hangs after its last line times out.
         self._process.wait()
         self.lines.put(None)
 
     def _reap(self) -> None:
-        """When the runner has ended, end the children it left, which may hold its stdout."""
+        """Once the runner has ended, end the children it left, which may hold its stdout."""
         self._process.wait()
         self.kill()
 
@@ -141,10 +142,7 @@ class ProcessExecution:
 
 
 def _arguments(task: Task) -> list[str]:
-    references = ["--references", str(task.references)] if task.references else []
-    graphs = ["--graphs", str(task.graphs)] if task.graphs else []
-    weights = ["--weights", str(task.weights)] if task.weights else []
-    paths = ["--job", str(task.job_file), "--out", str(task.out), *references, *graphs, *weights]
+    paths = [word for option, path in task.staged().items() for word in (option, str(path))]
     return [*paths, "--die-with-parent"]
 
 

@@ -1,10 +1,10 @@
-"""Which launcher a run takes, and how it is made."""
+"""The registry of launchers: the choice of one for a run, and its making."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.images import Image, ImageSettings, Shelf
+from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
@@ -12,6 +12,10 @@ from orchestrator.system.engine import connect, engine_answers
 from orchestrator.system.git import git_commit
 from runner.contract.cell import Backend
 
+LAUNCHERS: Mapping[LauncherName, type[Launcher]] = {
+    "docker": DockerLauncher,
+    "process": ProcessLauncher,
+}
 NO_ENGINE = "no container engine answers: jobs run as local processes"
 BUILD_STEP = "Step "
 
@@ -33,8 +37,8 @@ class Pinned:
 class PinnedImages:
     """The pinned image for its backend; for others, references for one, today's images."""
 
-    def __init__(self, shelf: Shelf, pinned: Pinned) -> None:
-        self._shelf = shelf
+    def __init__(self, images: LocalImages, pinned: Pinned) -> None:
+        self._images = images
         self._pinned = pinned
 
     def ensure(self, backend: Backend) -> Image:
@@ -45,43 +49,47 @@ class PinnedImages:
             EngineUnavailable: the engine went away.
         """
         if backend == self._pinned.backend:
-            return self._shelf.exactly(self._pinned.reference, self._pinned.digest)
-        return self._shelf.ensure(backend)
+            return self._images.exactly(self._pinned.reference, self._pinned.digest)
+        return self._images.ensure(backend)
 
 
-def choose_launcher(asked: str, note: Note) -> LauncherName:
-    """`docker` or `process`; `auto` takes containers if an engine answers, else says so.
+def known_launcher(name: str | None) -> LauncherName | None:
+    """The launcher of that name; None if this version knows none."""
+    return next((known for known in LAUNCHERS if known == name), None)
+
+
+def choose_launcher(requested: str, note: Note) -> LauncherName:
+    """The requested launcher; for `auto` containers if an engine answers, else processes.
 
     Raises:
-        EngineUnavailable: containers were asked for and no engine answers.
+        EngineUnavailable: containers were requested and no engine answers.
         UsageError: ACCELMATRIX_REGISTRY is no registry.
     """
     ImageSettings.from_environment()  # refuses a bad registry before anything is made
-    if asked == "process":
-        return "process"
-    if asked == "docker":
-        connect().close()
-        return "docker"
+    if name := known_launcher(requested):
+        if LAUNCHERS[name].needs_images:
+            connect().close()
+        return name
     if engine_answers():
         return "docker"
     note(NO_ENGINE)
     return "process"
 
 
-def foresee_launcher(asked: str) -> LauncherName:
-    """What `choose_launcher` will most likely say, without needing an engine to be there."""
-    if asked == "auto":
-        return "docker" if engine_answers() else "process"
-    return "process" if asked == "process" else "docker"
+def preview_launcher(requested: str) -> type[Launcher]:
+    """The launcher that `choose_launcher` will most likely take; it needs no engine."""
+    if name := known_launcher(requested):
+        return LAUNCHERS[name]
+    return DockerLauncher if engine_answers() else ProcessLauncher
 
 
 def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) -> Launcher:
-    """The launcher of that name. The steps of a build are told as notes.
+    """The launcher of that name. The steps of a build are notes.
 
     Containers execute in today's images, save in the one that is pinned.
 
     Raises:
-        EngineUnavailable: containers were asked for and no engine answers.
+        EngineUnavailable: the launcher needs an engine and none answers.
         UsageError: ACCELMATRIX_REGISTRY is no registry.
     """
     if name == "process":
@@ -93,5 +101,5 @@ def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) 
         if line.startswith(BUILD_STEP):
             note(f"building the image, {line}")
 
-    shelf = Shelf(client, settings, report)
-    return DockerLauncher(client, PinnedImages(shelf, pinned) if pinned else shelf)
+    images = LocalImages(client, settings, report)
+    return DockerLauncher(client, PinnedImages(images, pinned) if pinned else images)

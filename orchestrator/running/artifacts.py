@@ -14,7 +14,6 @@ from orchestrator.running.observer import QuietObserver
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import ROOT
 from orchestrator.system.locks import hold_devices
-from orchestrator.system.weights import weights_folder
 from runner.contract.artifact_keys import Maker
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
@@ -114,13 +113,10 @@ class Groundwork:
     def _execute(self, job: Job) -> str:
         folder = self._surroundings.folder
         task = Task(
-            run_id=job.run_id,
-            job_id=job.id,
+            job=job,
             backend=BACKEND,
-            limits=job.limits,
             job_file=folder.write_job(job),
             out=self.path,
-            weights=weights_folder(job.model),
         )
         unseen = Surroundings(
             self._surroundings.launcher, folder, QuietObserver(), self._surroundings.clock
@@ -135,13 +131,13 @@ PINS = ROOT / "images" / "cpu" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
 
 
-def versions_of(maker: Maker, launcher: str, pins: Path = PINS) -> dict[str, str]:
+def versions_of(maker: Maker, *, in_images: bool, pins: Path = PINS) -> dict[str, str]:
     """Versions of our code, and of the libraries where the backend cpu's jobs are launched.
 
     Containers have what the cpu image is built from, which its fingerprint guarantees; without a
     checkout they are known by the image's version. Processes have what is installed here.
     """
-    if launcher == "process":
+    if not in_images:
         return maker.versions(maker.installed())
     try:
         return maker.versions(_pinned(pins.read_text("utf-8"), maker))

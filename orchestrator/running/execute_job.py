@@ -13,7 +13,6 @@ from orchestrator.launchers.base import Execution, Exit, Launcher, Task
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.system.text import format_size
-from orchestrator.system.weights import weights_folder
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, JobError, RecordNotSaved, StoreError
 from runner.contract.files import remove_unfinished
@@ -211,15 +210,12 @@ def supervise(job: Job, surroundings: Surroundings, sources: Sources = _NOTHING)
 
 def _task(job: Job, folder: RunFolder, sources: Sources) -> Task:
     return Task(
-        run_id=job.run_id,
-        job_id=job.id,
+        job=job,
         backend=job.cells[0].backend,
-        limits=job.limits,
         job_file=folder.write_job(job),
         out=folder.out(job.id),
         references=sources.references,
         graphs=sources.graphs,
-        weights=weights_folder(job.model),
     )
 
 

@@ -18,7 +18,6 @@ from orchestrator.running.merge import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.references import References, is_verified
 from orchestrator.store import MergeReport
-from orchestrator.system.locks import hold_devices
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import (
@@ -104,7 +103,7 @@ class RunExecution:
     def run(self) -> RunResult:
         """Measure what the run still misses; merge all there is, also when interrupted."""
         holder = f"run {self._folder.run.run_id}"
-        with hold_devices(self._devices, holder, self._tell_waiting):
+        with self._launcher.reserve(self._devices, holder, self._tell_waiting):
             self._started = time.monotonic()
             try:
                 self._clean()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
+from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts import Groundwork, Prepare, versions_of
 from orchestrator.running.execute_job import Surroundings
@@ -42,11 +43,12 @@ def kind_of(cell: Cell) -> Kind:
     return cell.model, content_of(cell), numbers_of(cell)
 
 
-def exports_left(plan: Plan, results: Path, launcher: str, seed: int) -> list[Kind]:
+def exports_left(plan: Plan, results: Path, launcher: type[Launcher], seed: int) -> list[Kind]:
     """The kinds that the plan's run would export first, by this launcher and with this seed."""
     cells = filter(executes_graph, (entry.cell for entry in plan.with_decision("run")))
     wanted = {(kind_of(cell), fixed_shape(cell)): cell for cell in cells}
-    versions, graphs = versions_of(GRAPHS, launcher), results / FOLDER_NAME
+    versions = versions_of(GRAPHS, in_images=launcher.needs_images)
+    graphs = results / FOLDER_NAME
     missing = [
         kind
         for (kind, _), cell in wanted.items()
@@ -74,7 +76,7 @@ class Graphs:
 
     def __init__(self, results: Path, surroundings: Surroundings, prepare: Prepare) -> None:
         self._ground = Groundwork(results / FOLDER_NAME, surroundings, prepare)
-        self._launcher = surroundings.launcher.name
+        self._in_images = surroundings.launcher.needs_images
         self._tried: set[str] = set()
         self._cut_short: dict[str, str] = {}
         self._versions: Versions | None = None
@@ -105,7 +107,7 @@ class Graphs:
 
     def _named(self, job: Job) -> Job:
         if self._versions is None:
-            self._versions = versions_of(GRAPHS, self._launcher)
+            self._versions = versions_of(GRAPHS, in_images=self._in_images)
         name = graph_name(job.model, job.cells[0], job.seed, self._versions)
         return job.model_copy(update={"graph": name})
 

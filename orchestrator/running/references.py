@@ -34,7 +34,7 @@ class References:
         """
         path = surroundings.folder.path.parent / FOLDER_NAME
         self._ground = Groundwork(path, surroundings, prepare)
-        self._launcher = surroundings.launcher.name
+        self._in_images = surroundings.launcher.needs_images
         self._memory_bytes = memory_bytes
         self._tried: set[str] = set()
         self._versions: Versions | None = None
@@ -61,7 +61,7 @@ class References:
 
     def _named(self, job: Job) -> Job:
         if self._versions is None:
-            self._versions = versions_of(REFERENCES, self._launcher)
+            self._versions = versions_of(REFERENCES, in_images=self._in_images)
         key = reference_key(job.model, content_of(job.cells[0]), job.seed, self._versions)
         return job.model_copy(update={"reference": key})
 

@@ -22,7 +22,7 @@ from runner import __version__
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits
 from runner.contract.record import Record, read_record
-from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.jobs import a_job, a_task, fake_cell, fake_model
 
 MIB = 1 << 20
 CELLS = (fake_cell(1), fake_cell(2))
@@ -50,11 +50,7 @@ class Bench(ABC):
         self, faults: Mapping[str, str] | None = None, limits: Limits | None = None, **config: Any
     ) -> Task:
         """A task whose model behaves as told."""
-        job = a_job(CELLS, fake_model(faults, **config), limits=limits)
-        job_file = self._folder / "job.json"
-        job_file.write_text(job.model_dump_json())
-        self.out.mkdir(exist_ok=True)
-        return Task(job.run_id, job.id, "fake", job.limits, job_file, self.out)
+        return a_task(self._folder, a_job(CELLS, fake_model(faults, **config), limits=limits))
 
     def run(self, task: Task) -> tuple[list[dict[str, Any]], Exit]:
         """Launch to the end; the progress and how it ended."""

@@ -1,18 +1,19 @@
 """The images that execute prepared graphs: they hold a runtime, and no torch."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.images import Image
-from orchestrator.launchers.base import Task
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.system.engine import connect
 from runner.contract.cell import Backend
 from runner.contract.record import read_record
 from tests.images.look import Look, look
 from tests.images.pins import pinned_here
+from tests.support.jobs import a_task
 from tests.support.onnx_graphs import layer, save_graph
 from tests.support.openvino_models import openvino_cell, openvino_job
 
@@ -73,14 +74,12 @@ def test_openvino_executes_a_graph_in_its_container(
 ) -> None:
     cell = openvino_cell(2)
     job = openvino_job(cell)
-    graphs, out, job_file = tmp_path / "graphs", tmp_path / "out", tmp_path / "job.json"
-    out.mkdir()
+    graphs = tmp_path / "graphs"
     save_graph(graphs, {"forward": layer()})
-    job_file.write_text(job.model_dump_json())
-    task = Task(job.run_id, job.id, "openvino", job.limits, job_file, out, graphs=graphs)
+    task = replace(a_task(tmp_path, job), graphs=graphs)
     with DockerLauncher(connect(), Images(built_image)).launch(task) as execution:
         end = execution.wait()
     assert end.code == 0, end.log
-    record = read_record(out / f"{cell.id}.parquet")
+    record = read_record(task.out / f"{cell.id}.parquet")
     assert (record.status, record.reason, record.proof) == ("ok", None, "proven")
     assert record.inference_precision == "f32"

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from typing import Any, ClassVar
 from zipfile import ZipFile
 
-from orchestrator.launchers.base import Exit, Task
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.graph import (
@@ -59,7 +60,7 @@ class KeptProgress(Progress):
         return [json.loads(line) for line in self._kept.getvalue().splitlines()]
 
 
-class ScriptedLauncher:
+class ScriptedLauncher(LocalLauncher):
     """A launcher whose launches play scripts instead of starting anything.
 
     A script gets the job it was launched with, its output folder and the queue of progress lines;
@@ -67,7 +68,8 @@ class ScriptedLauncher:
     or prepare a graph play scripts of their own.
     """
 
-    name = "process"
+    name: ClassVar[LauncherName] = "process"
+    needs_images: ClassVar[bool] = False
 
     def __init__(self, *scripts: Script) -> None:
         self._scripts = list(scripts)
@@ -90,7 +92,7 @@ class ScriptedLauncher:
     @contextmanager
     def launch(self, task: Task) -> Iterator["ScriptedExecution"]:
         """Play the next script; the last one repeats."""
-        job = Job.model_validate_json(task.job_file.read_bytes())
+        job = Job.model_validate_json(task.staged()["--job"].read_bytes())
         self.tasks.append(task)
         script = self._script_for(job)
         self.running += 1

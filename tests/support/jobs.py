@@ -1,8 +1,10 @@
-"""Jobs for tests, with values that a test may change."""
+"""Jobs and their tasks for tests, with values that a test may change."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from orchestrator.launchers.base import Task
 from runner.contract.cell import Cell
 from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
 from runner.contract.models import ModelSpec, TensorSpec
@@ -63,3 +65,12 @@ def a_job(
         seed=0,
         provenance=Provenance(launcher="process", orchestrator_version="0"),
     )
+
+
+def a_task(folder: Path, job: Job | None = None, script: str | None = None) -> Task:
+    """The job's task, whose files lie in this folder; a script goes in the job file's place."""
+    job = job or a_job()
+    job_file, out = folder / "job.json", folder / "out"
+    job_file.write_text(job.model_dump_json() if script is None else script)
+    out.mkdir(exist_ok=True)
+    return Task(job, job.cells[0].backend, job_file, out)

@@ -3,10 +3,9 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.launchers.registry import Pinned
+from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
 from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
 from orchestrator.running.create import Origin, Terms, begin
@@ -77,7 +76,7 @@ class Replay:
             ("commit", then.git_commit, now.git_commit),
         )
         said = [f"another {name}: {old}, now {new}" for name, old, new in facts if old != new]
-        if now.launcher == "process" and (now.git_commit or "").endswith(DIRTY):
+        if now.image is None and (now.git_commit or "").endswith(DIRTY):
             said.append("the checkout has uncommitted changes, so its runner may be another one")
         return said
 
@@ -148,13 +147,12 @@ def _job_of(measured: Measurement) -> Job:
 
 
 def _launcher_of(measured: Measurement) -> LauncherName:
-    for name in get_args(LauncherName):
-        if name == measured.launcher:
-            return name  # type: ignore[no-any-return]
+    if name := known_launcher(measured.launcher):
+        return name
     raise UsageError(
         f"{measured.result_id}: was launched by {measured.launcher!r}, which this AccelMatrix "
         f"does not know",
-        hint=f"it knows {', '.join(get_args(LauncherName))}",
+        hint=f"it knows {', '.join(LAUNCHERS)}",
     )
 
 

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from orchestrator.app.measure import prepare
-from orchestrator.backends.catalogue import LauncherName
+from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.running import graphs, references
 from orchestrator.running.artifacts import hold_groundwork, versions_of
 from orchestrator.running.run_file import RUN_FILE
@@ -89,7 +89,8 @@ def _preparations(folder: Path) -> Iterator[Path]:
 
 def _current(maker: Maker) -> Callable[[str], bool]:
     """Tells names that the present code gives, whichever launcher its jobs would be launched by."""
-    makers = [versions_of(maker, launcher) for launcher in get_args(LauncherName)]
+    kinds = {launcher.needs_images for launcher in LAUNCHERS.values()}
+    makers = [versions_of(maker, in_images=in_images) for in_images in kinds]
     return lambda name: any(is_made_by(name, versions) for versions in makers)
 
 

@@ -15,7 +15,9 @@ from orchestrator.backends.catalogue import (
 )
 from orchestrator.backends.machine import ThisHost, require_stack
 from orchestrator.backends.probes import HostView, Need
-from orchestrator.images import ImageSettings, ImageStatus, Shelf
+from orchestrator.images import ImageSettings, ImageStatus, LocalImages
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.system.engine import connect
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
@@ -50,21 +52,22 @@ class Diagnosis:
         return asdict(self) | {"checks": [_check_data(check) for check in self.checks]}
 
 
-LocalImages = Callable[[], Sequence[ImageStatus]]
+ListImages = Callable[[], Sequence[ImageStatus]]
 """Lists the images that the engine holds; raises EngineUnavailable."""
 
 
 def diagnose(
     host: HostView | None = None,
-    local_images: LocalImages | None = None,
+    list_images: ListImages | None = None,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
 ) -> list[Diagnosis]:
     """Look at every backend by each launcher that could reach its device."""
-    machine, images = host or ThisHost(), _images_or_error(local_images or _local_images)
+    machine, images = host or ThisHost(), _images_or_error(list_images or _local_images)
     return [
         _diagnosis(backend, launcher, machine, images, catalogue)
         for backend in real_backends()
-        for launcher in catalogue[backend].launchers
+        for launcher in LAUNCHERS.values()
+        if launcher.can_reach(backend)
     ]
 
 
@@ -76,21 +79,21 @@ def runnable(launcher: LauncherName) -> list[Backend]:
 def _local_images() -> Sequence[ImageStatus]:
     client = connect()
     try:
-        return Shelf(client, ImageSettings.from_environment()).list()
+        return LocalImages(client, ImageSettings.from_environment()).list()
     finally:
         client.close()
 
 
-def _images_or_error(local_images: LocalImages) -> Sequence[ImageStatus] | BenchError:
+def _images_or_error(list_images: ListImages) -> Sequence[ImageStatus] | BenchError:
     try:
-        return local_images()
+        return list_images()
     except BenchError as error:
         return error
 
 
 def _diagnosis(
     backend: Backend,
-    launcher: LauncherName,
+    launcher: type[Launcher],
     host: HostView,
     images: Sequence[ImageStatus] | BenchError,
     catalogue: Mapping[Backend, BackendSpec],
@@ -98,16 +101,18 @@ def _diagnosis(
     support = catalogue[backend].support_class
     if support is None:
         reason = f"accelmatrix {runner.__version__} has no runner for this backend"
-        return Diagnosis(backend, launcher, False, support, reason, None)
-    docker = launcher == "docker"
-    software = (_image(backend, images),) if docker else _packages(backend, host, catalogue)
-    checks = (*software, *_probe(catalogue[backend], host, in_container=docker))
+        return Diagnosis(backend, launcher.name, False, support, reason, None)
+    if in_container := launcher.needs_images:
+        software = [_image(backend, images)]
+    else:
+        software = list(_packages(backend, host, catalogue))
+    checks = (*software, *_probe(catalogue[backend], host, in_container=in_container))
     missing = [check for check in checks if check.needed and not check.ok]
     decisive = missing or checks
     remedies = dict.fromkeys(check.remedy for check in decisive if check.remedy)
     return Diagnosis(
         backend=backend,
-        launcher=launcher,
+        launcher=launcher.name,
         runs=not missing,
         support_class=support,
         reason="; ".join(check.message for check in decisive),

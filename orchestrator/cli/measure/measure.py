@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
     """Plan the matrix and run it, or show the plan; returns the exit code."""
     from orchestrator.backends.machine import this_machine
-    from orchestrator.launchers.registry import choose_launcher, foresee_launcher
+    from orchestrator.launchers.registry import choose_launcher, preview_launcher
     from orchestrator.planning.plan import make_plan
     from orchestrator.render.plan import print_plan
     from orchestrator.running.create import Terms, begin, past_durations
@@ -37,8 +37,8 @@ def measure(matrix: "Matrix", origin: "Origin", request: Request) -> int:
         history=past_durations(database_in(request.results, request.database)),
     )
     if request.dry_run:
-        foreseen = foresee_launcher(request.launcher)
-        exports = exports_left(plan, request.results, foreseen, request.seed)
+        launcher_type = preview_launcher(request.launcher)
+        exports = exports_left(plan, request.results, launcher_type, request.seed)
         print_plan(plan, as_json=request.json, exports=exports)
         return 0
     for text in plan.notes:

@@ -42,7 +42,7 @@ def plan(
     from orchestrator.app.setup.github import github_matrix
     from orchestrator.backends.catalogue import CATALOGUE
     from orchestrator.backends.machine import Machine, this_machine
-    from orchestrator.launchers.registry import foresee_launcher
+    from orchestrator.launchers.registry import preview_launcher
     from orchestrator.matrix import load_matrix
     from orchestrator.planning.plan import make_plan
     from orchestrator.render.lines import print_line
@@ -66,7 +66,7 @@ def plan(
         print_line(json.dumps(github_matrix(made, labels)))
     else:
         as_json = format_ is PlanFormat.json
-        exports = exports_left(made, results, foresee_launcher(launcher), seed)
+        exports = exports_left(made, results, preview_launcher(launcher), seed)
         print_plan(made, as_json=as_json, exports=exports)
 
 

@@ -8,7 +8,7 @@ from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 
 if TYPE_CHECKING:
-    from orchestrator.images import ImageSettings, Shelf
+    from orchestrator.images import ImageSettings, LocalImages
     from runner.contract.cell import Backend
 
 
@@ -35,7 +35,7 @@ def list_images(registry: Registry = None, json: options.Json = False) -> None:
     from orchestrator.render.tables import print_table
     from orchestrator.system.text import format_size
 
-    statuses = _shelf(registry).list()
+    statuses = _local_images(registry).list()
     if json:
         data = [asdict(status) for status in statuses]
         print_line(json_text.dumps(data, indent=2, default=str))
@@ -58,21 +58,21 @@ def list_images(registry: Registry = None, json: options.Json = False) -> None:
 @app.command()
 def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Build an image from this checkout."""
-    image = _shelf(registry).build(_backend(backend))
+    image = _local_images(registry).build(_backend(backend))
     typer.echo(f"built {image.reference} {image.digest}")
 
 
 @app.command()
 def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Fetch an image from the registry."""
-    image = _shelf(registry).pull(_backend(backend))
+    image = _local_images(registry).pull(_backend(backend))
     typer.echo(f"pulled {image.reference} {image.digest}")
 
 
 @app.command()
 def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Publish an image to the registry."""
-    image = _shelf(registry).push(_backend(backend))
+    image = _local_images(registry).push(_backend(backend))
     typer.echo(f"pushed {image.reference} {image.digest}")
 
 
@@ -94,15 +94,15 @@ def prune(
         typer.echo("there is nothing to remove")
 
 
-def _shelf(registry: str | None) -> "Shelf":
-    from orchestrator.images import Shelf
+def _local_images(registry: str | None) -> "LocalImages":
+    from orchestrator.images import LocalImages
     from orchestrator.system.engine import connect
 
     def report(line: str) -> None:
         if not chosen.quiet:
             typer.echo(line, err=True)
 
-    return Shelf(connect(), _settings(registry), report)
+    return LocalImages(connect(), _settings(registry), report)
 
 
 def _settings(registry: str | None) -> "ImageSettings":

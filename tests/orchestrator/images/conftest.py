@@ -14,7 +14,7 @@ import pytest
 from docker import DockerClient
 from docker.errors import APIError
 
-from orchestrator.images import ImageSettings, Shelf
+from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.images.image import VERSION_LABEL
 from tests.support.needs import lacking
 
@@ -40,10 +40,10 @@ class Workshop:
         """The folder that images are built from."""
         return self.settings.checkout
 
-    def shelf(self, **changes: object) -> Shelf:
+    def shelf(self, **changes: object) -> LocalImages:
         """A shelf with some settings changed."""
         settings = replace(self.settings, **changes)  # type: ignore[arg-type]
-        return Shelf(self.client, settings, self.lines.append)
+        return LocalImages(self.client, settings, self.lines.append)
 
     def write(self, path: str, text: str) -> None:
         """Put a file into the checkout."""

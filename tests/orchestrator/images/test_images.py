@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from docker import DockerClient
 
-from orchestrator.images import Shelf, prune
+from orchestrator.images import LocalImages, prune
 from orchestrator.images.build import follow, ignore
 from orchestrator.launchers.registry import Pinned, PinnedImages
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
@@ -116,7 +116,9 @@ def test_a_log_that_cannot_be_written(workshop: Workshop, tmp_path: Path) -> Non
 
 @pytest.mark.engine
 def test_too_little_disk_is_told_before_the_build(workshop: Workshop) -> None:
-    shelf = Shelf(workshop.client, workshop.settings, workshop.lines.append, lambda _: 1 << 20)
+    shelf = LocalImages(
+        workshop.client, workshop.settings, workshop.lines.append, lambda _: 1 << 20
+    )
     with pytest.raises(ImageError, match=r"about 3GiB in .*, where 1MiB are free") as caught:
         shelf.ensure("cpu")
     assert "images prune" in str(caught.value.hint)
@@ -182,7 +184,7 @@ def test_the_list_shows_every_image_there_or_not(workshop: Workshop) -> None:
 def test_an_engine_that_is_gone(workshop: Workshop, proxy: EngineProxy) -> None:
     client = DockerClient(base_url=f"unix://{proxy.path}", version="auto")
     proxy.cut()
-    shelf = Shelf(client, workshop.settings)
+    shelf = LocalImages(client, workshop.settings)
     for attempt in (shelf.ensure, shelf.build, shelf.find):
         with pytest.raises(EngineUnavailable):
             attempt("cpu")

@@ -14,9 +14,11 @@ from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.docker import DockerExecution, DockerLauncher
 from runner.contract.cell import Backend
 from runner.contract.job import Limits
+from tests.support.jobs import a_job, a_task, fake_cell
 from tests.support.proxy import EngineProxy
 
 TEST_HOST = "a-test"
+IDS = {"run_id": "run-1", "id": "job-1"}
 MIB = 1 << 20
 
 
@@ -46,10 +48,8 @@ class Bench:
 
     def task(self, script: str, backend: Backend = "fake", limits: Limits | None = None) -> Task:
         """A task whose runner executes this script."""
-        job_file = self.folder / "job.json"
-        job_file.write_text(dedent(script))
-        self.out.mkdir(exist_ok=True)
-        return Task("run-1", "job-1", backend, limits or Limits(), job_file, self.out)
+        job = a_job([fake_cell(backend=backend)], limits=limits)
+        return a_task(self.folder, job.model_copy(update=IDS), dedent(script))
 
     def launch(
         self, script: str, limits: Limits | None = None

@@ -18,34 +18,39 @@ from orchestrator.launchers.container import (
     container_name,
     host_id,
     host_options,
-    ignored,
+    ignored_options,
     is_orphan,
     labels,
     occupies,
     owner_id,
 )
+from orchestrator.system.weights import revision
+from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
+from tests.support.jobs import a_job, fake_cell
+from tests.support.weights import a_weights_folder
 
 GIB = 1 << 30
 ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True)
 
 
-def a_task(**limits: Any) -> Task:
-    return Task("run", "cpu-m-fp32", "cpu", Limits(**limits), Path("job.json"), Path("out"))
+def cpu_task(**limits: Any) -> Task:
+    job = a_job([fake_cell(backend="cpu", runtime="torch")], limits=Limits(**limits))
+    return Task(job, "cpu", Path("job.json"), Path("out"))
 
 
 def test_swap_is_no_way_around_the_memory_limit() -> None:
-    options = host_options(a_task(memory_bytes=GIB), ENGINE)
+    options = host_options(cpu_task(memory_bytes=GIB), ENGINE)
     assert options["mem_limit"] == options["memswap_limit"] == GIB
 
 
 def test_an_engine_that_cannot_limit_swap_is_not_asked_to() -> None:
-    options = host_options(a_task(), EngineFacts(GIB, limits_swap=False))
+    options = host_options(cpu_task(), EngineFacts(GIB, limits_swap=False))
     assert "memswap_limit" not in options
 
 
 def test_without_a_limit_the_host_keeps_a_margin() -> None:
-    assert host_options(a_task(), ENGINE)["mem_limit"] == 15 * GIB
+    assert host_options(cpu_task(), ENGINE)["mem_limit"] == 15 * GIB
 
 
 @given(st.integers(min_value=1 << 26, max_value=1 << 44))
@@ -65,35 +70,54 @@ def test_a_container_that_sees_one_gpu_alone_is_not_told_its_index_outside() -> 
 
 
 def test_what_torch_compile_has_built_can_be_loaded_from_tmp() -> None:
-    assert "exec" in host_options(a_task(), ENGINE)["tmpfs"]["/tmp"].split(",")
+    assert "exec" in host_options(cpu_task(), ENGINE)["tmpfs"]["/tmp"].split(",")
 
 
 def test_cpus_are_limited_only_if_the_plan_says_so() -> None:
-    assert "nano_cpus" not in host_options(a_task(), ENGINE)
-    assert host_options(a_task(cpus=1.5), ENGINE)["nano_cpus"] == 1_500_000_000
+    assert "nano_cpus" not in host_options(cpu_task(), ENGINE)
+    assert host_options(cpu_task(cpus=1.5), ENGINE)["nano_cpus"] == 1_500_000_000
 
 
 def test_mounts_are_absolute_and_the_job_is_read_only() -> None:
-    job, out = host_options(a_task(), ENGINE)["mounts"]
+    job, out = host_options(cpu_task(), ENGINE)["mounts"]
     assert (job["Target"], job["ReadOnly"]) == ("/in/job.json", True)
     assert (out["Target"], out["ReadOnly"]) == ("/out", False)
     assert Path(job["Source"]).is_absolute()
 
 
+def with_own_weights(task: Task, folder: Path) -> Task:
+    own = {"path": str(folder), "revision": revision(folder)}
+    model = task.job.model.model_copy(update=own)
+    return replace(task, job=task.job.model_copy(update={"model": model}))
+
+
 @pytest.mark.parametrize("name", ["references", "graphs", "weights"])
-def test_what_the_runner_reads_is_mounted_for_reading_if_there_is_any(name: str) -> None:
-    task = replace(a_task(), **{name: Path(name)})
+def test_what_the_runner_reads_is_mounted_for_reading_if_there_is_any(
+    name: str, tmp_path: Path
+) -> None:
+    if name == "weights":
+        task = with_own_weights(cpu_task(), a_weights_folder(tmp_path / name))
+    else:
+        task = replace(cpu_task(), **{name: Path(name)})
     mount = host_options(task, ENGINE)["mounts"][2]
     assert (mount["Target"], mount["ReadOnly"]) == (f"/{name}", True)
     assert Path(mount["Source"]).is_absolute()
     assert command(task)[-2:] == [f"--{name}", f"/{name}"]
-    assert command(a_task()) == ["--job", "/in/job.json", "--out", "/out"]
+    assert command(cpu_task()) == ["--job", "/in/job.json", "--out", "/out"]
+
+
+def test_weights_that_are_gone_or_changed_are_not_launched(tmp_path: Path) -> None:
+    folder = a_weights_folder(tmp_path / "weights")
+    task = with_own_weights(cpu_task(), folder)
+    next(folder.glob("*.safetensors")).write_bytes(b"other weights")
+    with pytest.raises(Unavailable, match="were planned"):
+        task.staged()
 
 
 def test_labels_tell_the_owner_and_the_devices() -> None:
-    found = labels(a_task(), "here")
-    assert found["org.accelmatrix.run_id"] == "run"
-    assert found["org.accelmatrix.job_id"] == "cpu-m-fp32"
+    found = labels(cpu_task(), "here")
+    assert found["org.accelmatrix.run_id"] == "20260101-000000-test"
+    assert found["org.accelmatrix.job_id"] == "cpu-scripted-fp32-inference"
     assert found["org.accelmatrix.host"] == "here"
     assert occupies(found, frozenset({"cpu", "nvidia"}))
     assert not occupies(found, frozenset({"nvidia"}))
@@ -101,9 +125,9 @@ def test_labels_tell_the_owner_and_the_devices() -> None:
 
 
 def test_names_are_valid_and_never_repeat() -> None:
-    task = a_task()
+    task = cpu_task()
     assert container_name(task) != container_name(task)
-    strange = Task("ä b/c", "x:y", "cpu", Limits(), Path(), Path())
+    strange = replace(task, job=task.job.model_copy(update={"run_id": "ä b/c", "id": "x:y"}))
     assert container_name(strange).startswith("accelmatrix---b-c-x-y-")
 
 
@@ -124,7 +148,7 @@ def test_the_host_id_is_stable_and_differs_by_machine(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_engine_took_over(asked: dict[str, Any], found: dict[str, Any]) -> None:
-    assert ignored(asked, found) == []
+    assert ignored_options(asked, found) == []
 
 
 @pytest.mark.parametrize(
@@ -139,8 +163,8 @@ def test_what_the_engine_took_over(asked: dict[str, Any], found: dict[str, Any])
         ({"Devices": [{"PathOnHost": "/dev/kfd"}]}, {"Devices": [{"PathOnHost": "/dev/dri"}]}),
     ],
 )
-def test_what_the_engine_ignored(asked: dict[str, Any], found: dict[str, Any]) -> None:
-    assert ignored(asked, found) == list(asked)
+def test_what_the_engine_ignored_options(asked: dict[str, Any], found: dict[str, Any]) -> None:
+    assert ignored_options(asked, found) == list(asked)
 
 
 def test_a_container_is_an_orphan_unless_another_living_process_owns_it() -> None:

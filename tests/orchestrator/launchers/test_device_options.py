@@ -11,7 +11,7 @@ from orchestrator.launchers.container import (
     NodeGroups,
     device_options,
     host_node_groups,
-    ignored,
+    ignored_options,
 )
 from runner.contract.cell import Backend
 
@@ -101,7 +101,7 @@ def test_the_engine_takes_over_what_is_asked(
         found = client.api.inspect_container(container)["HostConfig"]
     finally:
         client.api.remove_container(container)
-    assert ignored(asked, found) == []
+    assert ignored_options(asked, found) == []
     assert len(found["Devices"] or []) == len(options.get("devices", []))
     if backend == "cuda":
         (request,) = found["DeviceRequests"]

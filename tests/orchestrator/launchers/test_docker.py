@@ -218,7 +218,7 @@ def test_the_engine_goes_away_while_a_job_runs(
         proxy.cut()
         assert execution.lines.get() is None
         execution.kill()
-        with pytest.raises(EngineUnavailable, match="nobody knows how it ended"):
+        with pytest.raises(EngineUnavailable, match="its exit status is unknown"):
             execution.wait()
     bench.launcher.clean(frozenset({"fake"}))
 

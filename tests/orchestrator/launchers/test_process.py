@@ -25,7 +25,7 @@ from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
 from runner.contract.record import read_record
 from tests.conftest import ROOT
-from tests.support.jobs import a_job, fake_model
+from tests.support.jobs import a_job, a_task, fake_model
 from tests.support.workplace import wait_until
 
 pytestmark = pytest.mark.serial
@@ -37,10 +37,10 @@ import sys
 from pathlib import Path
 from orchestrator.launchers.base import Task
 from orchestrator.launchers.process import ProcessLauncher
-from runner.contract.job import Limits
+from runner.contract.job import Job
 
 job_file, out = map(Path, sys.argv[1:])
-task = Task("run", "job", "fake", Limits(), job_file, out)
+task = Task(Job.model_validate_json(job_file.read_bytes()), "fake", job_file, out)
 with ProcessLauncher().launch(task) as execution:
     for line in iter(execution.lines.get, None):
         print(execution._process.pid, line, flush=True)
@@ -67,9 +67,8 @@ def task(tmp_path: Path) -> Task:
     return a_task(tmp_path)
 
 
-def a_task(folder: Path, **limits: Any) -> Task:
-    (folder / "out").mkdir(exist_ok=True)
-    return Task("run", "job", "fake", Limits(**limits), folder / "job.json", folder / "out")
+def limited_task(folder: Path, **limits: Any) -> Task:
+    return a_task(folder, a_job(limits=Limits(**limits)))
 
 
 def play(launcher: ProcessLauncher, task: Task) -> tuple[list[str], Exit]:
@@ -93,7 +92,7 @@ def test_the_runner_gets_job_and_output_folder_and_nothing_else(
     assert end == Exit(0, out_of_memory=False, log="")
 
 
-@pytest.mark.parametrize("name", ["references", "graphs", "weights"])
+@pytest.mark.parametrize("name", ["references", "graphs"])
 def test_the_runner_is_told_where_its_folders_are(
     scripted: Interpreter, task: Task, name: str
 ) -> None:
@@ -144,7 +143,7 @@ def test_a_runner_over_its_memory_limit_is_killed(scripted: Interpreter, tmp_pat
         held = bytearray(200 << 20)
         import time; time.sleep(600)
     """
-    _, end = play(scripted(script), a_task(tmp_path, memory_bytes=100 * MIB))
+    _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=100 * MIB))
     assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
 
 
@@ -152,13 +151,13 @@ def test_a_runner_within_its_memory_limit_is_left_alone(
     scripted: Interpreter, tmp_path: Path
 ) -> None:
     script = "held = bytearray(50 << 20); import time; time.sleep(0.6)"
-    _, end = play(scripted(script), a_task(tmp_path, memory_bytes=500 * MIB))
+    _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=500 * MIB))
     assert end == Exit(0, out_of_memory=False, log="")
 
 
 def test_a_kill_from_elsewhere_is_no_lack_of_memory(scripted: Interpreter, tmp_path: Path) -> None:
     script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    _, end = play(scripted(script), a_task(tmp_path, memory_bytes=500 * MIB))
+    _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=500 * MIB))
     assert (end.code, end.out_of_memory) == (-signal.SIGKILL, False)
 
 
@@ -172,7 +171,7 @@ def test_the_runner_gets_so_many_cores(
         sys.stdin.readline()
         print(sorted(os.sched_getaffinity(0)))
     """
-    with scripted(script).launch(a_task(tmp_path, cpus=cpus)) as execution:
+    with scripted(script).launch(limited_task(tmp_path, cpus=cpus)) as execution:
         say(execution, "go on\n")
         line = execution.lines.get()
     assert line is not None
@@ -246,7 +245,7 @@ def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> 
 
 def test_with_the_real_runner_a_record_tells_its_affinity(tmp_path: Path) -> None:
     job = a_job()
-    task = a_task(tmp_path, cpus=1)
+    task = limited_task(tmp_path, cpus=1)
     task.job_file.write_text(job.model_dump_json())
     play(ProcessLauncher(), task)
     record = read_record(task.out / f"{job.cells[0].id}.parquet")

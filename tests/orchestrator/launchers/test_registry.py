@@ -1,10 +1,10 @@
-"""Which launcher a run takes, and what a plan may foresee of that."""
+"""The choice of a launcher, and its preview in a plan."""
 
 from pathlib import Path
 
 import pytest
 
-from orchestrator.launchers.registry import NO_ENGINE, choose_launcher, foresee_launcher
+from orchestrator.launchers.registry import NO_ENGINE, choose_launcher, preview_launcher
 from runner.contract.errors import EngineUnavailable
 
 
@@ -25,6 +25,6 @@ def test_without_an_engine_jobs_run_as_processes_unless_containers_were_asked_fo
 
 
 @pytest.mark.usefixtures("no_engine")
-def test_what_is_foreseen_needs_no_engine() -> None:
-    foreseen = [foresee_launcher(asked) for asked in ("auto", "process", "docker")]
-    assert foreseen == ["process", "process", "docker"]
+def test_a_preview_needs_no_engine() -> None:
+    names = [preview_launcher(requested).name for requested in ("auto", "process", "docker")]
+    assert names == ["process", "process", "docker"]

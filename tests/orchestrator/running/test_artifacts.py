@@ -24,22 +24,25 @@ both = pytest.mark.parametrize("maker", [GRAPHS, REFERENCES])
 def test_containers_have_what_their_image_is_built_from(tmp_path: Path) -> None:
     pins = tmp_path / "requirements.txt"
     pins.write_text(PINS)
-    assert versions_of(GRAPHS, "docker", pins) == {"onnx": "1.23.2", "torch": "2.13.0"} | CODE
+    assert (
+        versions_of(GRAPHS, in_images=True, pins=pins)
+        == {"onnx": "1.23.2", "torch": "2.13.0"} | CODE
+    )
 
 
 @both
 def test_the_checkouts_pins_name_every_library(maker: Maker) -> None:
-    assert set(versions_of(maker, "docker")) == {*maker.libraries, "runner"}
+    assert set(versions_of(maker, in_images=True)) == {*maker.libraries, "runner"}
 
 
 def test_without_a_checkout_the_images_version_stands_for_them(tmp_path: Path) -> None:
-    found = versions_of(GRAPHS, "docker", tmp_path / "none")
+    found = versions_of(GRAPHS, in_images=True, pins=tmp_path / "none")
     assert found == {"image": runner.__version__} | CODE
 
 
 @both
 def test_processes_have_what_is_installed(maker: Maker) -> None:
-    libraries = versions_of(maker, "process")
+    libraries = versions_of(maker, in_images=False)
     assert libraries.pop("runner") == fingerprint(maker.sources)
     assert set(libraries) <= set(maker.libraries)
     assert all(version(name).partition("+")[0] == told for name, told in libraries.items())

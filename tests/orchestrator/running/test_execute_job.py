@@ -95,10 +95,8 @@ def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Attemp
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
     job = folder.job(folder.cells, folder.nowhere)
     task = Task(
-        run_id=job.run_id,
-        job_id=job.id,
+        job=job,
         backend="fake",
-        limits=job.limits,
         job_file=folder.write_job(job),
         out=folder.out(job.id),
     )
@@ -161,7 +159,7 @@ def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
     launcher, job = ScriptedLauncher(measures_all), folder.job(folder.cells, NOWHERE)
     supervise(job, Surroundings(launcher, folder, KeptObserver()))
-    assert [task.weights for task in launcher.tasks] == [weights]
+    assert [task.staged()["--weights"] for task in launcher.tasks] == [weights]
     records = [folder.record_of(cell) for cell in folder.cells]
     assert {(record.weights, record.weights_revision) for record in records if record} == {
         ("pretrained", revision_of(weights))

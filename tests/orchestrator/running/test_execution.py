@@ -393,7 +393,7 @@ def test_references_are_computed_once_per_model(
     assert trial.run(launcher).exit_code == 0
     assert len(launcher.computed) == computed
     assert {job.purpose for job in launcher.launched} == {purpose}
-    given = {task.references for task in launcher.tasks if "reference" not in task.job_id}
+    given = {task.references for task in launcher.tasks if "reference" not in task.job.id}
     assert given == {tmp_path / "results/references" if computed else None}
 
 
@@ -430,7 +430,7 @@ def test_graphs_are_exported_once_and_reach_whoever_executes_them(
     (name,) = {job.graph for job in launcher.launched if job.cells[0].runtime != "torch"}
     assert name == launcher.exported[0].graph
     told = {
-        (task.job_id, task.graphs) for task in launcher.tasks if "-scripted-fp32" in task.job_id
+        (task.job.id, task.graphs) for task in launcher.tasks if "-scripted-fp32" in task.job.id
     }
     graphs = tmp_path / "results/graphs"
     assert {folder for job, folder in told if not job.startswith("cpu-scripted")} == {graphs}

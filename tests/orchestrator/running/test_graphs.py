@@ -7,6 +7,8 @@ from queue import Queue
 import pytest
 
 from orchestrator.launchers.base import Exit
+from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts import versions_of
 from orchestrator.running.execute_job import Surroundings
@@ -344,7 +346,7 @@ def test_the_kinds_of_graphs_that_a_run_would_export_are_told_apart(tmp_path: Pa
         a_cell(backend="openvino", runtime="openvino"),
         a_cell(runtime="torch"),
     )
-    assert exports_left(plan, tmp_path, "process", 0) == [
+    assert exports_left(plan, tmp_path, ProcessLauncher, 0) == [
         ("scripted", "forward", "fp32"),
         ("scripted", "forward", "int8_dynamic"),
         ("scripted", "generation", "fp32"),
@@ -353,25 +355,25 @@ def test_the_kinds_of_graphs_that_a_run_would_export_are_told_apart(tmp_path: Pa
 
 def test_nothing_is_left_of_what_was_exported(trial: Trial, tmp_path: Path) -> None:
     plan = plan_of(*trial.job.cells)
-    assert exports_left(plan, tmp_path, "process", 0) == [("scripted", "forward", "fp32")]
+    assert exports_left(plan, tmp_path, ProcessLauncher, 0) == [("scripted", "forward", "fp32")]
     trial.ensure()
-    assert exports_left(plan, tmp_path, "process", 0) == []
+    assert exports_left(plan, tmp_path, ProcessLauncher, 0) == []
 
 
 def test_what_another_seed_or_launcher_or_model_needs_is_left(trial: Trial, tmp_path: Path) -> None:
     trial.ensure()
     plan = plan_of(*trial.job.cells)
     other = plan.model_copy(update={"models": {"scripted": fake_model(load_s=1)}})
-    pinned = versions_of(GRAPHS, "docker") != versions_of(GRAPHS, "process")
-    assert exports_left(plan, tmp_path, "process", 1) == [("scripted", "forward", "fp32")]
-    assert exports_left(other, tmp_path, "process", 0) == [("scripted", "forward", "fp32")]
-    assert bool(exports_left(plan, tmp_path, "docker", 0)) is pinned
+    pinned = versions_of(GRAPHS, in_images=True) != versions_of(GRAPHS, in_images=False)
+    assert exports_left(plan, tmp_path, ProcessLauncher, 1) == [("scripted", "forward", "fp32")]
+    assert exports_left(other, tmp_path, ProcessLauncher, 0) == [("scripted", "forward", "fp32")]
+    assert bool(exports_left(plan, tmp_path, DockerLauncher, 0)) is pinned
 
 
 def test_a_shape_that_is_missing_is_left(trial: Trial, tmp_path: Path) -> None:
     trial.launcher.graph_script = exports_each_shape
     trial.ensure()
-    assert exports_left(plan_of(a_cell(8)), tmp_path, "process", 0) == []
-    assert exports_left(plan_of(a_cell(8), a_cell(16)), tmp_path, "process", 0) == [
+    assert exports_left(plan_of(a_cell(8)), tmp_path, ProcessLauncher, 0) == []
+    assert exports_left(plan_of(a_cell(8), a_cell(16)), tmp_path, ProcessLauncher, 0) == [
         ("scripted", "forward", "fp32")
     ]

@@ -58,7 +58,7 @@ class Trial:
 
     def file(self, suffix: str) -> Path:
         """The reference, or what stands in its place."""
-        made_by = versions_of(REFERENCES, "process")
+        made_by = versions_of(REFERENCES, in_images=False)
         name = reference_key(self.job.model, "forward", self.job.seed, made_by)
         return self.folder.path.parent / "references" / f"{name}.{suffix}"
 

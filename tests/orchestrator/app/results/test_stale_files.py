@@ -19,11 +19,15 @@ ANCIENT_REFERENCE = "0123456789abcdef" * 2
 
 
 def current_graph(launcher: str, seed: int = 0) -> str:
-    return graph_key(MODEL, "forward", "fp32", seed, versions_of(GRAPHS, launcher))
+    return graph_key(
+        MODEL, "forward", "fp32", seed, versions_of(GRAPHS, in_images=launcher == "docker")
+    )
 
 
 def current_reference(launcher: str) -> str:
-    return reference_key(MODEL, "generation", 0, versions_of(REFERENCES, launcher))
+    return reference_key(
+        MODEL, "generation", 0, versions_of(REFERENCES, in_images=launcher == "docker")
+    )
 
 
 def write(path: Path, size: int = 5) -> Path:
