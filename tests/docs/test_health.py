@@ -9,9 +9,9 @@ PAGE = Page(ROOT / "docs" / "health.md")
 
 
 def told_fix(check: Check) -> str:
-    """What the page must say of a check: mends, quarantine, both or neither."""
+    """What the page must say of a check: repairs, quarantine, both or neither."""
     quarantined = check.table is not None
-    words = ["derives"] * bool(check.mends) + ["quarantine"] * quarantined
+    words = ["derives"] * bool(check.repair) + ["quarantine"] * quarantined
     return ", else ".join(words) or "–"
 
 

@@ -1,4 +1,4 @@
-"""Mends what can be derived, puts the rest into quarantine, and keeps a copy of what was before."""
+"""Repair of a database: from record files, by derivation, else by quarantine; with a copy kept."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +15,14 @@ from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import require_database
 from orchestrator.store.health.checks import CHECKS
-from orchestrator.store.health.checks.order import LATER
 from orchestrator.store.health.quarantine import find_faults, quarantine
-from orchestrator.store.health.validate import ALTERED, RETYPED, Finding, prepare, validate
+from orchestrator.store.health.validate import (
+    ALTERED,
+    RETYPED,
+    Finding,
+    define_macros,
+    find_all,
+)
 from orchestrator.store.merge.dimensions import describe_shared
 from orchestrator.store.merge.merge import QUARANTINED, REAL, insert_taken
 from orchestrator.store.merge.staging import stage
@@ -36,9 +41,9 @@ _TAKEN = f"""
     CREATE OR REPLACE TEMP TABLE restored AS
     SELECT filename, file_row_number, result_id FROM incoming
     WHERE result_id IN (SELECT subject FROM faults WHERE table_name <> {text(RUNS.name)})
-        AND {{welcome}} AND recorded_at <= {LATER} AND NOT {QUARANTINED}
+        AND {{welcome}} AND recorded_at <= latest_moment() AND NOT {QUARANTINED}
         AND NOT EXISTS (SELECT 1 FROM {RESULTS.name} r WHERE r.result_id = incoming.result_id
-            AND r.recorded_at > incoming.recorded_at AND r.recorded_at <= {LATER})
+            AND r.recorded_at > incoming.recorded_at AND r.recorded_at <= latest_moment())
     QUALIFY row_number() OVER (
         PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
 """
@@ -48,16 +53,16 @@ _VIEW = """
 """
 
 
-def stage_records(connection: DuckDBPyConnection, results: Path | None) -> None:
-    """The temporary relation `incoming`: the records, where they are, of the runs with `faults`.
+def _stage_records(connection: DuckDBPyConnection, results: Path | None) -> None:
+    """Make the relation `incoming`: the records, where there are files, of the runs with `faults`.
 
-    Apart from the transaction that restores them, since a damaged file would end it.
+    Apart from the transaction that reloads them, since a damaged file would end it.
     """
     runs = [run_id for (run_id,) in connection.execute(_RUNS).fetchall()]
-    stage(connection, find_files(_places(results, runs)) if results else [])
+    stage(connection, find_files(_record_paths(results, runs)) if results else [])
 
 
-def restore(connection: DuckDBPyConnection, *, scratch: bool) -> int:
+def _reload(connection: DuckDBPyConnection, *, scratch: bool) -> int:
     """Replace the results that have faults by their records; returns how many."""
     connection.execute(_TAKEN.format(welcome="true" if scratch else REAL))
     connection.execute(_VIEW)
@@ -67,32 +72,31 @@ def restore(connection: DuckDBPyConnection, *, scratch: bool) -> int:
         )
     insert_taken(connection)
     describe_shared(connection, "taken")
-    ((count,),) = connection.execute("SELECT count(*) FROM restored").fetchall()
-    return int(count)
+    return _count(connection.execute("SELECT count(*) FROM restored"))
 
 
-def _places(results: Path, runs: Sequence[str]) -> Iterator[Path]:
+def _record_paths(results: Path, runs: Sequence[str]) -> Iterator[Path]:
     for run_id in runs:
-        for place in (results / run_id, results / IMPORTS / f"{run_id}.parquet"):
-            if place.exists():
-                yield place
+        for path in (results / run_id, results / IMPORTS / f"{run_id}.parquet"):
+            if path.exists():
+                yield path
 
 
 RECORDS = "taken from record files"
-OUTRIGHT = frozenset(check.name for check in CHECKS if check.outright)
+_OUTRIGHT = frozenset(check.name for check in CHECKS if check.outright)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What is wrong with a database, after it was mended if that was asked for."""
+    """The findings in a database, after the repair if one was requested."""
 
     findings: tuple[Finding, ...]
     backup: Path | None = None
-    """The database as it was before it was mended; None if nothing was changed."""
+    """A copy of the database before the repair; None if nothing was changed."""
     mended: Mapping[str, int] = field(default_factory=dict)
-    """Rows that were mended, by the check that found them."""
+    """Rows that were repaired, by the check that found them."""
     quarantined: int = 0
-    """Rows that went into quarantine."""
+    """Rows that were moved into quarantine."""
 
     @property
     def errors(self) -> frozenset[str]:
@@ -108,7 +112,7 @@ def errors_in(findings: Iterable[Finding]) -> frozenset[str]:
 def validate_database(
     path: Path, *, now: datetime | None = None, wait_s: float = WAIT_S
 ) -> Validation:
-    """Look for everything that is wrong with a database, and change nothing.
+    """Find everything that is wrong with a database, and change nothing.
 
     Raises:
         StoreError: there is none, it is being written for longer than `wait_s` seconds, or it is
@@ -121,7 +125,7 @@ def validate_database(
 def fix_database(
     path: Path, results: Path | None, *, now: datetime | None = None, wait_s: float = WAIT_S
 ) -> Validation:
-    """Mend a database in which there are errors; all at once, and with a copy of it made first.
+    """Repair a database in which there are errors; all at once, and with a copy of it made first.
 
     Rows are taken again from the record files below the folder of results, else derived from what
     the database holds, else put into quarantine.
@@ -146,7 +150,7 @@ def fix_database(
         return after
 
 
-def mend(
+def _repair(
     connection: DuckDBPyConnection,
     results: Path | None,
     now: datetime,
@@ -154,24 +158,33 @@ def mend(
     *,
     scratch: bool,
 ) -> tuple[dict[str, int], int]:
-    """Mend what these checks found, within one transaction.
+    """Repair what these checks found, within one transaction.
 
-    Returns how many rows were mended, by check, and how many went into quarantine.
+    Returns how many rows were repaired, by check, and how many went into quarantine.
     """
-    prepare(connection, now)
+    define_macros(connection, now)
     find_faults(connection, errors)
-    stage_records(connection, results)
+    _stage_records(connection, results)
     with transaction(connection):
-        mended = {RECORDS: restore(connection, scratch=scratch)}
-        find_faults(connection, errors & OUTRIGHT)
+        repaired = {RECORDS: _reload(connection, scratch=scratch)}
+        find_faults(connection, errors & _OUTRIGHT)
         quarantined = quarantine(connection)
         for check in CHECKS:
-            for statement in check.mends:
-                mended[check.name] = mended.get(check.name, 0) + _changed(connection, statement)
-        find_faults(connection, errors_in(validate(connection, now)))
+            if statements := check.repair:
+                repaired[check.name] = _derive(connection, check.query, statements)
+        find_faults(connection, errors_in(find_all(connection, now)))
         quarantined += quarantine(connection)
-        mended[ALTERED] = _define_anew(connection)
-    return {name: rows for name, rows in mended.items() if rows}, quarantined
+        repaired[ALTERED] = _define_anew(connection)
+    return {name: rows for name, rows in repaired.items() if rows}, quarantined
+
+
+def _derive(connection: DuckDBPyConnection, query: str, statements: str) -> int:
+    """Execute a check's repair on the rows in `wrong`; returns how many were changed."""
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE wrong AS {query}")
+    return sum(
+        _count(connection.execute(statement))
+        for statement in connection.extract_statements(statements)
+    )
 
 
 def _forget_killed(path: Path) -> None:
@@ -185,7 +198,7 @@ def _validated(path: Path, now: datetime, wait_s: float, *, read_only: bool) -> 
         open_current(path, read_only=read_only, wait_s=wait_s)[0] as connection,
         explained(f"{path}: cannot be validated", "merge the record files into a new database"),
     ):
-        return Validation(validate(connection, now))
+        return Validation(find_all(connection, now))
 
 
 def _fixed(
@@ -195,23 +208,23 @@ def _fixed(
     with (
         connection,
         explained(
-            f"{path}: cannot be mended, and nothing was changed",
+            f"{path}: cannot be repaired, and nothing was changed",
             "see that the disk is not full, then try again",
         ),
     ):
-        mended, quarantined = mend(connection, results, now, errors, scratch=kind.scratch)
-        findings = validate(connection, now)
-    return Validation(findings, None, mended, quarantined)
+        repaired, quarantined = _repair(connection, results, now, errors, scratch=kind.scratch)
+        findings = find_all(connection, now)
+    return Validation(findings, None, repaired, quarantined)
 
 
 def _define_anew(connection: DuckDBPyConnection) -> int:
-    """How many views and comments that were altered are as they should be."""
+    """Restore altered views and comments; returns how many."""
     altered = differences(connection)
     if altered:
         define_anew(connection)
     return len(altered) - len(differences(connection))
 
 
-def _changed(connection: DuckDBPyConnection, statement: str) -> int:
-    ((count,),) = connection.execute(statement).fetchall()
+def _count(connection: DuckDBPyConnection) -> int:
+    ((count,),) = connection.fetchall()
     return int(count)

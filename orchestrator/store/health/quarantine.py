@@ -1,11 +1,10 @@
-"""Rows that nothing can mend are kept aside, whole, and merging does not bring them back."""
+"""Quarantine: rows that nothing can repair are kept aside whole, and no merge brings them back."""
 
 from collections.abc import Collection, Iterator, Sequence
 
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.health.checks import CHECKS, Check
-from orchestrator.store.health.checks.check import own
 from orchestrator.store.schema.columns import Column, text
 from orchestrator.store.schema.tables import (
     DURATIONS,
@@ -20,18 +19,18 @@ from orchestrator.store.schema.tables import (
 
 _FAULTS = """
     CREATE OR REPLACE TEMP TABLE faults (
-        table_name VARCHAR, place BIGINT, subject VARCHAR, reason VARCHAR)
+        table_name VARCHAR, row_id BIGINT, subject VARCHAR, reason VARCHAR)
 """
 
 
 def find_faults(connection: DuckDBPyConnection, names: Collection[str]) -> None:
-    """The temporary table `faults`: rows with an error of these checks that may be taken out."""
+    """Make the temporary table `faults`: rows with an error of these checks that may be moved."""
     connection.execute(_FAULTS)
     for check in CHECKS:
         if check.table is not None and check.name in names:
             connection.execute(
-                f"INSERT INTO faults SELECT {text(check.table.name)}, place, subject,"
-                f" {text(check.name)} || coalesce(': ' || told, '')"
+                f"INSERT INTO faults SELECT {text(check.table.name)}, row_id, subject,"
+                f" {text(check.name)} || coalesce(': ' || fault, '')"
                 f" FROM ({check.query}) WHERE {_is_error(check)}"
             )
 
@@ -42,7 +41,7 @@ def quarantine(connection: DuckDBPyConnection) -> int:
     for table, statement in (
         (RAW, _move(RAW, _OWNER)),
         (JOBS, _move(JOBS, _OWNER)),
-        (RESULTS, _RESULTS),
+        (RESULTS, _MOVE_RESULTS),
         (RUNS, _move(RUNS, "NULL AS result_id, o.run_id")),
     ):
         connection.execute(statement)
@@ -57,7 +56,7 @@ def quarantine(connection: DuckDBPyConnection) -> int:
 
 
 def _is_error(check: Check) -> str:
-    ours = f"(source IS NULL OR {own()})"
+    ours = "(source IS NULL OR is_ours(source))"
     if check.severity == check.imported:
         return "true"
     return ours if check.severity == "error" else f"NOT {ours}"
@@ -69,13 +68,13 @@ def _count(connection: DuckDBPyConnection) -> int:
 
 
 def _faulty(table: Table) -> str:
-    return f"SELECT place FROM faults WHERE table_name = {text(table.name)}"
+    return f"SELECT row_id FROM faults WHERE table_name = {text(table.name)}"
 
 
 def _reasons(table: Table) -> str:
     return (
-        "(SELECT place, string_agg(reason, '; ' ORDER BY reason) AS reason FROM faults"
-        f" WHERE table_name = {text(table.name)} GROUP BY place) f"
+        "(SELECT row_id, string_agg(reason, '; ' ORDER BY reason) AS reason FROM faults"
+        f" WHERE table_name = {text(table.name)} GROUP BY row_id) f"
     )
 
 
@@ -87,17 +86,19 @@ def _move(table: Table, owner: str) -> str:
         INSERT INTO {QUARANTINE.name} BY NAME
         SELECT {owner}, {text(table.name)} AS table_name, f.reason,
             getvariable('moment') AS quarantined_at, {_content("o", table.columns)} AS content
-        FROM {_reasons(table)} JOIN {table.name} o ON o.rowid = f.place
+        FROM {_reasons(table)} JOIN {table.name} o ON o.rowid = f.row_id
     """
 
 
 def _content(alias: str, columns: Sequence[Column], *more: str) -> str:
-    fields = [f"{text(each.name)}: {_value(f'{alias}.{each.name}', each)}" for each in columns]
+    fields = [
+        f"{text(column.name)}: {_value(f'{alias}.{column.name}', column)}" for column in columns
+    ]
     return f"to_json({{{', '.join([*fields, *more])}}})::VARCHAR"
 
 
 def _value(name: str, column: Column) -> str:
-    """The column as JSON can hold it: what is no number becomes its name."""
+    """The column as JSON can hold it: a number that is not finite becomes its name."""
     if column.type != "DOUBLE":
         return name
     return f"CASE WHEN isfinite({name}) THEN to_json({name}) ELSE to_json({name}::VARCHAR) END"
@@ -117,11 +118,11 @@ def _beside(table: Table, alias: str) -> str:
     )
 
 
-_RESULTS = f"""
+_MOVE_RESULTS = f"""
     INSERT INTO {QUARANTINE.name} BY NAME
     SELECT r.result_id, r.run_id, {text(RESULTS.name)} AS table_name, f.reason,
         getvariable('moment') AS quarantined_at, r.recorded_at,
         {_content("r", RESULTS.columns, *_of_others())} AS content
-    FROM {_reasons(RESULTS)} JOIN {RESULTS.name} r ON r.rowid = f.place
+    FROM {_reasons(RESULTS)} JOIN {RESULTS.name} r ON r.rowid = f.row_id
     {_beside(RAW, "d")} {_beside(JOBS, "j")}
 """

@@ -1,13 +1,21 @@
-"""What a check is: a question in SQL that a sound database answers with no row."""
+"""A check: a question in SQL that a sound database answers with no row.
 
+The SQL stands in the folder `sql`, one file for each check and one for each repair.
+"""
+
+import re
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Literal
 
-from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.origin import OURS, SYNTHETIC
-from orchestrator.store.schema.tables import RESULTS, Table
+from orchestrator.store.schema.tables import Table
 
 Severity = Literal["error", "warning", "note"]
+
+
+def read_sql(name: str) -> str:
+    """The text of a file in the folder `sql`, named without its ending."""
+    return files(__package__).joinpath("sql", f"{name}.sql").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -15,44 +23,41 @@ class Check:
     """One thing that may be wrong with the database."""
 
     name: str
-    """What it finds, in a few words."""
-    query: str
-    """Those rows: `place` (their rowid), `subject` (their id), `source`, `told` (what is wrong)."""
+    """A few words for what it finds; its query is the file of this name, with `_` between words."""
     remedy: str
-    """What to do about it."""
+    """Advice on what to do about it."""
     severity: Severity = "error"
     """How bad it is in rows of ours."""
     imported: Severity = "warning"
     """How bad it is in rows that others measured, whose files may well say so."""
-    mends: tuple[str, ...] = ()
-    """Statements that derive what the rows should say, where it can be derived."""
+    repaired: bool = False
+    """True if `<name>.repair.sql` derives the right values of the rows in `wrong`, the answer to
+    the query."""
+    statement: str | None = None
+    """The repair of a check that shares it with another room."""
     table: Table | None = None
-    """The table from which rows with an error that nothing mends go into quarantine; None: they
+    """The table from which rows with an error that nothing repairs go into quarantine; None: they
     stay."""
-    asks: tuple[str, ...] = ()
-    """The views that it asks; where one is missing or has other columns, it is left out."""
+    views: tuple[str, ...] = ()
+    """Views that the query reads; where one is missing or has other columns, the check is left
+    out."""
     outright: bool = False
-    """Whether they do so before anything is mended, since they are not to be derived from."""
+    """True if faulty rows go into quarantine before any repair, since later repairs derive values
+    from other rows."""
 
+    @property
+    def query(self) -> str:
+        """The faulty rows: `row_id`, `subject` (their id), `source`, and `fault`
+        (in words).
+        """
+        return read_sql(self.file_name)
 
-def own(source: str = "source") -> str:
-    """The condition that a row is ours, which synthetic ones stand for in a scratch database."""
-    return f"{source} IN ({text(OURS)}, {text(SYNTHETIC)})"
+    @property
+    def repair(self) -> str | None:
+        """Statements that derive the right values; None if nothing does."""
+        return read_sql(f"{self.file_name}.repair") if self.repaired else self.statement
 
-
-def of_results(condition: str, told: str, joined: str = "") -> str:
-    """A check's query over the results `r`."""
-    return (
-        f"SELECT r.rowid AS place, r.result_id AS subject, r.source, {told} AS told"
-        f" FROM {RESULTS.name} r {joined} WHERE {condition}"
-    )
-
-
-def places(query: str) -> str:
-    """The condition that a row of the results `r` is one of those that a check's query found."""
-    return f"r.rowid IN (SELECT place FROM ({query}))"
-
-
-def own_places(query: str) -> str:
-    """The same of our own rows: what others' files tell stays as they tell it."""
-    return f"r.rowid IN (SELECT place FROM ({query}) WHERE {own()})"
+    @property
+    def file_name(self) -> str:
+        """The file of its query, without the ending."""
+        return re.sub(r"\W+", "_", self.name)

@@ -26,7 +26,7 @@ FIX = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.fix import fix_database
 
 print("ready", flush=True)

@@ -14,7 +14,7 @@ from orchestrator.store import Store
 from orchestrator.store.health.checks import CHECKS
 from orchestrator.store.health.fix import validate_database
 from orchestrator.store.health.quarantine import find_faults
-from orchestrator.store.health.validate import EXAMPLES, Finding, prepare
+from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros
 from runner.contract.errors import StoreError
 from runner.contract.record import Record
 from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, Damage
@@ -52,7 +52,7 @@ def test_each_damage_of_a_row_is_found_and_named(tmp_path: Path) -> None:
     errors = validate_database(database, now=NOW).errors
 
     with duckdb.connect(database) as connection:
-        prepare(connection, NOW)
+        define_macros(connection, NOW)
         find_faults(connection, errors)
         found = connection.execute("SELECT subject, reason FROM faults").fetchall()
     named = {(subject.rpartition("/")[2], reason.partition(": ")[0]) for subject, reason in found}

@@ -1,0 +1,89 @@
+"""Checks of numbers and words: statistics against raw durations and each other, possible values.
+
+docs/measuring.md defines the columns. A repair derives a column only from statistics that the raw
+durations confirm, and only where the cell's id confirms the batch.
+"""
+
+from orchestrator.store.health.checks.check import Check
+from orchestrator.store.schema.tables import RESULTS
+
+_FROM_DURATIONS = (
+    "`--fix` derives them where the durations are this result's, and takes out the rest"
+)
+_DERIVED = "`--fix` derives what raw durations confirm, and takes out the rest"
+_ORDERED = "`--fix` takes from raw durations what they tell, and takes out the rest"
+
+_RAW_DURATIONS = (
+    Check(
+        "iterations are not the durations",
+        _FROM_DURATIONS,
+        repaired=True,
+        table=RESULTS,
+    ),
+    Check(
+        "statistics contradict raw durations",
+        _FROM_DURATIONS,
+        repaired=True,
+        table=RESULTS,
+    ),
+    Check(
+        "parts contradict raw durations",
+        _FROM_DURATIONS,
+        repaired=True,
+        table=RESULTS,
+    ),
+    Check(
+        "rounds are not the iterations",
+        "`--fix` takes such results out",
+        table=RESULTS,
+    ),
+)
+"""These alone read the durations, with `impossible raw duration`."""
+
+_ARITHMETIC = (
+    Check(
+        "throughput contradicts latency",
+        _DERIVED,
+        repaired=True,
+        table=RESULTS,
+    ),
+    Check(
+        "ratio contradicts its parts",
+        _DERIVED,
+        repaired=True,
+        table=RESULTS,
+    ),
+    Check(
+        "throughput by another clock",
+        "compare throughputs of one source alone",
+        severity="note",
+        imported="note",
+    ),
+)
+
+_VALUES = (
+    Check(
+        "impossible value",
+        "`--fix` derives statistics from raw durations and takes out what it cannot derive",
+        table=RESULTS,
+    ),
+    Check(
+        "impossible raw duration",
+        "`--fix` takes such results out",
+        table=RESULTS,
+    ),
+    Check(
+        "unknown word",
+        "`--fix` takes such results out; docs/schema.md lists the words",
+        imported="error",
+        table=RESULTS,
+    ),
+)
+
+_ORDER = (
+    Check("percentiles out of order", _ORDERED, table=RESULTS),
+    Check("middle outside its range", _ORDERED, table=RESULTS),
+    Check("interval out of order", _ORDERED, table=RESULTS),
+)
+
+NUMBERS = (*_RAW_DURATIONS, *_ARITHMETIC, *_VALUES, *_ORDER)

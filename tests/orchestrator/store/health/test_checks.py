@@ -1,0 +1,70 @@
+"""The list of checks: names, files, a rule for every number; how far two numbers may differ."""
+
+import re
+from collections import Counter
+from importlib.resources import files
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.store.health import checks
+from orchestrator.store.health.checks import CHECKS, read_sql
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.origin import OURS
+from orchestrator.store.schema.tables import RESULTS
+
+_CONNECTION = duckdb.connect()
+_CONNECTION.execute(read_sql("rounding"))
+_ANY_NUMBER = {"seed"}
+
+
+def _value(sql: str, *parameters: float) -> float:
+    ((value,),) = _CONNECTION.execute(f"SELECT {sql}", parameters).fetchall()
+    return float(value)
+
+
+def test_every_number_has_a_rule() -> None:
+    numbers = {each.name for each in RESULTS.columns if each.type in ("BIGINT", "DOUBLE")}
+    query = read_sql("impossible_value")
+    answer, _, condition = query.partition("WHERE")
+    for part in (answer.partition("concat_ws")[2], condition):
+        assert set(re.findall(r"r\.(\w+)", part)) == numbers - _ANY_NUMBER
+
+
+def test_every_column_of_words_has_a_rule() -> None:
+    words = {each.name for each in RESULTS.columns if each.allowed}
+    assert set(re.findall(r"unknown\(r\.(\w+)\)", read_sql("unknown_word"))) == words
+
+
+def test_checks_have_names_of_their_own_and_say_what_to_do() -> None:
+    assert Counter(check.name for check in CHECKS).most_common(1)[0][1] == 1
+    assert all(check.remedy for check in CHECKS)
+
+
+def test_every_file_belongs_to_a_check() -> None:
+    names = {path.name for path in files(checks).joinpath("sql").iterdir()}
+    queries = {f"{check.file_name}.sql" for check in CHECKS}
+    repairs = {f"{check.file_name}.repair.sql" for check in CHECKS if check.repaired}
+    assert names == queries | repairs | {"rounding.sql"}
+
+
+@pytest.mark.parametrize(
+    ("value", "half"),
+    [(0.00081, 5e-6), (12.0, 0.5), (1234.5, 0.05), (1e-7, 5e-8), (1.25e-9, 5e-12), (1e22, 5e21)],
+)
+def test_half_of_the_last_digit(value: float, half: float) -> None:
+    assert _value("half_digit(?)", value) == pytest.approx(half)
+
+
+@given(st.floats(1e-9, 1e9), st.integers(0, 6))
+def test_a_rounded_number_is_within_half_a_digit(value: float, digits: int) -> None:
+    rounded = round(value, digits)
+    assert abs(rounded - value) <= _value("half_digit(?)", rounded) * (1 + 1e-9)
+
+
+def test_ours_agree_to_the_rounding_of_doubles_and_others_to_their_digits() -> None:
+    ours = _value(f"rounding(?, ?, {text(OURS)})", 0.3, 0.1 + 0.2)
+    assert ours == pytest.approx(3e-10, rel=0.01)
+    assert _value("rounding(?, ?, 'timm')", 0.3, 0.31) == pytest.approx(0.055, rel=0.01)
