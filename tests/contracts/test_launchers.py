@@ -1,4 +1,8 @@
-"""What every launcher promises, with the real runner and the fake backend."""
+"""The promises of every launcher, with the real runner and the fake backend.
+
+Tests of what users get run the real launchers; those of the protocol the scripted one too, which
+other tests use in their place.
+"""
 
 import json
 import signal
@@ -6,22 +10,26 @@ import subprocess
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from typing import Any, get_args
 
 import psutil
 import pytest
 
+from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.images import Image
 from orchestrator.launchers.base import Execution, Exit, Launcher, Task
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
+from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.system.engine import connect
 from runner import __version__
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits
 from runner.contract.record import Record, read_record
+from tests.support.fakes import ScriptedLauncher, measures_all
 from tests.support.jobs import a_job, a_task, fake_cell, fake_model
 
 MIB = 1 << 20
@@ -82,8 +90,17 @@ class DockerBench(Bench):
         return done.stdout.split()
 
 
-class AtHand:
-    """The image that the fixture got ready."""
+class ScriptedBench(Bench):
+    """Looks at the scripted launcher's count."""
+
+    def left(self) -> list[str]:
+        """One entry for each launch under way."""
+        assert isinstance(self.launcher, ScriptedLauncher)
+        return ["a launch"] * self.launcher.running
+
+
+class OneImage:
+    """The image that the fixture got ready, for every backend."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -106,25 +123,46 @@ def read_until(lines: "Queue[str | None]", **event: object) -> None:
     pytest.fail(f"the runner ended before {event}")
 
 
-@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.engine)])
-def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
-    """A launcher of each kind. Every test leaves nothing behind."""
+@contextmanager
+def a_bench(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Bench]:
+    """A bench of that kind. Every test leaves nothing behind."""
     bench: Bench
-    if request.param == "process":
-        bench = ProcessBench(ProcessLauncher(), tmp_path)
+    if kind == "process":
+        bench = ProcessBench(ProcessLauncher(), folder)
+        yield bench
+    elif kind == "scripted":
+        bench = ScriptedBench(ScriptedLauncher(measures_all), folder)
         yield bench
     else:
         image = request.getfixturevalue("cpu_image")
         client = connect()
-        bench = DockerBench(DockerLauncher(client, AtHand(image), host=HOST), tmp_path)
+        bench = DockerBench(DockerLauncher(client, OneImage(image), host=HOST), folder)
         bench.launcher.prepare("fake")
         yield bench
         client.close()
     assert bench.left() == []
 
 
+REAL = ["process", pytest.param("docker", marks=[pytest.mark.engine, pytest.mark.slow])]
+
+
+@pytest.fixture(params=REAL)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """A real launcher of each kind."""
+    with a_bench(request.param, request, tmp_path) as bench:
+        yield bench
+
+
+@pytest.fixture(params=[*REAL, "scripted"])
+def any_bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """A launcher of each kind, the scripted one included."""
+    with a_bench(request.param, request, tmp_path) as bench:
+        yield bench
+
+
 @pytest.mark.slow
-def test_a_job_ends_with_its_lines_its_records_and_exit_zero(bench: Bench) -> None:
+def test_a_job_ends_with_its_lines_its_records_and_exit_zero(any_bench: Bench) -> None:
+    bench = any_bench
     events, end = bench.run(bench.task())
     assert (end.code, end.out_of_memory) == (0, False)
     assert events[0] == {"event": "phase", "phase": "load", "cell_id": None}
@@ -198,7 +236,8 @@ def test_killing_ends_a_hanging_runner_and_may_be_repeated(bench: Bench) -> None
 
 
 @pytest.mark.slow
-def test_waiting_may_be_repeated(bench: Bench) -> None:
+def test_waiting_may_be_repeated(any_bench: Bench) -> None:
+    bench = any_bench
     with bench.launcher.launch(bench.task()) as execution:
         end = execution.wait()
         assert execution.wait() == end
@@ -234,7 +273,8 @@ def test_a_launcher_may_be_used_again(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_the_job_file_is_only_read(bench: Bench) -> None:
+def test_the_job_file_is_only_read(any_bench: Bench) -> None:
+    bench = any_bench
     task = bench.task()
     before = task.job_file.read_bytes()
     bench.run(task)
@@ -242,14 +282,56 @@ def test_the_job_file_is_only_read(bench: Bench) -> None:
     assert Job.model_validate_json(before).cells == CELLS
 
 
-def test_provenance_names_the_launcher(bench: Bench) -> None:
-    provenance = bench.launcher.prepare("fake")
-    assert provenance.launcher == bench.launcher.name
-    assert provenance.orchestrator_version == __version__
+def test_provenance_names_the_launcher_and_the_image_that_it_needs(any_bench: Bench) -> None:
+    launcher = any_bench.launcher
+    provenance = launcher.prepare("fake")
+    assert provenance.launcher == launcher.name
+    assert (provenance.image is not None) == launcher.needs_images
 
 
-def test_cleaning_without_leftovers_removes_nothing(bench: Bench) -> None:
-    assert bench.launcher.clean(frozenset({"fake"})) == 0
+def test_provenance_names_the_version(bench: Bench) -> None:
+    assert bench.launcher.prepare("fake").orchestrator_version == __version__
+
+
+def test_cleaning_without_leftovers_removes_nothing(any_bench: Bench) -> None:
+    assert any_bench.launcher.clean(frozenset({"fake"})) == 0
+
+
+def test_reserved_devices_wait_for_their_holder(any_bench: Bench) -> None:
+    devices, waits = frozenset({"fake", "other"}), list[tuple[str, str]]()
+    launcher = any_bench.launcher
+
+    class Waited(Exception):
+        """Ends the wait, which would have no end here."""
+
+    def waiting(device: str, holder: str) -> None:
+        waits.append((device, holder))
+        raise Waited
+
+    with launcher.reserve(devices, "run 1", waiting):
+        with pytest.raises(Waited), launcher.reserve(frozenset({"other"}), "run 2", waiting):
+            pytest.fail("it is held already")
+        with launcher.reserve(frozenset({"free"}), "run 3", waiting):
+            pass
+    with launcher.reserve(devices, "run 4", waiting):
+        pass
+    ((device, holder),) = waits
+    assert device == "other"
+    assert holder.startswith("run 1")
+
+
+@pytest.mark.parametrize("launcher", [*LAUNCHERS.values(), ScriptedLauncher])
+def test_it_answers_for_itself(launcher: type[Launcher]) -> None:
+    """No other code compares launchers by name."""
+    assert launcher.slots >= 1
+    reached = {backend for backend in CATALOGUE if launcher.can_reach(backend)}
+    with_image = {backend for backend, spec in CATALOGUE.items() if spec.image}
+    assert reached == (with_image if launcher.needs_images else set(CATALOGUE))
+
+
+def test_the_registry_knows_launchers_by_their_own_names() -> None:
+    assert tuple(LAUNCHERS) == get_args(LauncherName)
+    assert all(launcher.name == name for name, launcher in LAUNCHERS.items())
 
 
 @pytest.mark.slow
