@@ -57,8 +57,8 @@ def main() -> None:
 def monitors() -> Mapping[str, Monitor]:
     """Those that could be, by name."""
     found = {"nothing": Monitor()}
-    for name, launcher in {"process": "process", "control group": "docker"}.items():
-        gauge = gauge_for(launcher)
+    for name, in_container in {"process": False, "control group": True}.items():
+        gauge = gauge_for(in_container=in_container)
         found[f"{name}, each ms by a thread"] = Monitor(beside=_sampling(gauge))
         found[f"{name}, between iterations"] = Monitor(between=gauge.current_bytes)
     return found

@@ -62,7 +62,7 @@ class Harness:
         self._clock = clock
         self._phase: Phase = "load"
         self._environment = read_environment()
-        self._memory = memory_meter(job.provenance.launcher)
+        self._memory = memory_meter(in_container=job.provenance.image is not None)
         self._resolution_s = resolution_s(clock)
         self._folders = folders
         self._agreement: Columns | None = None

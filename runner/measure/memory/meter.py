@@ -11,22 +11,22 @@ from runner.measure.memory.gauge import Gauge
 from runner.measure.memory.process import PROC, ResidentGauge, process_gauge
 
 
-def gauge_for(launcher: str, root: Path = ROOT, proc: Path = PROC) -> Gauge:
-    """The gauge that suits what the job was launched in.
+def gauge_for(*, in_container: bool, root: Path = ROOT, proc: Path = PROC) -> Gauge:
+    """The gauge that suits the place where the job executes.
 
     In containers it is the control group's; outside, and in containers that show no control
     group, this process'.
     """
     gauge = process_gauge(proc)
-    files = group_files(root) if launcher == "docker" else None
+    files = group_files(root) if in_container else None
     if files is None or not isinstance(gauge, ResidentGauge):
         return gauge
     return GroupGauge(files, gauge, open_peak(files.peak))
 
 
-def memory_meter(launcher: str, root: Path = ROOT, proc: Path = PROC) -> "MemoryMeter":
-    """A meter over the gauge that suits the launcher."""
-    return MemoryMeter(gauge_for(launcher, root, proc))
+def memory_meter(*, in_container: bool, root: Path = ROOT, proc: Path = PROC) -> "MemoryMeter":
+    """A meter over the gauge that suits the place where the job executes."""
+    return MemoryMeter(gauge_for(in_container=in_container, root=root, proc=proc))
 
 
 class MemoryMeter:

@@ -16,7 +16,7 @@ from runner.measure.memory.meter import memory_meter
 
 KNOWN = 256 << 20
 CHILD = "held = bytearray(b'x') * (256 << 20); print(flush=True); input()"
-meter = memory_meter("docker")
+meter = memory_meter(in_container=True)
 print(json.dumps({"method": meter.method}))
 
 def hold_a_second():

@@ -98,7 +98,7 @@ def test_observing_ends_the_thread_when_the_action_fails() -> None:
 def test_processes_are_measured_by_their_own_peak(tmp_path: Path) -> None:
     proc = write_process(tmp_path / "proc", rss=40, peak=90, mapped=5)
     root = write_group_v2(tmp_path / "cgroup", usage=500, peak=600, file=0, shmem=0)
-    meter = memory_meter("process", root, proc)
+    meter = memory_meter(in_container=False, root=root, proc=proc)
     assert meter.method == "VmHWM, reset for each cell; average of VmRSS"
     assert meter.current_bytes() == 40 * MIB
     assert meter.peak_bytes() == 90 * MIB
@@ -112,24 +112,24 @@ def test_containers_are_measured_by_their_control_group(
 ) -> None:
     proc = write_process(tmp_path / "proc", rss=40, peak=40, mapped=5)
     root = write(tmp_path / "cgroup", usage=500, peak=500, file=300, shmem=100)
-    meter = memory_meter("docker", root, proc)
+    meter = memory_meter(in_container=True, root=root, proc=proc)
     assert meter.method.startswith(f"cgroup {version}, without file cache")
     assert meter.current_bytes() == (500 - (300 - 100) + 5) * MIB
 
 
 def test_a_container_without_control_group_is_measured_as_a_process(tmp_path: Path) -> None:
     proc = write_process(tmp_path / "proc", rss=40, peak=90, mapped=5)
-    assert memory_meter("docker", tmp_path, proc).method.startswith("VmHWM")
+    assert memory_meter(in_container=True, root=tmp_path, proc=proc).method.startswith("VmHWM")
 
 
 def test_without_a_peak_that_can_be_reset_the_method_says_so(tmp_path: Path) -> None:
-    meter = memory_meter("process", proc=tmp_path / "none")
+    meter = memory_meter(in_container=False, proc=tmp_path / "none")
     assert meter.method.startswith("ru_maxrss where it rose")
     assert meter.peak_bytes() >= meter.current_bytes() // 2 > MIB
 
 
 def test_what_is_done_aside_leaves_no_peak() -> None:
-    meter = memory_meter("process")
+    meter = memory_meter(in_container=False)
     meter.reset()
     with meter.aside():
         held = b"x" * (64 << 20)
