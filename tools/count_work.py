@@ -1,4 +1,4 @@
-"""Counts the work of every catalogued model: `python -m runner.backends.torch_work` writes it."""
+"""Count the work of every catalogued model: `python -m tools.count_work` writes `work.json`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
 
 import runner.contract.models
-from runner.backends.torch.model import weightless
+from runner.backends.torch.model import build_without_weights
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue, sizes_of
 from runner.contract.models.spec import SizeName
@@ -97,7 +97,7 @@ def count(spec: ModelSpec, model: Any, cell: Cell) -> tuple[int, int]:
 
 def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
     """The polynomials through the counts at as many shapes as they have terms."""
-    terms, rows, counts, model = _terms(spec), Matrix(), [], weightless(spec)
+    terms, rows, counts, model = _terms(spec), Matrix(), [], build_without_weights(spec)
     for cell in _cells(spec):
         sizes = sizes_of(spec, cell)
         row = Matrix([[prod(sizes[name] for name in term) for term in terms]])

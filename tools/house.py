@@ -25,7 +25,11 @@ PRIVATE_ENGLISH = re.compile(
 )
 SHARED_NAMES: Mapping[str, str] = {
     "main": "the entry of each program",
-    "open_session": "a function of every module in runner/backends, see RuntimeModule",
+    "open_session": "a function of every runtime, see RuntimeModule in runner/backends/base",
+    "is_out_of_memory": "the same",
+    "prove": "a function of every runtime's module `evidence`",
+    "trace": "the same",
+    "EXPORT": "the export of a kind of graph; runner/job/prepare imports the module of the kind",
 }
 """Public names that several modules may define, each with the reason."""
 

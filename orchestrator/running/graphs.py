@@ -14,12 +14,12 @@ from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import (
     DYNAMIC,
     UNFINISHED_SUFFIX,
-    Content,
-    Numbers,
-    content_of,
+    GraphKind,
+    NumberFormat,
     fixed_shape,
     graph_in,
-    numbers_of,
+    graph_kind,
+    number_format,
 )
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
@@ -29,7 +29,7 @@ EXPORT_TIMEOUT_S = 1800.0
 """Least time that one way of exporting one shape may take, seconds, however short the cells' own
 limit is."""
 
-Kind = tuple[str, Content, Numbers]
+Kind = tuple[str, GraphKind, NumberFormat]
 """What tells the graphs of one run apart: model, content, number format."""
 
 
@@ -40,7 +40,7 @@ def executes_graph(cell: Cell) -> bool:
 
 def kind_of(cell: Cell) -> Kind:
     """The kind of graph that the cell executes."""
-    return cell.model, content_of(cell), numbers_of(cell)
+    return cell.model, graph_kind(cell), number_format(cell)
 
 
 def exports_left(plan: Plan, results: Path, launcher: type[Launcher], seed: int) -> list[Kind]:
@@ -59,7 +59,7 @@ def exports_left(plan: Plan, results: Path, launcher: type[Launcher], seed: int)
 
 def graph_name(model: ModelSpec, cell: Cell, seed: int, versions: Versions) -> str:
     """The folder, among all graphs, of the one that the cell executes."""
-    return graph_key(model, content_of(cell), numbers_of(cell), seed, versions)
+    return graph_key(model, graph_kind(cell), number_format(cell), seed, versions)
 
 
 def is_there(folder: Path, cell: Cell) -> bool:
@@ -126,7 +126,7 @@ class Graphs:
 
     def _export(self, job: Job, missing: Sequence[Cell]) -> None:
         first = job.cells[0]
-        what = f"{job.model.name} ({content_of(first)}, {numbers_of(first)})"
+        what = f"{job.model.name} ({graph_kind(first)}, {number_format(first)})"
         self._ground.note(f"exporting the graph of {what}")
         names = {_name(job, cell): cell for cell in missing}
         for name in (f"{job.graph}/{DYNAMIC}", *names):
@@ -160,7 +160,7 @@ def _export_job(job: Job, missing: Sequence[Cell]) -> Job:
     longest = max(job.timeout_s, EXPORT_TIMEOUT_S)
     return job.model_copy(
         update={
-            "id": f"prepare-{job.model.name}-{content_of(first)}-{numbers_of(first)}",
+            "id": f"prepare-{job.model.name}-{graph_kind(first)}-{number_format(first)}",
             "cells": tuple(missing),
             "limits": job.limits.model_copy(update={"cell_timeout_s": longest}),
             "purpose": "prepare",

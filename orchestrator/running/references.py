@@ -8,7 +8,7 @@ from orchestrator.running.artifacts import BACKEND, Groundwork, Prepare, version
 from orchestrator.running.execute_job import Surroundings
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key
 from runner.contract.cell import Cell
-from runner.contract.graph import content_of
+from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 
 FOLDER_NAME = "references"
@@ -62,7 +62,7 @@ class References:
     def _named(self, job: Job) -> Job:
         if self._versions is None:
             self._versions = versions_of(REFERENCES, in_images=self._in_images)
-        key = reference_key(job.model, content_of(job.cells[0]), job.seed, self._versions)
+        key = reference_key(job.model, graph_kind(job.cells[0]), job.seed, self._versions)
         return job.model_copy(update={"reference": key})
 
     def _has(self, key: str) -> bool:
@@ -96,12 +96,12 @@ class References:
 
 
 def _what(job: Job) -> str:
-    return f"{job.model.name} ({content_of(job.cells[0])})"
+    return f"{job.model.name} ({graph_kind(job.cells[0])})"
 
 
 def _reference_job(job: Job) -> Job:
     first = job.cells[0]
-    content = content_of(first)
+    content = graph_kind(first)
     cell = Cell(
         model=first.model,
         backend=BACKEND,

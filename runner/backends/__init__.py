@@ -1,4 +1,4 @@
-"""One file per runtime, imported only when a job asks for it."""
+"""Runtimes that execute models: one package or module each, imported when a job asks for it."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -8,13 +8,14 @@ from runner.backends.base import RuntimeModule
 from runner.contract.cell import Runtime
 from runner.contract.errors import Unavailable, Unsupported
 
-RUNTIMES: Mapping[Runtime, str] = {
-    "torch": "runner.backends.torch.session",
+RUNTIME_MODULES: Mapping[Runtime, str] = {
+    "torch": "runner.backends.torch",
     "torch_compile": "runner.backends.torch.compile",
-    "onnxruntime": "runner.backends.onnxruntime.backend",
-    "openvino": "runner.backends.openvino.backend",
+    "onnxruntime": "runner.backends.onnxruntime",
+    "openvino": "runner.backends.openvino",
     "fake": "runner.backends.fake",
 }
+"""Modules with the two functions of `RuntimeModule`."""
 
 
 def load_runtime(runtime: Runtime) -> RuntimeModule:
@@ -24,10 +25,10 @@ def load_runtime(runtime: Runtime) -> RuntimeModule:
         Unsupported: this version of AccelMatrix has no code for it.
         Unavailable: its libraries are not installed here.
     """
-    if runtime not in RUNTIMES:
+    if runtime not in RUNTIME_MODULES:
         raise Unsupported(f"this runner knows no runtime {runtime}")
     try:
-        return cast("RuntimeModule", import_module(RUNTIMES[runtime]))
+        return cast("RuntimeModule", import_module(RUNTIME_MODULES[runtime]))
     except ModuleNotFoundError as error:
         raise Unavailable(
             f"the runtime {runtime} needs the package {error.name}, which is not installed here",

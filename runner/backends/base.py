@@ -1,4 +1,4 @@
-"""What every runtime promises to the harness."""
+"""The interface between runtimes and the harness."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from runner.contract.record import Proof
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
-Array = npt.NDArray[np.float32]
+FloatArray = npt.NDArray[np.float32]
 Stage = Literal["instantiate", "weights"]
 
 
@@ -28,7 +28,7 @@ class Query(Protocol):
 
 @dataclass(frozen=True)
 class Generated:
-    """What one generation gave, and when."""
+    """The tokens of one generation, and their times."""
 
     started_ns: int
     """The clock as the prompt went in."""
@@ -68,11 +68,11 @@ class Trainer(Protocol):
         ...
 
     def has_learnt(self) -> bool:
-        """Whether the parameters differ from those before the first step."""
+        """True if the parameters differ from those before the first step."""
         ...
 
     def close(self) -> None:
-        """Give back gradients and the optimizer's state; the session answers queries again."""
+        """Free gradients and the optimizer's state; the session answers queries again."""
         ...
 
 
@@ -116,17 +116,17 @@ class Session(Protocol):
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """Columns of `runner.record.execution`; those that a shape decides are the last bound's."""
+        """Columns of a record; those that depend on the shape are of the cell bound last."""
         ...
 
     @property
     def stages_ns(self) -> Mapping[Stage, int]:
-        """How long the stages of loading took, nanoseconds."""
+        """Durations of the stages of loading, nanoseconds."""
         ...
 
     @property
     def timed_region(self) -> str:
-        """What lies between the two clock readings of a query."""
+        """Description of the work between the two clock readings of a query."""
         ...
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
@@ -154,19 +154,19 @@ class Session(Protocol):
         ...
 
     def all_finite(self, outputs: object) -> bool:
-        """Whether a query's outputs hold neither NaN nor infinity.
+        """True if a query's outputs hold neither NaN nor infinity.
 
         Raises:
             Unsupported: there is nothing to check.
         """
         ...
 
-    def arrays(self, outputs: object) -> Mapping[str, Array]:
+    def arrays(self, outputs: object) -> Mapping[str, FloatArray]:
         """A query's floating-point outputs by name, on the host, without caches."""
         ...
 
     def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
-        """Whether the claimed device holds model, inputs and outputs, and the facts that show it.
+        """Prove that the claimed device holds model, inputs and outputs; return the evidence too.
 
         Runs the query once, untimed.
         """
@@ -181,7 +181,7 @@ class Session(Protocol):
         ...
 
     def trim(self) -> None:
-        """Give back memory that was kept for queries of before, since none of them will come again.
+        """Free memory that is kept for earlier queries, none of which is called again.
 
         Called between cells, so that one's peak holds nothing of another's.
         """
@@ -192,12 +192,12 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what the session holds."""
+        """Free the model and everything else that the session holds."""
         ...
 
 
 class RuntimeModule(Protocol):
-    """A module of this package. Importing it imports the runtime."""
+    """A package or module of `RUNTIMES`. Importing it imports the runtime's libraries."""
 
     def open_session(self, job: Job, threads: int, graphs: Path | None = None) -> Session:
         """Build the job's model, fill its weights, move it to the device.
@@ -210,5 +210,5 @@ class RuntimeModule(Protocol):
         ...
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Whether this runtime says by that error that memory ran out."""
+        """True if the error is this runtime's way to say that memory ran out."""
         ...

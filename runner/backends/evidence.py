@@ -1,4 +1,4 @@
-"""A query executed once for evidence, whatever becomes of it."""
+"""One call observed for evidence: outputs or error, and times."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,33 +7,33 @@ from typing import Generic, TypeVar
 
 from runner.measure.clock import monotonic, seconds
 
-T = TypeVar("T")
+_Outputs = TypeVar("_Outputs")
 
 
 @dataclass(frozen=True)
-class Watched(Generic[T]):
-    """What was seen of one call."""
+class Observation(Generic[_Outputs]):
+    """The outcome of one call."""
 
-    outputs: T | None
+    outputs: _Outputs | None
     """None if it raised."""
     error: str | None
-    """What it raised."""
+    """The error that it raised; None if it returned."""
     wall_s: float
     cpu_time_s: float
 
     @property
     def times(self) -> dict[str, str]:
-        """How long it took, as evidence."""
+        """Wall and CPU time, as evidence."""
         return {"wall_s": f"{self.wall_s:.6f}", "cpu_time_s": f"{self.cpu_time_s:.6f}"}
 
     @property
     def failure(self) -> dict[str, str]:
-        """What it raised, as evidence; nothing if it ended well."""
+        """The error, as evidence; empty if the call returned."""
         return {} if self.error is None else {"error": self.error}
 
 
-def watch(call: Callable[[], T]) -> Watched[T]:
-    """Call once; whatever that raises is evidence."""
+def observe(call: Callable[[], _Outputs]) -> Observation[_Outputs]:
+    """Call once; an exception becomes evidence."""
     outputs, error = None, None
     cpu_start, start = time.process_time_ns(), monotonic()
     try:
@@ -41,9 +41,9 @@ def watch(call: Callable[[], T]) -> Watched[T]:
     except Exception as raised:
         error = f"{type(raised).__name__}: {raised}"
     wall, cpu = monotonic() - start, time.process_time_ns() - cpu_start
-    return Watched(outputs, error, seconds(wall), seconds(cpu))
+    return Observation(outputs, error, seconds(wall), seconds(cpu))
 
 
-def joined(words: Iterable[str]) -> str:
-    """Each word once, in order: `cpu+cuda:0`, or `none`."""
+def join_distinct(words: Iterable[str]) -> str:
+    """Join the distinct words in order: `cpu+cuda:0`, or `none`."""
     return "+".join(sorted(set(words))) or "none"

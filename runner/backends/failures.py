@@ -1,4 +1,4 @@
-"""What an error inside a cell amounts to, said once for all who meet one."""
+"""Classify errors inside a cell: unsupported, unavailable, out of memory or failed."""
 
 from typing import Literal
 
@@ -8,8 +8,8 @@ from runner.contract.errors import BenchError, Unavailable, Unsupported
 FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
 
 
-def kind_of(error: BaseException, runtime: RuntimeModule | None) -> FailureKind:
-    """The verdict that the error means; `runtime` may be None if it is not there yet."""
+def failure_kind(error: BaseException, runtime: RuntimeModule | None) -> FailureKind:
+    """The status that the error means; `runtime` is None before it has been imported."""
     if isinstance(error, Unsupported):
         return "unsupported"
     if isinstance(error, Unavailable):
@@ -18,12 +18,12 @@ def kind_of(error: BaseException, runtime: RuntimeModule | None) -> FailureKind:
 
 
 def ran_out_of_memory(error: BaseException, runtime: RuntimeModule | None) -> bool:
-    """Whether it says, in Python's way or in the runtime's, that memory ran out."""
+    """True if Python or the runtime says by that error that memory ran out."""
     if isinstance(error, MemoryError):
         return True
     return runtime is not None and runtime.is_out_of_memory(error)
 
 
-def reason_of(error: BaseException) -> str:
-    """The error as a record's reason: our own speak for themselves, others need their type."""
+def failure_reason(error: BaseException) -> str:
+    """The error as a record's reason: the message of our own errors, type and message of others."""
     return str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"

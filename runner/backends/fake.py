@@ -5,11 +5,10 @@ The model's config says how it behaves:
 - `latency_s`: what a query, each token and each training step take, seconds;
 - `drift`: share of the latency by which every further sleep is longer;
 - `load_s`: what loading takes, seconds;
-- `tokens`: how many tokens are generated, whatever was asked;
+- `tokens`: the number of generated tokens, whatever the cell says;
 - `losses`: the losses of the training steps, the last one repeated;
-- `learns`, `finite`: what the session says of its parameters and outputs;
-- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in
-  `fake_faults.FAULTS`.
+- `learns`, `finite`: the session's answers about its parameters and outputs;
+- `faults`: maps a glob over cell ids (or `load`, `trace`) to one of the names in `FAULTS`.
 """
 
 import json
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from runner.backends.base import Array, DeviceMemory, Generated, Query, Stage, TrainingStep
+from runner.backends.base import DeviceMemory, FloatArray, Generated, Query, Stage, TrainingStep
 from runner.contract.cell import Cell
 from runner.contract.files import save_text
 from runner.contract.job import Job
@@ -31,7 +30,7 @@ from runner.contract.record import Proof
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 
-CHUNK_BYTES = 16 << 20
+_CHUNK_BYTES = 16 << 20
 
 
 def _hang() -> None:
@@ -42,7 +41,7 @@ def _hang() -> None:
 def _fill_memory() -> None:
     held = []
     while True:
-        held.append(bytearray(os.urandom(1)) * CHUNK_BYTES)
+        held.append(bytearray(os.urandom(1)) * _CHUNK_BYTES)
 
 
 def _die() -> None:
@@ -81,24 +80,24 @@ FAULTS: Mapping[str, Callable[[], None]] = {
 }
 
 
-LATENCY_S = 0.001
-LOSSES = (1.0,)
+_LATENCY_S = 0.001
+_LOSSES = (1.0,)
 
 
 class Script:
-    """What a model's config says of its behaviour."""
+    """The behaviour that a model's config describes."""
 
     def __init__(
         self, config: Mapping[str, Any], sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._sleep = sleep
-        self._latency_s = float(config.get("latency_s", LATENCY_S))
+        self._latency_s = float(config.get("latency_s", _LATENCY_S))
         self._drift = float(config.get("drift", 0))
         self._faults: Mapping[str, str] = config.get("faults", {})
         self._naps = 0
         self._load_s = float(config.get("load_s", 0))
         self.tokens: int | None = config.get("tokens")
-        self.losses = [float(loss) for loss in config.get("losses", LOSSES)]
+        self.losses = [float(loss) for loss in config.get("losses", _LOSSES)]
         self.learns = bool(config.get("learns", True))
         self.finite = bool(config.get("finite", True))
 
@@ -111,10 +110,10 @@ class Script:
         self._sleep(share * self._latency_s * (1 + self._drift * self._naps))
         self._naps += 1
 
-    def fail(self, where: str) -> None:
-        """Do what the faults say for this place."""
+    def fail(self, name: str) -> None:
+        """Cause the faults whose pattern matches the name: a cell's id, `load` or `trace`."""
         for pattern, fault in self._faults.items():
-            if fnmatchcase(where, pattern):
+            if fnmatchcase(name, pattern):
                 FAULTS[fault]()
 
 
@@ -141,7 +140,7 @@ class FakeSession:
         }
 
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
-        """A query that sleeps, or does what the faults say for this cell."""
+        """A query that sleeps, or causes the cell's faults."""
         self.columns = {"execution_options": {"shape": cell.shape}}
 
         def query() -> object:
@@ -154,8 +153,8 @@ class FakeSession:
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Callable[[], Generated]:
         """A generator that sleeps for each token; all tokens are 0."""
         del inputs
-        asked = tokens_to_generate(cell)
-        steps = asked if self._script.tokens is None else self._script.tokens
+        requested = tokens_to_generate(cell)
+        steps = requested if self._script.tokens is None else self._script.tokens
 
         def token() -> int:
             self._script.nap()
@@ -178,10 +177,10 @@ class FakeSession:
         return lambda: None
 
     def all_finite(self, outputs: object) -> bool:
-        """Nothing was computed, so what the config says."""
+        """The config's answer, since nothing was computed."""
         return outputs is not None and self._script.finite
 
-    def arrays(self, outputs: object) -> dict[str, Array]:
+    def arrays(self, outputs: object) -> dict[str, FloatArray]:
         """The inputs, which are the outputs."""
         if not isinstance(outputs, Mapping):
             return {}
@@ -243,7 +242,7 @@ class FakeTrainer:
         )
 
     def has_learnt(self) -> bool:
-        """What the script says, once there was a step."""
+        """The script's answer, once there was a step."""
         return self._steps > 0 and self._script.learns
 
     def close(self) -> None:

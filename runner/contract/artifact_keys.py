@@ -16,7 +16,7 @@ from pathlib import Path
 from runner import __version__
 from runner.contract.errors import BenchError
 from runner.contract.files import hash_files
-from runner.contract.graph import EXPORTERS, Content, Numbers
+from runner.contract.graph import EXPORTERS, GraphKind, NumberFormat
 from runner.contract.models import ModelSpec
 
 PACKAGE = Path(__file__).parents[1]
@@ -76,7 +76,7 @@ REFERENCES = Maker(
     sources=(
         *_MODEL_AND_INPUTS,
         "correctness/reference.py",
-        "backends/torch/session.py",
+        "backends/torch/backend.py",
         "backends/torch/device.py",
         "backends/torch/generation.py",
     ),
@@ -84,13 +84,13 @@ REFERENCES = Maker(
 
 
 def graph_key(
-    model: ModelSpec, content: Content, numbers: Numbers, seed: int, made_by: Versions
+    model: ModelSpec, content: GraphKind, numbers: NumberFormat, seed: int, made_by: Versions
 ) -> str:
     """The name of the folder that holds a model's graph."""
     return _key(model, (content, numbers), seed, made_by)
 
 
-def reference_key(model: ModelSpec, content: Content, seed: int, made_by: Versions) -> str:
+def reference_key(model: ModelSpec, content: GraphKind, seed: int, made_by: Versions) -> str:
     """The name, without suffix, of the file that holds a model's outputs, and tokens if asked."""
     return _key(model, (content,), seed, made_by)
 

@@ -27,9 +27,9 @@ WEIGHTS_SUFFIX = ".data"
 EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
 """The distributions whose versions decide what an export holds; they stand in a graph's key."""
 
-Content = Literal["forward", "generation"]
+GraphKind = Literal["forward", "generation"]
 """`forward`: one pass; `generation`: one that fills a key-value cache, one that extends it."""
-Numbers = Literal["fp32", "fp16", "int8_dynamic", "int8_qdq"]
+NumberFormat = Literal["fp32", "fp16", "int8_dynamic", "int8_qdq"]
 """The number format in the file; a runtime may still be told to compute in another one."""
 Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
 
@@ -69,9 +69,9 @@ class Graph(Frozen):
 
     model: str
     """Name of the model."""
-    content: Content
+    content: GraphKind
     """What the parts are for."""
-    numbers: Numbers
+    numbers: NumberFormat
     """The number format in the files."""
     method: str | None = None
     """How numbers other than floating-point ones came about, e.g. `dynamic, weights per tensor`."""
@@ -107,12 +107,12 @@ class Graph(Frozen):
         return hashlib.sha256(hashes.encode()).hexdigest()
 
 
-def content_of(cell: Cell) -> Content:
+def graph_kind(cell: Cell) -> GraphKind:
     """What the cell executes."""
     return "generation" if cell.mode == "generation" else "forward"
 
 
-def numbers_of(cell: Cell) -> Numbers:
+def number_format(cell: Cell) -> NumberFormat:
     """The number format of the file that the cell executes."""
     if cell.precision == "int8" and cell.runtime == "onnxruntime":
         return "int8_qdq" if cell.backend == "qnn" else "int8_dynamic"
@@ -196,4 +196,4 @@ def _why(folder: Path, cell: Cell) -> str:
         failure = folder / f"{shape}{FAILED_SUFFIX}"
         if failure.exists():
             return failure.read_text("utf-8").strip()
-    return "nobody exported it"
+    return "not exported"

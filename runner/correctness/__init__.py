@@ -1,1 +1,1 @@
-"""Compare outputs with the fp32 reference."""
+"""Correctness of outputs: their distance from a reference in fp32 on the CPU."""

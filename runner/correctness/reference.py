@@ -1,4 +1,4 @@
-"""References: what the fp32 model computes on the CPU, once per model, content and seed."""
+"""References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed."""
 
 from contextlib import closing
 from functools import partial
@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.backends import load_runtime
-from runner.backends.base import Array, Session
-from runner.backends.failures import reason_of
+from runner.backends.base import FloatArray, Session
+from runner.backends.failures import failure_reason
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, JobError
 from runner.contract.files import save_file, save_text
-from runner.contract.graph import content_of
+from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.correctness.compare_outputs import AnyArray
 from runner.inputs import synthesise
@@ -25,12 +25,12 @@ from runner.process.streams import Progress
 BATCH_SIZE = 2
 SEQUENCE_LENGTH = 32
 NEW_TOKENS = 16
-TOKENS = "generated_tokens"
+GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
 
 
 def fixed_cell(job: Job) -> Cell:
-    """The shape at which every session of this model is verified, whatever it measures.
+    """The cell whose shape is used to verify every session of this model.
 
     Images and sounds are the smallest that the model takes.
     """
@@ -48,14 +48,14 @@ def fixed_cell(job: Job) -> Cell:
     )
 
 
-def outputs_of(session: Session, job: Job) -> dict[str, Array]:
+def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
     """The outputs for the fixed input, by name."""
     cell = fixed_cell(job)
     query = session.bind(cell, synthesise(job.model, cell, job.seed))
     return dict(session.arrays(query()))
 
 
-def tokens_of(session: Session, job: Job, clock: Clock) -> npt.NDArray[np.int64]:
+def generate_tokens(session: Session, job: Job, clock: Clock) -> npt.NDArray[np.int64]:
     """The tokens generated after the fixed prompt."""
     cell = fixed_cell(job)
     generate = session.bind_generation(cell, synthesise(job.model, cell, job.seed), clock)
@@ -73,23 +73,23 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
     if name is None:
         raise JobError(f"{job.id}: a job that computes a reference names it, this one does not")
     progress.phase("load")
-    content = content_of(job.cells[0])
+    content = graph_kind(job.cells[0])
     try:
         check_key(name, REFERENCES, partial(reference_key, job.model, content, job.seed))
         arrays = _reference(job, clock)
-    except Exception as error:  # whatever a model raises is the reason that others read
-        save_text(out / f"{name}.failed", reason_of(error))
+    except Exception as error:  # a model may raise anything; it becomes the recorded reason
+        save_text(out / f"{name}.failed", failure_reason(error))
     else:
         save_file(out / f"{name}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 def _reference(job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """The outputs, and for jobs that generate the tokens: without them nothing is compared."""
+    """The outputs, and for jobs that generate the tokens, which are compared too."""
     runtime = load_runtime(job.cells[0].runtime)
     with closing(runtime.open_session(job, usable_cpus(read_environment()))) as session:
-        arrays: dict[str, AnyArray] = dict(outputs_of(session, job))
-        if content_of(job.cells[0]) == "generation":
-            arrays[TOKENS] = tokens_of(session, job, clock)
+        arrays: dict[str, AnyArray] = dict(compute_outputs(session, job))
+        if graph_kind(job.cells[0]) == "generation":
+            arrays[GENERATED_TOKENS] = generate_tokens(session, job, clock)
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise BenchError("its outputs hold NaN or infinity")
     return arrays

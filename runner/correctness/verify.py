@@ -1,4 +1,4 @@
-"""Correctness: a session's outputs for the fixed input against the fp32 CPU reference."""
+"""Verify a session's outputs for the fixed input against the fp32 CPU reference."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,38 +6,43 @@ from pathlib import Path
 import numpy as np
 
 from runner.backends.base import Session
-from runner.backends.failures import reason_of
+from runner.backends.failures import failure_reason
 from runner.contract.errors import BenchError
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.correctness.compare_outputs import AnyArray, compare
-from runner.correctness.reference import TOKENS, fixed_cell, outputs_of, tokens_of
+from runner.correctness.compare_outputs import AnyArray, compare_outputs
+from runner.correctness.reference import (
+    GENERATED_TOKENS,
+    compute_outputs,
+    fixed_cell,
+    generate_tokens,
+)
 from runner.measure.clock import Clock
 
 
-def verify(session: Session, job: Job, references: Path | None, clock: Clock) -> Columns:
-    """The columns that tell how far this session's outputs agree with the reference.
+def verify_session(session: Session, job: Job, references: Path | None, clock: Clock) -> Columns:
+    """The columns about the agreement of this session's outputs with the reference.
 
-    What keeps the comparison from being made is a reason, never a failure of the cell.
+    An obstacle to the comparison becomes a reason, never a failure of the cell.
     """
     cell = job.cells[0]
     try:
         reference = dict(read_reference(references, job))
-        outputs = outputs_of(session, job)
+        outputs = compute_outputs(session, job)
         tokens = None
         if cell.mode == "generation":
-            tokens = (tokens_of(session, job, clock), reference.pop(TOKENS))
-        found = compare(outputs, reference, tokens, cell.precision)
-        return {**found, "verified_shape": fixed_shape(fixed_cell(job))}
+            tokens = (generate_tokens(session, job, clock), reference.pop(GENERATED_TOKENS))
+        columns = compare_outputs(outputs, reference, tokens, cell.precision)
+        return {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
     except BenchError as error:
         return {"correct": None, "correct_reason": str(error)}
     except Exception as error:  # a model may refuse the fixed input in any way
-        return {"correct": None, "correct_reason": f"not compared: {reason_of(error)}"}
+        return {"correct": None, "correct_reason": f"not compared: {failure_reason(error)}"}
 
 
 def read_reference(references: Path | None, job: Job) -> Mapping[str, AnyArray]:
-    """What the job's reference holds.
+    """The arrays of the job's reference.
 
     Raises:
         BenchError: there is none.
@@ -49,5 +54,5 @@ def read_reference(references: Path | None, job: Job) -> Mapping[str, AnyArray]:
     if path.exists():
         with np.load(path) as file:
             return dict(file)
-    why = failure.read_text("utf-8").strip() if failure.exists() else "nobody computed it"
-    raise BenchError(f"no reference: {why}")
+    reason = failure.read_text("utf-8").strip() if failure.exists() else "not computed"
+    raise BenchError(f"no reference: {reason}")

@@ -1,4 +1,4 @@
-"""Graphs appear in their folder whole or not at all."""
+"""Write graphs into their folder atomically."""
 
 import shutil
 import tempfile
@@ -16,14 +16,14 @@ from runner.contract.graph import (
     Graph,
     read_graph,
 )
-from runner.export.onnx_files import sha256_of
+from runner.export.onnx_files import sha256_of_files
 
 
-def place(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
-    """Let `make` write the files of a graph under another name, then give them their own.
+def publish_graph(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
+    """Let `make` write the files of a graph into a temporary folder, then rename it.
 
-    Whatever `make` raises goes through, and leaves nothing behind. A process that is killed leaves
-    an unfinished folder, which nobody reads and the next export removes.
+    Errors of `make` pass through, and leave nothing behind. A process that is killed leaves an
+    unfinished folder, which is never read and which the next export removes.
     """
     with _unfinished(folder, shape) as files:
         graph = make(files)
@@ -37,7 +37,7 @@ def place(folder: Path, shape: str, make: Callable[[Path], Graph]) -> None:
 
 @contextmanager
 def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
-    """A folder that is gone at the end unless it got another name.
+    """A folder that is removed at the end unless it was renamed.
 
     Temporary files lie there too: the exporter's libraries write whole models into them, for which
     a container's /tmp is too small.
@@ -53,17 +53,17 @@ def _unfinished(folder: Path, shape: str) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def refuse(folder: Path, shape: str, attempts: Iterable[Attempt]) -> None:
-    """Say why there is no graph: one line for each way that was tried."""
+def save_refusal(folder: Path, shape: str, attempts: Iterable[Attempt]) -> None:
+    """Save the reasons why there is no graph: one line for each attempt."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"{attempt.remedy}: {attempt.failure}\n" for attempt in attempts]
     save_text(folder / f"{shape}{FAILED_SUFFIX}", "".join(lines))
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether the folder holds a graph, every byte of it as it was written."""
+    """True if the folder holds a graph, every byte of it as it was written."""
     try:
         graph = read_graph(folder)
     except Unsupported:
         return False
-    return all(part.sha256 == sha256_of(part.files(folder)) for part in graph.parts.values())
+    return all(part.sha256 == sha256_of_files(part.files(folder)) for part in graph.parts.values())

@@ -1,4 +1,4 @@
-"""A forward pass as one ONNX file, or as one for each part of the model."""
+"""Export a forward pass as one ONNX file, or as one for each part of the model."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,25 +7,31 @@ from typing import Any
 import onnx_ir
 import torch
 
-from runner.contract.graph import WEIGHTS_SUFFIX, Numbers, Part
+from runner.contract.graph import WEIGHTS_SUFFIX, NumberFormat, Part
 from runner.contract.models import ModelSpec
-from runner.export.check import answering_in_parts, difference
-from runner.export.export_once import Export, Files
-from runner.export.onnx_files import prune, save_sharing
+from runner.export.check import largest_difference, parts_evaluator
+from runner.export.export_once import Files, GraphExport
+from runner.export.onnx_files import keep_outputs, save_sharing
 from runner.export.samples import Sample
-from runner.export.strategies import Remedy, whole_or_in_parts
-from runner.export.torch_exporters import Subject, Tensors, built, export, traced
-from runner.export.vlm_split import steps
+from runner.export.strategies import Strategy, whole_or_split_strategies
+from runner.export.torch_exporters import (
+    ExportSubject,
+    Tensors,
+    build_model,
+    export_whole,
+    trace_model,
+)
+from runner.export.vlm_split import split_model
 
 
-def export_parts(subject: Subject, remedy: Remedy, folder: Path) -> dict[Part, Path]:
+def export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
     """Write a file for each part, their weights beside the first.
 
     Raises:
         Exception: whatever the exporter raises.
     """
-    programs = dict(_programs(*built(subject, remedy)))
-    _keep_what_is_wanted(programs, subject.outputs)
+    programs = dict(_programs(*build_model(subject, strategy)))
+    _keep_wanted_outputs(programs, subject.outputs)
     files = {part: folder / f"{part}.onnx" for part in programs}
     models = {files[part]: program for part, program in programs.items()}
     save_sharing(models, folder / f"{next(iter(models)).name}{WEIGHTS_SUFFIX}")
@@ -33,38 +39,38 @@ def export_parts(subject: Subject, remedy: Remedy, folder: Path) -> dict[Part, P
 
 
 def _programs(model: torch.nn.Module, tensors: Tensors) -> Iterator[tuple[Part, onnx_ir.Model]]:
-    """Each part, traced with what the ones before give."""
+    """Each part, traced with the outputs of the parts before."""
     known: dict[str, Any] = dict(tensors)
-    for part, module, takes in steps(model, tensors):
+    for part, module, takes in split_model(model, tensors):
         arguments = {name: known[name] for name in takes if name in known}
-        yield part, traced(module, arguments, None)
+        yield part, trace_model(module, arguments, None)
         with torch.no_grad():
             known |= module(**arguments)
 
 
-def _keep_what_is_wanted(programs: dict[Part, onnx_ir.Model], outputs: tuple[str, ...]) -> None:
-    """Leave each part the outputs that are the model's, or that a later part takes."""
+def _keep_wanted_outputs(programs: dict[Part, onnx_ir.Model], outputs: tuple[str, ...]) -> None:
+    """Keep the outputs that are the model's, or inputs of a later part."""
     wanted = set(outputs)
     for program in reversed(programs.values()):
-        prune(program, wanted)
+        keep_outputs(program, wanted)
         wanted |= {value.name or "" for value in program.graph.inputs}
 
 
-FILE = "forward.onnx"
+_FILE = "forward.onnx"
 
 
-def _write(subject: Subject, remedy: Remedy, folder: Path) -> Files:
-    if remedy.parts:
-        return export_parts(subject, remedy, folder)
-    export(subject, remedy, folder / FILE)
-    return {"forward": folder / FILE}
+def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
+    if strategy.parts:
+        return export_parts(subject, strategy, folder)
+    export_whole(subject, strategy, folder / _FILE)
+    return {"forward": folder / _FILE}
 
 
 def _difference(
-    model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: Numbers
+    model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: NumberFormat
 ) -> float:
     del model  # all that the files need are its inputs
-    return difference(answering_in_parts(files), samples, numbers)
+    return largest_difference(parts_evaluator(files), samples, numbers)
 
 
-EXPORT = Export(whole_or_in_parts, _write, _difference)
+EXPORT = GraphExport(whole_or_split_strategies, _write, _difference)

@@ -1,4 +1,4 @@
-"""Exports a generating model as two ONNX files that share their weights."""
+"""Export a generating model as two ONNX files that share their weights."""
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
@@ -20,28 +20,33 @@ from runner.backends.graphs.feeds import (
     position_ids,
     token_input,
 )
-from runner.backends.graphs.generation import AFTER
+from runner.backends.graphs.generation import PRESENT
 from runner.contract.errors import Unsupported
 from runner.contract.graph import WEIGHTS_SUFFIX, Part
 from runner.contract.models import ModelSpec
 from runner.export.check import generation_difference
-from runner.export.export_once import Export
+from runner.export.export_once import GraphExport
 from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
-from runner.export.onnx_files import prune, save_sharing
-from runner.export.strategies import Remedy, whole
-from runner.export.torch_exporters import Subject, built, traced, varying
+from runner.export.onnx_files import keep_outputs, save_sharing
+from runner.export.strategies import Strategy, whole_strategies
+from runner.export.torch_exporters import (
+    ExportSubject,
+    build_model,
+    trace_model,
+    varying_dimensions,
+)
 from runner.inputs import Inputs
 
-AUTO = torch.export.Dim.AUTO
-CACHE = "past_key_values"
-ENCODED = "encoder_outputs"
-BATCH_AND_LENGTH = (0, 2)
+_AUTO = torch.export.Dim.AUTO
+_CACHE = "past_key_values"
+_ENCODED = "encoder_outputs"
+_BATCH_AND_LENGTH = (0, 2)
 """The dimensions of a cache that vary: [batch, heads, length, features]."""
 
 
 @dataclass(frozen=True)
-class Trace:
-    """A module, what to call it with, and which dimensions of that may vary."""
+class ModelCall:
+    """A module, the arguments of its call, and the dimensions that may vary."""
 
     module: torch.nn.Module
     arguments: dict[str, Any]
@@ -52,8 +57,8 @@ def traced_inputs(spec: ModelSpec, inputs: Inputs) -> Inputs:
     """The arguments with which the model fills a cache.
 
     A decoder's mask is left out, as transformers' own generation leaves it out of prompts without
-    padding, and the logits are asked for at some places of the prompt: those of its last place are
-    all that generation needs, and a large vocabulary makes the others dear.
+    padding. The logits are wanted at some positions of the prompt alone: generation needs those of
+    the last one, and a large vocabulary makes the others expensive.
     """
     if spec.encoder_decoder:
         return inputs
@@ -63,19 +68,19 @@ def traced_inputs(spec: ModelSpec, inputs: Inputs) -> Inputs:
     return {name: array for name, array in given.items() if name not in unwanted}
 
 
-def prefill_trace(
+def prefill_call(
     spec: ModelSpec,
     module: torch.nn.Module,
     tensors: Mapping[str, torch.Tensor],
     shapes: Mapping[str, Any] | None,
-) -> Trace:
-    """The whole model, with a cache among what it gives; without shapes every size is fixed.
+) -> ModelCall:
+    """The call of the whole model with a cache among its outputs; without shapes sizes are fixed.
 
-    Two may vary all the same: for how many places logits are wanted, and how many tokens go into a
-    decoder behind an encoder, of which generation begins with one.
+    Two sizes may vary all the same: the number of positions for which logits are wanted, and the
+    number of tokens of a decoder behind an encoder, which begins to generate with one.
 
     Raises:
-        Unsupported: sizes of images shall vary.
+        Unsupported: sizes of images are to vary.
     """
     arguments: dict[str, Any] = dict(tensors)
     if IMAGE_SIZES in arguments:
@@ -86,32 +91,32 @@ def prefill_trace(
             )
         arguments[IMAGE_SIZES] = as_numbers(tensors[IMAGE_SIZES])
     fixed = {name: torch.utils._pytree.tree_map(_fixed, arguments[name]) for name in arguments}
-    varying = {**fixed, **(shapes or {})}
+    dimensions = {**fixed, **(shapes or {})}
     if spec.encoder_decoder:
-        varying[token_input(spec)] = {**(varying[token_input(spec)] or {}), 1: AUTO}
+        dimensions[token_input(spec)] = {**(dimensions[token_input(spec)] or {}), 1: _AUTO}
     else:
-        varying[LOGITS_TO_KEEP] = {0: AUTO}
-    return Trace(module, {**arguments, "use_cache": True}, varying)
+        dimensions[LOGITS_TO_KEEP] = {0: _AUTO}
+    return ModelCall(module, {**arguments, "use_cache": True}, dimensions)
 
 
-def decode_trace(spec: ModelSpec, prefill: Trace, inputs: Inputs) -> Trace:
-    """One more token after the cache that the other part gives, whatever its batch and length."""
+def decode_call(spec: ModelSpec, prefill: ModelCall, inputs: Inputs) -> ModelCall:
+    """The call for one more token after the other part's cache, of any batch and length."""
     with torch.no_grad():
         filled = prefill.module(**prefill.arguments)
     cache = filled.past_key_values
     tokens = prefill.arguments[token_input(spec)][:, :1]
-    arguments: dict[str, Any] = {token_input(spec): tokens, CACHE: cache}
-    shapes: dict[str, Any] = {token_input(spec): {0: AUTO}, CACHE: _cache_shapes(cache)}
+    arguments: dict[str, Any] = {token_input(spec): tokens, _CACHE: cache}
+    shapes: dict[str, Any] = {token_input(spec): {0: _AUTO}, _CACHE: _cache_shapes(cache)}
     if spec.encoder_decoder:
         state = BaseModelOutput(last_hidden_state=filled.encoder_last_hidden_state)
-        arguments[ENCODED], shapes[ENCODED] = state, [{0: AUTO, 1: AUTO}]
+        arguments[_ENCODED], shapes[_ENCODED] = state, [{0: _AUTO, 1: _AUTO}]
         if MASK in prefill.arguments:
-            arguments[MASK], shapes[MASK] = prefill.arguments[MASK], {0: AUTO, 1: AUTO}
+            arguments[MASK], shapes[MASK] = prefill.arguments[MASK], {0: _AUTO, 1: _AUTO}
     else:
         positions = position_ids(spec, inputs)
         arguments[POSITIONS] = torch.from_numpy(next_position(positions))
-        shapes[POSITIONS] = {positions.ndim - 2: AUTO}
-    return Trace(_bare(prefill.module), {**arguments, "use_cache": True}, shapes)
+        shapes[POSITIONS] = {positions.ndim - 2: _AUTO}
+    return ModelCall(_bare(prefill.module), {**arguments, "use_cache": True}, shapes)
 
 
 def _bare(module: torch.nn.Module) -> torch.nn.Module:
@@ -119,20 +124,20 @@ def _bare(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def _cache_shapes(cache: Any) -> list[dict[int, Any]]:
-    return [dict.fromkeys(BATCH_AND_LENGTH, AUTO) for _ in get_auto_dynamic_shapes(cache)]
+    return [dict.fromkeys(_BATCH_AND_LENGTH, _AUTO) for _ in get_auto_dynamic_shapes(cache)]
 
 
 def _fixed(_: object) -> None:
     """No dimension varies."""
 
 
-FILES: dict[Part, str] = {"prefill": "prefill.onnx", "decode": "decode.onnx"}
+_FILES: dict[Part, str] = {"prefill": "prefill.onnx", "decode": "decode.onnx"}
 """The parts; `prefill` fills a cache, `decode` extends it by one token."""
-CROSS = "cross_attention_cache"
+_CROSS = "cross_attention_cache"
 """The part of a cache that depends on the encoder alone: no step changes it."""
 
 
-def _write(subject: Subject, remedy: Remedy, folder: Path) -> dict[Part, Path]:
+def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Part, Path]:
     """Write both parts; their weights lie beside the first.
 
     The first takes a prompt and gives, beside the model's own outputs, a cache under their dotted
@@ -140,42 +145,42 @@ def _write(subject: Subject, remedy: Remedy, folder: Path) -> dict[Part, Path]:
     and the longer cache, whose names begin with `output.`. It takes any batch and length.
 
     Raises:
-        Unsupported: the remedy's exporter writes no caches.
+        Unsupported: the strategy's exporter writes no caches.
         Exception: whatever the exporter raises.
     """
-    if remedy.script:
+    if strategy.script:
         raise Unsupported("the TorchScript exporter writes no graphs that take caches")
     spec = subject.model
     inputs, others = (traced_inputs(spec, given) for given in (subject.inputs, subject.others))
-    module, tensors = built(replace(subject, inputs=inputs), remedy)
-    shapes = varying(tensors, others) if remedy.dynamic else None
-    prefill = prefill_trace(spec, module, tensors, shapes)
-    decode = decode_trace(spec, prefill, subject.inputs)
-    files = {part: folder / name for part, name in FILES.items()}
+    module, tensors = build_model(replace(subject, inputs=inputs), strategy)
+    shapes = varying_dimensions(tensors, others) if strategy.dynamic else None
+    prefill = prefill_call(spec, module, tensors, shapes)
+    decode = decode_call(spec, prefill, subject.inputs)
+    files = {part: folder / name for part, name in _FILES.items()}
     models = {
-        files["prefill"]: _kept(prefill, lambda name: _fills(name, subject.outputs)),
-        files["decode"]: _kept(decode, _extends),
+        files["prefill"]: _export(prefill, lambda name: _is_prefill_output(name, subject.outputs)),
+        files["decode"]: _export(decode, _is_decode_output),
     }
-    save_sharing(models, folder / f"{FILES['prefill']}{WEIGHTS_SUFFIX}")
+    save_sharing(models, folder / f"{_FILES['prefill']}{WEIGHTS_SUFFIX}")
     return files
 
 
-def _kept(trace: Trace, wanted: Callable[[str], bool]) -> onnx_ir.Model:
-    """The graph without other outputs, and what leads to none."""
-    model = traced(trace.module, trace.arguments, trace.shapes)
+def _export(call: ModelCall, wanted: Callable[[str], bool]) -> onnx_ir.Model:
+    """The graph of a call, with the wanted outputs alone."""
+    model = trace_model(call.module, call.arguments, call.shapes)
     names = [value.name or "" for value in model.graph.outputs]
-    prune(model, filter(wanted, names))
+    keep_outputs(model, filter(wanted, names))
     return model
 
 
-def _fills(name: str, outputs: Container[str]) -> bool:
-    """Whether it is one of the model's outputs, or a cache."""
-    return name in outputs or name.startswith(CACHE)
+def _is_prefill_output(name: str, outputs: Container[str]) -> bool:
+    """True for one of the model's outputs, or a cache."""
+    return name in outputs or name.startswith(_CACHE)
 
 
-def _extends(name: str) -> bool:
-    """Whether a step gives anything new under that name."""
-    return name == LOGITS or (name.startswith(AFTER) and CROSS not in name)
+def _is_decode_output(name: str) -> bool:
+    """True for an output that a step changes."""
+    return name == LOGITS or (name.startswith(PRESENT) and _CROSS not in name)
 
 
-EXPORT = Export(whole, _write, generation_difference)
+EXPORT = GraphExport(whole_strategies, _write, generation_difference)

@@ -1,4 +1,4 @@
-"""Makes graphs for all shapes of a job: one that takes every shape, or else one for each."""
+"""Export graphs for all shapes of a job: one that takes every shape, or else one for each."""
 
 import errno
 from collections.abc import Iterable
@@ -8,19 +8,28 @@ from pathlib import Path
 
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
-from runner.contract.graph import DYNAMIC, Attempt, numbers_of
+from runner.contract.graph import DYNAMIC, Attempt, number_format
 from runner.contract.job import Job
-from runner.export.export_once import Export, Wanted, elsewhere, in_one_line, make, shapes_of
-from runner.export.folder import is_intact, place, refuse
+from runner.export.export_once import (
+    ExportRequest,
+    GraphExport,
+    cell_of_other_sizes,
+    error_summary,
+    export_once,
+    job_shapes,
+)
+from runner.export.folder import is_intact, publish_graph, save_refusal
 from runner.export.samples import samples
-from runner.export.strategies import Remedy
+from runner.export.strategies import Strategy
 from runner.measure.clock import Clock
 from runner.process.streams import Progress
 
 Tried = tuple[Attempt, ...]
 
 
-def export_graphs(job: Job, export: Export, folder: Path, progress: Progress, clock: Clock) -> None:
+def export_graphs(
+    job: Job, export: GraphExport, folder: Path, progress: Progress, clock: Clock
+) -> None:
     """Leave in the folder a graph, or the reason why there is none, for every shape of the job.
 
     Graphs that are there and intact stay. QNN takes no shape that varies, so the files quantised
@@ -30,68 +39,68 @@ def export_graphs(job: Job, export: Export, folder: Path, progress: Progress, cl
         RecordNotSaved: the folder takes no more files.
     """
     exporter = _Exporter(job, export, folder, progress, clock)
-    shapes = shapes_of(job)
-    remedies = export.remedies(job.model)
-    dynamic = [remedy for remedy in remedies if remedy.dynamic]
-    static = [remedy for remedy in remedies if not remedy.dynamic]
+    shapes = job_shapes(job)
+    strategies = export.strategies(job.model)
+    dynamic = [strategy for strategy in strategies if strategy.dynamic]
+    static = [strategy for strategy in strategies if not strategy.dynamic]
     tried: Tried = ()
-    if dynamic and numbers_of(job.cells[0]) != "int8_qdq":
+    if dynamic and number_format(job.cells[0]) != "int8_qdq":
         cell = next(iter(shapes.values()))
-        others = (elsewhere(job.model, cell), cell.model_copy(update={"batch_size": 1}))
-        made, tried = exporter.make(DYNAMIC, (cell, *others), dynamic, tried)
-        if made:
+        others = (cell_of_other_sizes(job.model, cell), cell.model_copy(update={"batch_size": 1}))
+        is_there, tried = exporter.export(DYNAMIC, (cell, *others), dynamic, tried)
+        if is_there:
             return
     for shape, cell in shapes.items():
-        made, attempts = exporter.make(shape, (cell,), static, tried)
-        if not made:
-            refuse(folder, shape, attempts)
+        is_there, attempts = exporter.export(shape, (cell,), static, tried)
+        if not is_there:
+            save_refusal(folder, shape, attempts)
 
 
 @dataclass(frozen=True)
 class _Exporter:
-    """Makes the graphs of one job."""
+    """The export of one job's graphs."""
 
     job: Job
-    export: Export
+    kind: GraphExport
     folder: Path
     progress: Progress
     clock: Clock
 
-    def make(
-        self, shape: str, cells: tuple[Cell, ...], remedies: Iterable[Remedy], tried: Tried
+    def export(
+        self, shape: str, cells: tuple[Cell, ...], strategies: Iterable[Strategy], tried: Tried
     ) -> tuple[bool, Tried]:
-        """Try the remedies until one passes the check at these cells.
+        """Try the strategies until one passes the check at these cells.
 
-        The first cell is what the model is traced with. Returns whether the graph is there now,
-        and the ways that failed.
+        The model is traced with the first cell. Returns True if the graph is there now, and the
+        attempts that failed.
         """
         if is_intact(self.folder / shape):
             return True, tried
         self.progress.phase("load")
         try:
-            wanted = Wanted(self.job, shape, cells[0], tuple(samples(self.job, cells)))
-        except Exception as error:  # whatever a model raises is the reason that others read
+            request = ExportRequest(self.job, shape, cells[0], tuple(samples(self.job, cells)))
+        except Exception as error:  # a model may raise anything; it becomes the recorded reason
             return False, (*tried, _failed("torch in fp32", error))
-        for remedy in remedies:
+        for strategy in strategies:
             self.progress.phase("load")
-            files = partial(make, wanted, self.export, remedy, tried, self.clock)
+            files = partial(export_once, request, self.kind, strategy, tried, self.clock)
             try:
-                place(self.folder, shape, files)
+                publish_graph(self.folder, shape, files)
             except RecordNotSaved:
                 raise
             except Exception as error:  # likewise for whatever an exporter raises
                 _refuse_full_disk(self.folder, error)
-                tried = (*tried, _failed(remedy.name, error))
+                tried = (*tried, _failed(strategy.name, error))
             else:
                 return True, tried
         return False, tried
 
 
 def _refuse_full_disk(folder: Path, error: BaseException | None) -> None:
-    """A disk that is full says nothing about the model, however deep in a library it was met.
+    """Raise an error about a full disk again, since it says nothing about the model.
 
     Raises:
-        RecordNotSaved: that is what the error, or what caused it, says.
+        RecordNotSaved: the error, or one that caused it, is about a full disk.
     """
     while error is not None:
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
@@ -100,4 +109,4 @@ def _refuse_full_disk(folder: Path, error: BaseException | None) -> None:
 
 
 def _failed(remedy: str, error: Exception) -> Attempt:
-    return Attempt(remedy=remedy, failure=in_one_line(error))
+    return Attempt(remedy=remedy, failure=error_summary(error))

@@ -1,9 +1,9 @@
-"""Makes constants of what models compute from the size of their images.
+"""Patches of models before, and of files after an export: image geometry and masks as constants.
 
 Qwen-VL models loop over `image_grid_thw` in Python, which no exporter can trace. For one shape the
 grid is known, and so is all that follows from it: the patches' positions and bounds within the
 vision tower, and the tokens' positions in the language model. The rest is traced as one graph.
-LLaVA models crop by `image_sizes`, which are traced where they are numbers.
+LLaVA models crop by `image_sizes`, which can be traced if they are numbers.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ from runner.contract.graph import WEIGHTS_SUFFIX
 
 GRID = "image_grid_thw"
 IMAGE_SIZES = "image_sizes"
-CONSTANT = (GRID, "mm_token_type_ids")
-"""Arguments that say where images lie and how large they are, and nothing about what they show."""
+_CONSTANT = (GRID, "mm_token_type_ids")
+"""Arguments about the position and size of images, not about their content."""
 
 
 class FixedGeometry(torch.nn.Module):
@@ -38,7 +38,7 @@ class FixedGeometry(torch.nn.Module):
         self.position_ids = tokens["position_ids"]
 
     def see(self, pixel_values: torch.Tensor) -> Any:
-        """What the vision tower makes of the images, as the model's `get_image_features` does."""
+        """The vision tower's features of the images, as `get_image_features` returns."""
         seen = self.model.model.visual(hidden_states=pixel_values, **self._tower)
         seen.pooler_output = (seen.pooler_output,)
         if getattr(seen, "deepstack_features", None) is not None:
@@ -56,7 +56,7 @@ class FixedGeometry(torch.nn.Module):
 
 def without_geometry(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The arguments that `FixedGeometry` takes."""
-    return {name: value for name, value in inputs.items() if name not in CONSTANT}
+    return {name: value for name, value in inputs.items() if name not in _CONSTANT}
 
 
 def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
@@ -65,13 +65,13 @@ def as_numbers(sizes: torch.Tensor) -> list[tuple[int, ...]]:
 
 
 MASKED = -100.0
-"""What stands for minus infinity: far below any score, and e^-100 of a probability is none."""
-HOPELESS = -1e30
+"""The substitute for minus infinity: far below any score, and a probability of e^-100 is none."""
+_HOPELESS = -1e30
 """Numbers below this one can only mean minus infinity."""
 
 
 def bound_masks(path: Path) -> None:
-    """Replace constants that mean minus infinity, in a file that is to be quantised.
+    """Replace constants that stand for minus infinity, in a file that is to be quantised.
 
     Transformers masks with the least fp32 number. One range that holds it and the scores has steps
     of 5e33, which leaves nothing of the scores.
@@ -90,8 +90,8 @@ def bound_masks(path: Path) -> None:
 
 def _bounded(tensor: onnx_ir.TensorProtocol) -> onnx_ir.TensorProtocol:
     numbers = tensor.numpy()
-    if not (numbers < HOPELESS).any():
+    if not (numbers < _HOPELESS).any():
         return tensor
     return onnx_ir.tensor(
-        np.where(numbers < HOPELESS, np.float32(MASKED), numbers), name=tensor.name
+        np.where(numbers < _HOPELESS, np.float32(MASKED), numbers), name=tensor.name
     )

@@ -1,4 +1,4 @@
-"""Writes and describes ONNX files whose weights lie beside them, so that no size is too large."""
+"""Write and describe ONNX files whose weights lie beside them, so that no size is too large."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,19 +12,19 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from runner.contract.graph import WEIGHTS_SUFFIX, GraphPart
 
-BLOCK_BYTES = 1 << 22
+_BLOCK_BYTES = 1 << 22
 
 
-def save(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None:
+def save_model(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None:
     """Write the model with these outputs alone."""
-    prune(model, outputs)
+    keep_outputs(model, outputs)
     onnx_ir.save(model, path, external_data=f"{path.name}{WEIGHTS_SUFFIX}")
 
 
-def prune(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
-    """Leave the model these outputs alone, and nothing that leads to no output, inputs included.
+def keep_outputs(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
+    """Remove all other outputs from the model, and nodes and inputs that lead to no output.
 
-    Outputs that it lacks are not missed here but by the check.
+    Missing outputs are no error here, but in the check.
     """
     wanted = set(outputs)
     kept = [value for value in model.graph.outputs if value.name in wanted]
@@ -33,8 +33,8 @@ def prune(model: onnx_ir.Model, outputs: Iterable[str]) -> None:
     model.graph.inputs[:] = [value for value in model.graph.inputs if value.uses()]
 
 
-def describe(path: Path) -> GraphPart:
-    """What the file and its weights hold."""
+def describe_part(path: Path) -> GraphPart:
+    """Inputs, outputs, size and hash of the file and its weights."""
     graph: Any = onnx.load_model(path, load_external_data=False).graph
     part = GraphPart(
         file=path.name,
@@ -45,23 +45,23 @@ def describe(path: Path) -> GraphPart:
     )
     files = part.files(path.parent)
     size = sum(file.stat().st_size for file in files)
-    return part.model_copy(update={"sha256": sha256_of(files), "size_bytes": size})
+    return part.model_copy(update={"sha256": sha256_of_files(files), "size_bytes": size})
 
 
-def sha256_of(files: Iterable[Path]) -> str:
+def sha256_of_files(files: Iterable[Path]) -> str:
     """Hash of the files' bytes, one file after the other."""
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:
-            while block := file.read(BLOCK_BYTES):
+            while block := file.read(_BLOCK_BYTES):
                 digest.update(block)
     return digest.hexdigest()
 
 
-LEAST_BYTES = 256
+_LEAST_BYTES = 256
 """Smaller tensors stay in the files that need them."""
 
-Key = tuple[str, tuple[object, ...], str]
+_Key = tuple[str, tuple[object, ...], str]
 
 
 def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
@@ -69,8 +69,8 @@ def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
 
     The files must lie in the folder of the weights: ONNX knows these by a relative name.
     """
-    places: dict[Key, list[onnx_ir.Value]] = {}
-    tensors: dict[Key, Any] = {}
+    places: dict[_Key, list[onnx_ir.Value]] = {}
+    tensors: dict[_Key, Any] = {}
     for model in models.values():
         for value, tensor in _large(model):
             key = _key(tensor)
@@ -86,11 +86,11 @@ def save_sharing(models: Mapping[Path, onnx_ir.Model], weights: Path) -> None:
 
 def _large(model: onnx_ir.Model) -> Iterator[tuple[onnx_ir.Value, Any]]:
     for value in model.graph.initializers.values():
-        if value.const_value is not None and value.const_value.nbytes >= LEAST_BYTES:
+        if value.const_value is not None and value.const_value.nbytes >= _LEAST_BYTES:
             yield value, value.const_value
 
 
-def _key(tensor: Any) -> Key:
+def _key(tensor: Any) -> _Key:
     digest = hashlib.sha256(tensor.tobytes()).hexdigest()
     return tensor.dtype.name, tuple(tensor.shape), digest
 

@@ -1,4 +1,4 @@
-"""Makes fp32 ONNX files ones that compute in whole numbers; each way tells what it did."""
+"""Quantise fp32 ONNX files to int8, dynamically or by calibration."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,60 +11,59 @@ from onnx import TensorProto
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize, quantize_dynamic
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config
 
-from runner.backends.onnxruntime.qnn.rewrite import write_for_htp
-from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES
+from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES, write_for_htp
 from runner.contract.errors import Unsupported
 from runner.export.model_patches import MASKED
 from runner.inputs import Inputs
 
-INTEGER_PRODUCTS = frozenset(
+INTEGER_OPERATORS = frozenset(
     {"MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "ConvInteger"}
 )
-"""Products whose factors are whole numbers."""
-WEIGHTS = (TensorProto.INT8, TensorProto.UINT8)
+"""Operators that multiply integers."""
+_WEIGHT_TYPES = (TensorProto.INT8, TensorProto.UINT8)
 
 
 def integer_products(source: Path, target: Path, kinds: Collection[str]) -> tuple[int, int]:
-    """How many products the target makes of whole numbers, and how many the source has.
+    """The number of integer products in the target, and of products in the source.
 
     Args:
         source: the fp32 file.
-        target: what was made of it.
+        target: the quantised file.
         kinds: the operators of the source that count as products.
 
     Raises:
         Unsupported: the source has products, and none of them was quantised.
     """
-    found = sum(node.op_type in INTEGER_PRODUCTS for node in _nodes(_graph(target)))
-    return _counted(found, source, kinds)
+    quantised = sum(node.op_type in INTEGER_OPERATORS for node in _nodes(_graph(target)))
+    return _check_counts(quantised, source, kinds)
 
 
 def quantized_weights(source: Path, target: Path, kinds: Collection[str]) -> tuple[int, int]:
-    """The same where weights are stored as 8-bit numbers, which a DequantizeLinear hands on.
+    """The same for weights stored as 8-bit integers in front of a DequantizeLinear.
 
     Raises:
         Unsupported: the source has products, and none of them was quantised.
     """
     graph = _graph(target)
-    stored = {tensor.name for tensor in graph.initializer if tensor.data_type in WEIGHTS}
+    stored = {tensor.name for tensor in graph.initializer if tensor.data_type in _WEIGHT_TYPES}
     factors = {
         node.output[0]
         for node in graph.node
         if node.op_type == "DequantizeLinear" and node.input[0] in stored
     }
     products = (node for node in graph.node if node.op_type in kinds)
-    found = sum(not factors.isdisjoint(node.input[:2]) for node in products)  # third is a bias
-    return _counted(found, source, kinds)
+    quantised = sum(not factors.isdisjoint(node.input[:2]) for node in products)  # third is a bias
+    return _check_counts(quantised, source, kinds)
 
 
-def _counted(found: int, source: Path, kinds: Collection[str]) -> tuple[int, int]:
+def _check_counts(quantised: int, source: Path, kinds: Collection[str]) -> tuple[int, int]:
     total = sum(node.op_type in kinds for node in _nodes(_graph(source)))
-    if total and not found:
+    if total and not quantised:
         raise Unsupported(
             f"{source.name} would not become int8: of its {total} products "
             f"({', '.join(sorted(kinds))}) none was quantised, as none has constant weights"
         )
-    return found, total
+    return quantised, total
 
 
 def _graph(path: Path) -> Any:
@@ -80,44 +79,43 @@ def _nodes(graph: Any) -> Iterator[Any]:
                 yield from _nodes(inner)
 
 
-Files = Sequence[tuple[Path, Path]]
-"""Sources and where what is made of them goes."""
+_FilePairs = Sequence[tuple[Path, Path]]
+"""Sources, each with the path of its quantised file."""
 
-PRODUCTS = ("MatMul", "Gemm")
-"""What is quantised dynamically: ONNX Runtime's CPU has no convolution with int8 weights."""
-CALIBRATED = (*PRODUCTS, "Conv", "ConvTranspose")
-"""What has weights that calibration makes whole numbers of."""
+DYNAMIC_OPERATORS = ("MatMul", "Gemm")
+"""Operators that are quantised dynamically: ONNX Runtime's CPU has no int8 convolution."""
+CALIBRATED_OPERATORS = (*DYNAMIC_OPERATORS, "Conv", "ConvTranspose")
+"""Operators whose weights are quantised by calibration."""
 
 
-def dynamically(files: Files) -> str:
-    """Weights become int8 now, activations uint8 whenever the file is run.
+def quantize_dynamically(files: _FilePairs) -> str:
+    """Quantise weights to int8 now, activations to uint8 whenever the file is run; the method.
 
     Raises:
-        Unsupported: of some file's products none became one of whole numbers, or there are none.
+        Unsupported: no product of some file was quantised, or there is no product.
     """
     for source, target in files:
         _forget_weight_shapes(source)
         quantize_dynamic(
             source,
             target,
-            op_types_to_quantize=list(PRODUCTS),
+            op_types_to_quantize=list(DYNAMIC_OPERATORS),
             per_channel=True,
             weight_type=QuantType.QInt8,
             use_external_data_format=True,
         )
-    counts = [integer_products(source, target, PRODUCTS) for source, target in files]
+    counts = [integer_products(source, target, DYNAMIC_OPERATORS) for source, target in files]
     return (
-        f"dynamic, {' and '.join(PRODUCTS)}: int8 weights per channel, uint8 activations, "
-        f"in {_told(counts)}"
+        f"dynamic, {' and '.join(DYNAMIC_OPERATORS)}: int8 weights per channel, uint8 activations, "
+        f"in {_format_counts(counts)}"
     )
 
 
-def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
-    """Weights become uint8 and activations uint16, with the ranges that these queries lead to.
+def quantize_by_calibration(files: _FilePairs, queries: Sequence[Inputs]) -> str:
+    """Quantise weights to uint8 and activations to uint16, with the ranges of these queries.
 
-    Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN wants them. What is
-    quantised is the graph as it is rewritten for the HTP, since later nobody could: by then every
-    value has its range.
+    Both stand between QuantizeLinear and DequantizeLinear, as Qualcomm's QNN requires. The graph is
+    rewritten for the HTP before, since it cannot be afterwards: by then every value has its range.
 
     Raises:
         Unsupported: there are several files, and queries are for the first of them alone; or no
@@ -130,10 +128,10 @@ def by_calibration(files: Files, queries: Sequence[Inputs]) -> str:
         source = Path(name) / plain.name
         rewrites = write_for_htp(plain, source, {}, QUANTIZED_REWRITES)
         _calibrate(source, target, queries)
-        counts = [quantized_weights(source, target, CALIBRATED)]
+        counts = [quantized_weights(source, target, CALIBRATED_OPERATORS)]
     return "; ".join(
         (
-            f"QDQ: uint8 weights, uint16 activations, in {_told(counts)}, "
+            f"QDQ: uint8 weights, uint16 activations, in {_format_counts(counts)}, "
             f"ranges between the extremes of {len(queries)} random queries, masks of {MASKED:g}",
             *rewrites,
         )
@@ -146,27 +144,27 @@ def _calibrate(source: Path, target: Path, queries: Sequence[Inputs]) -> None:
         _Calibration(source, queries),
         activation_type=QuantType.QUInt16,
         weight_type=QuantType.QUInt8,
-        # The HTP does not always clip where only a range stands for what is left out.
+        # Without an activation the HTP does not always clip to the range that remains.
         keep_removable_activations=True,
     )
     config.use_external_data_format = True
     quantize(source, target, config)
 
 
-def _told(counts: Iterable[tuple[int, int]]) -> str:
+def _format_counts(counts: Iterable[tuple[int, int]]) -> str:
     """`12 of 14 products`.
 
     Raises:
         Unsupported: there is no product in any file.
     """
-    found, total = (sum(each) for each in zip(*counts, strict=True))
+    quantised, total = (sum(column) for column in zip(*counts, strict=True))
     if not total:
         raise Unsupported("the graph would not become int8: it has no product to quantise")
-    return f"{found} of {total} products"
+    return f"{quantised} of {total} products"
 
 
 def _forget_weight_shapes(path: Path) -> None:
-    """ONNX Runtime transposes the weights of Gemm, and then stumbles over what is said of them."""
+    """Drop the recorded shapes of weights: ONNX Runtime transposes some, and then fails."""
     model = onnx.load_model(path, load_external_data=False)
     weights = {weight.name for weight in model.graph.initializer}
     others = [value for value in model.graph.value_info if value.name not in weights]
@@ -176,11 +174,11 @@ def _forget_weight_shapes(path: Path) -> None:
 
 
 class _Calibration(CalibrationDataReader):  # type: ignore[misc]
-    """Hands out queries one by one, without the arguments that the file does not take."""
+    """Queries one by one, with the arguments that the file takes."""
 
     def __init__(self, source: Path, queries: Iterable[Inputs]) -> None:
         session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
-        names = [taken.name for taken in session.get_inputs()]
+        names = [argument.name for argument in session.get_inputs()]
         self._feeds = iter([{name: inputs[name] for name in names} for inputs in queries])
 
     def get_next(self) -> Any:

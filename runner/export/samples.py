@@ -1,4 +1,4 @@
-"""Queries with the answers that torch gives in fp32: what an export is checked with."""
+"""Queries with torch's outputs in fp32, with which an export is checked."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -8,48 +8,55 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.backends import load_runtime
-from runner.backends.base import Array, Session
-from runner.backends.graphs.feeds import KINDS, LOGITS, MASK, Tokens, start_tokens, token_input
+from runner.backends.base import FloatArray, Session
+from runner.backends.graphs.feeds import (
+    LOGITS,
+    MASK,
+    MODALITIES,
+    Tokens,
+    start_tokens,
+    token_input,
+)
 from runner.contract.cell import Cell
-from runner.contract.graph import content_of
+from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs, synthesise
 from runner.measure.clock import monotonic
 from runner.measure.environment import read_environment, usable_cpus
 
-STEPS = 5
+_STEPS = 5
 """Tokens to generate: one fills the cache, the others show whether it grows as it must."""
-FILLED: Mapping[str, int] = {MASK: 1, KINDS: 0}
-"""What stands for each further token in arguments that go along with the prompt."""
+_FILLED: Mapping[str, int] = {MASK: 1, MODALITIES: 0}
+"""The value for each further token in arguments beside the prompt."""
 
 
 @dataclass(frozen=True)
 class Continuation:
-    """What follows a prompt."""
+    """The tokens that follow a prompt."""
 
     tokens: Tokens
-    """What transformers' own `generate` takes greedily, int64 [batch, steps]."""
-    logits: Array
-    """What led to each of them, from one pass without a cache, [batch, steps, vocabulary]."""
+    """Greedy tokens of transformers' own `generate`, int64 [batch, steps]."""
+    logits: FloatArray
+    """The logits before each of them, from one pass without a cache, [batch, steps, vocabulary]."""
 
 
 def continuation(session: Session, model: ModelSpec, cell: Cell, inputs: Inputs) -> Continuation:
-    """What a session of torch generates after the inputs."""
-    steps = min(STEPS, _room(model, inputs))
-    asked = cell.model_copy(update={"new_tokens": steps})
-    tokens = session.bind_generation(asked, inputs, monotonic)().tokens
+    """The continuation of the inputs by a session of torch."""
+    steps = min(_STEPS, _tokens_left(model, inputs))
+    generating = cell.model_copy(update={"new_tokens": steps})
+    tokens = session.bind_generation(generating, inputs, monotonic)().tokens
     known = _continued(model, inputs, tokens[:, :-1])
-    logits = session.arrays(session.bind(asked, known)())[LOGITS]
+    logits = session.arrays(session.bind(generating, known)())[LOGITS]
     return Continuation(tokens, logits[:, -steps:])
 
 
-def _room(model: ModelSpec, inputs: Inputs) -> int:
-    """Tokens that can follow the inputs; the last one is no input any more."""
+def _tokens_left(model: ModelSpec, inputs: Inputs) -> int:
+    """The number of tokens that can follow the inputs; the last one is never an input."""
     if model.encoder_decoder:
-        return model.max_new_tokens or STEPS
+        return model.max_new_tokens or _STEPS
     if model.max_sequence_length is None:
-        return STEPS
+        return _STEPS
     length: int = inputs[token_input(model)].shape[1]
     return model.max_sequence_length - length + 1
 
@@ -58,7 +65,7 @@ def _continued(model: ModelSpec, inputs: Inputs, tokens: Tokens) -> Inputs:
     """The inputs with these tokens behind the prompt, or behind a decoder's start token."""
     if model.encoder_decoder:
         return {**inputs, token_input(model): _behind(start_tokens(model, inputs), tokens)}
-    further = {name: np.full_like(tokens, value) for name, value in FILLED.items()}
+    further = {name: np.full_like(tokens, value) for name, value in _FILLED.items()}
     further[token_input(model)] = tokens
     return {
         name: _behind(array, further[name]) if name in further else array
@@ -72,32 +79,32 @@ def _behind(array: npt.NDArray[np.generic], more: Tokens) -> npt.NDArray[np.gene
 
 @dataclass(frozen=True)
 class Sample:
-    """One query, and what it should give."""
+    """One query, and torch's outputs."""
 
     inputs: Inputs
     """By the names of the model's arguments."""
-    outputs: Mapping[str, Array]
+    outputs: Mapping[str, FloatArray]
     """By dotted path, without caches."""
     generated: Continuation | None = None
-    """What follows; none where nothing is to be generated."""
+    """The generated tokens; None for a forward pass."""
 
 
 def samples(job: Job, cells: Iterable[Cell]) -> list[Sample]:
-    """One for each cell, every one with a seed of its own, none with the job's.
+    """One sample for each cell, each with a seed of its own, none with the job's.
 
-    The model is gone when this returns.
+    The model is dropped at the end.
     """
-    generates = content_of(job.cells[0]) == "generation"
+    generates = graph_kind(job.cells[0]) == "generation"
     first = job.cells[0].model_copy(
         update={"backend": "cpu", "runtime": "torch", "precision": "fp32", "mode": "inference"}
     )
     reference = job.model_copy(update={"cells": (first,)})
     session = load_runtime("torch").open_session(reference, usable_cpus(read_environment()))
     with closing(session):
-        found = []
+        results = []
         for number, cell in enumerate(cells, start=1):
             inputs = synthesise(job.model, cell, job.seed + number)
             outputs = session.arrays(session.bind(first, inputs)())
             more = continuation(session, job.model, cell, inputs) if generates else None
-            found.append(Sample(inputs, outputs, more))
-    return found
+            results.append(Sample(inputs, outputs, more))
+    return results

@@ -1,4 +1,4 @@
-"""The ways of exporting a model, in the order in which they are tried."""
+"""Strategies of exporting a model, in the order in which they are tried."""
 
 from dataclasses import dataclass
 
@@ -7,23 +7,23 @@ from runner.export.model_patches import GRID
 
 
 @dataclass(frozen=True)
-class Remedy:
-    """One way of exporting."""
+class Strategy:
+    """One way to export a model."""
 
     dynamic: bool = False
     """Every axis may vary; else every size is fixed."""
     fixed_geometry: bool = False
-    """Where images lie and how large they are is constant, see `runner.export.geometry`."""
+    """Position and size of images are constant, see `runner.export.model_patches`."""
     eager: bool = False
     """Attention is written out in matrix products instead of one operator."""
     script: bool = False
     """Torch's older exporter records one execution instead of tracing the program."""
     parts: bool = False
-    """The model is taken apart, see `runner.export.parts`."""
+    """The model is split into parts, see `runner.export.vlm_split`."""
 
     @property
     def name(self) -> str:
-        """What it does, in a few words."""
+        """The strategy in a few words."""
         words = (
             "dynamic shapes" if self.dynamic else "static shape",
             "image geometry as constants" if self.fixed_geometry else "",
@@ -34,26 +34,29 @@ class Remedy:
         return ", ".join(filter(None, words))
 
 
-def whole(model: ModelSpec) -> tuple[Remedy, ...]:
-    """The ways that leave the model whole: one for every size, then those that fix them.
+def whole_strategies(model: ModelSpec) -> tuple[Strategy, ...]:
+    """Strategies that leave the model whole: one for every size, then those that fix the sizes.
 
-    Of these each keeps what the one before may have been needed for.
+    Each of these keeps the measures of the one before.
     """
     grid = _has_grid(model)
     return (
-        Remedy(dynamic=True),
-        Remedy(),
-        *([Remedy(fixed_geometry=True)] if grid else []),
-        Remedy(fixed_geometry=grid, eager=True),
-        Remedy(fixed_geometry=grid, eager=True, script=True),
+        Strategy(dynamic=True),
+        Strategy(),
+        *([Strategy(fixed_geometry=True)] if grid else []),
+        Strategy(fixed_geometry=grid, eager=True),
+        Strategy(fixed_geometry=grid, eager=True, script=True),
     )
 
 
-def whole_or_in_parts(model: ModelSpec) -> tuple[Remedy, ...]:
-    """The same, and at last in parts, where a prompt holds an image that a vision tower sees."""
+def whole_or_split_strategies(model: ModelSpec) -> tuple[Strategy, ...]:
+    """The same, and at last in parts, if a prompt holds an image for a vision tower."""
     if model.image_prompt is None:
-        return whole(model)
-    return (*whole(model), Remedy(fixed_geometry=_has_grid(model), eager=True, parts=True))
+        return whole_strategies(model)
+    return (
+        *whole_strategies(model),
+        Strategy(fixed_geometry=_has_grid(model), eager=True, parts=True),
+    )
 
 
 def _has_grid(model: ModelSpec) -> bool:

@@ -1,4 +1,4 @@
-"""Exports a torch model to one ONNX file, in the way that a remedy says."""
+"""Export a torch model to one ONNX file, by the exporter of a strategy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from runner.backends.torch.forward import named_tensors
 from runner.backends.torch.model import fill_parameters, instantiate
 from runner.contract.models import ModelSpec
 from runner.export.model_patches import FixedGeometry, without_geometry
-from runner.export.onnx_files import save
-from runner.export.strategies import Remedy
+from runner.export.onnx_files import save_model
+from runner.export.strategies import Strategy
 from runner.inputs import Inputs
 
-OPSET = 18
+_OPSET = 18
 """The newest one for which this exporter has every operator."""
 
 
 class _Positional(torch.nn.Module):
-    """A model that takes tensors by place and gives the chosen outputs as a tuple."""
+    """A model that takes positional tensors and returns the chosen outputs as a tuple."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class _Positional(torch.nn.Module):
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         named = dict(zip(self._arguments, tensors, strict=True))
-        found = dict(named_tensors(self._model(**named, **self._constants)))
-        return tuple(found[name] for name in self._outputs)
+        outputs = dict(named_tensors(self._model(**named, **self._constants)))
+        return tuple(outputs[name] for name in self._outputs)
 
 
-def record(
+def export_by_script(
     model: torch.nn.Module,
     tensors: Mapping[str, torch.Tensor],
     constants: Mapping[str, bool],
@@ -66,18 +66,18 @@ def record(
             recorded,
             input_names=list(tensors),
             output_names=list(outputs),
-            opset_version=OPSET,
+            opset_version=_OPSET,
             dynamo=False,
         )
-        save(onnx_ir.load(recorded), path, outputs)
+        save_model(onnx_ir.load(recorded), path, outputs)
 
 
 Tensors = Mapping[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What is to be exported."""
+class ExportSubject:
+    """A model to be exported, with inputs to trace it."""
 
     model: ModelSpec
     seed: int
@@ -85,31 +85,31 @@ class Subject:
     dtype: torch.dtype
     """Number format of the file."""
     inputs: Inputs
-    """What to trace the model with."""
+    """The inputs of the trace."""
     others: Inputs
     """The same at another size on every axis that the model has."""
     outputs: tuple[str, ...]
     """The outputs to keep, by dotted path."""
 
 
-def export(subject: Subject, remedy: Remedy, path: Path) -> None:
+def export_whole(subject: ExportSubject, strategy: Strategy, path: Path) -> None:
     """Write the file, its weights beside it.
 
     Raises:
         Exception: whatever the exporter raises.
     """
-    model, tensors = built(subject, remedy)
-    if remedy.script:
-        return record(model, tensors, subject.model.forward, subject.outputs, path)
-    shapes = varying(tensors, subject.others) if remedy.dynamic else None
-    program = traced(model, {**tensors, **subject.model.forward}, shapes)
-    return save(program, path, subject.outputs)
+    model, tensors = build_model(subject, strategy)
+    if strategy.script:
+        return export_by_script(model, tensors, subject.model.forward, subject.outputs, path)
+    shapes = varying_dimensions(tensors, subject.others) if strategy.dynamic else None
+    program = trace_model(model, {**tensors, **subject.model.forward}, shapes)
+    return save_model(program, path, subject.outputs)
 
 
-def traced(
+def trace_model(
     model: torch.nn.Module, arguments: Mapping[str, Any], shapes: Mapping[str, Any] | None
 ) -> onnx_ir.Model:
-    """What transformers' exporter makes of a call with these arguments.
+    """The graph that transformers' exporter traces in a call with these arguments.
 
     Args:
         model: the model, in evaluation mode on the CPU.
@@ -122,14 +122,14 @@ def traced(
     return cast("onnx_ir.Model", program)
 
 
-def built(subject: Subject, remedy: Remedy) -> tuple[torch.nn.Module, Tensors]:
+def build_model(subject: ExportSubject, strategy: Strategy) -> tuple[torch.nn.Module, Tensors]:
     """The model with the weights that a torch session has, and the tensors that it takes."""
     model: Any = instantiate(subject.model, subject.dtype)
     fill_parameters(model, subject.seed)
-    if remedy.eager:
+    if strategy.eager:
         model.set_attn_implementation("eager")
     tensors = {name: _tensor(value, subject.dtype) for name, value in subject.inputs.items()}
-    if not remedy.fixed_geometry:
+    if not strategy.fixed_geometry:
         return model, tensors
     return FixedGeometry(model, tensors).eval(), without_geometry(tensors)
 
@@ -139,7 +139,7 @@ def _tensor(value: Any, dtype: torch.dtype) -> torch.Tensor:
     return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
 
-def varying(tensors: Tensors, others: Inputs) -> dict[str, dict[int, Any]]:
+def varying_dimensions(tensors: Tensors, others: Inputs) -> dict[str, dict[int, Any]]:
     """The dimensions that differ between the two, by argument and index."""
     return {
         name: {

@@ -1,4 +1,4 @@
-"""Takes a model that sees and reads apart into modules that do its work one after the other."""
+"""Split a vision-language model into modules that execute one after the other."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,42 +9,42 @@ import torch
 from runner.contract.graph import Part
 from runner.export.model_patches import IMAGE_SIZES, FixedGeometry, as_numbers
 
-FEATURES = "image_features"
-DEEPER = "deepstack_features"
-"""What some vision towers give for the language model's first layers, beside its input."""
-EMBEDS = "inputs_embeds"
-PLACES = "image_places"
-"""Which tokens of the prompt stand for the image."""
+_FEATURES = "image_features"
+_DEEPER = "deepstack_features"
+"""Features of some vision towers for the language model's first layers, beside its input."""
+_EMBEDS = "inputs_embeds"
+_PLACES = "image_places"
+"""The tokens of the prompt that stand for the image."""
 
 
-class Anatomy(NamedTuple):
-    """What there is to a model."""
+class VlmLayout(NamedTuple):
+    """A vision-language model and the functions of its parts."""
 
     model: Any
     """The model itself, in transformers' own layout."""
     see: Callable[[torch.Tensor], Any]
-    """What `get_image_features` gives for pixels, all else being constant."""
+    """Returns what `get_image_features` returns for pixels, all else being constant."""
     position_ids: torch.Tensor | None
-    """Where the tokens stand, if not one behind the other."""
+    """The positions of the tokens, if not one behind the other."""
 
 
-class Step(NamedTuple):
-    """A part of a model, as torch executes it."""
+class VlmPart(NamedTuple):
+    """A part of a model, as a module of torch."""
 
     part: Part
     module: torch.nn.Module
     takes: tuple[str, ...]
-    """Names among the model's inputs and what earlier steps give; not all need be there."""
+    """Names of inputs, of the model or outputs of earlier parts; some may be missing."""
 
 
 class _Piece(torch.nn.Module):
-    """Does some of a model's work; holds all of it, and an export drops what is not used."""
+    """Base of the parts: each holds the whole model, and an export drops what is not used."""
 
-    def __init__(self, anatomy: Anatomy) -> None:
+    def __init__(self, layout: VlmLayout) -> None:
         super().__init__()
-        self.model = anatomy.model
-        self.config = anatomy.model.config
-        self.anatomy = anatomy
+        self.model = layout.model
+        self.config = layout.model.config
+        self.layout = layout
         self.eval()
 
 
@@ -52,25 +52,28 @@ class _Vision(_Piece):
     """The vision tower and the projection behind it."""
 
     def forward(self, pixel_values: torch.Tensor) -> dict[str, Any]:
-        seen = self.anatomy.see(pixel_values)
-        features = torch.cat(seen.pooler_output)
-        deeper = getattr(seen, DEEPER, None) or ()
+        outputs = self.layout.see(pixel_values)
+        features = torch.cat(outputs.pooler_output)
+        deeper = getattr(outputs, _DEEPER, None) or ()
         return {
-            FEATURES: features,
+            _FEATURES: features,
             "image_hidden_states": features,
-            DEEPER: [torch.cat(each) for each in deeper],
+            _DEEPER: [torch.cat(layer) for layer in deeper],
         }
 
 
 class _Embed(_Piece):
-    """The prompt as vectors, those of the image in their places."""
+    """The prompt as vectors, with those of the image at its tokens."""
 
     def forward(
         self, input_ids: torch.Tensor, image_features: torch.Tensor
     ) -> dict[str, torch.Tensor]:
         words = self.model.get_input_embeddings()(input_ids)
-        places = input_ids == self.config.image_token_id
-        return {EMBEDS: words.masked_scatter(places.unsqueeze(-1), image_features), PLACES: places}
+        mask = input_ids == self.config.image_token_id
+        return {
+            _EMBEDS: words.masked_scatter(mask.unsqueeze(-1), image_features),
+            _PLACES: mask,
+        }
 
 
 class _Language(_Piece):
@@ -89,24 +92,24 @@ class _Language(_Piece):
                 "deepstack_visual_embeds": deepstack_features,
             }
         state = self.model.model.language_model(
-            position_ids=self.anatomy.position_ids, use_cache=False, **arguments, **deeper
+            position_ids=self.layout.position_ids, use_cache=False, **arguments, **deeper
         )
         return {"logits": self.model.lm_head(state.last_hidden_state)}
 
 
-def steps(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> tuple[Step, ...]:
+def split_model(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> tuple[VlmPart, ...]:
     """The parts of a model for images of the sizes that are among its inputs."""
-    anatomy = _anatomy(model, tensors)
+    layout = _layout(model, tensors)
     return (
-        Step("vision", _Vision(anatomy), ("pixel_values",)),
-        Step("embed", _Embed(anatomy), ("input_ids", FEATURES)),
-        Step("language", _Language(anatomy), (EMBEDS, "attention_mask", PLACES, DEEPER)),
+        VlmPart("vision", _Vision(layout), ("pixel_values",)),
+        VlmPart("embed", _Embed(layout), ("input_ids", _FEATURES)),
+        VlmPart("language", _Language(layout), (_EMBEDS, "attention_mask", _PLACES, _DEEPER)),
     )
 
 
-def _anatomy(model: Any, tensors: Mapping[str, torch.Tensor]) -> Anatomy:
+def _layout(model: Any, tensors: Mapping[str, torch.Tensor]) -> VlmLayout:
     """Qwen-VL looks at patches of a grid, LLaVA at crops of an image."""
     if isinstance(model, FixedGeometry):
-        return Anatomy(model.model, model.see, model.position_ids)
+        return VlmLayout(model.model, model.see, model.position_ids)
     sizes = as_numbers(tensors[IMAGE_SIZES])
-    return Anatomy(model, partial(model.model.get_image_features, image_sizes=sizes), None)
+    return VlmLayout(model, partial(model.model.get_image_features, image_sizes=sizes), None)

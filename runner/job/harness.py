@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from runner import __version__
-from runner.backends.failures import kind_of, reason_of
+from runner.backends.failures import failure_kind, failure_reason
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text
 from runner.contract.job import Job
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
 from runner.contract.rounds import RoundResult, read_rounds, save_round
-from runner.correctness.verify import verify
+from runner.correctness.verify import verify_session
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
 from runner.job.summary import summarise_rounds
@@ -142,7 +142,7 @@ class Harness:
             return {"correct_reason": "not verified: --no-verify"}
         if self._agreement is None:
             self._enter(cell, "verify")
-            self._agreement = verify(
+            self._agreement = verify_session(
                 loaded.session, self._job, self._folders.references, self._clock
             )
         return self._agreement
@@ -162,7 +162,7 @@ class Harness:
         except RecordNotSaved:
             raise
         except Exception as error:
-            save_text(self._out / f"{cell.id}.trace.failed", reason_of(error))
+            save_text(self._out / f"{cell.id}.trace.failed", failure_reason(error))
 
     def _instruments(self, cell: Cell, earlier: Sequence[RoundResult]) -> Instruments:
         uuid = self._loader.facts.get("device_uuid")
@@ -198,8 +198,8 @@ class Harness:
         log = self._save_trace(cell, error)
         phase = "load" if error is self._loader.failure else self._phase
         outcome = Outcome(
-            status=kind_of(error, self._loader.runtime),
-            reason=reason_of(error),
+            status=failure_kind(error, self._loader.runtime),
+            reason=failure_reason(error),
             phase=phase,
             log=f"{log.parent.name}/{log.name}",
         )

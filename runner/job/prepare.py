@@ -5,16 +5,16 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from runner.backends.failures import reason_of
+from runner.backends.failures import failure_reason
 from runner.contract.artifact_keys import GRAPHS, check_key, graph_key
 from runner.contract.errors import JobError, RecordNotSaved
 from runner.contract.files import save_text
-from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, Content, content_of, numbers_of
+from runner.contract.graph import DYNAMIC, FAILED_SUFFIX, GraphKind, graph_kind, number_format
 from runner.contract.job import Job
 from runner.measure.clock import Clock
 from runner.process.streams import Progress
 
-EXPORTS: Mapping[Content, str] = {
+EXPORTS: Mapping[GraphKind, str] = {
     "forward": "runner.export.forward",
     "generation": "runner.export.generation",
 }
@@ -33,7 +33,7 @@ def prepare(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
     """
     if job.graph is None:
         raise JobError(f"{job.id}: a job that prepares graphs names their folder, this one none")
-    content, numbers = content_of(job.cells[0]), numbers_of(job.cells[0])
+    content, numbers = graph_kind(job.cells[0]), number_format(job.cells[0])
     folder = out / job.graph
     folder.mkdir(exist_ok=True)
     progress.phase("load")
@@ -43,10 +43,10 @@ def prepare(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
     except RecordNotSaved:
         raise
     except Exception as error:  # whatever it is, sessions give it as their reason
-        save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", reason_of(error))
+        save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", failure_reason(error))
 
 
 def _export(job: Job, folder: Path, progress: Progress, clock: Clock) -> None:
     graphs = import_module("runner.export.graphs")
-    content = import_module(EXPORTS[content_of(job.cells[0])])
+    content = import_module(EXPORTS[graph_kind(job.cells[0])])
     graphs.export_graphs(job, content.EXPORT, folder, progress, clock)

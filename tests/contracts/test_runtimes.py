@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runner.backends import RUNTIMES, load_runtime
+from runner.backends import RUNTIME_MODULES, load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.contract.cell import Backend, Cell, Mode, Runtime
 from runner.contract.errors import Unsupported
@@ -56,7 +56,7 @@ def jobs_of(runtime: Runtime) -> Iterator[tuple[str, Job]]:
 
 
 JOBS = {
-    **{name: job for runtime in RUNTIMES for name, job in jobs_of(runtime)},
+    **{name: job for runtime in RUNTIME_MODULES for name, job in jobs_of(runtime)},
     "torch-decoder-bf16": two_shapes(tiny_decoder(), "torch", precision="bf16"),
     "torch-encoder-decoder-bf16": two_shapes(tiny_encoder_decoder(), "torch", precision="bf16"),
     "onnxruntime-decoder-int8": two_shapes(tiny_decoder(), "onnxruntime", precision="int8"),
@@ -118,7 +118,7 @@ def batch_of(job: Job, cell: Cell) -> Inputs:
 
 
 def test_every_runtime_is_held_to_the_contract() -> None:
-    assert {job.cells[0].runtime for job in JOBS.values()} == set(RUNTIMES)
+    assert {job.cells[0].runtime for job in JOBS.values()} == set(RUNTIME_MODULES)
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ def test_the_tolerances_are_those_of_the_code() -> None:
     assert {row[0].strip("`"): number(row[1]) for row in rows} == compare_outputs.TOLERANCES
     assert set(compare_outputs.TOLERANCES) == set(get_args(Precision))
     shares = {row[0].strip("`"): number(row[2]) for row in rows if row[2] != DASH}
-    assert shares == compare_outputs.LEAST_AGREEMENT
+    assert shares == compare_outputs.LEAST_TOKEN_AGREEMENT
 
 
 @pytest.mark.parametrize("start", SCALES)

@@ -20,8 +20,8 @@ from tests.support.openvino_models import openvino_cell, openvino_job
 pytestmark = pytest.mark.engine
 
 MODULES = {
-    "openvino": "runner.backends.openvino.backend",
-    "qnn": "runner.backends.onnxruntime.backend",
+    "openvino": "runner.backends.openvino",
+    "qnn": "runner.backends.onnxruntime",
 }
 
 BuiltImage = Callable[[Backend], Image]

@@ -7,15 +7,15 @@ from pathlib import Path
 import onnx
 
 from runner.contract.cell import Cell
-from runner.contract.graph import Numbers
+from runner.contract.graph import NumberFormat
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
 from runner.export.check import WrongExport
-from runner.export.export_once import Export, Files
+from runner.export.export_once import Files, GraphExport
 from runner.export.graphs import export_graphs
 from runner.export.samples import Sample
-from runner.export.strategies import Remedy, whole
-from runner.export.torch_exporters import Subject
+from runner.export.strategies import Strategy, whole_strategies
+from runner.export.torch_exporters import ExportSubject
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.onnx_graphs import layer
 from tests.support.tiny_models import VISION, tiny, torch_cell
@@ -45,48 +45,48 @@ def graph_cell(batch_size: int = 2, **changes: object) -> Cell:
 
 @dataclass
 class Scripted:
-    """Writes a layer whatever it is asked for; remembers that, and fails by remedy or numbers."""
+    """Writes a layer for any request, records the requests, and fails by strategy or numbers."""
 
     unwritten: Sequence[str] = ()
     """Remedies whose exporter raises."""
     wrong: Sequence[str] = ()
     """Remedies whose file differs from torch by more than any numbers are allowed."""
-    allowed: Sequence[Numbers] = ("fp32", "fp16", "int8_dynamic", "int8_qdq")
+    allowed: Sequence[NumberFormat] = ("fp32", "fp16", "int8_dynamic", "int8_qdq")
     """Numbers within whose tolerance the file is."""
-    asked: list[tuple[str, Subject]] = field(default_factory=list)
-    """The remedies that were tried, and what for."""
-    checked: list[Numbers] = field(default_factory=list)
+    asked: list[tuple[str, ExportSubject]] = field(default_factory=list)
+    """The strategies that were tried, with their subjects."""
+    checked: list[NumberFormat] = field(default_factory=list)
     """The numbers by whose tolerance files were checked."""
     batches: list[list[int]] = field(default_factory=list)
     """The batch sizes of the samples of each check."""
 
     @property
-    def remedies(self) -> list[str]:
-        """The names of the remedies that were tried."""
+    def strategies(self) -> list[str]:
+        """The names of the strategies that were tried."""
         return [name for name, _ in self.asked]
 
-    def write(self, subject: Subject, remedy: Remedy, folder: Path) -> Files:
+    def write(self, subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
         """Leave a file."""
-        self.asked.append((remedy.name, subject))
-        if remedy.name in self.unwritten:
-            raise RuntimeError(f"cannot do {remedy.name}\nat great length")
+        self.asked.append((strategy.name, subject))
+        if strategy.name in self.unwritten:
+            raise RuntimeError(f"cannot do {strategy.name}\nat great length")
         onnx.save_model(layer(), folder / FILE)
         return {"forward": folder / FILE}
 
     def difference(
-        self, model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: Numbers
+        self, model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: NumberFormat
     ) -> float:
         """What was told."""
         self.checked.append(numbers)
         self.batches.append([len(sample.inputs["pixel_values"]) for sample in samples])
         assert all(file.exists() for file in files.values())
-        if self.remedies[-1] in self.wrong or numbers not in self.allowed:
+        if self.strategies[-1] in self.wrong or numbers not in self.allowed:
             raise WrongExport("on fresh inputs, it is wrong")
         return DIFFERENCE
 
     def run(self, job: Job, folder: Path) -> None:
         """Export the job's graphs into the folder."""
-        export = Export(whole, self.write, self.difference)
+        export = GraphExport(whole_strategies, self.write, self.difference)
         export_graphs(job, export, folder, KeptProgress(), FakeClock())
 
 

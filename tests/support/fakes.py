@@ -19,8 +19,8 @@ from runner.contract.graph import (
     Attempt,
     Graph,
     GraphPart,
-    content_of,
-    numbers_of,
+    graph_kind,
+    number_format,
 )
 from runner.contract.job import Job, Provenance
 from runner.contract.record import Phase, Record, save_record
@@ -195,8 +195,8 @@ def save_graph(folder: Path, job: Job, **changes: Any) -> None:
     cell = job.cells[0]
     values: dict[str, Any] = {
         "model": job.model.name,
-        "content": content_of(cell),
-        "numbers": numbers_of(cell),
+        "content": graph_kind(cell),
+        "numbers": number_format(cell),
         "shape": folder.name,
         "parts": {"forward": part},
         "attempts": (Attempt(remedy="dynamic shapes", failure=None),),

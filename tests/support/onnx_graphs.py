@@ -12,7 +12,7 @@ from runner.contract.cell import Cell
 from runner.contract.graph import DYNAMIC, GRAPH_FILE, Attempt, Graph, Part
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
-from runner.export.onnx_files import describe
+from runner.export.onnx_files import describe_part
 from tests.support.jobs import a_job, fake_cell
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
@@ -82,7 +82,7 @@ def save_graph(
         "content": "forward",
         "numbers": "fp32",
         "shape": shape,
-        "parts": {part: describe(folder / f"{part}.onnx") for part in models},
+        "parts": {part: describe_part(folder / f"{part}.onnx") for part in models},
         "attempts": attempts("dynamic shapes"),
         "difference_relative": 1e-7,
         "parameters": WIDTH * WIDTH,

@@ -5,7 +5,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from runner.contract.artifact_keys import GRAPHS, graph_key
-from runner.contract.graph import content_of, numbers_of
+from runner.contract.graph import graph_kind, number_format
 from runner.contract.job import Job
 from runner.job.prepare import prepare
 from runner.measure.clock import monotonic
@@ -23,7 +23,7 @@ class PreparedGraphs:
     def named(self, job: Job) -> Job:
         """The job with its graph, which lies in the folder from now on."""
         cell = job.cells[0]
-        content, numbers = content_of(cell), numbers_of(cell)
+        content, numbers = graph_kind(cell), number_format(cell)
         made_by = GRAPHS.versions(GRAPHS.installed())
         key = graph_key(job.model, content, numbers, job.seed, made_by)
         named = job.model_copy(update={"graph": key})

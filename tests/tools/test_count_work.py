@@ -7,7 +7,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from runner.backends.torch.model import fill_parameters, instantiate, weightless
+from runner.backends.torch.model import build_without_weights, fill_parameters, instantiate
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue, find, model_sets, work
 from runner.inputs import synthesise
@@ -40,13 +40,13 @@ def test_as_many_products_are_counted_as_torch_counts(model: ModelSpec) -> None:
     inputs = {name: torch.from_numpy(v) for name, v in synthesise(model, cell, 0).items()}
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         network(**inputs, **model.forward)
-    assert 2 * count(model, weightless(model), cell)[0] == counter.get_total_flops()
+    assert 2 * count(model, build_without_weights(model), cell)[0] == counter.get_total_flops()
 
 
 @pytest.mark.parametrize("model", [*MICRO, *REAL], ids=lambda model: model.name)
 def test_the_catalogue_holds_at_another_shape(model: ModelSpec) -> None:
     cell = unfitted_cell(model)
-    macs, activations = count(model, weightless(model), cell)
+    macs, activations = count(model, build_without_weights(model), cell)
     found = work(model, cell)
     assert found is not None
     assert (found.macs, found.activation_bytes) == (macs, 4 * activations)

@@ -26,7 +26,7 @@ from runner.contract.errors import (
     Unavailable,
     Unsupported,
 )
-from runner.contract.graph import Content, Numbers, find_graph, fixed_shape
+from runner.contract.graph import GraphKind, NumberFormat, find_graph, fixed_shape
 from runner.contract.job import Job
 
 FOLDER_NAME = "preparations"
@@ -38,8 +38,8 @@ class Prepared:
     """A graph, or why there is none."""
 
     model: str
-    content: Content
-    numbers: Numbers
+    content: GraphKind
+    numbers: NumberFormat
     shape: str
     """`dynamic`, or the sizes that it takes."""
     remedy: str | None = None

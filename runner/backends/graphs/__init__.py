@@ -1,1 +1,1 @@
-"""What the runtimes of prepared graphs share: inputs, outputs, token generation."""
+"""Code shared by the runtimes of prepared graphs: inputs, outputs, token generation, traces."""

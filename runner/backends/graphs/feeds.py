@@ -1,4 +1,4 @@
-"""What goes into the prefill part of a prepared graph, computed with numpy alone."""
+"""Inputs of prepared graphs: of a forward pass and of the prefill part, computed with numpy."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.contract.errors import Unsupported
+from runner.contract.graph import Graph
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
 
@@ -16,14 +17,14 @@ Feeds = dict[str, npt.NDArray[np.generic]]
 
 LOGITS = "logits"
 LOGITS_TO_KEEP = "logits_to_keep"
-"""The places of a prompt, int64 [places], after which the next token's logits are wanted."""
+"""The positions of a prompt, int64 [positions], after which the next token's logits are wanted."""
 POSITIONS = "position_ids"
 MASK = "attention_mask"
-KINDS = "mm_token_type_ids"
-"""What each token of a prompt is: 0 for text, 1 for an image."""
-GRIDS = "image_grid_thw"
+MODALITIES = "mm_token_type_ids"
+"""The modality of each token of a prompt: 0 for text, 1 for an image."""
+_GRIDS = "image_grid_thw"
 """Patches of each image in time, height and width, int64 [images, 3]."""
-SPATIAL_MERGE = 2
+_SPATIAL_MERGE = 2
 """Patches in each direction that become one token, where the configuration does not tell."""
 
 
@@ -33,7 +34,7 @@ def token_input(model: ModelSpec) -> str:
 
 
 def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
-    """What fills the cache: the prompt, whose last place alone asks for logits.
+    """The inputs that fill the cache: the prompt, with logits for its last position alone.
 
     With an encoder-decoder that is the encoder's input and the decoder's start token.
 
@@ -47,7 +48,7 @@ def prompt_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
 
 
 def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
-    """What makes the same part give what the model's forward pass gives: logits at each place.
+    """The inputs with which the same part computes the forward pass: logits at each position.
 
     Raises:
         Unsupported: the prompt is padded.
@@ -56,24 +57,49 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
         return dict(inputs)
     if not np.all(inputs.get(MASK, np.ones(1))):
         raise Unsupported("prepared graphs generate after prompts without padding alone")
-    places = np.arange(inputs[token_input(model)].shape[-1])
-    return {**inputs, POSITIONS: position_ids(model, inputs), LOGITS_TO_KEEP: places}
+    kept = np.arange(inputs[token_input(model)].shape[-1])
+    return {**inputs, POSITIONS: position_ids(model, inputs), LOGITS_TO_KEEP: kept}
 
 
-def taken(takes: Iterable[str], given: Inputs) -> Feeds:
-    """Of what is given, that which the graph takes.
+def select_inputs(wanted: Iterable[str], given: Inputs) -> Feeds:
+    """The given arrays that the graph takes.
 
     Raises:
         Unsupported: it takes something else.
     """
-    names = list(takes)
+    names = list(wanted)
     if missing := [name for name in names if name not in given]:
         raise Unsupported(f"the graph takes {', '.join(missing)}, which nothing gives")
     return {name: np.ascontiguousarray(given[name]) for name in names}
 
 
+def forward_pass(graph: Graph, model: ModelSpec, inputs: Inputs) -> tuple[Graph, Feeds]:
+    """The graph of the parts that one forward pass takes, and their inputs.
+
+    In a graph for generation those are the parts that fill the cache.
+
+    Raises:
+        Unsupported: a part takes what is not given, or the prompt is one that such graphs refuse.
+    """
+    if graph.content == "forward":
+        return graph, select_inputs(_from_outside(graph), inputs)
+    parts = {name: part for name, part in graph.parts.items() if name != "decode"}
+    filling = graph.model_copy(update={"parts": parts})
+    return filling, select_inputs(_from_outside(filling), forward_inputs(model, inputs))
+
+
+def _from_outside(graph: Graph) -> list[str]:
+    """The inputs of parts that no part before them gives, each once."""
+    names: dict[str, None] = {}
+    given: set[str] = set()
+    for part in graph.parts.values():
+        names |= dict.fromkeys(name for name in part.inputs if name not in given)
+        given.update(part.outputs)
+    return list(names)
+
+
 def position_ids(model: ModelSpec, inputs: Inputs) -> Tokens:
-    """The place of each token, int64 [batch, tokens]; [3, batch, tokens] with patches of images."""
+    """The position of each token, int64 [batch, tokens]; [3, batch, tokens] with image patches."""
     tokens = inputs[token_input(model)]
     if model.image_prompt == "grid":
         return _grid_positions(model, inputs)
@@ -97,15 +123,15 @@ def start_tokens(model: ModelSpec, inputs: Inputs) -> Tokens:
 def _grid_positions(model: ModelSpec, inputs: Inputs) -> Tokens:
     """In time, height and width: text advances in all three, an image spans a box of them."""
     vision: Mapping[str, Any] = model.config.get("vision_config", {})
-    merge = vision.get("spatial_merge_size", SPATIAL_MERGE)
-    grids = iter(inputs[GRIDS] // [1, merge, merge])
-    return np.stack([_sample_positions(kinds, grids) for kinds in inputs[KINDS]], axis=1)
+    merge = vision.get("spatial_merge_size", _SPATIAL_MERGE)
+    grids = iter(inputs[_GRIDS] // [1, merge, merge])
+    return np.stack([_sample_positions(sample, grids) for sample in inputs[MODALITIES]], axis=1)
 
 
-def _sample_positions(kinds: npt.NDArray[Any], grids: Iterable[npt.NDArray[Any]]) -> Tokens:
+def _sample_positions(modalities: npt.NDArray[Any], grids: Iterable[npt.NDArray[Any]]) -> Tokens:
     """Those of one prompt, shape [3, tokens]; takes as many grids as the prompt has images."""
     parts, start, images = [], 0, iter(grids)
-    for is_image, tokens in groupby(kinds.tolist(), key=bool):
+    for is_image, tokens in groupby(modalities.tolist(), key=bool):
         shape = next(images) if is_image else (len(list(tokens)),)
         box = np.indices(tuple(shape)).reshape(len(shape), -1) + start
         parts.append(np.broadcast_to(box, (3, box.shape[1])))

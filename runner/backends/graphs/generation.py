@@ -14,7 +14,7 @@ from runner.backends.graphs.feeds import (
     next_position,
     position_ids,
     prompt_inputs,
-    taken,
+    select_inputs,
     token_input,
 )
 from runner.contract.errors import Unsupported
@@ -23,8 +23,8 @@ from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
-BEFORE, AFTER = "input.", "output."
-"""What the names of a cache begin with, as the decoding part takes and as it gives it."""
+PAST, PRESENT = "input.", "output."
+"""Prefixes of a cache's names: as the decoding part takes it, and as it gives it."""
 
 
 class Executor(Protocol):
@@ -41,8 +41,8 @@ class Executor(Protocol):
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
         """Execute, and return the outputs by name.
 
-        Those of a part that takes what it gives last until it has been called twice more, so that
-        the next call may take them; those of any other part until it is called again.
+        Outputs of a part that takes its own outputs stay valid until it has been called twice
+        more, so that the next call may take them; those of other parts until the next call.
         """
         ...
 
@@ -52,7 +52,7 @@ class Executor(Protocol):
 
 
 class DecodeLoop:
-    """One prompt and what was generated after it; caches are handed on, never copied."""
+    """One prompt and the tokens generated after it; caches are handed on, never copied."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class DecodeLoop:
         """Place the prompt on the device.
 
         Args:
-            model: what generates.
+            model: the generating model.
             takes: the names of each part's inputs.
             executors: the parts.
             inputs: the prompt, as the model's forward pass takes it.
@@ -75,31 +75,31 @@ class DecodeLoop:
         if not {"prefill", "decode"} <= takes.keys():
             raise Unsupported(f"the graph of {model.name} has no part that extends a cache")
         self._prefill, self._decode = executors["prefill"], executors["decode"]
-        prompt = taken(takes["prefill"], prompt_inputs(model, inputs))
+        prompt = select_inputs(takes["prefill"], prompt_inputs(model, inputs))
         self._prompt = _placed(self._prefill, prompt)
         steps = takes["decode"]
-        self._caches: dict[str, object] = {name: None for name in steps if name.startswith(BEFORE)}
+        self._caches: dict[str, object] = {name: None for name in steps if name.startswith(PAST)}
         self._token_input = token_input(model)
         self._prompt_positions = position_ids(model, inputs) if POSITIONS in steps else None
         self._positions = self._prompt_positions
         changing = {self._token_input, POSITIONS, *self._caches}
-        constants = taken([name for name in steps if name not in changing], inputs)
+        constants = select_inputs([name for name in steps if name not in changing], inputs)
         self._constants = _placed(self._decode, constants)
-        """What every step takes as it was in the prompt: the mask over an encoder's text."""
+        """Inputs of every step that are as in the prompt: the mask over an encoder's text."""
 
     def start(self) -> npt.NDArray[Any]:
         """Fill the cache with the prompt; the logits after it, shape [batch, vocabulary]."""
         outputs = self._prefill(self._prompt)
-        self._caches = {name: outputs[name.removeprefix(BEFORE)] for name in self._caches}
+        self._caches = {name: outputs[name.removeprefix(PAST)] for name in self._caches}
         self._positions = self._prompt_positions
         return self._last_logits(self._prefill, outputs)
 
     def advance(self, tokens: Tokens) -> npt.NDArray[Any]:
         """Add one token to each sample, shape [batch]; the logits after it."""
         outputs = self._decode({**self._constants, **self._caches, **self._step(tokens)})
-        # What the part does not give, as an encoder's part of the cache, stays as it was.
+        # A cache that the part does not give, such as that of an encoder, stays as it was.
         self._caches = {
-            name: outputs.get(AFTER + name.removeprefix(BEFORE), value)
+            name: outputs.get(PRESENT + name.removeprefix(PAST), value)
             for name, value in self._caches.items()
         }
         return self._last_logits(self._decode, outputs)
@@ -111,7 +111,7 @@ class DecodeLoop:
         return _placed(self._decode, arrays)
 
     def _last_logits(self, part: Executor, outputs: Mapping[str, object]) -> npt.NDArray[Any]:
-        """Both parts give the logits of one place alone, so all of them are read."""
+        """Both parts give the logits of one position alone, so all of them are read."""
         logits: npt.NDArray[Any] = part.read(outputs[LOGITS])[:, -1]
         return logits
 

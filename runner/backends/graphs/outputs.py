@@ -1,16 +1,13 @@
-"""What a query over a prepared graph gave, once it lies on the host."""
+"""Outputs of a query over a prepared graph, on the host, and the columns about the graph."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from runner.backends.base import Array
+from runner.backends.base import FloatArray
 from runner.contract.errors import Unsupported
-from runner.contract.files import save_text
 from runner.contract.graph import Graph
 from runner.contract.job import Job
 
@@ -21,7 +18,7 @@ Outputs = Mapping[str, npt.NDArray[Any]]
 """Outputs by the dotted paths that the model's own have."""
 
 
-def float_outputs(outputs: Outputs) -> dict[str, Array]:
+def float_outputs(outputs: Outputs) -> dict[str, FloatArray]:
     """Copies of the floating-point outputs as fp32, without caches."""
     return {
         name: np.array(value, dtype=np.float32)
@@ -31,7 +28,7 @@ def float_outputs(outputs: Outputs) -> dict[str, Array]:
 
 
 def all_finite(outputs: Outputs) -> bool:
-    """Whether the outputs hold neither NaN nor infinity.
+    """True if the outputs hold neither NaN nor infinity.
 
     Raises:
         Unsupported: there is none.
@@ -42,7 +39,7 @@ def all_finite(outputs: Outputs) -> bool:
 
 
 def graph_columns(job: Job, graph: Graph) -> dict[str, object]:
-    """The columns of `runner.record.execution` that this one of the job's graphs decides."""
+    """The columns of a record that describe this one of the job's graphs."""
     return {
         "graph": f"{job.graph}/{graph.shape}",
         "graph_sha256": graph.sha256,
@@ -53,49 +50,6 @@ def graph_columns(job: Job, graph: Graph) -> dict[str, object]:
 
 
 def _remedy(graph: Graph) -> str:
-    """How it was exported, behind the ways that failed."""
+    """The strategy of the export, behind those that failed."""
     failed = [f"{attempt.remedy} failed" for attempt in graph.attempts[:-1]]
     return ", ".join([*failed, graph.remedy])
-
-
-NODE = "Node"
-"""The category of an event that stands for an operator."""
-HEAVIEST = 30
-
-Event = dict[str, Any]
-"""An event of Chrome's trace format; times in microseconds."""
-
-
-def save_trace(events: Sequence[Event], stem: Path, by: str) -> None:
-    """Write the events and the table.
-
-    Raises:
-        RecordNotSaved: the folder takes no more files.
-    """
-    text = json.dumps({"traceEvents": events})
-    save_text(stem.with_name(f"{stem.name}.trace.json"), text)
-    save_text(stem.with_name(f"{stem.name}.operators.txt"), operators(events, by))
-
-
-def operators(events: Iterable[Event], by: str) -> str:
-    """A table of the operators that took longest, by the kernels' own durations.
-
-    Args:
-        events: those of category `Node` count; their arguments name the operator.
-        by: the argument that operators are told apart by besides, e.g. `provider`.
-    """
-    taken: dict[tuple[str, str], list[float]] = {}
-    for event in events:
-        if event["cat"] == NODE:
-            about = event["args"]
-            key = (about["op_name"], about.get(by, ""))
-            taken.setdefault(key, []).append(event["dur"])
-    total = sum(sum(durations) for durations in taken.values()) or 1
-    heaviest = sorted(taken.items(), key=lambda item: -sum(item[1]))[:HEAVIEST]
-    rows = [
-        f"{name:<30} {other:<24} {len(durations):>7} {sum(durations):>12.0f} "
-        f"{sum(durations) / total:>7.1%}"
-        for (name, other), durations in heaviest
-    ]
-    head = f"{'operator':<30} {by:<24} {'calls':>7} {'total µs':>12} {'share':>7}"
-    return "\n".join([head, *rows]) + "\n"

@@ -1,39 +1,39 @@
-"""Runs the parts of a prepared graph in order: what one gives is what a later one takes."""
+"""Run the parts of a prepared graph in order, outputs of one as inputs of later ones."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from runner.contract.graph import Part
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
-Call = Callable[[Mapping[str, Value]], Mapping[str, Value]]
+_Call = Callable[[Mapping[str, _Value]], Mapping[str, _Value]]
 """Runs one part: its inputs by name to its outputs by name."""
 
 
 def run_parts(
     takes: Mapping[Part, Collection[str]],
-    calls: Mapping[Part, Call[Value]],
-    inputs: Mapping[str, Value],
-) -> dict[str, Value]:
+    calls: Mapping[Part, _Call[_Value]],
+    inputs: Mapping[str, _Value],
+) -> dict[str, _Value]:
     """The graph's outputs by name, whether it has one part or several.
 
-    Every part takes, of the model's inputs and of what earlier parts gave, exactly those that are
-    named; inputs that no part names went into the graph as constants, or make no difference, and
-    are left out. What a later part takes is no output of the graph. Values are whatever the runtime
-    likes: numpy arrays, or tensors that stay on its device.
+    Every part gets exactly the inputs that it names, from the model's inputs and the outputs of
+    earlier parts. Inputs that no part names went into the graph as constants, or make no
+    difference, and are left out. An output that a later part takes is no output of the graph.
+    Values may be of any type: numpy arrays, or tensors that stay on the runtime's device.
 
     Args:
         takes: the names of each part's inputs, as `Graph.takes` has them; the parts are run in the
             order in which they stand.
-        calls: how to run each part, e.g. a session's `run` under its output names.
-        inputs: what `runner.inputs.synthesise` gave, by the names of the model's arguments.
+        calls: functions that run each part, e.g. a session's `run` under its output names.
+        inputs: the model's inputs, by the names of its arguments.
 
     Raises:
-        KeyError: a part takes what neither the inputs nor an earlier part give.
+        KeyError: a part takes an input that neither the model nor an earlier part gives.
     """
     known = dict(inputs)
-    outputs: dict[str, Value] = {}
+    outputs: dict[str, _Value] = {}
     for part, names in takes.items():
         given = calls[part]({name: known[name] for name in names})
         known |= given

@@ -1,25 +1,31 @@
-"""ONNX Runtime: executes prepared graphs on the CPU, on NVIDIA's GPUs and on Qualcomm's HTP."""
+"""A session of ONNX Runtime over the prepared graphs of a job."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from runner.backends.base import Array, DeviceMemory, Generator, Query, Stage, Trainer
+from runner.backends.base import DeviceMemory, FloatArray, Generator, Query, Stage, Trainer
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime.device import (
-    MemoryGauge,
+    DriverMemory,
     OnnxDevice,
+    arithmetic_of,
     cpu_device,
-    cuda_device,
-    precision_of,
+    find_cuda_device,
 )
 from runner.backends.onnxruntime.evidence import prove, trace
 from runner.backends.onnxruntime.graph import OnnxGraph
-from runner.backends.onnxruntime.qnn.plugin import empty_query
-from runner.backends.onnxruntime.query import OnnxQuery, Values, generator, on_host
-from runner.backends.onnxruntime.sessions import is_out_of_memory, recorded_options
+from runner.backends.onnxruntime.query import (
+    OnnxQuery,
+    OrtValues,
+    empty_query,
+    make_generator,
+    to_host,
+)
+from runner.backends.onnxruntime.sessions import recorded_options
 from runner.contract.cell import Cell
-from runner.contract.errors import Unsupported
+from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Proof
@@ -27,16 +33,18 @@ from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.environment import versions
 
+_LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
 
-class LoadedGraphs:
-    """Loads the graph of the first cell that has one; those of other shapes as they are bound.
+
+class OnnxGraphs:
+    """The graphs of a job, each loaded when a cell of its shape is bound.
 
     A dynamic graph serves all shapes, unless the device compiles: then there is one for each. Only
-    the latest is kept here, for all of them might fill the memory; queries keep their own.
+    the latest is kept, as all of them might fill the memory; queries keep their own.
     """
 
     def __init__(self, job: Job, device: OnnxDevice, threads: int, graphs: Path | None) -> None:
-        """Load the first.
+        """Load the graph of the first cell that has one.
 
         Raises:
             Unsupported: no cell has one, or the device cannot take it.
@@ -46,16 +54,16 @@ class LoadedGraphs:
         self._threads = threads
         self._graphs = graphs
         self.compile_columns: dict[str, object] = {}
-        """How long compiling the latest graph took, on devices that do so."""
+        """Durations of compiling the latest graph, on devices that compile."""
         self.rewrites: tuple[str, ...] = ()
-        """How the latest graph was rewritten for the device's compiler."""
+        """The rewrites of the latest graph for the device's compiler."""
         self._loaded: dict[str, OnnxGraph] = {}
         self._first = first_cell_with_graph(job, graphs)
         self.of(self._first)
 
     @property
     def latest(self) -> OnnxGraph:
-        """The graph that was asked for last."""
+        """The graph that was loaded last."""
         return next(iter(self._loaded.values()))
 
     def of(self, cell: Cell) -> OnnxGraph:
@@ -71,10 +79,10 @@ class LoadedGraphs:
         return self._loaded[shape]
 
     def renew(self) -> None:
-        """Make the sessions of a graph that takes every shape anew: its arenas never forget one.
+        """Create the sessions of a dynamic graph again, since their arenas never shrink.
 
-        They can be told to shrink behind a run, but keep their first region whatever it holds, and
-        each in which one of that run's outputs lies.
+        Arenas can be told to shrink after a run, but keep their first region and each region that
+        holds an output of that run.
         """
         if not self._device.compiles and DYNAMIC in self._loaded:
             self.close()
@@ -87,8 +95,8 @@ class LoadedGraphs:
     def _load(self, cell: Cell, graph: Graph, folder: Path) -> OnnxGraph:
         if not self._device.compiles:
             return OnnxGraph(graph, folder, self._device, self._threads)
-        # What only QNN needs is no part of what importing costs elsewhere.
-        from runner.backends.onnxruntime.qnn.plugin import compile_graph
+        # Imported here, as it needs onnx, which images of other backends lack.
+        from runner.backends.onnxruntime.qnn.compile import compile_graph
 
         inputs = synthesise(self._job.model, cell, self._job.seed)
         compiled = compile_graph(graph, folder, self._device, self._threads, inputs)
@@ -98,11 +106,6 @@ class LoadedGraphs:
         }
         self.rewrites = compiled.rewrites
         return compiled.opened
-
-
-__all__ = ["OnnxSession", "is_out_of_memory", "open_session"]
-
-LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
 
 
 class OnnxSession:
@@ -122,18 +125,18 @@ class OnnxSession:
         """Load the graph of the first cell that has one.
 
         Raises:
-            Unsupported, Unavailable: it cannot be had, or not executed.
+            Unsupported, Unavailable: there is none, or it cannot be executed.
         """
         self.threads = threads
         self.interop_threads = 1
         self._job = job
         start = monotonic()
-        self._precision = precision_of(job.cells[0])
+        self._precision = arithmetic_of(job.cells[0])
         self._device = _device_of(job)
-        self._memory = MemoryGauge(self._device.used_bytes)
+        self._memory = DriverMemory(self._device.used_bytes)
         self._is_fresh = True
         instantiated = monotonic()
-        self._graphs = LoadedGraphs(job, self._device, threads, graphs)
+        self._graphs = OnnxGraphs(job, self._device, threads, graphs)
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - start,
             "weights": monotonic() - instantiated,
@@ -142,7 +145,7 @@ class OnnxSession:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """What the cell bound last executes, and how; before, the first that has a graph."""
+        """Graph and options of the cell bound last; before, of the first that has a graph."""
         return {
             **graph_columns(self._job, self._graphs.latest.graph),
             **self._graphs.compile_columns,
@@ -158,8 +161,8 @@ class OnnxSession:
 
     @property
     def libraries(self) -> dict[str, str]:
-        """Versions of ONNX Runtime, whichever of its packages is there, and numpy."""
-        return versions(LIBRARIES)
+        """Versions of ONNX Runtime, by whichever package is installed, and of numpy."""
+        return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> OnnxQuery:
         """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
@@ -170,10 +173,10 @@ class OnnxSession:
         """The decode loop over the graph's parts."""
         new_tokens = tokens_to_generate(cell)
         self._is_fresh = False
-        return generator(self._graphs.of(cell), self._job.model, inputs, new_tokens, clock)
+        return make_generator(self._graphs.of(cell), self._job.model, inputs, new_tokens, clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
-        """Graphs for inference have no gradients."""
+        """Refuse: graphs for inference have no gradients."""
         del cell, inputs, clock
         raise Unsupported("ONNX Runtime executes inference graphs only")
 
@@ -182,12 +185,12 @@ class OnnxSession:
         return empty_query()
 
     def all_finite(self, outputs: object) -> bool:
-        """Whether every output is finite."""
-        return all_finite(on_host(cast("Values", outputs)))
+        """True if every output is finite."""
+        return all_finite(to_host(cast("OrtValues", outputs)))
 
-    def arrays(self, outputs: object) -> dict[str, Array]:
+    def arrays(self, outputs: object) -> dict[str, FloatArray]:
         """The floating-point outputs as fp32, by dotted path."""
-        return float_outputs(on_host(cast("Values", outputs)))
+        return float_outputs(to_host(cast("OrtValues", outputs)))
 
     def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
         """Look up on which providers the graph's nodes lie."""
@@ -198,7 +201,7 @@ class OnnxSession:
         trace(action, self._graphs.latest, stem)
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
-        """A GPU's, as its driver counts it; None elsewhere: it is the host's."""
+        """A GPU's memory, as its driver counts it; None for devices that use the host's."""
         del reset  # no peak is kept
         return self._memory.read()
 
@@ -213,23 +216,37 @@ class OnnxSession:
         self._graphs.close()
 
     def _options(self) -> dict[str, str]:
-        """Those of all parts' sessions."""
+        """The options of all parts' sessions."""
         sessions = list(self._graphs.latest.sessions.values())
-        rewrites = self._graphs.rewrites
-        told = {"graph_rewrites": "; ".join(rewrites)} if rewrites else {}
-        return {**recorded_options(sessions, self._device), **told}
+        options = recorded_options(sessions, self._device)
+        if self._graphs.rewrites:
+            options["graph_rewrites"] = "; ".join(self._graphs.rewrites)
+        return options
 
 
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> OnnxSession:
-    """Load the job's graph where its backend says, with that many threads per operator."""
+    """Load the job's graph on its backend's device, with that many threads per operator."""
+    if job.cells[0].backend == "qnn":
+        _import_qnn()
     return OnnxSession(job, threads, graphs)
+
+
+def _import_qnn() -> None:
+    """Import the code for the HTP, which other jobs do without, before loading is timed."""
+    try:
+        import_module("runner.backends.onnxruntime.qnn.compile")
+    except ModuleNotFoundError as error:
+        raise Unavailable(
+            f"onnxruntime on qnn needs the package {error.name}, which is not installed here",
+            hint="install the backend's stack: `make qnn`",
+        ) from error
 
 
 def _device_of(job: Job) -> OnnxDevice:
     backend = job.cells[0].backend
     if backend == "qnn":
-        from runner.backends.onnxruntime.qnn.plugin import qnn_device, require_possible
+        from runner.backends.onnxruntime.qnn.device import qnn_device, require_possible
 
         require_possible(job)
         return qnn_device()
-    return cuda_device() if backend == "cuda" else cpu_device()
+    return find_cuda_device() if backend == "cuda" else cpu_device()

@@ -1,4 +1,4 @@
-"""Where ONNX Runtime's sessions execute, what it takes to place them there, what it can't do."""
+"""Devices of ONNX Runtime: CPU and CUDA, their memory and the arithmetic of their sessions."""
 
 import os
 from collections.abc import Callable, Mapping, MutableMapping
@@ -24,7 +24,7 @@ NO_PROVIDER: Mapping[Backend, str] = {
     "openvino": "its OpenVINO provider comes in a package of its own; the runtime openvino "
     "executes the same graph",
 }
-"""Why backends that other runtimes know have no device here."""
+"""The reasons why backends of other runtimes have no device here."""
 
 _COMPUTED_IN_FP32 = "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts"
 _NO_BF16 = "ONNX Runtime's CPU provider has no bf16 kernels for matrix products"
@@ -42,7 +42,7 @@ LACKS: Mapping[tuple[Backend, Precision], str] = {
 }
 """Precisions that are not to be had on a backend, each with the reason."""
 
-COMPUTES: Mapping[tuple[Backend, Precision], str] = {
+_COMPUTES: Mapping[tuple[Backend, Precision], str] = {
     ("cpu", "fp32"): "float32",
     ("cpu", "int8"): "int8 products of quantized layers, float32 elsewhere",
     ("cuda", "fp32"): "float32, TF32 off",
@@ -50,12 +50,12 @@ COMPUTES: Mapping[tuple[Backend, Precision], str] = {
     ("qnn", "fp16"): "float16",
     ("qnn", "int8"): "fixed point between quantizing nodes",
 }
-"""In which numbers a session computes."""
+"""The number format in which a session computes, as its record says."""
 
 
 @dataclass(frozen=True)
 class OnnxDevice:
-    """A device and how a session is placed there."""
+    """A device, and the options that place a session there."""
 
     claimed: Backend
     """The backend whose device this is."""
@@ -66,37 +66,37 @@ class OnnxDevice:
     options: Mapping[str, str] = field(default_factory=dict)
     """The provider's options."""
     memory: str = "cpu"
-    """Where inputs and outputs lie, in ONNX Runtime's words."""
+    """The memory of inputs and outputs, by ONNX Runtime's name."""
     index: int = 0
-    """Which of the devices of that memory."""
+    """Index among the devices of that memory."""
     plugins: tuple[Any, ...] = ()
     """The devices of a provider that comes as a plugin; empty for those that are built in."""
     uuid: str | None = None
-    """Which of a maker's devices it is; None where nobody tells."""
+    """The device's own identifier; None if it has none."""
     is_simulated: bool = False
-    """Whether it is none: its results count, its times say nothing."""
+    """True for a simulator: its results count, its times say nothing."""
     compiles: bool = False
-    """Whether it compiles a graph whole: then all sizes must be fixed."""
+    """True if it compiles whole graphs: then all sizes must be fixed."""
     used_bytes: Callable[[], int] | None = None
-    """Reads how much of its own memory is in use; None where that is the host's."""
+    """Reads the use of its own memory; None if it uses the host's."""
 
     @property
     def is_accelerator(self) -> bool:
-        """Whether nodes on the CPU provider are not what was asked for."""
+        """True if nodes on the CPU provider are a fallback."""
         return self.provider != CPU
 
 
-def precision_of(cell: Cell) -> str:
-    """In which numbers a session of the cell computes.
+def arithmetic_of(cell: Cell) -> str:
+    """The number format in which a session of the cell computes.
 
     Raises:
-        Unsupported: not in those that the cell asks for.
+        Unsupported: it is not that of the cell.
     """
-    asked = (cell.backend, cell.precision)
-    if asked in COMPUTES:
-        return COMPUTES[asked]
-    lack = LACKS.get(asked) or NO_PROVIDER.get(cell.backend, "nobody tried")
-    raise Unsupported(f"{cell.precision} is not possible with onnxruntime on {asked[0]}: {lack}")
+    key = (cell.backend, cell.precision)
+    if key in _COMPUTES:
+        return _COMPUTES[key]
+    lack = LACKS.get(key) or NO_PROVIDER.get(cell.backend, "not supported")
+    raise Unsupported(f"{cell.precision} is not possible with onnxruntime on {key[0]}: {lack}")
 
 
 def cpu_device() -> OnnxDevice:
@@ -105,10 +105,10 @@ def cpu_device() -> OnnxDevice:
 
 
 CUDA = "CUDAExecutionProvider"
-ORDER, VISIBLE = "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"
+_ORDER, _VISIBLE = "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"
 
 
-def cuda_device(
+def find_cuda_device(
     library: Any = onnxruntime,
     nvml: Any = None,
     environment: MutableMapping[str, str] = os.environ,
@@ -127,10 +127,10 @@ def cuda_device(
             hint="install onnxruntime-gpu in place of onnxruntime: both fill the same folder",
         )
     # So that an index means what it means to NVML. CUDA reads it as it starts.
-    environment.setdefault(ORDER, "PCI_BUS_ID")
+    environment.setdefault(_ORDER, "PCI_BUS_ID")
     library.preload_dlls()
     nvml = nvml or load_nvml()
-    gpus = _visible(nvml, environment.get(VISIBLE))
+    gpus = _visible(nvml, environment.get(_VISIBLE))
     index = _choose([uuid for uuid, _ in gpus], chosen_device("cuda", environment))
     uuid, name = gpus[index]
     options = {"device_id": str(index), "use_tf32": "0"}
@@ -157,18 +157,18 @@ def _visible(nvml: Any, listed: str | None) -> list[tuple[str, str]]:
         handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     except Exception as error:  # NVML's own errors, whose module may be a stand-in
         raise Unavailable(f"NVML does not answer: {error}", hint="check the driver") from error
-    everyone = [(nvml.nvmlDeviceGetUUID(gpu), nvml.nvmlDeviceGetName(gpu)) for gpu in handles]
+    gpus = [(nvml.nvmlDeviceGetUUID(gpu), nvml.nvmlDeviceGetName(gpu)) for gpu in handles]
     if listed is not None:
-        uuids = [uuid for uuid, _ in everyone]
+        uuids = [uuid for uuid, _ in gpus]
         entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
-        everyone = [everyone[_choose(uuids, entry)] for entry in entries]
-    if not everyone:
-        raise Unavailable("NVML finds no GPU that CUDA may see", hint=f"check {VISIBLE}")
-    return everyone
+        gpus = [gpus[_choose(uuids, entry)] for entry in entries]
+    if not gpus:
+        raise Unavailable("NVML finds no GPU that CUDA may see", hint=f"check {_VISIBLE}")
+    return gpus
 
 
 def _choose(uuids: list[str], chosen: str | None) -> int:
-    """The place of the GPU with that index, or with that beginning of a UUID; else the first."""
+    """The index of the GPU with that index, or with that beginning of a UUID; else of the first."""
     if chosen is None:
         return 0
     if chosen.isdecimal() and int(chosen) < len(uuids):
@@ -182,15 +182,15 @@ def _choose(uuids: list[str], chosen: str | None) -> int:
     return matching[0]
 
 
-class MemoryGauge:
-    """Reads an accelerator's memory from its driver; ONNX Runtime tells Python no peak."""
+class DriverMemory:
+    """An accelerator's memory, read from its driver; ONNX Runtime reports no peak."""
 
     def __init__(self, used_bytes: Callable[[], int] | None) -> None:
         self._used_bytes = used_bytes
         self._before_bytes = self._read()
 
     def read(self) -> DeviceMemory | None:
-        """The use now, less that before this gauge was made; None where it is not known."""
+        """The use now, less that before this object was made; None if it is unknown."""
         used = self._read()
         if used is None or self._before_bytes is None:
             return None
@@ -199,5 +199,5 @@ class MemoryGauge:
     def _read(self) -> int | None:
         try:
             return self._used_bytes() if self._used_bytes else None
-        except Exception:  # NVML's own errors: what is not known takes nothing from a duration
+        except Exception:  # NVML's own errors: durations count without the memory
             return None

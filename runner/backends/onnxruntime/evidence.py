@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.backends.base import Query
-from runner.backends.evidence import joined, watch
-from runner.backends.graphs.outputs import Event, save_trace
+from runner.backends.evidence import join_distinct, observe
+from runner.backends.graphs.trace import TraceEvent, save_trace
 from runner.backends.onnxruntime.device import CPU, OnnxDevice
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import OnnxQuery
@@ -19,57 +19,59 @@ from runner.contract.record import Proof
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What was seen beside the nodes."""
+class SessionFacts:
+    """Facts about sessions and values, beside the nodes."""
 
     providers_there: bool
-    """Whether every session has the claimed provider."""
+    """True if every session has the claimed provider."""
     values_there: bool
-    """Whether inputs and outputs lie in the claimed device's memory."""
+    """True if inputs and outputs lie in the claimed device's memory."""
     strict: bool
-    """Whether every session was barred from the CPU provider."""
+    """True if every session was barred from the CPU provider."""
     failed: bool
-    """Whether the query raised."""
+    """True if the query raised."""
 
 
 def prove(query: Query, device: OnnxDevice) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; say on which providers its nodes lie, and where its values.
+    """Run the query once; report the providers of its nodes and the memory of its values.
 
     The nodes are those of every part, of one that the query leaves out as well: where generation
     is measured, most of it is the part that extends the cache.
     """
     if not isinstance(query, OnnxQuery):
         return "none", {"claimed": device.claimed}
-    seen = watch(query)
-    outputs: Mapping[str, Any] = seen.outputs or {}
+    outcome = observe(query)
+    outputs: Mapping[str, Any] = outcome.outputs or {}
     sessions = query.opened.sessions.values()
     nodes = nodes_of(sessions)
-    inputs_at, outputs_at = _places(query.inputs), _places(outputs)
-    facts = Facts(
-        providers_there=all(device.provider in each.get_providers() for each in sessions),
+    inputs_at, outputs_at = _memories(query.inputs), _memories(outputs)
+    facts = SessionFacts(
+        providers_there=all(device.provider in session.get_providers() for session in sessions),
         values_there=inputs_at | outputs_at <= {device.memory},
         strict=all(refuses_fallback(session) for session in sessions),
-        failed=seen.error is not None,
+        failed=outcome.error is not None,
     )
     evidence = {
         "claimed": device.claimed,
         "provider": device.provider,
-        "providers": joined(name for session in sessions for name in session.get_providers()),
-        "parts": joined(query.opened.graph.parts),
+        "providers": join_distinct(
+            name for session in sessions for name in session.get_providers()
+        ),
+        "parts": join_distinct(query.opened.graph.parts),
         "cpu_fallback": "disabled" if facts.strict else "allowed",
-        "nodes": _counted(Counter({name: found.total() for name, found in nodes.items()})),
-        "inputs": joined(inputs_at),
-        "outputs": joined(outputs_at),
-        **({} if device.is_simulated else seen.times),
-        **seen.failure,
+        "nodes": _format_counts(Counter({name: count.total() for name, count in nodes.items()})),
+        "inputs": join_distinct(inputs_at),
+        "outputs": join_distinct(outputs_at),
+        **({} if device.is_simulated else outcome.times),
+        **outcome.failure,
     }
     if device.is_accelerator and CPU in nodes:
-        evidence["nodes_on_cpu"] = _counted(nodes[CPU])
-    return verdict(device.provider, nodes, facts), evidence
+        evidence["nodes_on_cpu"] = _format_counts(nodes[CPU])
+    return judge_nodes(device.provider, nodes, facts), evidence
 
 
-def verdict(claimed: str, nodes: Nodes, facts: Facts) -> Proof:
-    """What nodes and facts amount to for that provider."""
+def judge_nodes(claimed: str, nodes: Nodes, facts: SessionFacts) -> Proof:
+    """The proof that nodes and facts give for that provider."""
     strangers = nodes.keys() - {claimed}
     absent = not facts.providers_there or (nodes and claimed not in nodes)
     if absent or not facts.values_there or strangers - {CPU} or (strangers and facts.strict):
@@ -77,23 +79,23 @@ def verdict(claimed: str, nodes: Nodes, facts: Facts) -> Proof:
     return "partial" if strangers or facts.failed or not nodes else "proven"
 
 
-def _places(values: Mapping[str, Any]) -> set[str]:
+def _memories(values: Mapping[str, Any]) -> set[str]:
     return {value.device_name() for value in values.values()}
 
 
-def _counted(words: Counter[str]) -> str:
-    return ", ".join(f"{word} {count}" for word, count in sorted(words.items())) or "none"
+def _format_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
-RUN = "model_run"
-MICROSECONDS_PER_NS = 1e-3
+_RUN = "model_run"
+_MICROSECONDS_PER_NS = 1e-3
 
 
 def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
     """Profile the second of two calls; write its trace and a table of the heaviest operators.
 
-    Sessions that profile are made for this. Their first call does what others don't, so it is
-    left out.
+    The profiling sessions are created for this. Their first call initialises them, so it is left
+    out.
 
     Raises:
         RecordNotSaved: the folder takes no more files.
@@ -109,19 +111,19 @@ def trace(action: Query, opened: OnnxGraph, stem: Path) -> None:
     save_trace(events, stem, by="provider")
 
 
-def second_half(profiles: Iterable[tuple[int, Path]]) -> list[Event]:
+def second_half(profiles: Iterable[tuple[int, Path]]) -> list[TraceEvent]:
     """The events of the later half of each session's runs, on one clock."""
-    read = [(start, json.loads(path.read_bytes())) for start, path in profiles]
-    earliest = min(start for start, _ in read)
+    runs = [(start, json.loads(path.read_bytes())) for start, path in profiles]
+    earliest = min(start for start, _ in runs)
     return [
-        event | {"ts": event["ts"] + (start - earliest) * MICROSECONDS_PER_NS}
-        for start, events in read
+        event | {"ts": event["ts"] + (start - earliest) * _MICROSECONDS_PER_NS}
+        for start, events in runs
         for event in _later(events)
     ]
 
 
-def _later(events: list[Event]) -> list[Event]:
-    """What began with the later half of the runs, or behind it."""
-    runs = sorted(event["ts"] for event in events if event["name"] == RUN)
+def _later(events: list[TraceEvent]) -> list[TraceEvent]:
+    """The events from the first run of the later half on."""
+    runs = sorted(event["ts"] for event in events if event["name"] == _RUN)
     begin = runs[len(runs) // 2] if runs else 0
     return [event for event in events if event["ts"] >= begin]

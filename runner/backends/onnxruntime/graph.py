@@ -1,4 +1,4 @@
-"""A prepared graph, loaded: one session of ONNX Runtime for each of its parts."""
+"""Loaded graphs of ONNX Runtime, with one session for each part."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from runner.backends.onnxruntime.device import OnnxDevice
-from runner.backends.onnxruntime.sessions import Sizes, open_session, session_options
+from runner.backends.onnxruntime.sessions import DimensionSizes, create_session, session_options
 from runner.contract.graph import Graph, Part
 
-CONTEXT_ENABLE = "ep.context_enable"
-CONTEXT_FILE = "ep.context_file_path"
+_CONTEXT_ENABLE = "ep.context_enable"
+_CONTEXT_FILE = "ep.context_file_path"
 
 Sessions = Mapping[Part, Any]
 
@@ -25,17 +25,17 @@ class OnnxGraph:
         device: OnnxDevice,
         threads: int,
         *,
-        sizes: Sizes | None = None,
+        sizes: DimensionSizes | None = None,
         context: Path | None = None,
     ) -> None:
         """Load every part.
 
         Args:
-            graph: what to load.
-            folder: where its files lie.
-            device: where it shall execute.
+            graph: the graph to load.
+            folder: the folder of its files.
+            device: the device that executes it.
             threads: threads that one operator may use.
-            sizes: what the graph's symbolic dimensions are fixed to.
+            sizes: values of the graph's symbolic dimensions.
             context: a folder for the compiled parts, of devices that compile.
 
         Raises:
@@ -45,7 +45,7 @@ class OnnxGraph:
         self.device = device
         self._folder = folder
         self.kept: object = None
-        """What keeps the folder, if it is a temporary one."""
+        """The object that keeps the folder if it is a temporary one."""
         self._threads = threads
         self._sizes = sizes
         self.sessions: Sessions = self._open(context=context)
@@ -53,9 +53,9 @@ class OnnxGraph:
 
     @contextmanager
     def profiled(self, folder: Path) -> Iterator[Sessions]:
-        """Let queries execute on sessions that profile, made for that and dropped behind it.
+        """Let queries execute on profiling sessions within the context.
 
-        Their profiles lie in the folder once `end_profiling` was called.
+        Their profiles lie in the folder after `end_profiling`.
         """
         usual = self.sessions
         self.sessions = self._open(profile=folder)
@@ -70,7 +70,7 @@ class OnnxGraph:
 
     def _open(self, *, context: Path | None = None, profile: Path | None = None) -> Sessions:
         return {
-            name: open_session(
+            name: create_session(
                 self._folder / part.file,
                 self.device,
                 lambda fallback, name=name: session_options(  # type: ignore[misc]
@@ -86,13 +86,13 @@ class OnnxGraph:
 
 
 def context_file(session: Any) -> Path:
-    """Where a session with a context has written its part."""
-    return Path(session.get_session_options().get_session_config_entry(CONTEXT_FILE))
+    """The file of the compiled part that a session with a context has written."""
+    return Path(session.get_session_options().get_session_config_entry(_CONTEXT_FILE))
 
 
 def _context_entries(context: Path | None, part: Part, fallback: bool) -> dict[str, str]:
-    """A refused attempt leaves its file behind, so each has a file of its own."""
+    """A file of its own for each attempt, since a refused one leaves its file behind."""
     if context is None:
         return {}
     file = context / f"{part}-{'divided' if fallback else 'whole'}.onnx"
-    return {CONTEXT_ENABLE: "1", CONTEXT_FILE: str(file)}
+    return {_CONTEXT_ENABLE: "1", _CONTEXT_FILE: str(file)}

@@ -1,37 +1,44 @@
 """Queries over inputs that lie on the device, executed with IO binding."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from onnxruntime import OrtValue
 
-from runner.backends.graphs.forward import forward_pass
+from runner.backends.base import Query
+from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.generation import GraphGenerator
 from runner.backends.graphs.outputs import Outputs
 from runner.backends.graphs.parts import run_parts
-from runner.backends.onnxruntime.device import OnnxDevice
+from runner.backends.onnxruntime.device import OnnxDevice, cpu_device
 from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
+from runner.backends.onnxruntime.sessions import create_session, session_options
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
-Values = Mapping[str, Any]
+OrtValues = Mapping[str, Any]
 """ONNX Runtime's values by name; they may lie on an accelerator."""
-Run = Callable[[], None]
+_Run = Callable[[], None]
 
-FLOATS: Mapping[str, npt.DTypeLike] = {"tensor(float16)": np.float16, "tensor(float)": np.float32}
+FLOAT_TYPES: Mapping[str, npt.DTypeLike] = {
+    "tensor(float16)": np.float16,
+    "tensor(float)": np.float32,
+}
 """The floating-point types that a graph may declare for its inputs."""
+_EMPTY_GRAPH = Path(__file__).with_name("empty.onnx")
 
 
 class OnnxQuery:
     """A prepared graph over fixed inputs.
 
     The first call binds and lets the device allocate the outputs; later ones write into the same
-    memory. So does the first call after the graph has got other sessions.
+    memory. The first call after the graph has got other sessions binds again.
     """
 
     def __init__(self, opened: OnnxGraph, model: ModelSpec, inputs: Inputs) -> None:
@@ -42,18 +49,18 @@ class OnnxQuery:
         """
         self.opened = opened
         self._graph, feeds = forward_pass(opened.graph, model, inputs)
-        self.inputs: Values = _placed_all(feeds, opened)
+        self.inputs: OrtValues = _placed_all(feeds, opened)
         """The inputs that the graph takes, on the device."""
-        self._outputs: Values = {}
+        self._outputs: OrtValues = {}
         self._bound: Sessions | None = None
-        self._runs: list[Run] = []
+        self._runs: list[_Run] = []
 
     @property
     def sessions(self) -> list[Any]:
-        """Those that execute now; not that of a part which extends a cache."""
+        """The sessions that execute now, without that of a part that extends a cache."""
         return [self.opened.sessions[part] for part in self._graph.parts]
 
-    def __call__(self) -> Values:
+    def __call__(self) -> OrtValues:
         """Execute every part and wait for the device."""
         if self._bound is self.opened.sessions:
             for run in self._runs:
@@ -66,8 +73,8 @@ class OnnxQuery:
         self._bound, self._runs = None, []
         sessions, device = self.opened.sessions, self.opened.device
 
-        def binds(session: Any) -> Callable[[Values], Values]:
-            def call(inputs: Values) -> Values:
+        def binds(session: Any) -> Callable[[OrtValues], OrtValues]:
+            def call(inputs: OrtValues) -> OrtValues:
                 run, outputs = bind(session, inputs, device)
                 self._runs.append(run)
                 return outputs
@@ -79,8 +86,8 @@ class OnnxQuery:
         self._bound = sessions
 
 
-def bind(session: Any, inputs: Values, device: OnnxDevice) -> tuple[Run, Values]:
-    """Execute once; what executes again over the same inputs, and the outputs it writes to."""
+def bind(session: Any, inputs: OrtValues, device: OnnxDevice) -> tuple[_Run, OrtValues]:
+    """Execute once; return a function that executes again, and the outputs it writes to."""
     binding = session.io_binding()
     for argument in session.get_inputs():
         binding.bind_ortvalue_input(argument.name, inputs[argument.name])
@@ -100,20 +107,20 @@ def bind(session: Any, inputs: Values, device: OnnxDevice) -> tuple[Run, Values]
     return run, outputs
 
 
-def placed(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice) -> Any:
+def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice) -> Any:
     """The array as a value on the device; floating-point numbers in the declared type.
 
     Raises:
         Unsupported: the graph declares another kind of number.
     """
     if np.issubdtype(array.dtype, np.floating):
-        if declared not in FLOATS:
+        if declared not in FLOAT_TYPES:
             raise Unsupported(f"the graph declares {declared} where the input is {array.dtype}")
-        array = array.astype(FLOATS[declared], copy=False)
+        array = array.astype(FLOAT_TYPES[declared], copy=False)
     return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), device.memory, device.index)
 
 
-def on_host(values: Values) -> Outputs:
+def to_host(values: OrtValues) -> Outputs:
     """The values as arrays on the host."""
     return {name: value.numpy() for name, value in values.items()}
 
@@ -126,13 +133,13 @@ def _placed_all(inputs: Inputs, opened: OnnxGraph) -> dict[str, Any]:
         for argument in session.get_inputs()
     }
     return {
-        name: placed(array, declared[name], opened.device)
+        name: to_device(array, declared[name], opened.device)
         for name, array in inputs.items()
         if name in declared
     }
 
 
-def generator(
+def make_generator(
     opened: OnnxGraph, model: ModelSpec, inputs: Inputs, new_tokens: int, clock: Clock
 ) -> GraphGenerator:
     """The decode loop over the graph's parts.
@@ -157,10 +164,10 @@ class OnnxExecutor:
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> object:
         """The array in the declared type, on the device."""
-        return placed(array, self._types[name], self._opened.device)
+        return to_device(array, self._types[name], self._opened.device)
 
     def __call__(self, feeds: Mapping[str, object]) -> Mapping[str, object]:
-        """Execute over these values; what was given before stays where it is."""
+        """Execute over these values; earlier outputs stay unchanged."""
         self._follow()
         for name, value in feeds.items():
             self._binding.bind_ortvalue_input(name, value)
@@ -180,3 +187,17 @@ class OnnxExecutor:
         session = self._opened.sessions[self._part]
         if session is not self._session:
             self._session, self._binding = session, session.io_binding()
+
+
+def empty_query() -> Query:
+    """A query over a graph of one node, `Identity` of one number, bound on the CPU as any other."""
+    device = cpu_device()
+    session = create_session(_EMPTY_GRAPH, device, lambda _: session_options(threads=1))
+    inputs = {"x": to_device(np.ones(1, np.float32), "tensor(float)", device)}
+    run, outputs = bind(session, inputs, device)
+
+    def query() -> OrtValues:
+        run()
+        return outputs
+
+    return query

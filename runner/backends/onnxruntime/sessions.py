@@ -1,4 +1,4 @@
-"""Opens ONNX Runtime's sessions where they were asked for, or says why that cannot be."""
+"""Create ONNX Runtime's sessions on a device without silent fallback, and record their options."""
 
 import json
 from collections import Counter
@@ -12,42 +12,44 @@ from onnxruntime.capi import onnxruntime_pybind11_state as errors
 from runner.backends.onnxruntime.device import OnnxDevice
 from runner.contract.errors import Unavailable, Unsupported
 
-FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
-OUT_OF_MEMORY_MESSAGES = (
+_FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
+_OUT_OF_MEMORY_MESSAGES = (
     "Failed to allocate memory",
     "bad_alloc",
     "bad allocation",
     "out of memory",
     "is smaller than requested bytes",
 )
-"""Of the CPU's arena, of C++, of CUDA, and of an arena with a limit."""
+"""Messages of the CPU's arena, of C++, of CUDA, and of an arena with a limit."""
 
 Nodes = Mapping[str, Counter[str]]
-"""How many nodes of each operator lie on each provider, as the graph was divided."""
+"""The number of nodes by provider and operator, as the graph was divided."""
 
 _LATER = (errors.Fail, errors.EPFail, errors.RuntimeException)
 
-Options = Callable[[bool], Any]
-"""Makes a session's options; told whether nodes may fall back to the CPU provider."""
+_Options = Callable[[bool], Any]
+"""Makes a session's options; the argument says if nodes may fall back to the CPU provider."""
 
 
-def open_session(model: Path | bytes, device: OnnxDevice, options: Options) -> Any:
-    """A session on the device; its options and assignment tell how much of the graph lies there.
+def create_session(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
+    """A session on the device; its options and assignment show the graph's share that lies there.
 
-    An accelerator must take all nodes. Only where it cannot, the rest goes to the CPU provider.
+    An accelerator must take all nodes. Only if it cannot, the rest goes to the CPU provider.
 
     Raises:
-        Unsupported: ONNX Runtime cannot execute the graph there, or nothing of it.
-        Unavailable: it could not make the provider.
+        Unsupported: ONNX Runtime cannot execute the graph there, or no node of it.
+        Unavailable: it could not create the provider.
     """
     try:
         session = _strict(model, device, options)
     except errors.NotImplemented as error:
-        raise Unsupported(f"ONNX Runtime has no kernel for the graph: {_told(error)}") from error
+        raise Unsupported(
+            f"ONNX Runtime has no kernel for the graph: {_one_line(error)}"
+        ) from error
     except _LATER as error:
         if not device.compiles or is_out_of_memory(error):
             raise
-        raise Unsupported(f"{device.name} cannot take the graph: {_told(error)}") from error
+        raise Unsupported(f"{device.name} cannot take the graph: {_one_line(error)}") from error
     _require(session, device)
     return session
 
@@ -57,27 +59,27 @@ def nodes_of(sessions: Iterable[Any]) -> Nodes:
     nodes: dict[str, Counter[str]] = {}
     for session in sessions:
         for part in session.get_provider_graph_assignment_info():
-            found = nodes.setdefault(part.ep_name, Counter())
-            found.update(node.op_type for node in part.get_nodes())
+            operators = nodes.setdefault(part.ep_name, Counter())
+            operators.update(node.op_type for node in part.get_nodes())
     return nodes
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether ONNX Runtime's allocators say that memory ran out."""
+    """True if ONNX Runtime's allocators say that memory ran out."""
     text = str(error)
     ours = type(error).__module__.startswith("onnxruntime")
-    return ours and any(message in text for message in OUT_OF_MEMORY_MESSAGES)
+    return ours and any(message in text for message in _OUT_OF_MEMORY_MESSAGES)
 
 
 def _require(session: Any, device: OnnxDevice) -> None:
-    """Insist that the session has the provider and the provider has work.
+    """Require that the session has the provider and the provider has nodes.
 
-    A provider that fails as it is made leaves a session that executes all on the CPU.
+    A provider that fails when it is created leaves a session that executes all on the CPU.
     """
-    found = session.get_providers()
-    if device.provider not in found:
+    providers = session.get_providers()
+    if device.provider not in providers:
         raise Unavailable(
-            f"ONNX Runtime made a session without {device.provider}, only {', '.join(found)}",
+            f"ONNX Runtime made a session without {device.provider}, only {', '.join(providers)}",
             hint="its log on stderr says why the provider could not be made",
         )
     if device.is_accelerator and device.provider not in nodes_of([session]):
@@ -87,23 +89,23 @@ def _require(session: Any, device: OnnxDevice) -> None:
         )
 
 
-def _strict(model: Path | bytes, device: OnnxDevice, options: Options) -> Any:
-    """Without any fallback if that can be."""
+def _strict(model: Path | bytes, device: OnnxDevice, options: _Options) -> Any:
+    """Create a session without fallback if possible, else with it."""
     if not device.is_accelerator:
         return _create(model, device, options(True))
     try:
         return _create(model, device, options(False))
     except errors.Fail as error:
-        if FALLBACK_REFUSED not in str(error):
+        if _FALLBACK_REFUSED not in str(error):
             raise
         return _create(model, device, options(True))
 
 
 def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:
-    """A session; the Python layer's retry on the CPU is off.
+    """Create a session, without the Python layer's retry on the CPU.
 
-    The list of providers would give a plugin's name a session on the CPU without a word, so
-    plugins are placed by their devices.
+    A plugin's name in the list of providers would silently give a session on the CPU, so plugins
+    are chosen by their devices.
     """
     if device.plugins:
         options.add_provider_for_devices(list(device.plugins), dict(device.options))
@@ -112,17 +114,16 @@ def _create(model: Path | bytes, device: OnnxDevice, options: Any) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=providers, enable_fallback=0)
 
 
-def _told(error: Exception) -> str:
-    """What the library says, in one line."""
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-ASSIGNMENT = "session.record_ep_graph_assignment_info"
+_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 NO_FALLBACK = "session.disable_cpu_ep_fallback"
 SPINNING = "session.intra_op.allow_spinning"
-ERRORS_ONLY = 3
+_ERRORS_ONLY = 3
 
-Sizes = Mapping[str, int]
+DimensionSizes = Mapping[str, int]
 """Values of a graph's symbolic dimensions, by their names."""
 
 
@@ -130,7 +131,7 @@ def session_options(
     threads: int,
     *,
     fallback: bool = True,
-    sizes: Sizes | None = None,
+    sizes: DimensionSizes | None = None,
     entries: Mapping[str, str] | None = None,
     profile: Path | None = None,
 ) -> Any:
@@ -138,8 +139,8 @@ def session_options(
 
     Args:
         threads: threads of one operator, this one included.
-        fallback: whether nodes that the provider cannot take may go to the CPU provider.
-        sizes: what the graph's symbolic dimensions are fixed to.
+        fallback: True if nodes that the provider cannot take may go to the CPU provider.
+        sizes: values of the graph's symbolic dimensions.
         entries: further entries of the session's configuration.
         profile: beginning of the path of a profile, which the session writes as it ends.
     """
@@ -148,8 +149,8 @@ def session_options(
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = ERRORS_ONLY
-    own = {ASSIGNMENT: "1", NO_FALLBACK: str(int(not fallback)), SPINNING: "1"}
+    options.log_severity_level = _ERRORS_ONLY
+    own = {_ASSIGNMENT: "1", NO_FALLBACK: str(int(not fallback)), SPINNING: "1"}
     for key, value in {**own, **(entries or {})}.items():
         options.add_session_config_entry(key, value)
     for name, size in (sizes or {}).items():
@@ -161,10 +162,10 @@ def session_options(
 
 
 def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, str]:
-    """What sessions say of their options, by ONNX Runtime's names, and how tensors get there.
+    """The options of sessions by ONNX Runtime's names, and the memory of their tensors.
 
-    Only whether nodes may go to the CPU provider differs between the parts of one graph: the
-    graph is barred from it if every part is.
+    The parts of one graph differ in the fallback to the CPU provider alone: the graph is barred
+    from it if every part is.
     """
     options = sessions[0].get_session_options()
     return {
@@ -183,5 +184,5 @@ def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, s
 
 
 def refuses_fallback(session: Any) -> bool:
-    """Whether the session was barred from the CPU provider."""
+    """True if the session was barred from the CPU provider."""
     return bool(session.get_session_options().get_session_config_entry(NO_FALLBACK) == "1")

@@ -1,4 +1,4 @@
-"""A prepared graph as OpenVINO has read it, compiled for the shapes that are asked for."""
+"""Graphs read by OpenVINO and compiled for the shapes of queries."""
 
 import gc
 from collections.abc import Callable, Iterable, Mapping
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import openvino as ov
 
-from runner.backends.graphs.forward import forward_pass
+from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.parts import run_parts
 from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import refusals
-from runner.backends.openvino.int8 import Quantized, quantize
-from runner.backends.openvino.query import GraphQuery, PartExecutor, Place, Step, placed
+from runner.backends.openvino.int8 import PartModels, Quantized, quantize
+from runner.backends.openvino.query import GraphQuery, PartExecutor, PartRequest, Slot, to_slot
 from runner.contract.cell import Cell
 from runner.contract.graph import Graph, Part, find_graph, first_cell_with_graph
 from runner.contract.job import Job
@@ -20,29 +20,28 @@ from runner.contract.models import ModelSpec
 from runner.inputs import Inputs
 from runner.measure.clock import monotonic
 
-Models = Mapping[Part, ov.Model]
-Shapes = tuple[tuple[str, str], ...]
-"""Names of inputs with their shapes; none where a part stays as dynamic as it was read."""
-PREFILL: Part = "prefill"
-TURNS = 2
-"""Requests of a part that reads what it gave the time before."""
+_Shapes = tuple[tuple[str, str], ...]
+"""Names of inputs with their shapes; empty if a part stays dynamic."""
+_PREFILL: Part = "prefill"
+_TURNS = 2
+"""Requests of a part that reads its own outputs of the call before."""
 
 
 class CompiledPart(NamedTuple):
     """A part, ready to execute."""
 
     model: ov.Model
-    """What was compiled."""
+    """The model before it was compiled."""
     compiled: ov.CompiledModel
-    """The outcome."""
-    shapes: Shapes
-    """What it was compiled for."""
+    """The compiled model."""
+    shapes: _Shapes
+    """The shapes that it was compiled for."""
     duration_ns: int
-    """How long setting the shapes and compiling took, nanoseconds."""
+    """Duration of setting the shapes and compiling, nanoseconds."""
 
 
-def read_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
-    """The graph's parts as OpenVINO understands them.
+def read_graph_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
+    """The graph's parts as models of OpenVINO.
 
     Raises:
         Unsupported: it does not.
@@ -54,44 +53,44 @@ def read_models(core: Any, graph: Graph, folder: Path) -> dict[Part, ov.Model]:
 class OpenVINOGraph:
     """The parts of one graph.
 
-    A forward pass is compiled anew for the shape of each query: static shapes are the faster ones,
-    and the only ones that an NPU takes. What generates stays dynamic, as its cache grows with each
-    token. Of what is compiled the last query's is kept, since all of it holds weights of its own,
-    and dropped before the next one's is compiled.
+    A forward pass is compiled for the shape of each query: static shapes are faster, and an NPU
+    takes no others. A generating graph stays dynamic, as its cache grows with each token. Compiled
+    models hold weights of their own, so only those of the last query are kept, and dropped before
+    the next are compiled.
     """
 
     def __init__(
         self,
         spec: ModelSpec,
         graph: Graph,
-        models: Models,
+        models: PartModels,
         compiler: Compiler,
         quantized: Quantized | None = None,
     ) -> None:
         self.graph = graph
-        """What was read."""
+        """The graph that was read."""
         self.quantized = quantized
-        """How the models became int8; None in other precisions."""
+        """The quantisation of the models; None in other precisions."""
         self._spec = spec
         self._models = models
         self._compiler = compiler
         self._kept: dict[Part, CompiledPart] = {}
-        self._cached_ns: dict[tuple[Shapes, ...], int | None] = {}
+        self._cached_ns: dict[tuple[_Shapes, ...], int | None] = {}
 
     @property
     def shapes(self) -> str:
-        """Which shapes its parts are compiled for."""
+        """The kind of shapes for which its parts are compiled."""
         if self.graph.content == "generation":
             return "dynamic, as the cache grows with each token"
         return "static, compiled for each shape"
 
     @property
     def parts(self) -> tuple[CompiledPart, ...]:
-        """What is compiled now: every part, for what was asked for last."""
+        """Every part as it is compiled now, for the last query or generation."""
         return tuple(self._kept.values())
 
     def compile(self, inputs: Inputs) -> None:
-        """All that queries over inputs of this shape need, or generation; kept until they come.
+        """Compile the parts for queries over inputs of this shape, or for generation.
 
         Raises:
             Unsupported: OpenVINO cannot compile it.
@@ -102,9 +101,9 @@ class OpenVINOGraph:
             self.query(inputs)
 
     def cached_ns(self) -> int | None:
-        """Nanoseconds that compiling the parts as they are now takes from a cache.
+        """Nanoseconds to compile the present parts from a cache.
 
-        Measured once for each shape; None where it cannot be.
+        Measured once for each shape; None if it cannot be.
         """
         shapes = tuple(part.shapes for part in self.parts)
         if shapes not in self._cached_ns:
@@ -114,7 +113,7 @@ class OpenVINOGraph:
         return self._cached_ns[shapes]
 
     def query(self, inputs: Inputs) -> GraphQuery:
-        """The forward pass over these inputs; what fills a cache gives one as well.
+        """The forward pass over these inputs; the part that fills a cache computes one as well.
 
         Raises:
             Unsupported: it takes other inputs, or OpenVINO cannot compile it.
@@ -135,47 +134,46 @@ class OpenVINOGraph:
     def _query(
         self, graph: Graph, inputs: Inputs, idle: Iterable[ov.CompiledModel] = ()
     ) -> GraphQuery:
-        steps: list[Step] = []
+        requests: list[PartRequest] = []
 
-        def call(name: Part) -> Callable[[Mapping[str, Place]], dict[str, Place]]:
-            def bind(places: Mapping[str, Place]) -> dict[str, Place]:
-                step = step_of(self._compiled(name, self._fixed(places)))
-                step.read(places)
-                steps.append(step)
-                return step.outputs(graph.parts[name].outputs)
+        def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
+            def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
+                request = make_request(self._compiled(name, self._fixed(slots)))
+                request.read(slots)
+                requests.append(request)
+                return request.outputs(graph.parts[name].outputs)
 
             return bind
 
-        places = {name: placed(array) for name, array in inputs.items()}
-        outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, places)
-        return GraphQuery(steps, outputs, idle)
+        slots = {name: to_slot(array) for name, array in inputs.items()}
+        outputs = run_parts(graph.takes, {name: call(name) for name in graph.parts}, slots)
+        return GraphQuery(requests, outputs, idle)
 
     def _executor(self, name: Part, part: CompiledPart) -> PartExecutor:
-        requests = 1 if name == PREFILL else TURNS
-        steps = [step_of(part) for _ in range(requests)]
-        return PartExecutor(steps, self.graph.parts[name].outputs)
+        requests = [make_request(part) for _ in range(1 if name == _PREFILL else _TURNS)]
+        return PartExecutor(requests, self.graph.parts[name].outputs)
 
-    def _fixed(self, places: Mapping[str, Place]) -> Shapes:
+    def _fixed(self, slots: Mapping[str, Slot]) -> _Shapes:
         if self.graph.content == "generation":
             return ()
-        return tuple((name, place.shape.to_string()) for name, place in places.items())
+        return tuple((name, slot.shape.to_string()) for name, slot in slots.items())
 
     def _dynamic(self) -> dict[Part, CompiledPart]:
         return {name: self._compiled(name, ()) for name in self.graph.parts}
 
-    def _compiled(self, name: Part, shapes: Shapes) -> CompiledPart:
+    def _compiled(self, name: Part, shapes: _Shapes) -> CompiledPart:
         if name not in self._kept or self._kept[name].shapes != shapes:
             self._drop_from(name)
             self._kept[name] = self._compile(name, shapes)
         return self._kept[name]
 
     def _drop_from(self, first: Part) -> None:
-        """Give up this part and those behind it: their memory is for what is compiled next."""
+        """Drop this part and those behind it, to free memory for the next compilation."""
         names = list(self.graph.parts)
         for name in names[names.index(first) :]:
             self._kept.pop(name, None)
 
-    def _compile(self, name: Part, shapes: Shapes) -> CompiledPart:
+    def _compile(self, name: Part, shapes: _Shapes) -> CompiledPart:
         model = self._models[name]
         start = monotonic()
         with refusals(f"compile the graph's part {name}"):
@@ -186,20 +184,20 @@ class OpenVINOGraph:
         return CompiledPart(model, compiled, shapes, monotonic() - start)
 
 
-def step_of(part: CompiledPart) -> Step:
+def make_request(part: CompiledPart) -> PartRequest:
     """The part with a request of its own."""
-    return Step(part.model, part.compiled)
+    return PartRequest(part.model, part.compiled)
 
 
-class LoadedGraphs:
-    """Reads the first graph at once; those of other shapes when they are first bound.
+class OpenVINOGraphs:
+    """The graphs of a job, each read when a cell of its shape is bound.
 
-    Only the latest is kept here, for all of them might fill the memory, and it is dropped before
-    the next one is read; queries keep their own.
+    Only the latest is kept, as all of them might fill the memory, and it is dropped before the
+    next one is read; queries keep their own.
     """
 
     def __init__(self, job: Job, core: Any, compiler: Compiler, graphs: Path | None) -> None:
-        """Read the first.
+        """Read the graph of the first cell that has one.
 
         Raises:
             Unsupported: there is none, or OpenVINO cannot read it.
@@ -209,7 +207,7 @@ class LoadedGraphs:
         self._compiler = compiler
         self._graphs = graphs
         self.latest: OpenVINOGraph | None = None
-        """The graph that was asked for last; None if it could not be read, or all is closed."""
+        """The graph that was read last; None if reading failed, or after `close`."""
         self.first_cell = first_cell_with_graph(job, graphs)
         """The first of the job's cells that has a graph."""
         self.of(self.first_cell)
@@ -230,10 +228,10 @@ class LoadedGraphs:
     def close(self) -> None:
         """Drop the graph."""
         self.latest = None
-        gc.collect()  # steps that take turns hold each other by what they read
+        gc.collect()  # requests that take turns hold each other by their inputs
 
     def _read(self, cell: Cell, graph: Graph, folder: Path) -> OpenVINOGraph:
-        models = read_models(self._core, graph, folder)
+        models = read_graph_models(self._core, graph, folder)
         if cell.precision != "int8":
             return OpenVINOGraph(self._job.model, graph, models, self._compiler)
         quantized = quantize(self._job, cell, graph, models, self._compiler.compile)

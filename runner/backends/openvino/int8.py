@@ -1,4 +1,4 @@
-"""Makes int8 graphs of floating-point ones as a job loads: NNCF's post-training quantisation."""
+"""Quantise graphs to int8 when a job loads, by NNCF's post-training quantisation."""
 
 import logging
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 import openvino as ov
 
 from runner.backends.graphs.parts import run_parts
-from runner.backends.openvino.compile import kinds_and_types
+from runner.backends.openvino.compile import operator_types
 from runner.backends.openvino.device import refusals
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
@@ -19,34 +19,36 @@ from runner.inputs import Inputs, synthesise
 from runner.measure.clock import monotonic, seconds
 from runner.measure.environment import versions
 
-SAMPLES = 8
-SEED_OFFSET = 1_000
-"""Calibration draws its inputs apart from those that are measured."""
-INT8 = frozenset({"i8", "u8"})
-PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
+_SAMPLES = 8
+_SEED_OFFSET = 1_000
+"""Added to the job's seed, so that calibration draws other inputs than those measured."""
+_INT8 = frozenset({"i8", "u8"})
+_PRODUCTS = frozenset({"FullyConnected", "MatMul", "Gemm", "Convolution", "GroupConvolution"})
 
-Models = Mapping[Part, ov.Model]
+PartModels = Mapping[Part, ov.Model]
 Compile = Callable[[ov.Model], ov.CompiledModel]
 
 
 @dataclass(frozen=True)
 class Quantized:
-    """Parts in int8, and how they came about."""
+    """Parts in int8, and the method of their quantisation."""
 
-    models: Models
+    models: PartModels
     """The parts."""
     method: str
-    """In a few words."""
+    """The method, in a few words."""
     activations: bool
-    """Whether activations are int8 as well as weights, so that products take int8."""
+    """True if activations are int8 as well as weights, so that products take int8."""
     duration_s: float
-    """How long calibrating and quantising took."""
+    """Duration of calibrating and quantising."""
 
 
-def quantize(job: Job, cell: Cell, graph: Graph, models: Models, compile_: Compile) -> Quantized:
+def quantize(
+    job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
+) -> Quantized:
     """The parts with weights and activations of linear layers and convolutions in int8.
 
-    What generates gets int8 weights alone: its cache would have to be calibrated token by token.
+    A generating graph gets int8 weights alone: its cache would have to be calibrated by tokens.
 
     Raises:
         Unavailable: NNCF is not installed.
@@ -62,30 +64,30 @@ def quantize(job: Job, cell: Cell, graph: Graph, models: Models, compile_: Compi
         else:
             how = (
                 "post-training, preset mixed, model type transformer, "
-                f"{SAMPLES} seeded samples drawn as inputs are"
+                f"{_SAMPLES} seeded samples drawn as inputs are"
             )
-            seen = calibration(job, cell, graph, models, compile_)
-            parts = {name: _quantized(nncf, model, seen[name]) for name, model in models.items()}
+            samples = calibration(job, cell, graph, models, compile_)
+            parts = {name: _quantized(nncf, model, samples[name]) for name, model in models.items()}
     version = versions(["nncf"]).get("nncf", "")
     duration_s = seconds(monotonic() - start)
     return Quantized(parts, f"NNCF {version}, {how}", activations, duration_s)
 
 
 def calibration(
-    job: Job, cell: Cell, graph: Graph, models: Models, compile_: Compile
+    job: Job, cell: Cell, graph: Graph, models: PartModels, compile_: Compile
 ) -> dict[Part, list[Inputs]]:
-    """What each part takes as the graph is run over synthetic inputs of the cell's shape.
+    """The inputs of each part when the graph is run over synthetic inputs of the cell's shape.
 
     Single samples, if the graph's shapes are open. Parts that others follow are executed for that,
-    as they are.
+    in floating point.
     """
-    seen: dict[Part, list[Inputs]] = {name: [] for name in models}
+    samples: dict[Part, list[Inputs]] = {name: [] for name in models}
     last = list(models)[-1]
     compiled = {name: compile_(model) for name, model in models.items() if name != last}
 
     def call(name: Part) -> Callable[[Inputs], Inputs]:
         def record(inputs: Inputs) -> Inputs:
-            seen[name].append(inputs)
+            samples[name].append(inputs)
             if name == last:
                 return {}
             given = compiled[name](dict(inputs))
@@ -94,16 +96,16 @@ def calibration(
         return record
 
     single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
-    for number in range(SAMPLES):
-        inputs = synthesise(job.model, single, job.seed + SEED_OFFSET + number)
+    for number in range(_SAMPLES):
+        inputs = synthesise(job.model, single, job.seed + _SEED_OFFSET + number)
         run_parts(graph.takes, {name: call(name) for name in models}, inputs)
-    return seen
+    return samples
 
 
 def int8_products(compiled: ov.CompiledModel) -> int:
-    """How many matrix products and convolutions of a compiled model take 8-bit whole numbers."""
-    types = Counter(kinds_and_types(compiled))
-    return sum(n for (kind, type_), n in types.items() if kind in PRODUCTS and type_ in INT8)
+    """The number of matrix products and convolutions of a compiled model that take int8."""
+    types = Counter(operator_types(compiled))
+    return sum(n for (kind, type_), n in types.items() if kind in _PRODUCTS and type_ in _INT8)
 
 
 def _quantized(nncf: Any, model: ov.Model, samples: Sequence[Inputs]) -> ov.Model:
@@ -111,7 +113,7 @@ def _quantized(nncf: Any, model: ov.Model, samples: Sequence[Inputs]) -> ov.Mode
         model,
         nncf.Dataset(list(samples)),
         preset=nncf.QuantizationPreset.MIXED,
-        subset_size=SAMPLES,
+        subset_size=_SAMPLES,
         model_type=nncf.ModelType.TRANSFORMER,
     )
 

@@ -1,4 +1,4 @@
-"""What differs between torch's devices: waiting for them, and their memory."""
+"""Torch's devices: choosing one, waiting for it, reading its memory."""
 
 import os
 import warnings
@@ -16,44 +16,44 @@ from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.job import VARIABLE, chosen_device
 from runner.measure.environment import read_environment
 
-ACCELERATORS = ("cuda", "mps")
-"""Torch's names for devices with memory to tell of; ROCm's is `cuda`, too."""
+_ACCELERATORS = ("cuda", "mps")
+"""Torch's names for devices with memory of their own; that of ROCm's is `cuda`, too."""
 
 Wait = Callable[[], None]
-"""Returns when the device has finished all that was asked of it."""
+"""Returns when the device has finished all its work."""
 
 
 def wait_for(device: torch.device) -> Wait:
-    """How to wait for that device; the CPU has finished when a call returns."""
+    """The function that waits for that device; the CPU has finished when a call returns."""
     if device.type == "cpu":
         return _finished
     return partial(torch.accelerator.synchronize, device)
 
 
 def activities(device: torch.device) -> set[ProfilerActivity]:
-    """What torch's profiler can watch there: the host, and an accelerator's kernels if any."""
+    """The activities that torch's profiler sees there: the host's, and an accelerator's kernels."""
     if device.type == "cpu":
         return {ProfilerActivity.CPU}
     return set(supported_activities())  # type: ignore[no-untyped-call]
 
 
-def computes_in(dtype: torch.dtype, device: torch.device) -> str:
-    """The type of a model's numbers, and whether this CPU only stands in for it."""
+def computation_type(dtype: torch.dtype, device: torch.device) -> str:
+    """The type of a model's numbers, with a remark if this CPU has no instructions for it."""
     if dtype != torch.float16 or device.type != "cpu" or _has_fp16():
         return str(dtype)
     return f"{dtype}, without instructions of the processor's own: slower than torch.float32"
 
 
 def _has_fp16() -> bool:
-    """Whether oneDNN multiplies matrices of fp16 with this processor's instructions."""
+    """True if oneDNN multiplies matrices of fp16 with this processor's instructions."""
     return bool(torch.ops.mkldnn._is_mkldnn_fp16_supported())
 
 
-class MemoryGauge:
-    """Reads the memory of accelerators; the CPU's is the host's.
+class TorchMemory:
+    """The memory of an accelerator; that of the CPU is the host's.
 
-    On CUDA and ROCm the driver counts the whole device; on MPS, which shares the host's memory,
-    what Metal gave this process, and the allocator keeps no peak there.
+    On CUDA and ROCm the driver counts the whole device. On MPS, which shares the host's memory,
+    Metal counts this process, and the allocator keeps no peak.
     """
 
     def __init__(self, device: torch.device, library: Any = torch) -> None:
@@ -62,15 +62,15 @@ class MemoryGauge:
         self._before_bytes = self._used_bytes()
 
     def read(self, *, reset: bool = False) -> DeviceMemory | None:
-        """The memory now, less what was in use before this gauge was made."""
-        if self._device.type not in ACCELERATORS:
+        """The memory now, less the use before this object was made."""
+        if self._device.type not in _ACCELERATORS:
             return None
         used = max(0, self._used_bytes() - self._before_bytes)
         return DeviceMemory(allocator_peak_bytes=self._peak_bytes(reset=reset), used_bytes=used)
 
     def trim(self) -> None:
-        """Give back the blocks that the allocator keeps for tensors to come."""
-        if self._device.type in ACCELERATORS:
+        """Free the blocks that the allocator keeps for later tensors."""
+        if self._device.type in _ACCELERATORS:
             getattr(self._library, self._device.type).empty_cache()
 
     def _peak_bytes(self, *, reset: bool) -> int | None:
@@ -94,14 +94,14 @@ def _finished() -> None:
     """Nothing to wait for."""
 
 
-UUID_PREFIX = "GPU-"
+_UUID_PREFIX = "GPU-"
 MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 NO_INT8 = "this runner multiplies whole numbers on CPUs and with CUDA alone"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A device that was found."""
+class TorchDevice:
+    """A device that was found, and the options that were set for it."""
 
     device: torch.device
     """As torch calls it, with its index where there may be several."""
@@ -110,18 +110,18 @@ class Place:
     uuid: str | None = None
     """The GPU's UUID, NVIDIA's as `nvidia-smi -L` writes it; None where torch shows none."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """What was set there, by torch's own names."""
+    """Options that were set, by torch's own names."""
 
 
-def find_place(
+def find_torch_device(
     backend: Backend,
     precision: Precision,
     library: Any = torch,
     environment: MutableMapping[str, str] = os.environ,
-) -> Place:
+) -> TorchDevice:
     """The device that the backend's cells execute on in torch.
 
-    `library` is torch, or what stands in for it.
+    `library` is torch, or its stand-in.
 
     Raises:
         Unavailable: there is none here, with torch's words.
@@ -129,39 +129,39 @@ def find_place(
     """
     if backend not in _FINDERS:
         raise Unsupported(f"the runtime torch has no device for backend {backend}")
-    place = _FINDERS[backend](library, environment)
-    lack = _lack(place.device.type, precision, library)
+    chosen = _FINDERS[backend](library, environment)
+    lack = _lack(chosen.device.type, precision, library)
     if lack is not None:
-        raise Unsupported(f"{precision} is not possible with torch on {place.name}: {lack}")
-    return place
+        raise Unsupported(f"{precision} is not possible with torch on {chosen.name}: {lack}")
+    return chosen
 
 
-def _cpu(library: Any, environment: Mapping[str, str]) -> Place:
+def _cpu(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     del library, environment
-    return Place(torch.device("cpu"), read_environment().cpu_model)
+    return TorchDevice(torch.device("cpu"), read_environment().cpu_model)
 
 
-def _cuda(library: Any, environment: MutableMapping[str, str]) -> Place:
+def _cuda(library: Any, environment: MutableMapping[str, str]) -> TorchDevice:
     if library.version.hip is not None:
         raise _no_build(library, "a ROCm build, so it has no CUDA", "cuda")
     if library.version.cuda is None:
         raise _no_build(library, "a build without CUDA", "cuda")
     # So that an index means what it means to nvidia-smi and NVML. CUDA reads it as it starts.
     environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    place = _gpu("cuda", library, environment)
+    gpu = _gpu("cuda", library, environment)
     library.backends.cuda.matmul.allow_tf32 = False
     library.backends.cudnn.allow_tf32 = False
     tf32 = {"backends.cuda.matmul.allow_tf32": "False", "backends.cudnn.allow_tf32": "False"}
-    return Place(place.device, place.name, place.uuid, tf32)
+    return TorchDevice(gpu.device, gpu.name, gpu.uuid, tf32)
 
 
-def _rocm(library: Any, environment: Mapping[str, str]) -> Place:
+def _rocm(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     if library.version.hip is None:
         raise _no_build(library, "a build without ROCm", "rocm")
     return _gpu("rocm", library, environment)
 
 
-def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Place:
+def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> TorchDevice:
     """One of the GPUs that torch's module `cuda` shows, which also stands for ROCm's."""
     try:
         library.cuda.init()
@@ -174,10 +174,10 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Plac
     index = _choose(backend, [_uuid(gpu) for gpu in gpus], environment)
     library.cuda.set_device(index)
     name = " ".join(filter(None, (gpus[index].name, getattr(gpus[index], "gcnArchName", None))))
-    return Place(torch.device("cuda", index), name, _uuid(gpus[index]))
+    return TorchDevice(torch.device("cuda", index), name, _uuid(gpus[index]))
 
 
-def _mps(library: Any, environment: Mapping[str, str]) -> Place:
+def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     mps = library.backends.mps
     if not mps.is_built():
         raise _no_build(library, "a build without MPS, which macOS on Apple silicon has alone")
@@ -193,10 +193,10 @@ def _mps(library: Any, environment: Mapping[str, str]) -> Place:
     # A few operators fall back whatever that variable says, with a warning.
     warnings.filterwarnings("error", message=".*fall back to run on the CPU")
     name = mps.get_name() if hasattr(mps, "get_name") else read_environment().cpu_model
-    return Place(torch.device("mps", 0), name)
+    return TorchDevice(torch.device("mps", 0), name)
 
 
-_FINDERS: Mapping[Backend, Callable[[Any, MutableMapping[str, str]], Place]] = {
+_FINDERS: Mapping[Backend, Callable[[Any, MutableMapping[str, str]], TorchDevice]] = {
     "cpu": _cpu,
     "cuda": _cuda,
     "rocm": _rocm,
@@ -223,7 +223,7 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
 
 
 def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
-    """Why the device does not compute in that precision."""
+    """The reason why the device does not compute in that precision; None if it does."""
     if precision == "int8" and (device_type == "mps" or library.version.hip is not None):
         return NO_INT8
     if precision != "bf16" or device_type == "cpu":
@@ -238,12 +238,12 @@ def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
 def _uuid(properties: Any) -> str | None:
     """The UUID, NVIDIA's as `nvidia-smi -L` writes it; old ROCm shows none."""
     uuid = getattr(properties, "uuid", None)
-    return None if uuid is None else f"{UUID_PREFIX}{str(uuid).removeprefix(UUID_PREFIX)}"
+    return None if uuid is None else f"{_UUID_PREFIX}{str(uuid).removeprefix(_UUID_PREFIX)}"
 
 
-def _no_build(library: Any, what: str, extra: str | None = None) -> BenchError:
+def _no_build(library: Any, build: str, extra: str | None = None) -> BenchError:
     hint = f"use the image {extra}, or install the requirements of images/{extra}"
-    return Unavailable(f"torch {library.__version__} is {what}", hint=hint if extra else None)
+    return Unavailable(f"torch {library.__version__} is {build}", hint=hint if extra else None)
 
 
 def _first_line(error: Exception) -> str:

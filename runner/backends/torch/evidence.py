@@ -9,24 +9,24 @@ from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import profile
 
 from runner.backends.base import Query
-from runner.backends.evidence import Watched, joined, watch
+from runner.backends.evidence import Observation, join_distinct, observe
 from runner.backends.torch.device import activities
 from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
 from runner.backends.torch.int8 import quantised_types
 from runner.contract.files import save_file, save_text
 from runner.contract.record import Proof
 
-SEEN_BY_TENSORS = ("cpu", "mps")
-"""Devices whose kernels torch's profiler does not see. What holds the outputs has computed them:
-operators that MPS lacks are errors, as `torch_place` lets none fall back to the CPU."""
-COPIES = ("Memcpy", "Memset")
-HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
-MICROSECONDS = 1_000_000
+_SEEN_BY_TENSORS = ("cpu", "mps")
+"""Devices whose kernels torch's profiler does not see. The device that holds the outputs has
+computed them: operators that MPS lacks are errors, as `device` lets none fall back to the CPU."""
+_COPIES = ("Memcpy", "Memset")
+_HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
+_MICROSECONDS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Pass(Watched[object]):
-    """What was seen of one query."""
+class Pass(Observation[object]):
+    """The outcome of one query."""
 
     kernel_time_s: float | None
     """Time in which the device executed kernels; None where the profiler sees none."""
@@ -35,27 +35,27 @@ class Pass(Watched[object]):
 def prove(
     query: Query, model: torch.nn.Module, device: torch.device
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; say where its tensors lie and whether the device was at work."""
-    seen = _watch(query) if device.type in SEEN_BY_TENSORS else _profile(query, device)
+    """Run the query once; report the devices of its tensors and the time of its kernels."""
+    outcome = _observe(query) if device.type in _SEEN_BY_TENSORS else _profile(query, device)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
-    places = {
+    devices = {
         "parameters": device_names(model.parameters()),
         "buffers": device_names(model.buffers()),
         "inputs": device_names(all_tensors(arguments)),
-        "outputs": device_names(all_tensors(seen.outputs)),
+        "outputs": device_names(all_tensors(outcome.outputs)),
     }
     evidence = {
         "claimed": str(device),
-        **{name: joined(types) for name, types in places.items()},
-        "parameter_types": joined(
+        **{name: join_distinct(names) for name, names in devices.items()},
+        "parameter_types": join_distinct(
             {str(p.dtype) for p in model.parameters()} | quantised_types(model)
         ),
-        **seen.times,
-        **seen.failure,
+        **outcome.times,
+        **outcome.failure,
     }
-    if seen.kernel_time_s is not None:
-        evidence["kernel_time_s"] = f"{seen.kernel_time_s:.6f}"
-    return _verdict(str(device), places, seen), evidence
+    if outcome.kernel_time_s is not None:
+        evidence["kernel_time_s"] = f"{outcome.kernel_time_s:.6f}"
+    return judge_tensors(str(device), devices, outcome), evidence
 
 
 def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
@@ -67,42 +67,43 @@ def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
     for start, end in kernels:
         busy += max(0.0, end - max(start, reached))
         reached = max(reached, end)
-    return busy / MICROSECONDS
+    return busy / _MICROSECONDS
 
 
 def _is_kernel(event: FunctionEvent) -> bool:
-    on_device = event.device_type.name not in HOST_TYPES
-    return on_device and not event.is_user_annotation and not event.name.startswith(COPIES)
+    on_device = event.device_type.name not in _HOST_TYPES
+    return on_device and not event.is_user_annotation and not event.name.startswith(_COPIES)
 
 
-def _verdict(claimed: str, places: Mapping[str, set[str]], seen: Pass) -> Proof:
-    found = set().union(*places.values())
-    if found - {claimed}:
+def judge_tensors(claimed: str, devices: Mapping[str, set[str]], outcome: Pass) -> Proof:
+    """The proof that the devices of tensors and the time of kernels give."""
+    used = set().union(*devices.values())
+    if used - {claimed}:
         return "contradicted"
-    if not found:
+    if not used:
         return "none"
-    if seen.error is not None or not places["outputs"]:
+    if outcome.error is not None or not devices["outputs"]:
         return "partial"
-    if seen.kernel_time_s is None or 0 < seen.kernel_time_s <= seen.wall_s:
+    if outcome.kernel_time_s is None or 0 < outcome.kernel_time_s <= outcome.wall_s:
         return "proven"
     return "partial"
 
 
-def _watch(query: Query) -> Pass:
+def _observe(query: Query) -> Pass:
     """Run the query once."""
-    return Pass(**vars(watch(query)), kernel_time_s=None)
+    return Pass(**vars(observe(query)), kernel_time_s=None)
 
 
 def _profile(query: Query, device: torch.device) -> Pass:
-    """The same under torch's profiler, which sees the device's kernels."""
+    """Run the query once under torch's profiler, which sees the device's kernels."""
     with profile(activities=activities(device)) as profiler:
-        seen = _watch(query)
+        outcome = _observe(query)
     kernels = kernel_time_s(profiler.events() or ())
-    return replace(seen, kernel_time_s=kernels)
+    return replace(outcome, kernel_time_s=kernels)
 
 
-HEAVIEST = 30
-NAME_WIDTH = 60
+_HEAVIEST = 30
+_NAME_WIDTH = 60
 
 
 def trace(action: Query, stem: Path, device: torch.device) -> None:
@@ -115,8 +116,8 @@ def trace(action: Query, stem: Path, device: torch.device) -> None:
         action()
     table = profiler.key_averages().table(
         sort_by="self_cpu_time_total" if device.type == "cpu" else "self_device_time_total",
-        row_limit=HEAVIEST,
-        max_name_column_width=NAME_WIDTH,
+        row_limit=_HEAVIEST,
+        max_name_column_width=_NAME_WIDTH,
     )
     save_file(
         stem.with_name(f"{stem.name}.trace.json"),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 
-from runner.backends.base import Array
+from runner.backends.base import FloatArray
 from runner.backends.graphs.outputs import CACHES
 from runner.backends.torch.device import Wait
 
@@ -22,7 +22,7 @@ class TorchQuery:
         self._model = model
         self._wait = wait
         self.arguments: dict[str, torch.Tensor | bool] = {**inputs, **constants}
-        """What the forward pass takes, by name."""
+        """The arguments of the forward pass, by name."""
 
     def __call__(self) -> object:
         """Execute the forward pass and wait for the device."""
@@ -32,7 +32,7 @@ class TorchQuery:
         return outputs
 
 
-class Nothing(torch.nn.Module):
+class EmptyModel(torch.nn.Module):
     """A model that computes nothing."""
 
     def forward(self) -> None:
@@ -54,7 +54,7 @@ def all_tensors(outputs: object) -> list[torch.Tensor]:
     return [tensor for _, tensor in named_tensors(outputs)]
 
 
-def float_arrays(outputs: object) -> dict[str, Array]:
+def float_arrays(outputs: object) -> dict[str, FloatArray]:
     """The floating-point tensors on the host, by dotted path, without caches."""
     return {
         name: tensor.detach().to("cpu", torch.float32).numpy()

@@ -52,7 +52,7 @@ class TorchGenerator:
         if model.config.is_encoder_decoder:
             self._inputs.pop("decoder_input_ids", None)
         self._config = _greedy(model.generation_config, new_tokens)
-        # What the config leaves open would come from the model's own: its end-of-text token.
+        # Where this config says nothing, the model's own would count: its end-of-text token.
         model.generation_config = self._config
 
     def __call__(self) -> Generated:

@@ -1,4 +1,4 @@
-"""int8: linear layers whose weights are quantised once, their inputs at each call."""
+"""int8: linear layers with weights quantised once, and inputs quantised at each call."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,16 @@ from transformers.pytorch_utils import Conv1D
 
 from runner.contract.errors import Unsupported
 
-LARGEST = 127
-LEAST_SCALE = torch.finfo(torch.float32).tiny
-MULTIPLE = 8
-"""What both sides of the weights must be a multiple of on CUDA."""
-FEWEST_ROWS = 17
+_LARGEST = 127
+_LEAST_SCALE = torch.finfo(torch.float32).tiny
+_MULTIPLE = 8
+"""Both sides of the weights must be a multiple of this on CUDA."""
+_FEWEST_ROWS = 17
 """The inputs that a product on CUDA must have at least."""
 
 
-class WholeLinear(torch.nn.Module):
-    """Takes and gives floating-point numbers; in between are whole ones."""
+class Int8Linear(torch.nn.Module):
+    """Linear layer with floating-point inputs and outputs and an int8 matrix product."""
 
     weight: torch.Tensor
     scale: torch.Tensor
@@ -29,39 +29,39 @@ class WholeLinear(torch.nn.Module):
     def __init__(self, linear: torch.nn.Linear) -> None:
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
-        whole, scale = quantised(linear.weight)
-        wide, tall = -self.in_features % MULTIPLE, -self.out_features % MULTIPLE
-        # Turned once, since cuBLAS gives wrong sums for weights that are turned by their strides.
-        self.register_buffer("weight", pad(whole, (0, wide, 0, tall)).t().contiguous())
+        weight, scale = quantise_rows(linear.weight)
+        wide, tall = -self.in_features % _MULTIPLE, -self.out_features % _MULTIPLE
+        # Copied, since cuBLAS gives wrong sums for weights that are transposed by their strides.
+        self.register_buffer("weight", pad(weight, (0, wide, 0, tall)).t().contiguous())
         self.register_buffer("scale", scale.t().contiguous())
         self.bias = linear.bias
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         """The product with the weights, in the inputs' own type."""
         rows = inputs.reshape(-1, self.in_features)
-        whole, scale = quantised(rows)
-        missing = max(0, FEWEST_ROWS - len(rows))
-        whole = pad(whole, (0, -self.in_features % MULTIPLE, 0, missing))
-        sums = torch._int_mm(whole, self.weight)[: len(rows), : self.out_features]
+        integers, scale = quantise_rows(rows)
+        missing = max(0, _FEWEST_ROWS - len(rows))
+        integers = pad(integers, (0, -self.in_features % _MULTIPLE, 0, missing))
+        sums = torch._int_mm(integers, self.weight)[: len(rows), : self.out_features]
         outputs = (sums * scale * self.scale).to(inputs.dtype)
         if self.bias is not None:
             outputs = outputs + self.bias
         return outputs.reshape(*inputs.shape[:-1], self.out_features)
 
 
-def quantised(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The rows as whole numbers up to 127, and what each row's must be multiplied with."""
+def quantise_rows(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The rows as integers up to 127, and each row's scale."""
     numbers = rows.float()
-    scale = numbers.abs().amax(dim=-1, keepdim=True) / LARGEST
-    scale = scale.clamp(min=LEAST_SCALE)  # a row of zeros
+    scale = numbers.abs().amax(dim=-1, keepdim=True) / _LARGEST
+    scale = scale.clamp(min=_LEAST_SCALE)  # a row of zeros
     return (numbers / scale).round().to(torch.int8), scale
 
 
 @torch.no_grad()
 def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
-    """Make the model's linear layers int8, in place; return how, and how much of the model it is.
+    """Quantise the model's linear layers in place; return the method and the share of the model.
 
-    The model lies on the CPU still; `device_type` is where it will execute. Torch packs weights for
+    The model still lies on the CPU; `device_type` is where it will execute. Torch packs weights for
     the CPU alone, so that other devices get layers that multiply plain tensors.
 
     Raises:
@@ -77,7 +77,7 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
     total = sum(parameter.numel() for parameter in model.parameters())
     share = min(1.0, sum(layer.weight.numel() for layer in linear) / total)
     how, inputs = _pack(model) if device_type == "cpu" else _replace(model, linear)
-    layers = sum(isinstance(module, PackedLinear | WholeLinear) for module in model.modules())
+    layers = sum(isinstance(module, PackedLinear | Int8Linear) for module in model.modules())
     return (
         f"{how}: {layers} linear layers, {share:.0%} of the parameters; weights per channel, "
         f"activations per {inputs}"
@@ -85,14 +85,14 @@ def quantise(model: torch.nn.Module, device_type: str = "cpu") -> str:
 
 
 def quantised_types(model: torch.nn.Module) -> set[str]:
-    """The types of weights that are no parameters any more."""
+    """The types of quantised weights, which are no parameters any more."""
     layers = list(model.modules())
     packed = {str(m._packed_params.dtype) for m in layers if isinstance(m, PackedLinear)}
-    return packed | {str(m.weight.dtype) for m in layers if isinstance(m, WholeLinear)}
+    return packed | {str(m.weight.dtype) for m in layers if isinstance(m, Int8Linear)}
 
 
 def _pack(model: torch.nn.Module) -> tuple[str, str]:
-    """With what, and over what an input is scaled."""
+    """The library that multiplies, and the range of inputs that shares a scale."""
     with warnings.catch_warnings(action="ignore"):  # on every call: what replaces it is slower here
         quantize_dynamic(  # type: ignore[no-untyped-call]
             model, {Linear: per_channel_dynamic_qconfig}, inplace=True
@@ -101,17 +101,17 @@ def _pack(model: torch.nn.Module) -> tuple[str, str]:
 
 
 def _replace(model: torch.nn.Module, linear: Sequence[Linear]) -> tuple[str, str]:
-    """The same; a layer that stands in several places stays one."""
-    whole = {layer: WholeLinear(layer) for layer in linear}
+    """The same; a layer that several modules share stays one."""
+    quantised = {layer: Int8Linear(layer) for layer in linear}
     for parent in list(model.modules()):
         for name, child in list(parent._modules.items()):
             if type(child) is Linear:
-                setattr(parent, name, whole[child])
+                setattr(parent, name, quantised[child])
     return "torch._int_mm dynamic", "token"
 
 
 def _unfold(model: torch.nn.Module) -> None:
-    """Put linear layers in the place of GPT-2's `Conv1D`, which are such with turned weights."""
+    """Replace GPT-2's `Conv1D`, linear layers with transposed weights, by linear layers."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, Conv1D):

@@ -1,4 +1,4 @@
-"""Builds a transformers model from a bundled config and fills it with seeded random weights."""
+"""Build a transformers model from a config and fill it with seeded random weights."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -13,13 +13,13 @@ from runner.backends.torch.weights import load_weights, pretrained_config, remem
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec
 
-POOL_SIZE = 1 << 22
-STANDARD_DEVIATION = 0.02
-STRIDE = 7919
+_POOL_SIZE = 1 << 22
+_STANDARD_DEVIATION = 0.02
+_STRIDE = 7919
 """A prime, so that parameters start at different places of the pool."""
 _TEMPERATURE = math.log(1 / 0.07)
-"""What contrastive models start training from."""
-CONSTANTS: Mapping[str, float] = {
+"""The temperature with which contrastive models start training."""
+_CONSTANTS: Mapping[str, float] = {
     "bias": 0.0,
     "logit_scale": _TEMPERATURE,
     "logit_scale_a": _TEMPERATURE,
@@ -30,7 +30,7 @@ CONSTANTS: Mapping[str, float] = {
 
 
 def instantiate(spec: ModelSpec, dtype: torch.dtype) -> torch.nn.Module:
-    """The model in evaluation mode on the CPU; its parameters hold whatever lay in memory.
+    """The model in evaluation mode on the CPU, its parameters uninitialised.
 
     Transformers imports the model's own module here. The architecture's own initialisers are left
     out, since they take longer than everything else; buffers are computed as usual.
@@ -47,7 +47,7 @@ def instantiate(spec: ModelSpec, dtype: torch.dtype) -> torch.nn.Module:
     return module
 
 
-def weightless(spec: ModelSpec) -> Any:
+def build_without_weights(spec: ModelSpec) -> Any:
     """The model in evaluation mode, its tensors without data.
 
     Raises:
@@ -57,35 +57,35 @@ def weightless(spec: ModelSpec) -> Any:
         return _from_config(spec, torch.float32).eval()
 
 
-def count_parameters(spec: ModelSpec) -> int:
+def parameter_count(spec: ModelSpec) -> int:
     """The number of parameters, without allocating them."""
-    return sum(parameter.numel() for parameter in weightless(spec).parameters())
+    return sum(parameter.numel() for parameter in build_without_weights(spec).parameters())
 
 
 @torch.no_grad()
 def fill_parameters(model: torch.nn.Module, seed: int) -> None:
-    """Norm weights become 1, biases 0, what scales as usual, all else N(0, 0.02²) from a pool.
+    """Set norm weights to 1, biases to 0, scales as usual, all else to N(0, 0.02²) from a pool.
 
-    Convolutions take as much more or less as keeps a signal's size, since no norm may lie between
-    a dozen of them. A model that was made for pretrained weights gets those.
+    The deviation of convolutions keeps a signal's size, since a dozen of them may follow each other
+    without a norm. A model with pretrained weights gets those.
     """
     if load_weights(model):
         return
     generator = torch.Generator().manual_seed(seed)
-    pool = torch.randn(POOL_SIZE, generator=generator)
+    pool = torch.randn(_POOL_SIZE, generator=generator)
     norms, deviations = _norm_weights(model), _convolution_deviations(model)
     for index, (name, parameter) in enumerate(model.named_parameters()):
         constant = 1.0 if id(parameter) in norms else _constant(name)
         if constant is not None:
             parameter.fill_(constant)
         else:
-            deviation = deviations.get(id(parameter), STANDARD_DEVIATION)
-            _copy_repeated(pool, parameter, index * STRIDE % POOL_SIZE, deviation)
+            deviation = deviations.get(id(parameter), _STANDARD_DEVIATION)
+            _copy_repeated(pool, parameter, index * _STRIDE % _POOL_SIZE, deviation)
     _fill_frozen_norms(model)
 
 
-def restorer(model: torch.nn.Module, seed: int) -> Callable[[], None]:
-    """How to undo training: the seed's parameters again, the buffers from a copy made now."""
+def weights_restorer(model: torch.nn.Module, seed: int) -> Callable[[], None]:
+    """A function that undoes training: parameters from the seed, buffers from a copy made now."""
     buffers = [buffer.clone() for buffer in model.buffers()]
 
     @torch.no_grad()
@@ -98,8 +98,8 @@ def restorer(model: torch.nn.Module, seed: int) -> Callable[[], None]:
 
 
 def _constant(name: str) -> float | None:
-    """What the parameter of that name starts from where noise would do harm."""
-    return next((value for end, value in CONSTANTS.items() if name.endswith(end)), None)
+    """The initial value of the parameter of that name if noise would do harm."""
+    return next((value for end, value in _CONSTANTS.items() if name.endswith(end)), None)
 
 
 def _fill_frozen_norms(model: torch.nn.Module) -> None:

@@ -1,4 +1,4 @@
-"""Training steps whose parts are timed apart."""
+"""Training steps with separate times for forward pass, loss, backward pass and optimizer."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -46,16 +46,16 @@ def _candidates(model: Any) -> Iterator[Criterion]:
     yield lambda logits, labels: cross_entropy(logits.view(-1, logits.shape[-1]), labels.view(-1))
 
 
-LEARNING_RATE = 1e-5
-SAMPLE = 64
-"""Elements of each parameter that are kept to see whether it changes."""
+_LEARNING_RATE = 1e-5
+_SAMPLE = 64
+"""Elements of each parameter that are kept to see a change."""
 
 
 class TorchTrainer:
     """AdamW over all parameters of a model, on one fixed batch.
 
-    The first step computes the loss inside the forward pass, where every model can. The loss is
-    timed apart from the second step on, if it can be taken apart without changing it.
+    The first step computes the loss inside the forward pass, as every model can. From the second
+    step on the loss is timed separately, if the same loss can be computed outside the model.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class TorchTrainer:
         model.train()
         self._trained = [p for p in model.parameters() if p.requires_grad]
         self._before = [_sample(parameter) for parameter in self._trained]
-        self._optimizer = torch.optim.AdamW(self._trained, lr=LEARNING_RATE)
+        self._optimizer = torch.optim.AdamW(self._trained, lr=_LEARNING_RATE)
 
     def step(self) -> TrainingStep:
         """Forward, loss, backward, optimizer; the device is waited for after each.
@@ -110,7 +110,7 @@ class TorchTrainer:
         wait()
         ended = clock()
         if not self._stepped:
-            self._take_loss_apart(outputs)
+            self._separate_loss(outputs)
         return TrainingStep(
             started_ns=started,
             forward_ns=forward - started,
@@ -122,20 +122,20 @@ class TorchTrainer:
         )
 
     def has_learnt(self) -> bool:
-        """Whether any kept element of any parameter differs from before."""
+        """True if any kept element of any parameter differs from before."""
         return any(
             not torch.equal(before, _sample(parameter))
             for before, parameter in zip(self._before, self._trained, strict=True)
         )
 
     def close(self) -> None:
-        """Drop gradients and the optimizer; the model is again what it was before."""
+        """Drop gradients and the optimizer, and restore the model."""
         self._optimizer.zero_grad(set_to_none=True)
         self._optimizer.state.clear()
         self._model.eval()
         self._restore()
 
-    def _take_loss_apart(self, outputs: Any) -> None:
+    def _separate_loss(self, outputs: Any) -> None:
         self._stepped = True
         if self._labels is not None:
             self._criterion = find_criterion(self._model, outputs, self._labels)
@@ -146,7 +146,7 @@ class TorchTrainer:
 def _arguments(
     model: Any, batch: Mapping[str, torch.Tensor], constants: Mapping[str, bool]
 ) -> dict[str, Any]:
-    """What the forward pass takes to give a loss, without a key-value cache.
+    """The arguments with which the forward pass gives a loss, without a key-value cache.
 
     Raises:
         Unsupported: there are no labels, and the model knows no loss without.
@@ -169,7 +169,7 @@ def _arguments(
 
 
 def _shifted(labels: torch.Tensor, config: Any) -> torch.Tensor:
-    """What a decoder has read before it writes each label, the start token first."""
+    """A decoder's input before each label: the start token, then the labels before."""
     start = torch.full_like(labels[:, :1], config.decoder_start_token_id)
     return torch.cat([start, labels[:, :-1]], dim=1)
 
@@ -178,10 +178,10 @@ def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
     """Rows of class, centre, width and height, as detectors take them: a dictionary a sample.
 
     Raises:
-        Unavailable: what transformers computes the loss of boxes with is not installed.
+        Unavailable: a package that computes the loss of boxes is not installed.
     """
-    for package, found in (("pillow", is_vision_available()), ("scipy", is_scipy_available())):
-        if not found:
+    for package, installed in (("pillow", is_vision_available()), ("scipy", is_scipy_available())):
+        if not installed:
             raise Unavailable(
                 f"transformers computes the loss of a detector with the package {package}, "
                 "which is not installed here",
@@ -193,4 +193,4 @@ def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
 def _sample(parameter: torch.Tensor) -> torch.Tensor:
     """A copy of evenly spaced elements."""
     elements = parameter.detach().flatten()
-    return elements[:: max(1, len(elements) // SAMPLE)].clone()
+    return elements[:: max(1, len(elements) // _SAMPLE)].clone()

@@ -1,4 +1,4 @@
-"""Pretrained weights, from a folder or a hub's commit: safetensors alone, nobody's code."""
+"""Pretrained weights from a folder or a hub's commit: safetensors only, no remote code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from runner.contract.models import ModelSpec
 from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, folder_of
 
 _SOURCE = "accelmatrix_weights"
-"""The attribute by which a model knows where its weights come from."""
+"""The attribute of a model that holds the description of its weights."""
 _SHOWN = 3
 
 
@@ -26,26 +26,26 @@ def pretrained_config(spec: ModelSpec) -> Any:
 
     Raises:
         Unavailable: it cannot be read.
-        Unsupported: it is not what the model was described to be.
+        Unsupported: it differs from the description of the model.
     """
-    with _told(spec):
+    with _translate_errors(spec):
         config = transformers.AutoConfig.from_pretrained(_folder(spec), trust_remote_code=False)
     for name, value in spec.config.items():
-        found = getattr(config, name, value)
-        if type(value) is int and found != value:
-            raise Unsupported(f"{spec.name}: its config.json says {name} {found}, not {value}")
+        actual = getattr(config, name, value)
+        if type(value) is int and actual != value:
+            raise Unsupported(f"{spec.name}: its config.json says {name} {actual}, not {value}")
     return config
 
 
 def remember_weights(model: torch.nn.Module, spec: ModelSpec) -> None:
-    """Let `load_weights` know the model again; does nothing for random weights."""
+    """Mark the model for `load_weights`; does nothing for random weights."""
     if spec.weights == "pretrained":
         setattr(model, _SOURCE, spec)
 
 
 @torch.no_grad()
 def load_weights(model: torch.nn.Module) -> bool:
-    """Put the pretrained weights into the model; False if it shall have random ones.
+    """Put the pretrained weights into the model; False if its weights are to be random.
 
     Parameters stay the same objects, on the same device.
 
@@ -66,7 +66,7 @@ def load_weights(model: torch.nn.Module) -> bool:
 
 
 def weights_columns(model: torch.nn.Module) -> dict[str, object]:
-    """Columns of a record that tell which weights a hub gave; a folder's are known already."""
+    """Columns of a record about weights from a hub; those from a folder are known already."""
     spec: ModelSpec | None = getattr(model, _SOURCE, None)
     if spec is None or folder_of(spec) is not None:
         return {}
@@ -76,7 +76,7 @@ def weights_columns(model: torch.nn.Module) -> dict[str, object]:
 def _load(spec: ModelSpec, dtype: torch.dtype) -> torch.nn.Module:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     architecture = getattr(transformers, spec.architecture)
-    with _told(spec):
+    with _translate_errors(spec):
         loaded, report = architecture.from_pretrained(
             _folder(spec),
             dtype=dtype,
@@ -100,14 +100,14 @@ def _folder(spec: ModelSpec) -> Path:
 
 @cache
 def _snapshot(hub_id: str, revision: str | None) -> Path:
-    """The local folder of one commit of the hub's, whose name is the commit's."""
+    """The local folder of one of the hub's commits, named after the commit."""
     files = [CONFIG_FILE, f"*{WEIGHTS_SUFFIX}", f"*{WEIGHTS_SUFFIX}.index.json"]
     return Path(snapshot_download(hub_id, revision=revision, allow_patterns=files))
 
 
 @contextmanager
-def _told(spec: ModelSpec) -> Iterator[None]:
-    """What the library says of weights that cannot be had becomes the reason."""
+def _translate_errors(spec: ModelSpec) -> Iterator[None]:
+    """Turn the library's errors about weights into reasons."""
     try:
         yield
     except (OSError, SafetensorError) as error:

@@ -1,7 +1,7 @@
 """How much arithmetic and memory one query takes, from counts made once for each model.
 
 `work.json` holds, for each model, polynomials in its sizes: a product of names and its factor.
-`python -m runner.backends.torch_work` makes it.
+`python -m tools.count_work` writes it.
 """
 
 import json

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session, Stage
-from runner.backends.failures import FailureKind, kind_of, reason_of
+from runner.backends.failures import FailureKind, failure_kind, failure_reason
 from runner.contract.cell import Frozen
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
@@ -90,7 +90,7 @@ def _answer(request: Request) -> Report | Failure:
     except Exception as error:  # whatever a runtime raises, the parent turns into a verdict
         traceback.print_exc()
         hint = error.hint if isinstance(error, BenchError) else None
-        return Failure(kind=kind_of(error, runtime), message=reason_of(error), hint=hint)
+        return Failure(kind=failure_kind(error, runtime), message=failure_reason(error), hint=hint)
 
 
 def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:

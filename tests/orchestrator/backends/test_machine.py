@@ -14,7 +14,7 @@ from orchestrator.backends.machine import (
     why_not_system,
 )
 from orchestrator.backends.probes import X86_INSTRUCTION_SETS
-from runner.backends.onnxruntime.qnn.plugin import require_possible
+from runner.backends.onnxruntime.qnn.device import require_possible
 from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import Unavailable
 from tests.support.onnx_graphs import onnx_cell, onnx_job

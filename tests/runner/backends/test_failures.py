@@ -3,7 +3,7 @@
 import pytest
 
 from runner.backends import load_runtime
-from runner.backends.failures import FailureKind, kind_of, ran_out_of_memory, reason_of
+from runner.backends.failures import FailureKind, failure_kind, failure_reason, ran_out_of_memory
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 
 
@@ -20,8 +20,8 @@ from runner.contract.errors import BenchError, Unavailable, Unsupported
 def test_each_error_has_a_verdict_and_a_reason(
     error: Exception, kind: FailureKind, reason: str
 ) -> None:
-    assert kind_of(error, None) == kind
-    assert reason_of(error) == reason
+    assert failure_kind(error, None) == kind
+    assert failure_reason(error) == reason
 
 
 def test_a_runtime_says_in_its_own_way_that_memory_ran_out() -> None:

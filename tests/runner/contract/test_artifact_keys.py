@@ -36,6 +36,7 @@ IDLE = {
     "runner.contract.errors",
     "runner.backends.failures",
     "runner.contract.files",
+    "runner.contract.rounds",
     "runner.contract.artifact_keys",
     "runner.process.streams",
 }
@@ -75,7 +76,7 @@ def imported(*starts: str) -> set[str]:
         ),
         (
             REFERENCES,
-            ("runner.correctness.reference", "runner.backends.torch.session"),
+            ("runner.correctness.reference", "runner.backends.torch.backend"),
             IDLE | OF_REFERENCES_ALONE,
         ),
     ],

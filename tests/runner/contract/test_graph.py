@@ -11,11 +11,11 @@ from runner.contract.graph import (
     GRAPH_FILE,
     Graph,
     GraphPart,
-    content_of,
     find_graph,
     first_cell_with_graph,
     fixed_shape,
-    numbers_of,
+    graph_kind,
+    number_format,
     read_graph,
 )
 from tests.support.jobs import a_job, fake_cell
@@ -53,7 +53,7 @@ def a_graph(graphs: Path, shape: str = "dynamic") -> Graph:
 
 def test_generation_alone_needs_a_cache() -> None:
     cells = (fake_cell(mode=mode) for mode in ("inference", "startup", "generation"))
-    assert [content_of(cell) for cell in cells] == ["forward", "forward", "generation"]
+    assert [graph_kind(cell) for cell in cells] == ["forward", "forward", "generation"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_runtimes_get_the_numbers_that_they_cannot_make(
     backend: Any, runtime: Any, precision: Any, numbers: str
 ) -> None:
     cell = fake_cell(backend=backend, runtime=runtime, precision=precision)
-    assert numbers_of(cell) == numbers
+    assert number_format(cell) == numbers
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_dynamic_graph_is_found_for_any_shape(tmp_path: Path) -> None:
 def test_a_static_one_for_its_own(tmp_path: Path) -> None:
     graph = a_graph(tmp_path, "b2-s16")
     assert find_graph(JOB, CELL, tmp_path) == (graph, tmp_path / "key" / "b2-s16")
-    with pytest.raises(Unsupported, match="nobody exported it"):
+    with pytest.raises(Unsupported, match="not exported"):
         find_graph(JOB, fake_cell(3, sequence_length=16), tmp_path)
 
 

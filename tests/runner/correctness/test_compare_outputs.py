@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import distance
 
-from runner.correctness.compare_outputs import TOLERANCES, agreement, compare, cosine, relative
+from runner.correctness.compare_outputs import (
+    TOLERANCES,
+    compare_outputs,
+    cosine_similarity,
+    relative_difference,
+    token_agreement,
+)
 
 numbers = st.floats(-1e6, 1e6, allow_subnormal=False, width=32)
 vectors = arrays(np.float32, st.integers(1, 50), elements=numbers)
@@ -16,33 +22,33 @@ LOGITS = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 4)
 
 @given(vectors)
 def test_outputs_agree_with_themselves(values: np.ndarray) -> None:
-    assert relative(values, values) == 0
-    assert cosine(values, values) == pytest.approx(1)
+    assert relative_difference(values, values) == 0
+    assert cosine_similarity(values, values) == pytest.approx(1)
 
 
 @given(arrays(np.float32, 8, elements=numbers), arrays(np.float32, 8, elements=numbers))
 def test_cosine_is_scipys(ours: np.ndarray, theirs: np.ndarray) -> None:
     if np.linalg.norm(ours) > 1e-3 and np.linalg.norm(theirs) > 1e-3:
         expected = 1 - distance.cosine(ours.astype(float), theirs.astype(float))
-        assert cosine(ours, theirs) == pytest.approx(expected, abs=1e-6)
+        assert cosine_similarity(ours, theirs) == pytest.approx(expected, abs=1e-6)
 
 
 @given(vectors, st.floats(1e-6, 0.5))
 def test_a_uniform_error_is_its_share(values: np.ndarray, share: float) -> None:
     exact = values.astype(np.float64)
     if np.linalg.norm(exact) > 1e-3:
-        assert relative(exact * (1 + share), exact) == pytest.approx(share, rel=1e-3)
+        assert relative_difference(exact * (1 + share), exact) == pytest.approx(share, rel=1e-3)
 
 
 def test_nothing_but_zeros_agrees_with_zeros_alone() -> None:
     zeros = np.zeros(3, np.float32)
-    assert (relative(zeros, zeros), cosine(zeros, zeros)) == (0, 1)
-    assert relative(zeros + 1, zeros) == float("inf")
-    assert cosine(zeros + 1, zeros) == 0
+    assert (relative_difference(zeros, zeros), cosine_similarity(zeros, zeros)) == (0, 1)
+    assert relative_difference(zeros + 1, zeros) == float("inf")
+    assert cosine_similarity(zeros + 1, zeros) == 0
 
 
 def test_equal_outputs_are_correct() -> None:
-    found = compare({"logits": LOGITS}, {"logits": LOGITS}, None, "fp32")
+    found = compare_outputs({"logits": LOGITS}, {"logits": LOGITS}, None, "fp32")
     assert found["correct"] is True
     assert found["correct_reason"] is None
     assert found["token_agreement"] is None
@@ -57,14 +63,14 @@ def test_each_precision_has_its_own_tolerance(error: float, precisions: set[str]
     correct = {
         precision
         for precision in TOLERANCES
-        if compare(ours, {"logits": LOGITS}, None, precision)["correct"]
+        if compare_outputs(ours, {"logits": LOGITS}, None, precision)["correct"]
     }
     assert correct == precisions
 
 
 def test_the_worst_output_decides_and_the_reason_names_both_figures() -> None:
     reference = {"a": LOGITS, "b": LOGITS}
-    found = compare({"a": LOGITS, "b": -LOGITS}, reference, None, "bf16")
+    found = compare_outputs({"a": LOGITS, "b": -LOGITS}, reference, None, "bf16")
     assert found["correct"] is False
     assert found["cosine_similarity"] == pytest.approx(-1)
     assert found["difference_max_abs"] == pytest.approx(2)
@@ -74,28 +80,28 @@ def test_the_worst_output_decides_and_the_reason_names_both_figures() -> None:
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_nan_in_any_output_is_never_correct(name: str) -> None:
     fine = {"a": LOGITS, "b": LOGITS}
-    found = compare(fine | {name: LOGITS * np.nan}, fine, None, "int8")
+    found = compare_outputs(fine | {name: LOGITS * np.nan}, fine, None, "int8")
     assert found["correct"] is False
     assert np.isnan(found["difference_relative"])
 
 
 def test_fp32_must_generate_the_same_tokens_while_other_precisions_only_tell() -> None:
     tokens = (np.array([[1, 2, 3, 4]]), np.array([[1, 2, 9, 9]]))
-    exact = compare({"x": LOGITS}, {"x": LOGITS}, tokens, "fp32")
-    rough = compare({"x": LOGITS}, {"x": LOGITS}, tokens, "bf16")
+    exact = compare_outputs({"x": LOGITS}, {"x": LOGITS}, tokens, "fp32")
+    rough = compare_outputs({"x": LOGITS}, {"x": LOGITS}, tokens, "bf16")
     assert (exact["correct"], exact["token_agreement"]) == (False, 0.5)
     assert "50% of the generated tokens" in exact["correct_reason"]
     assert (rough["correct"], rough["token_agreement"]) == (True, 0.5)
 
 
 def test_another_number_of_tokens_is_no_agreement() -> None:
-    assert agreement(np.zeros((1, 3)), np.zeros((1, 4))) == 0
+    assert token_agreement(np.zeros((1, 3)), np.zeros((1, 4))) == 0
 
 
 @pytest.mark.parametrize(
     "theirs", [{"other": LOGITS}, {"logits": LOGITS[:1]}, {}, {"logits": LOGITS, "more": LOGITS}]
 )
 def test_outputs_of_other_names_or_shapes_are_wrong(theirs: dict[str, np.ndarray]) -> None:
-    found = compare({"logits": LOGITS}, theirs, None, "fp32")
+    found = compare_outputs({"logits": LOGITS}, theirs, None, "fp32")
     assert found["correct"] is False
     assert "names or shapes differ: outputs {'logits': [2, 3, 4]}" in found["correct_reason"]

@@ -9,9 +9,9 @@ import pytest
 
 from runner.contract.artifact_keys import REFERENCES, reference_key
 from runner.contract.errors import JobError
-from runner.contract.graph import content_of
+from runner.contract.graph import graph_kind
 from runner.contract.job import Job
-from runner.correctness.reference import TOKENS, compute_reference, fixed_cell
+from runner.correctness.reference import GENERATED_TOKENS, compute_reference, fixed_cell
 from runner.measure.clock import monotonic
 from tests.support.exports import tiny_vision
 from tests.support.fakes import KeptProgress
@@ -23,7 +23,7 @@ GENERATION = {"mode": "generation", "new_tokens": 4}
 
 def named(job: Job, seed: int | None = None) -> Job:
     """A job that computes the reference whose name it bears, or that of another seed."""
-    key = partial(reference_key, job.model, content_of(job.cells[0]))
+    key = partial(reference_key, job.model, graph_kind(job.cells[0]))
     made_by = REFERENCES.versions(REFERENCES.installed())
     name = key(job.seed if seed is None else seed, made_by)
     return job.model_copy(update={"purpose": "reference", "reference": name})
@@ -52,15 +52,15 @@ def test_outputs_alone_are_kept_for_whoever_generates_nothing(tmp_path: Path) ->
 def test_whoever_generates_gets_tokens_too(tmp_path: Path) -> None:
     job = named(a_job([fake_cell(**GENERATION)]))
     found = arrays(job, tmp_path)
-    assert sorted(found) == [TOKENS, "x"]
-    assert found[TOKENS].shape == (2, fixed_cell(job).new_tokens)
+    assert sorted(found) == [GENERATED_TOKENS, "x"]
+    assert found[GENERATED_TOKENS].shape == (2, fixed_cell(job).new_tokens)
 
 
 @pytest.mark.slow
 @pytest.mark.torch
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
     found = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
-    assert sorted(found) == [TOKENS, "logits"]
+    assert sorted(found) == [GENERATED_TOKENS, "logits"]
 
 
 @pytest.mark.torch

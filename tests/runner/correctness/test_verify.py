@@ -11,8 +11,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.models import find
-from runner.correctness.reference import TOKENS, fixed_cell, outputs_of
-from runner.correctness.verify import verify
+from runner.correctness.reference import GENERATED_TOKENS, compute_outputs, fixed_cell
+from runner.correctness.verify import verify_session
 from runner.measure.clock import monotonic
 from tests.support.jobs import a_job, fake_cell
 
@@ -54,13 +54,13 @@ GENERATION = a_job([fake_cell(mode="generation", new_tokens=4)]).model_copy(
 def references(tmp_path: Path) -> Path:
     tokens = np.array([[1, 2, 3, 4]])
     np.savez(tmp_path / "outputs.npz", logits=LOGITS)
-    np.savez(tmp_path / "outputs-and-tokens.npz", **{"logits": LOGITS, TOKENS: tokens})
+    np.savez(tmp_path / "outputs-and-tokens.npz", **{"logits": LOGITS, GENERATED_TOKENS: tokens})
     return tmp_path
 
 
 def test_every_cell_of_a_model_is_compared_at_one_fixed_shape() -> None:
     ours = Answering()
-    outputs_of(cast("Session", ours), JOB)
+    compute_outputs(cast("Session", ours), JOB)
     (cell,) = ours.bound
     assert (cell.batch_size, cell.sequence_length) == (2, 32)
     assert fixed_cell(a_job([fake_cell(1, sequence_length=8)])) == cell
@@ -83,33 +83,33 @@ def test_a_model_without_text_is_given_no_length() -> None:
 
 
 def test_equal_outputs_are_correct(references: Path) -> None:
-    found = verify(session(), JOB, references, monotonic)
+    found = verify_session(session(), JOB, references, monotonic)
     assert (found["correct"], found["cosine_similarity"]) == (True, pytest.approx(1))
     assert found["token_agreement"] is None
     assert found["verified_shape"] == "b2-s32"
 
 
 def test_other_outputs_are_not(references: Path) -> None:
-    found = verify(session(logits=-LOGITS), JOB, references, monotonic)
+    found = verify_session(session(logits=-LOGITS), JOB, references, monotonic)
     assert found["correct"] is False
     assert "differ from the fp32 reference" in found["correct_reason"]
 
 
 def test_generation_compares_tokens_too(references: Path) -> None:
-    found = verify(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
+    found = verify_session(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
     assert (found["correct"], found["token_agreement"]) == (False, 0.75)
 
 
 def test_generation_without_tokens_to_compare_with_is_not_compared(references: Path) -> None:
     job = GENERATION.model_copy(update=NAMED)
-    found = verify(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
+    found = verify_session(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
     assert found["correct"] is None
-    assert TOKENS in found["correct_reason"]
+    assert GENERATED_TOKENS in found["correct_reason"]
 
 
 def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
     def reason(folder: Path | None = tmp_path, job: Job = JOB) -> str:
-        found = verify(session(), job, folder, monotonic)
+        found = verify_session(session(), job, folder, monotonic)
         assert found["correct"] is None
         assert "verified_shape" not in found
         return str(found["correct_reason"])
@@ -117,7 +117,7 @@ def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
     assert reason(folder=None) == "no reference: the launcher gave none"
     unnamed = JOB.model_copy(update={"reference": None})
     assert reason(job=unnamed) == "no reference: the launcher gave none"
-    assert reason() == "no reference: nobody computed it"
+    assert reason() == "no reference: not computed"
     (tmp_path / "outputs.failed").write_text("MemoryError: too big\n")
     assert reason() == "no reference: MemoryError: too big"
     (tmp_path / "outputs.npz").write_bytes(b"no archive")

@@ -8,18 +8,18 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from runner.backends.base import Array
+from runner.backends.base import FloatArray
 from runner.contract.graph import Part
 from runner.correctness.compare_outputs import TOLERANCES
 from runner.export.check import (
-    Answer,
+    Evaluate,
     HostExecutor,
     WrongExport,
-    answering,
-    answering_in_parts,
-    difference,
+    evaluator,
     generation_difference,
-    takes_of,
+    input_names,
+    largest_difference,
+    parts_evaluator,
 )
 from runner.export.samples import Continuation, Sample
 from tests.support.onnx_graphs import HALF, WIDTH, layer, model_of
@@ -31,7 +31,7 @@ INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
 PROMPT = np.array([[1, 2, 3], [4, 5, 6]])
 
 
-def logits_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
+def logits_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> FloatArray:
     """What the parts give: after each token, the one above is likely."""
     return np.eye(VOCABULARY + 1, dtype=np.float32)[tokens][..., :-1]
 
@@ -115,58 +115,58 @@ X = np.random.default_rng(1).standard_normal((3, WIDTH), dtype=np.float32)
 
 
 @pytest.fixture
-def answer(tmp_path: Path) -> Answer:
+def answer(tmp_path: Path) -> Evaluate:
     onnx.save_model(layer(), tmp_path / "layer.onnx")
-    return answering(tmp_path / "layer.onnx")
+    return evaluator(tmp_path / "layer.onnx")
 
 
-def sample_onnx_check(answer: Answer, scale: float = 1.0, **more: Any) -> Sample:
+def sample_onnx_check(answer: Evaluate, scale: float = 1.0, **more: Any) -> Sample:
     return Sample({"x": X}, {"logits": answer({"x": X})["logits"] * scale, **more})
 
 
-def test_equal_answers_differ_by_nothing(answer: Answer) -> None:
-    assert difference(answer, [sample_onnx_check(answer)], "fp32") == 0
+def test_equal_answers_differ_by_nothing(answer: Evaluate) -> None:
+    assert largest_difference(answer, [sample_onnx_check(answer)], "fp32") == 0
 
 
-def test_the_largest_difference_counts(answer: Answer) -> None:
+def test_the_largest_difference_counts(answer: Evaluate) -> None:
     samples = [sample_onnx_check(answer), sample_onnx_check(answer, 1 + 5e-5)]
-    assert difference(answer, samples, "fp32") == pytest.approx(5e-5, rel=0.1)
+    assert largest_difference(answer, samples, "fp32") == pytest.approx(5e-5, rel=0.1)
 
 
 @pytest.mark.parametrize("numbers", ["fp32", "fp16", "int8_dynamic", "int8_qdq"])
-def test_each_format_is_allowed_what_its_sessions_are(answer: Answer, numbers: Any) -> None:
+def test_each_format_is_allowed_what_its_sessions_are(answer: Evaluate, numbers: Any) -> None:
     allowed = TOLERANCES["int8" if numbers.startswith("int8") else numbers]
-    difference(answer, [sample_onnx_check(answer, 1 / (1 + 0.9 * allowed))], numbers)
+    largest_difference(answer, [sample_onnx_check(answer, 1 / (1 + 0.9 * allowed))], numbers)
     with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
-        difference(answer, [sample_onnx_check(answer, 1 / (1 + 1.1 * allowed))], numbers)
+        largest_difference(answer, [sample_onnx_check(answer, 1 / (1 + 1.1 * allowed))], numbers)
 
 
-def test_a_missing_output_is_wrong(answer: Answer) -> None:
+def test_a_missing_output_is_wrong(answer: Evaluate) -> None:
     with pytest.raises(WrongExport, match="names or shapes differ"):
-        difference(answer, [sample_onnx_check(answer, hidden=X)], "fp32")
+        largest_difference(answer, [sample_onnx_check(answer, hidden=X)], "fp32")
 
 
-def test_numbers_that_are_none_are_wrong(answer: Answer) -> None:
+def test_numbers_that_are_none_are_wrong(answer: Evaluate) -> None:
     with pytest.raises(WrongExport):
-        difference(answer, [sample_onnx_check(answer, np.nan)], "fp32")
+        largest_difference(answer, [sample_onnx_check(answer, np.nan)], "fp32")
 
 
-def test_inputs_that_the_file_does_not_take_are_left_out(answer: Answer) -> None:
+def test_inputs_that_the_file_does_not_take_are_left_out(answer: Evaluate) -> None:
     assert set(answer({"x": X, "attention_mask": X})) == {"logits"}
 
 
 def test_a_file_of_halves_gets_halves(tmp_path: Path) -> None:
     onnx.save_model(layer(kind=HALF), tmp_path / "half.onnx")
-    assert answering(tmp_path / "half.onnx")({"x": X})["logits"].dtype == np.float16
+    assert evaluator(tmp_path / "half.onnx")({"x": X})["logits"].dtype == np.float16
 
 
 def test_files_that_hand_on_answer_as_one(tmp_path: Path) -> None:
     vision, language = tmp_path / "vision.onnx", tmp_path / "language.onnx"
     onnx.save_model(layer("x", "features"), vision)
     onnx.save_model(layer("features", "logits"), language)
-    assert (takes_of(vision), takes_of(language)) == (("x",), ("features",))
-    found = answering_in_parts({"vision": vision, "language": language})({"x": X})
+    assert (input_names(vision), input_names(language)) == (("x",), ("features",))
+    found = parts_evaluator({"vision": vision, "language": language})({"x": X})
     assert set(found) == {"logits"}
     np.testing.assert_array_equal(
-        found["logits"], answering(language)(answering(vision)({"x": X}))["logits"]
+        found["logits"], evaluator(language)(evaluator(vision)({"x": X}))["logits"]
     )

@@ -9,7 +9,7 @@ import pytest
 
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Attempt, Graph, read_graph
-from runner.export.folder import is_intact, place, refuse
+from runner.export.folder import is_intact, publish_graph, save_refusal
 from tests.conftest import ROOT
 from tests.support.exports import names
 from tests.support.onnx_graphs import KEY, layer, save_graph
@@ -17,13 +17,13 @@ from tests.support.onnx_graphs import KEY, layer, save_graph
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from runner.export.folder import place
+from runner.export.folder import publish_graph
 
 def make(folder):
     (folder / "forward.onnx").write_bytes(b"half a graph")
     os.kill(os.getpid(), signal.SIGKILL)
 
-place(Path(sys.argv[1]), "dynamic", make)
+publish_graph(Path(sys.argv[1]), "dynamic", make)
 """
 
 
@@ -36,7 +36,7 @@ def made(folder: Path, scratch: Path) -> Graph:
 
 def test_a_finished_graph_is_intact(tmp_path: Path) -> None:
     graphs, scratch = tmp_path / "graphs", tmp_path / "scratch"
-    place(graphs, "dynamic", lambda folder: made(folder, scratch))
+    publish_graph(graphs, "dynamic", lambda folder: made(folder, scratch))
     assert list(names(graphs)) == ["dynamic"]
     assert is_intact(graphs / "dynamic")
     assert read_graph(graphs / "dynamic").parts["forward"].inputs == ("x",)
@@ -48,7 +48,7 @@ def test_a_killed_export_leaves_nothing_that_could_be_used(tmp_path: Path) -> No
     assert list(names(tmp_path / "graphs")) == [".dynamic.unfinished"]
     with pytest.raises(Unsupported):
         read_graph(tmp_path / "graphs" / "dynamic")
-    place(tmp_path / "graphs", "dynamic", lambda folder: made(folder, tmp_path))
+    publish_graph(tmp_path / "graphs", "dynamic", lambda folder: made(folder, tmp_path))
     assert list(names(tmp_path / "graphs")) == ["dynamic"]
 
 
@@ -59,7 +59,7 @@ def test_libraries_put_temporary_files_beside_the_graph(tmp_path: Path) -> None:
         assert Path(tempfile.gettempdir()) == folder
         return made(folder, tmp_path)
 
-    place(tmp_path / "graphs", "dynamic", make)
+    publish_graph(tmp_path / "graphs", "dynamic", make)
     assert tempfile.gettempdir() == usual
 
 
@@ -75,5 +75,5 @@ def test_damage_shows(tmp_path: Path) -> None:
 
 def test_a_refusal_has_a_line_for_each_way(tmp_path: Path) -> None:
     attempts = [Attempt(remedy=remedy, failure="no") for remedy in ("this", "that")]
-    refuse(tmp_path / "key", "b2", attempts)
+    save_refusal(tmp_path / "key", "b2", attempts)
     assert (tmp_path / "key" / "b2.failed").read_text() == "this: no\nthat: no\n"

@@ -17,15 +17,15 @@ from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part, find_graph, read_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
-from runner.correctness.compare_outputs import TOLERANCES, compare
+from runner.correctness.compare_outputs import TOLERANCES, compare_outputs
 from runner.correctness.reference import fixed_cell
-from runner.export.check import answering, difference
-from runner.export.export_once import Export, Files
+from runner.export.check import evaluator, largest_difference
+from runner.export.export_once import Files, GraphExport
 from runner.export.forward import EXPORT
 from runner.export.graphs import export_graphs
 from runner.export.samples import Sample, samples
-from runner.export.strategies import Remedy, whole, whole_or_in_parts
-from runner.export.torch_exporters import Subject
+from runner.export.strategies import Strategy, whole_or_split_strategies, whole_strategies
+from runner.export.torch_exporters import ExportSubject
 from tests.support.exports import graph_cell, tiny_vision
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job
@@ -37,7 +37,7 @@ ROUNDING = 1e-5
 """Relative difference that sums in another order may make of so small a model."""
 
 
-def export(job: Job, folder: Path, how: Export = EXPORT) -> None:
+def export(job: Job, folder: Path, how: GraphExport = EXPORT) -> None:
     export_graphs(job, how, folder, KeptProgress(), FakeClock())
 
 
@@ -61,8 +61,8 @@ def test_a_graph_of_text_takes_any_batch_and_length(tmp_path: Path) -> None:
     assert graph.parts["forward"].outputs == ("logits", "encoder_last_hidden_state")
     assert graph.difference_relative < ROUNDING
     cells = [torch_cell(model, batch, sequence_length=7 * batch) for batch in (1, 5)]
-    answer = answering(tmp_path / "dynamic" / "forward.onnx")
-    assert difference(answer, samples(a_job(cells, model), cells), "fp32") < ROUNDING
+    answer = evaluator(tmp_path / "dynamic" / "forward.onnx")
+    assert largest_difference(answer, samples(a_job(cells, model), cells), "fp32") < ROUNDING
 
 
 @pytest.mark.slow
@@ -109,10 +109,10 @@ def test_int8_for_qnn_has_ranges_and_one_shape(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", [False, True])
 def test_the_further_remedies_work(script: bool, tmp_path: Path) -> None:
-    def last_resort(subject: Subject, remedy: Remedy, folder: Path) -> Files:
-        if (remedy.eager, remedy.script) != (True, script):
+    def last_resort(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
+        if (strategy.eager, strategy.script) != (True, script):
             raise RuntimeError("out of order")
-        return EXPORT.write(subject, remedy, folder)
+        return EXPORT.write(subject, strategy, folder)
 
     job = a_job([graph_cell()], tiny_vision())
     export(job, tmp_path, replace(EXPORT, write=last_resort))
@@ -121,12 +121,16 @@ def test_the_further_remedies_work(script: bool, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_other_weights_are_noticed(tmp_path: Path) -> None:
-    def of_another_seed(subject: Subject, remedy: Remedy, folder: Path) -> Files:
-        if not remedy.dynamic:
+    def of_another_seed(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
+        if not strategy.dynamic:
             raise RuntimeError("once is enough")
-        return EXPORT.write(replace(subject, seed=subject.seed + 1), remedy, folder)
+        return EXPORT.write(replace(subject, seed=subject.seed + 1), strategy, folder)
 
-    export(a_job([graph_cell()], tiny_vision()), tmp_path, replace(EXPORT, write=of_another_seed))
+    export(
+        a_job([graph_cell()], tiny_vision()),
+        tmp_path,
+        replace(EXPORT, write=of_another_seed),
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["b2.failed"]
     first = (tmp_path / "b2.failed").read_text().splitlines()[0]
     assert first.startswith("dynamic shapes: WrongExport: on fresh inputs, the outputs differ")
@@ -135,15 +139,15 @@ def test_other_weights_are_noticed(tmp_path: Path) -> None:
 MODELS = ("llava-next-micro", "llava-onevision-micro", "qwen2-vl-micro", "qwen3-vl-micro")
 PARTS: tuple[Part, ...] = ("vision", "embed", "language")
 
-Write = Callable[[Subject, Remedy, Path], Files]
+Write = Callable[[ExportSubject, Strategy, Path], Files]
 Graphs = Callable[[ModelSpec], Path]
 
 
-def not_whole(subject: Subject, remedy: Remedy, folder: Path) -> Files:
+def not_whole(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
     """Let every way fail that leaves the model whole."""
-    if not remedy.parts:
-        raise RuntimeError(f"cannot do {remedy.name}")
-    return EXPORT.write(subject, remedy, folder)
+    if not strategy.parts:
+        raise RuntimeError(f"cannot do {strategy.name}")
+    return EXPORT.write(subject, strategy, folder)
 
 
 def job_of(model: ModelSpec, **changes: Any) -> Job:
@@ -166,7 +170,7 @@ def assert_agrees(
     session: Session, query: Query, sample: Sample, precision: Precision = "fp32"
 ) -> None:
     """The outputs are torch's, the device is proven, and the row says how the graph was made."""
-    found = compare(session.arrays(query()), sample.outputs, None, precision)
+    found = compare_outputs(session.arrays(query()), sample.outputs, None, precision)
     assert found["correct"], found["correct_reason"]
     assert session.prove(query)[0] == "proven"
     assert str(session.columns["graph_remedy"]).endswith("parts: vision tower, language model")
@@ -193,8 +197,8 @@ def test_a_model_is_taken_apart_at_last_and_the_graph_says_why(
     model = find(name)
     graph, _ = graph_of(job_of(model), taken_apart(model))
     told = [(each.remedy, each.failure) for each in graph.attempts]
-    failed = [(way.name, f"RuntimeError: cannot do {way.name}") for way in whole(model)]
-    assert told == [*failed, (whole_or_in_parts(model)[-1].name, None)]
+    failed = [(way.name, f"RuntimeError: cannot do {way.name}") for way in whole_strategies(model)]
+    assert told == [*failed, (whole_or_split_strategies(model)[-1].name, None)]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -262,8 +266,8 @@ def exported_before(graphs: Path, model: ModelSpec) -> Write:
     """Writes the files that are there already."""
     _, plain = graph_of(job_of(model), graphs)
 
-    def copy(subject: Subject, remedy: Remedy, folder: Path) -> Files:
-        del subject, remedy
+    def copy(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
+        del subject, strategy
         shutil.copytree(plain, folder, dirs_exist_ok=True)
         return {part: folder / f"{part}.onnx" for part in PARTS}
 

@@ -17,17 +17,17 @@ from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.export.check import WrongExport
 from runner.export.generation import (
-    AUTO,
+    _AUTO,
+    _FILES,
     EXPORT,
-    FILES,
-    Trace,
-    decode_trace,
-    prefill_trace,
+    ModelCall,
+    decode_call,
+    prefill_call,
     traced_inputs,
 )
 from runner.export.samples import Sample, samples
-from runner.export.strategies import Remedy
-from runner.export.torch_exporters import Subject
+from runner.export.strategies import Strategy
+from runner.export.torch_exporters import ExportSubject
 from runner.inputs import Inputs, synthesise
 from tests.support.generating import generating_job
 from tests.support.prepared import PreparedGraphs
@@ -57,7 +57,7 @@ def difference(folder: Path, sample: Sample, model: ModelSpec) -> float:
 
 
 def files_in(folder: Path) -> dict[Part, Path]:
-    return {part: folder / name for part, name in FILES.items()}
+    return {part: folder / name for part, name in _FILES.items()}
 
 
 def sample_of(model: ModelSpec, **changes: object) -> Sample:
@@ -161,25 +161,28 @@ def test_a_wrong_forward_pass_is_noticed(prepared: PreparedGraphs) -> None:
 
 
 def test_the_older_exporter_is_not_tried(tmp_path: Path) -> None:
-    subject = Subject(tiny_decoder(), 0, torch.float32, {}, {}, ("logits",))
+    subject = ExportSubject(tiny_decoder(), 0, torch.float32, {}, {}, ("logits",))
     with pytest.raises(Unsupported, match="writes no graphs that take caches"):
-        EXPORT.write(subject, Remedy(script=True), tmp_path)
+        EXPORT.write(subject, Strategy(script=True), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-VARYING: Mapping[str, Any] = {"input_ids": {0: AUTO, 1: AUTO}, "position_ids": {0: AUTO, 1: AUTO}}
+VARYING: Mapping[str, Any] = {
+    "input_ids": {0: _AUTO, 1: _AUTO},
+    "position_ids": {0: _AUTO, 1: _AUTO},
+}
 
 
 def inputs_of(model: ModelSpec) -> Inputs:
     return synthesise(model, generating_job(model).cells[0], seed=0)
 
 
-def prefill(model: ModelSpec, shapes: Mapping[str, Any] | None = None) -> Trace:
+def prefill(model: ModelSpec, shapes: Mapping[str, Any] | None = None) -> ModelCall:
     module = instantiate(model, torch.float32)
     fill_parameters(module, seed=0)
     given = traced_inputs(model, inputs_of(model))
     tensors = {name: torch.from_numpy(array) for name, array in given.items()}
-    return prefill_trace(model, module, tensors, shapes)
+    return prefill_call(model, module, tensors, shapes)
 
 
 def test_a_decoder_is_asked_for_some_logits_and_gets_no_mask() -> None:
@@ -200,15 +203,15 @@ def test_where_the_geometry_becomes_constant_places_do_too() -> None:
 
 def test_without_shapes_only_the_logits_that_are_wanted_may_vary() -> None:
     shapes = prefill(tiny_decoder()).shapes
-    assert shapes.pop("logits_to_keep") == {0: AUTO}
+    assert shapes.pop("logits_to_keep") == {0: _AUTO}
     assert set(shapes.values()) == {None}
 
 
 def test_a_decoder_behind_an_encoder_takes_any_number_of_tokens() -> None:
-    assert prefill(tiny_encoder_decoder()).shapes["decoder_input_ids"] == {1: AUTO}
-    varying = {"decoder_input_ids": {0: AUTO}}
+    assert prefill(tiny_encoder_decoder()).shapes["decoder_input_ids"] == {1: _AUTO}
+    varying = {"decoder_input_ids": {0: _AUTO}}
     shapes = prefill(tiny_encoder_decoder(), varying).shapes
-    assert shapes["decoder_input_ids"] == {0: AUTO, 1: AUTO}
+    assert shapes["decoder_input_ids"] == {0: _AUTO, 1: _AUTO}
 
 
 def test_sizes_of_images_are_constants_that_no_shape_can_vary() -> None:
@@ -220,17 +223,17 @@ def test_sizes_of_images_are_constants_that_no_shape_can_vary() -> None:
 
 def test_a_step_takes_one_token_and_a_cache_of_any_batch_and_length() -> None:
     model = tiny_decoder()
-    trace = decode_trace(model, prefill(model, VARYING), inputs_of(model))
+    trace = decode_call(model, prefill(model, VARYING), inputs_of(model))
     assert trace.arguments["input_ids"].shape == (2, 1)
     assert trace.arguments["position_ids"].tolist() == [[32], [32]]
     assert trace.arguments["past_key_values"].get_seq_length() == 32
-    assert trace.shapes["input_ids"] == trace.shapes["position_ids"] == {0: AUTO}
-    assert trace.shapes["past_key_values"] == [{0: AUTO, 2: AUTO}] * 4
+    assert trace.shapes["input_ids"] == trace.shapes["position_ids"] == {0: _AUTO}
+    assert trace.shapes["past_key_values"] == [{0: _AUTO, 2: _AUTO}] * 4
 
 
 def test_a_step_behind_an_encoder_takes_its_mask() -> None:
     model = tiny_encoder_decoder()
-    trace = decode_trace(model, prefill(model), inputs_of(model))
+    trace = decode_call(model, prefill(model), inputs_of(model))
     assert np.array_equal(trace.arguments["attention_mask"], np.ones((2, 32)))
-    assert trace.shapes["past_key_values"] == [{0: AUTO, 2: AUTO}] * 8
+    assert trace.shapes["past_key_values"] == [{0: _AUTO, 2: _AUTO}] * 8
     assert "position_ids" not in trace.arguments

@@ -56,7 +56,7 @@ def test_where_it_fails_each_shape_gets_its_own(tmp_path: Path) -> None:
 def test_remedies_are_tried_in_order_until_one_is_right(tmp_path: Path) -> None:
     scripted = Scripted(unwritten=[DYNAMIC], wrong=[STATIC, EAGER])
     scripted.run(job(graph_cell(2)), tmp_path)
-    assert scripted.remedies == [DYNAMIC, STATIC, EAGER, SCRIPT]
+    assert scripted.strategies == [DYNAMIC, STATIC, EAGER, SCRIPT]
     assert read_graph(tmp_path / "b2").remedy == SCRIPT
 
 
@@ -81,7 +81,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     Scripted().run(job(), tmp_path)
     again = Scripted()
     again.run(job(), tmp_path)
-    assert again.remedies == []
+    assert again.strategies == []
 
 
 def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
@@ -91,14 +91,14 @@ def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
     path.write_bytes(whole[:-1] + b"?")
     again = Scripted()
     again.run(job(), tmp_path)
-    assert (again.remedies, path.read_bytes()) == ([DYNAMIC], whole)
+    assert (again.strategies, path.read_bytes()) == ([DYNAMIC], whole)
 
 
 def test_what_torch_cannot_run_has_no_graph(tmp_path: Path) -> None:
     odd = tiny_vision().model_copy(update={"config": {"model_type": "no such"}})
     scripted = Scripted()
     scripted.run(a_job([torch_cell(odd, sequence_length=None)], odd), tmp_path)
-    assert scripted.remedies == []
+    assert scripted.strategies == []
     lines = (tmp_path / "b2.failed").read_text().splitlines()
     assert all(line.startswith("torch in fp32: Unsupported: ") for line in lines)
 
@@ -120,7 +120,7 @@ def test_a_wrong_file_is_not_excused_by_what_int8_is_allowed(tmp_path: Path) -> 
 def test_qnn_gets_shapes_that_do_not_vary(tmp_path: Path) -> None:
     scripted = Scripted(unwritten=[STATIC, EAGER, SCRIPT])
     scripted.run(job(graph_cell(backend="qnn", precision="int8")), tmp_path)
-    assert scripted.remedies == [STATIC, EAGER, SCRIPT]
+    assert scripted.strategies == [STATIC, EAGER, SCRIPT]
 
 
 def test_an_interrupted_export_leaves_nothing(tmp_path: Path) -> None:

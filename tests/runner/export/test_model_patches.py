@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from runner.export.check import answering
+from runner.export.check import evaluator
 from runner.export.model_patches import bound_masks
 from tests.support.onnx_graphs import FLOAT, model_of
 
@@ -54,7 +54,7 @@ def test_what_means_minus_infinity_becomes_moderate(tmp_path: Path, node: bool) 
 @pytest.mark.parametrize("node", [False, True])
 def test_it_masks_all_the_same(tmp_path: Path, node: bool) -> None:
     path = masked(tmp_path, node=node)
-    before = answering(path)({"scores": SCORES})["shares"]
+    before = evaluator(path)({"scores": SCORES})["shares"]
     bound_masks(path)
-    after = answering(path)({"scores": SCORES})["shares"]
+    after = evaluator(path)({"scores": SCORES})["shares"]
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-30)

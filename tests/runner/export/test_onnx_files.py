@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from runner.export.onnx_files import describe, save, save_sharing
+from runner.export.onnx_files import describe_part, save_model, save_sharing
 from tests.support.onnx_graphs import FLOAT, WIDTH, layer, model_of
 
 WIDE = 64
@@ -31,14 +31,14 @@ def two_outputs() -> onnx_ir.Model:
 
 def test_weights_lie_beside_the_file(tmp_path: Path) -> None:
     path = tmp_path / "layer.onnx"
-    save(two_outputs(), path, ["logits"])
+    save_model(two_outputs(), path, ["logits"])
     assert (tmp_path / "layer.onnx.data").stat().st_size >= WEIGHTS_BYTES
     onnx.checker.check_model(path)
 
 
 def test_outputs_and_nodes_that_nobody_wants_are_gone(tmp_path: Path) -> None:
     path = tmp_path / "layer.onnx"
-    save(two_outputs(), path, ["product", "unheard of"])
+    save_model(two_outputs(), path, ["product", "unheard of"])
     graph = onnx.load_model(path).graph
     assert [value.name for value in graph.output] == ["product"]
     assert [node.op_type for node in graph.node] == ["MatMul"]
@@ -47,14 +47,14 @@ def test_outputs_and_nodes_that_nobody_wants_are_gone(tmp_path: Path) -> None:
 def test_inputs_that_lead_to_no_output_are_gone(tmp_path: Path) -> None:
     path, model = tmp_path / "layer.onnx", layer()
     model.graph.input.append(helper.make_tensor_value_info("mask", FLOAT, ("n",)))
-    save(onnx_ir.from_proto(model), path, ["logits"])
-    assert describe(path).inputs == ("x",)
+    save_model(onnx_ir.from_proto(model), path, ["logits"])
+    assert describe_part(path).inputs == ("x",)
 
 
 def test_a_part_tells_what_it_takes_gives_and_holds(tmp_path: Path) -> None:
     path = tmp_path / "layer.onnx"
-    save(two_outputs(), path, ["logits"])
-    part = describe(path)
+    save_model(two_outputs(), path, ["logits"])
+    part = describe_part(path)
     assert (part.file, part.inputs, part.outputs) == ("layer.onnx", ("x",), ("logits",))
     sizes = [file.stat().st_size for file in part.files(tmp_path)]
     assert (len(sizes), part.size_bytes) == (2, sum(sizes))
@@ -62,10 +62,10 @@ def test_a_part_tells_what_it_takes_gives_and_holds(tmp_path: Path) -> None:
 
 def test_other_weights_have_another_hash(tmp_path: Path) -> None:
     path = tmp_path / "layer.onnx"
-    save(two_outputs(), path, ["logits"])
-    before, weights = describe(path), tmp_path / "layer.onnx.data"
+    save_model(two_outputs(), path, ["logits"])
+    before, weights = describe_part(path), tmp_path / "layer.onnx.data"
     weights.write_bytes(bytes(weights.stat().st_size))
-    after = describe(path)
+    after = describe_part(path)
     assert before.size_bytes == after.size_bytes
     assert before.sha256 != after.sha256
 

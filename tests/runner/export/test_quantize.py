@@ -9,12 +9,12 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from runner.backends.onnxruntime.qnn.plugin import QNN, qnn_device
-from runner.backends.onnxruntime.sessions import nodes_of, open_session, session_options
+from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
+from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
 from runner.contract.errors import Unsupported
-from runner.correctness.compare_outputs import relative
-from runner.export.check import answering
-from runner.export.quantize import by_calibration, dynamically, integer_products
+from runner.correctness.compare_outputs import relative_difference
+from runner.export.check import evaluator
+from runner.export.quantize import integer_products, quantize_by_calibration, quantize_dynamically
 from tests.support.onnx_graphs import FLOAT, layer, model_of
 from tests.support.onnx_graphs import WIDTH as GRAPH_WIDTH
 
@@ -92,23 +92,23 @@ def test_what_is_quantised_is_computed_rightly(
 ) -> None:
     source, target = tmp_path / "plain.onnx", tmp_path / "qdq.onnx"
     onnx.save_model(product_of(*nodes), source)
-    ranges, *rewrites = by_calibration([(source, target)], QUERIES).split("; ")
+    ranges, *rewrites = quantize_by_calibration([(source, target)], QUERIES).split("; ")
     assert ranges.startswith("QDQ: uint8 weights, uint16 activations, in 1 of 1 products, ")
     assert [told[: len(word)] for told, word in zip(rewrites, words, strict=True)] == words
-    expected = answering(source)({"x": X})["y"]
-    assert relative(answering(target)({"x": X})["y"], expected) < ROUNDING
-    session = open_session(
+    expected = evaluator(source)({"x": X})["y"]
+    assert relative_difference(evaluator(target)({"x": X})["y"], expected) < ROUNDING
+    session = create_session(
         target, qnn_device(), lambda fallback: session_options(1, fallback=fallback)
     )
     found = session.run(None, {"x": X})[0]
     assert nodes_of([session]).keys() == {QNN}
-    assert max(relative(*pair) for pair in zip(found, expected, strict=True)) < ROUNDING
+    assert max(relative_difference(*pair) for pair in zip(found, expected, strict=True)) < ROUNDING
 
 
 def test_a_clipping_activation_stays_a_node_of_its_own(tmp_path: Path) -> None:
     source, target = tmp_path / "plain.onnx", tmp_path / "qdq.onnx"
     onnx.save_model(product_of(helper.make_node("Relu", ["x"], ["normal"])), source)
-    by_calibration([(source, target)], QUERIES)
+    quantize_by_calibration([(source, target)], QUERIES)
     assert "Relu" in {node.op_type for node in onnx.load(target).graph.node}
 
 
@@ -156,28 +156,28 @@ def files(folder: Path, model: onnx.ModelProto, name: str = "forward") -> Files:
 
 
 def test_products_with_weights_are_counted_among_all(tmp_path: Path) -> None:
-    assert dynamically([files(tmp_path, mixed())]).endswith("in 1 of 2 products")
+    assert quantize_dynamically([files(tmp_path, mixed())]).endswith("in 1 of 2 products")
 
 
 def test_the_counts_of_parts_are_added(tmp_path: Path) -> None:
     parts = [files(tmp_path, model, name) for name, model in (("a", mixed()), ("b", layer()))]
-    assert dynamically(parts).endswith("in 2 of 3 products")
+    assert quantize_dynamically(parts).endswith("in 2 of 3 products")
 
 
 def test_a_part_without_products_needs_none(tmp_path: Path) -> None:
     parts = [files(tmp_path, without_weights("Add"), "embed"), files(tmp_path, layer())]
-    assert dynamically(parts).endswith("in 1 of 1 products")
+    assert quantize_dynamically(parts).endswith("in 1 of 1 products")
 
 
 def test_a_file_that_stays_fp32_is_refused(tmp_path: Path) -> None:
     parts = [files(tmp_path, layer()), files(tmp_path, without_weights("MatMul"), "decode")]
     with pytest.raises(Unsupported, match=r"decode.onnx would not become int8: of its 1 products"):
-        dynamically(parts)
+        quantize_dynamically(parts)
 
 
 def test_without_any_product_there_is_nothing_to_quantise(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="it has no product to quantise"):
-        dynamically([files(tmp_path, without_weights("Add"))])
+        quantize_dynamically([files(tmp_path, without_weights("Add"))])
 
 
 def test_products_inside_of_branches_are_found(tmp_path: Path) -> None:
@@ -189,10 +189,10 @@ def test_products_inside_of_branches_are_found(tmp_path: Path) -> None:
 
 def test_weights_between_quantising_nodes_are_counted(tmp_path: Path) -> None:
     queries = [{"x": np.ones((GRAPH_WIDTH, GRAPH_WIDTH), dtype=np.float32)}]
-    assert "in 1 of 2 products, " in by_calibration([files(tmp_path, mixed())], queries)
+    assert "in 1 of 2 products, " in quantize_by_calibration([files(tmp_path, mixed())], queries)
 
 
 def test_ranges_without_weights_make_no_int8(tmp_path: Path) -> None:
     queries = [{"x": np.ones((GRAPH_WIDTH, GRAPH_WIDTH), dtype=np.float32)}]
     with pytest.raises(Unsupported, match="none was quantised"):
-        by_calibration([files(tmp_path, without_weights("MatMul"))], queries)
+        quantize_by_calibration([files(tmp_path, without_weights("MatMul"))], queries)

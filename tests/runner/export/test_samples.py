@@ -3,7 +3,7 @@
 import pytest
 
 from runner.contract.models import ModelSpec, find
-from runner.export.samples import STEPS, Sample, samples
+from runner.export.samples import _STEPS, Sample, samples
 from tests.support.generating import generating_job
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder
 
@@ -28,8 +28,8 @@ def sample_of(model: ModelSpec, **changes: object) -> Sample:
 def test_the_logits_are_those_that_led_to_the_tokens(name: str) -> None:
     generated = sample_of(MODELS[name]).generated
     assert generated is not None
-    assert generated.tokens.shape == (2, STEPS)
-    assert generated.logits.shape[:2] == (2, STEPS)
+    assert generated.tokens.shape == (2, _STEPS)
+    assert generated.logits.shape[:2] == (2, _STEPS)
     assert (generated.logits.argmax(axis=-1) == generated.tokens).all()
 
 

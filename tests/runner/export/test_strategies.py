@@ -3,13 +3,13 @@
 import pytest
 
 from runner.contract.models import find
-from runner.export.strategies import whole, whole_or_in_parts
+from runner.export.strategies import whole_or_split_strategies, whole_strategies
 
 GRID = "static shape, image geometry as constants"
 
 
 def test_the_first_way_lets_every_axis_vary_and_the_others_fix_them() -> None:
-    assert [remedy.name for remedy in whole(find("bert-tiny"))] == [
+    assert [strategy.name for strategy in whole_strategies(find("bert-tiny"))] == [
         "dynamic shapes",
         "static shape",
         "static shape, eager attention",
@@ -18,7 +18,7 @@ def test_the_first_way_lets_every_axis_vary_and_the_others_fix_them() -> None:
 
 
 def test_a_grid_of_patches_becomes_constant_before_all_else() -> None:
-    assert [remedy.name for remedy in whole(find("qwen2-vl-micro"))] == [
+    assert [strategy.name for strategy in whole_strategies(find("qwen2-vl-micro"))] == [
         "dynamic shapes",
         "static shape",
         GRID,
@@ -31,11 +31,11 @@ def test_a_grid_of_patches_becomes_constant_before_all_else() -> None:
     ("model", "shape"), [("llava-next-micro", "static shape"), ("qwen3-vl-micro", GRID)]
 )
 def test_what_sees_and_reads_is_taken_apart_at_last(model: str, shape: str) -> None:
-    *before, last = whole_or_in_parts(find(model))
-    assert tuple(before) == whole(find(model))
+    *before, last = whole_or_split_strategies(find(model))
+    assert tuple(before) == whole_strategies(find(model))
     assert last.name == f"{shape}, eager attention, parts: vision tower, language model"
 
 
 @pytest.mark.parametrize("model", ["bert-tiny", "clip-micro", "whisper-micro"])
 def test_what_does_not_stays_whole(model: str) -> None:
-    assert whole_or_in_parts(find(model)) == whole(find(model))
+    assert whole_or_split_strategies(find(model)) == whole_strategies(find(model))

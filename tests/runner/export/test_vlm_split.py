@@ -7,9 +7,9 @@ import torch
 
 from runner.backends.torch.forward import named_tensors
 from runner.contract.models import find
-from runner.export.strategies import whole_or_in_parts
-from runner.export.torch_exporters import Subject, Tensors, built
-from runner.export.vlm_split import steps
+from runner.export.strategies import whole_or_split_strategies
+from runner.export.torch_exporters import ExportSubject, Tensors, build_model
+from runner.export.vlm_split import split_model
 from runner.inputs import synthesise
 from tests.support.tiny_models import torch_cell
 
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.torch
 
 
 def one_after_the_other(model: torch.nn.Module, tensors: Tensors) -> dict[str, Any]:
-    """All that the steps take and give."""
+    """All that the parts take and give."""
     known: dict[str, Any] = dict(tensors)
-    for _, module, takes in steps(model, tensors):
+    for _, module, takes in split_model(model, tensors):
         known |= module(**{name: known[name] for name in takes if name in known})
     return known
 
@@ -37,12 +37,12 @@ def test_one_after_the_other_they_give_what_the_model_gives(name: str, image_siz
     spec = find(name)
     cell = torch_cell(spec, batch_size=3, sequence_length=9, image_size=image_size)
     inputs = synthesise(spec, cell, 1)
-    subject = Subject(spec, 0, torch.float32, inputs, inputs, ("logits",))
-    as_whole, *_, in_parts = whole_or_in_parts(spec)
-    model, tensors = built(subject, as_whole)
+    subject = ExportSubject(spec, 0, torch.float32, inputs, inputs, ("logits",))
+    as_whole, *_, in_parts = whole_or_split_strategies(spec)
+    model, tensors = build_model(subject, as_whole)
     with torch.no_grad():
         expected = dict(named_tensors(model(**tensors, **spec.forward)))
-        found = one_after_the_other(*built(subject, in_parts))
+        found = one_after_the_other(*build_model(subject, in_parts))
     assert "logits" in expected
     for path, tensor in expected.items():
         torch.testing.assert_close(found[path], tensor, rtol=1e-4, atol=1e-5)

@@ -1,1 +1,1 @@
-"""Qualcomm's QNN provider and the graph rewrites that its HTP needs."""
+"""Qualcomm's HTP under ONNX Runtime: finding it, rewriting graphs for it, compiling them."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runner.backends.graphs.forward import forward_pass
+from runner.backends.graphs.feeds import forward_pass
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart, Part
 from runner.inputs import Inputs

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from runner.backends import load_runtime
-from runner.backends.base import Array
+from runner.backends.base import FloatArray
 from runner.contract.cell import Runtime
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
-from runner.correctness.reference import outputs_of
+from runner.correctness.reference import compute_outputs
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.generating import generating_job
@@ -56,10 +56,10 @@ def generated(job: Job, prepared: PreparedGraphs) -> np.ndarray[Any, Any]:
         return first.tokens
 
 
-def forward(job: Job, prepared: PreparedGraphs) -> dict[str, Array]:
+def forward(job: Job, prepared: PreparedGraphs) -> dict[str, FloatArray]:
     runtime = load_runtime(job.cells[0].runtime)
     with closing(runtime.open_session(job, 1, prepared.folder)) as session:
-        return outputs_of(session, job)
+        return compute_outputs(session, job)
 
 
 @pytest.mark.slow

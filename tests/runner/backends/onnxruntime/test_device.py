@@ -15,15 +15,15 @@ from onnx import ModelProto, helper
 from runner.backends.base import DeviceMemory
 from runner.backends.onnxruntime.backend import open_session
 from runner.backends.onnxruntime.device import (
+    _ORDER,
+    _VISIBLE,
     CPU,
     CUDA,
-    ORDER,
-    VISIBLE,
-    MemoryGauge,
+    DriverMemory,
     OnnxDevice,
+    arithmetic_of,
     cpu_device,
-    cuda_device,
-    precision_of,
+    find_cuda_device,
 )
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable, Unsupported
@@ -90,24 +90,24 @@ class SilentNvml(FakeNvml):
 
 def found(environment: dict[str, str] | None = None, nvml: FakeNvml | None = None) -> OnnxDevice:
     library = FakeLibrary(CUDA, CPU)
-    return cuda_device(library, nvml or FakeNvml(), {} if environment is None else environment)
+    return find_cuda_device(library, nvml or FakeNvml(), {} if environment is None else environment)
 
 
 def test_a_gpu_needs_a_build_that_has_its_provider() -> None:
     with pytest.raises(Unavailable, match=f"no {CUDA} here, only {CPU}") as caught:
-        cuda_device(FakeLibrary(CPU), FakeNvml(), {})
+        find_cuda_device(FakeLibrary(CPU), FakeNvml(), {})
     assert "onnxruntime-gpu" in str(caught.value.hint)
 
 
 def test_the_first_gpu_is_used_and_its_products_are_not_rounded() -> None:
     library, environment = FakeLibrary(CUDA, CPU), dict[str, str]()
-    device = cuda_device(library, FakeNvml(), environment)
+    device = find_cuda_device(library, FakeNvml(), environment)
     assert library.preloaded
     assert device.is_accelerator
     assert (device.name, device.uuid) == ("GPU number 0", UUIDS[0])
     assert device.options == {"device_id": "0", "use_tf32": "0"}
     assert (device.memory, device.index) == ("cuda", 0)
-    assert environment == {ORDER: "PCI_BUS_ID"}
+    assert environment == {_ORDER: "PCI_BUS_ID"}
 
 
 @pytest.mark.parametrize(("chosen", "index"), [("1", 1), ("cuda=2", 2), ("GPU-bbcc", 2)])
@@ -128,15 +128,15 @@ def test_a_choice_that_fits_no_gpu_or_two_is_refused(chosen: str) -> None:
 
 @pytest.mark.parametrize("listed", ["2,0", "GPU-bbcc-3,GPU-aaaa-1", "GPU-bbcc,0"])
 def test_an_index_counts_among_the_gpus_that_cuda_may_see(listed: str) -> None:
-    first = found({VISIBLE: listed})
+    first = found({_VISIBLE: listed})
     assert (first.index, first.uuid) == (0, UUIDS[2])
-    second = found({VISIBLE: listed, VARIABLE: "1"})
+    second = found({_VISIBLE: listed, VARIABLE: "1"})
     assert (second.index, second.uuid) == (1, UUIDS[0])
 
 
 def test_without_a_gpu_there_is_no_device() -> None:
     with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
-        found({VISIBLE: ""})
+        found({_VISIBLE: ""})
     with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
         found(nvml=FakeNvml([]))
 
@@ -163,7 +163,7 @@ BFLOAT16 = onnx.TensorProto.BFLOAT16
 def test_what_a_session_computes_in_is_told(
     backend: Backend, precision: Precision, computes: str
 ) -> None:
-    assert computes in precision_of(onnx_cell(backend=backend, precision=precision))
+    assert computes in arithmetic_of(onnx_cell(backend=backend, precision=precision))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_cannot_be_had_has_its_reason(
     backend: Backend, precision: Precision, reason: str
 ) -> None:
     with pytest.raises(Unsupported, match=f"{precision} is not possible.*{reason}"):
-        precision_of(onnx_cell(backend=backend, precision=precision))
+        arithmetic_of(onnx_cell(backend=backend, precision=precision))
 
 
 def test_it_is_true_that_the_cpu_computes_fp16_in_fp32(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_graph_of_one_shape_keeps_its_sessions(tmp_path: Path) -> None:
 
 def test_an_accelerators_memory_counts_from_before_the_load() -> None:
     used = [500]
-    gauge = MemoryGauge(lambda: used[-1])
+    gauge = DriverMemory(lambda: used[-1])
     for now, ours in ((800, 300), (400, 0)):
         used.append(now)
         assert gauge.read() == DeviceMemory(allocator_peak_bytes=None, used_bytes=ours)
@@ -307,5 +307,5 @@ def test_the_hosts_memory_and_what_the_driver_does_not_tell_are_none() -> None:
     def refuses() -> int:
         raise RuntimeError("GPU is lost")
 
-    assert MemoryGauge(None).read() is None
-    assert MemoryGauge(refuses).read() is None
+    assert DriverMemory(None).read() is None
+    assert DriverMemory(refuses).read() is None

@@ -11,7 +11,13 @@ import onnxruntime
 import pytest
 
 from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice, cpu_device
-from runner.backends.onnxruntime.evidence import Facts, prove, second_half, trace, verdict
+from runner.backends.onnxruntime.evidence import (
+    SessionFacts,
+    judge_nodes,
+    prove,
+    second_half,
+    trace,
+)
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import session_options
@@ -20,7 +26,7 @@ from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 
 GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
 X = np.ones((2, WIDTH), dtype=np.float32)
-ALL_THERE = Facts(providers_there=True, values_there=True, strict=True, failed=False)
+ALL_THERE = SessionFacts(providers_there=True, values_there=True, strict=True, failed=False)
 
 
 @pytest.fixture
@@ -118,7 +124,7 @@ def test_every_node_must_lie_where_it_is_claimed(
     nodes: dict[str, int], changes: dict[str, bool], proof: str
 ) -> None:
     found = {name: Counter(MatMul=count) for name, count in nodes.items()}
-    assert verdict(CUDA, found, replace(ALL_THERE, **changes)) == proof
+    assert judge_nodes(CUDA, found, replace(ALL_THERE, **changes)) == proof
 
 
 @pytest.fixture

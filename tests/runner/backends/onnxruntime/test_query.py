@@ -10,8 +10,14 @@ from onnx import helper
 
 from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.graph import OnnxGraph
-from runner.backends.onnxruntime.qnn.plugin import empty_query
-from runner.backends.onnxruntime.query import OnnxExecutor, OnnxQuery, generator, on_host, placed
+from runner.backends.onnxruntime.query import (
+    OnnxExecutor,
+    OnnxQuery,
+    empty_query,
+    make_generator,
+    to_device,
+    to_host,
+)
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph
 from tests.support.fakes import FakeClock
@@ -68,7 +74,7 @@ def test_numbers_come_in_the_type_that_the_part_declares(part: OnnxExecutor) -> 
 
 def test_parts_that_extend_no_cache_do_not_generate(opened: OnnxGraph) -> None:
     with pytest.raises(Unsupported, match="no part that extends a cache"):
-        generator(opened, perceptron(), {"x": X}, 2, FakeClock())
+        make_generator(opened, perceptron(), {"x": X}, 2, FakeClock())
 
 
 X_ONNXRUNTIME_QUERY = np.random.default_rng(1).standard_normal((3, WIDTH)).astype(np.float32)
@@ -100,16 +106,18 @@ def test_outputs_go_to_the_same_memory_from_the_first_query_on(single: OnnxGraph
 def test_inputs_that_no_part_takes_are_left_out(single: OnnxGraph) -> None:
     query = query_over(single, x=X_ONNXRUNTIME_QUERY, mask=np.ones(3, dtype=np.int64))
     assert query.inputs.keys() == {"x"}
-    assert on_host(query())["logits"].shape == (3, WIDTH)
+    assert to_host(query())["logits"].shape == (3, WIDTH)
 
 
 def test_floating_inputs_come_in_the_type_that_the_graph_declares() -> None:
-    value = placed(X_ONNXRUNTIME_QUERY, "tensor(float16)", cpu_device())
+    value = to_device(X_ONNXRUNTIME_QUERY, "tensor(float16)", cpu_device())
     assert value.data_type() == "tensor(float16)"
-    assert placed(X_ONNXRUNTIME_QUERY, "tensor(float)", cpu_device()).data_type() == "tensor(float)"
-    assert placed(np.ones(2, dtype=np.int64), "any", cpu_device()).data_type() == "tensor(int64)"
+    assert (
+        to_device(X_ONNXRUNTIME_QUERY, "tensor(float)", cpu_device()).data_type() == "tensor(float)"
+    )
+    assert to_device(np.ones(2, dtype=np.int64), "any", cpu_device()).data_type() == "tensor(int64)"
     with pytest.raises(Unsupported, match=r"declares tensor\(int64\) where the input is float32"):
-        placed(X_ONNXRUNTIME_QUERY, "tensor(int64)", cpu_device())
+        to_device(X_ONNXRUNTIME_QUERY, "tensor(int64)", cpu_device())
 
 
 def test_slices_are_bound_as_they_read_not_as_they_lie(single: OnnxGraph) -> None:
@@ -139,7 +147,7 @@ def test_other_sessions_are_bound_anew_and_the_old_ones_again(
         assert query()["logits"].data_ptr() != usual
         assert query.sessions == list(sessions.values())
     assert query.sessions == list(single.sessions.values())
-    assert on_host(query())["logits"].any()
+    assert to_host(query())["logits"].any()
 
 
 def test_a_query_that_failed_is_bound_anew(single: OnnxGraph) -> None:

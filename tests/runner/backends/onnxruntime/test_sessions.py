@@ -11,8 +11,8 @@ from runner.backends.onnxruntime.device import CPU, CUDA, OnnxDevice, cpu_device
 from runner.backends.onnxruntime.sessions import (
     NO_FALLBACK,
     SPINNING,
+    create_session,
     is_out_of_memory,
-    open_session,
     recorded_options,
     session_options,
 )
@@ -30,7 +30,7 @@ def lenient(fallback: bool) -> onnxruntime.SessionOptions:
 
 def test_every_option_that_decides_how_a_session_executes_is_recorded() -> None:
     device = cpu_device()
-    session = open_session(LAYER, device, lambda fallback: session_options(2, fallback=fallback))
+    session = create_session(LAYER, device, lambda fallback: session_options(2, fallback=fallback))
     recorded = recorded_options([session], device)
     assert recorded == {
         "providers": '{"CPUExecutionProvider": {}}',
@@ -49,7 +49,7 @@ def test_every_option_that_decides_how_a_session_executes_is_recorded() -> None:
 
 def test_sizes_fix_what_a_graph_leaves_open() -> None:
     options = session_options(1, sizes={"n": 3})
-    session = open_session(LAYER, cpu_device(), lambda _: options)
+    session = create_session(LAYER, cpu_device(), lambda _: options)
     assert session.get_inputs()[0].shape == [3, 8]
 
 
@@ -63,7 +63,7 @@ def test_a_session_without_the_claimed_provider_is_none() -> None:
         return session_options(1)
 
     with pytest.raises(Unavailable, match=f"a session without {CUDA}, only {CPU}"):
-        open_session(LAYER, GPU, options)
+        create_session(LAYER, GPU, options)
     assert asked == [False]
 
 
@@ -76,19 +76,19 @@ def test_an_accelerator_may_leave_nodes_to_the_cpu_only_at_the_second_attempt() 
         return session_options(1, fallback=fallback)
 
     with pytest.raises(Unavailable):
-        open_session(LAYER, GPU, options)
+        create_session(LAYER, GPU, options)
     assert asked == [False, True]
 
 
 def test_a_graph_without_kernels_is_unsupported_in_the_librarys_words() -> None:
     model = layer(kind=TensorProto.BFLOAT16).SerializeToString()
     with pytest.raises(Unsupported, match=r"no kernel.*implementation for MatMul\(13\)"):
-        open_session(model, cpu_device(), lenient)
+        create_session(model, cpu_device(), lenient)
 
 
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="File doesn't exist") as caught:
-        open_session(tmp_path / "missing.onnx", cpu_device(), lenient)
+        create_session(tmp_path / "missing.onnx", cpu_device(), lenient)
     assert not isinstance(caught.value, Unsupported)
 
 
@@ -97,7 +97,7 @@ def test_what_the_allocators_say_counts_as_lack_of_memory() -> None:
     shape = value("shape", TensorProto.INT64, (2,))
     zeros = helper.make_node("ConstantOfShape", ["shape"], ["y"])
     graph = helper.make_graph([zeros], "zeros", [shape], [value("y", FLOAT, ("a", "b"))])
-    session = open_session(model_of(graph).SerializeToString(), cpu_device(), lenient)
+    session = create_session(model_of(graph).SerializeToString(), cpu_device(), lenient)
     with pytest.raises(Exception, match="Failed to allocate memory") as caught:
         session.run(None, {"shape": np.array([1 << 20, 1 << 24])})
     assert is_out_of_memory(caught.value)

@@ -14,13 +14,15 @@ import pytest
 
 from runner.backends.openvino.backend import (
     OpenVINOSession,
-    is_out_of_memory,
     open_session,
+)
+from runner.backends.openvino.columns import (
+    compiled_columns,
     options_of,
     require_int8,
     threads_of,
-    told,
 )
+from runner.backends.openvino.device import is_out_of_memory
 from runner.backends.openvino.graph import CompiledPart
 from runner.backends.openvino.int8 import Quantized
 from runner.contract.errors import Unavailable, Unsupported
@@ -104,14 +106,14 @@ def test_a_shape_is_compiled_as_it_is_bound_and_kept_until_the_next(
 ) -> None:
     first, again = session.bind(ONE, x(1)), session.bind(ONE, x(1))
     other = session.bind(THREE, x(3))
-    assert first.steps[0].compiled is again.steps[0].compiled
-    assert other.steps[0].compiled is not first.steps[0].compiled
-    assert str(other.steps[0].compiled.input("x").partial_shape) == f"[3,{WIDTH}]"
+    assert first.requests[0].compiled is again.requests[0].compiled
+    assert other.requests[0].compiled is not first.requests[0].compiled
+    assert str(other.requests[0].compiled.input("x").partial_shape) == f"[3,{WIDTH}]"
     assert len(session.arrays(first())["logits"]) == 1
 
 
 def test_a_session_holds_nothing_of_an_earlier_shape(session: OpenVINOSession) -> None:
-    earlier = weakref.ref(session.bind(ONE, x(1)).steps[0].compiled)
+    earlier = weakref.ref(session.bind(ONE, x(1)).requests[0].compiled)
     assert earlier() is not None
     session.bind(THREE, x(3))
     assert earlier() is None
@@ -119,7 +121,7 @@ def test_a_session_holds_nothing_of_an_earlier_shape(session: OpenVINOSession) -
 
 def test_a_closed_session_holds_nothing(graphs: Path) -> None:
     session = open_session(TWO, 1, graphs)
-    first = weakref.ref(session.bind(ONE, x(1)).steps[0].compiled)
+    first = weakref.ref(session.bind(ONE, x(1)).requests[0].compiled)
     session.close()
     assert first() is None
     assert session.parameters == WIDTH * WIDTH
@@ -140,7 +142,7 @@ def test_a_cell_without_a_graph_takes_nothing_from_the_others(tmp_path: Path) ->
     save_graph(tmp_path, {"forward": layer(rows=3)}, "b3")
     with closing(open_session(TWO, 1, tmp_path)) as session:
         assert session.all_finite(session.bind(THREE, x(3))())
-        with pytest.raises(Unsupported, match="nobody exported it"):
+        with pytest.raises(Unsupported, match="not exported"):
             session.bind(ONE, x(1))
 
 
@@ -262,7 +264,7 @@ def test_a_device_that_tells_no_threads_has_none() -> None:
 
 
 def test_shapes_stand_beside_openvinos_options() -> None:
-    columns = told([part()], "static", None)
+    columns = compiled_columns([part()], "static", None)
     assert columns["inference_precision"] == "f32"
     assert columns["quantization"] is None
     options = columns["execution_options"]
@@ -273,11 +275,14 @@ def test_shapes_stand_beside_openvinos_options() -> None:
 
 
 def test_parts_of_different_precisions_are_all_told() -> None:
-    assert told([part("bf16"), part()], "static", None)["inference_precision"] == "bf16+f32"
+    assert (
+        compiled_columns([part("bf16"), part()], "static", None)["inference_precision"]
+        == "bf16+f32"
+    )
 
 
 def test_compiling_took_as_long_as_all_parts_did() -> None:
-    assert told([part(), part()], "static", None)["compile_time_s"] == 0.5
+    assert compiled_columns([part(), part()], "static", None)["compile_time_s"] == 0.5
 
 
 def test_an_int8_graph_without_int8_products_is_refused() -> None:
@@ -289,7 +294,7 @@ def test_an_int8_graph_without_int8_products_is_refused() -> None:
 def test_int8_weights_alone_need_no_int8_products() -> None:
     quantized = Quantized({}, "by hand", activations=False, duration_s=1.25)
     require_int8([part()], quantized)
-    columns = told([part()], "static", quantized)
+    columns = compiled_columns([part()], "static", quantized)
     assert columns["inference_precision"] == "f32, int8 in 0 products"
     assert columns["quantization"] == "by hand"
     options = columns["execution_options"]

@@ -6,13 +6,13 @@ from typing import Any
 import openvino as ov
 import pytest
 
-from runner.backends.openvino.compile import Compiler, precision_of
-from runner.backends.openvino.device import Device, find_device
+from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled
+from runner.backends.openvino.device import OpenVINODevice, find_openvino_device
 from runner.contract.cell import Precision
 from runner.contract.errors import Unsupported
 from tests.support.openvino_models import doubling
 
-GPU = Device("GPU.0", "Some GPU", None, ("CPU", "GPU.0"))
+GPU = OpenVINODevice("GPU.0", "Some GPU", None, ("CPU", "GPU.0"))
 TYPES = {"f32": ov.Type.f32, "bf16": ov.Type.bf16, "f16": ov.Type.f16}
 
 
@@ -64,7 +64,7 @@ def test_only_what_the_device_lets_one_set_is_asked_for() -> None:
 
 def test_on_a_cpu_all_is_spelt_out() -> None:
     core = ov.Core()
-    assert Compiler(core, find_device(core, "CPU"), "bf16", threads=2).options == {
+    assert Compiler(core, find_openvino_device(core, "CPU"), "bf16", threads=2).options == {
         "INFERENCE_PRECISION_HINT": "bf16",
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
@@ -77,7 +77,10 @@ def test_on_a_cpu_all_is_spelt_out() -> None:
 )
 def test_a_device_that_takes_the_precision_compiles(precision: Precision, hint: str) -> None:
     core = FakeCore(hint)
-    assert precision_of(compiler(core, precision).compile(doubling(), PERF_COUNT=True)) == hint
+    assert (
+        arithmetic_of_compiled(compiler(core, precision).compile(doubling(), PERF_COUNT=True))
+        == hint
+    )
     assert core.options[0]["INFERENCE_PRECISION_HINT"] == hint
     assert core.options[0]["PERF_COUNT"] is True
 
@@ -113,5 +116,5 @@ def test_without_room_for_a_cache_nothing_is_compiled() -> None:
 
 def test_the_cpu_uses_its_cache() -> None:
     core = ov.Core()
-    real = Compiler(core, find_device(core, "CPU"), "fp32", threads=1)
+    real = Compiler(core, find_openvino_device(core, "CPU"), "fp32", threads=1)
     assert real.cached_ns([doubling()], weights_bytes=8)

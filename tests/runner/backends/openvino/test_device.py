@@ -6,7 +6,12 @@ from typing import Any
 import openvino as ov
 import pytest
 
-from runner.backends.openvino.device import find_device, is_out_of_memory, plain, refusals
+from runner.backends.openvino.device import (
+    base_name,
+    find_openvino_device,
+    is_out_of_memory,
+    refusals,
+)
 from runner.contract.errors import Unavailable, Unsupported
 
 
@@ -54,9 +59,9 @@ class FakeCore:
 def test_without_a_wish_a_gpu_goes_before_the_cpu_and_an_npu_is_left_alone(
     core: FakeCore, taken: str
 ) -> None:
-    device = find_device(core, None)
+    device = find_openvino_device(core, None)
     assert (device.name, device.full_name) == (taken, f"Intel {taken}")
-    assert device.asked is None
+    assert device.requested is None
     assert device.available == tuple(core.available_devices)
 
 
@@ -65,43 +70,43 @@ def test_without_a_wish_a_gpu_goes_before_the_cpu_and_an_npu_is_left_alone(
     [("CPU", "CPU"), ("NPU", "NPU"), ("GPU", "GPU.0"), ("GPU.0", "GPU.0"), ("GPU.1", "GPU.1")],
 )
 def test_a_device_is_taken_by_its_name(asked: str, taken: str) -> None:
-    device = find_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU"), asked)
-    assert (device.name, device.asked) == (taken, asked)
+    device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU"), asked)
+    assert (device.name, device.requested) == (taken, asked)
 
 
 def test_a_lone_gpu_answers_to_its_number() -> None:
-    assert find_device(FakeCore("CPU", "GPU"), "GPU.0").name == "GPU"
+    assert find_openvino_device(FakeCore("CPU", "GPU"), "GPU.0").name == "GPU"
 
 
 def test_auto_is_asked_without_its_start_on_the_cpu() -> None:
     core = FakeCore("CPU", "GPU.1", auto="(GPU.1)")
-    device = find_device(core, "AUTO")
-    assert (device.name, device.asked) == ("GPU.1", "AUTO")
+    device = find_openvino_device(core, "AUTO")
+    assert (device.name, device.requested) == ("GPU.1", "AUTO")
     assert core.asked == [{"ENABLE_STARTUP_FALLBACK": False}]
 
 
 @pytest.mark.parametrize("asked", ["GPU", "GPU.1", "NPU", "gpu", "0"])
 def test_what_is_not_there_is_unavailable_and_what_there_is_is_named(asked: str) -> None:
     with pytest.raises(Unavailable, match=f"no device {asked}, only CPU") as caught:
-        find_device(FakeCore("CPU"), asked)
+        find_openvino_device(FakeCore("CPU"), asked)
     assert "ACCELMATRIX_DEVICE" in str(caught.value.hint)
 
 
 def test_a_machine_without_any_device_is_told() -> None:
     with pytest.raises(Unavailable, match="OpenVINO finds no device"):
-        find_device(FakeCore(), None)
+        find_openvino_device(FakeCore(), None)
 
 
 def test_names_are_compared_without_what_auto_and_a_lone_device_add() -> None:
-    assert plain("(CPU)") == plain("CPU") == "CPU"
-    assert plain("GPU.0") == plain("(GPU)") == "GPU"
-    assert plain("GPU.1") == "GPU.1"
+    assert base_name("(CPU)") == base_name("CPU") == "CPU"
+    assert base_name("GPU.0") == base_name("(GPU)") == "GPU"
+    assert base_name("GPU.1") == "GPU.1"
 
 
 def test_this_machine_has_a_cpu_and_auto_finds_a_device() -> None:
     core = ov.Core()
-    assert find_device(core, "CPU").full_name
-    assert find_device(core, "AUTO").name in core.available_devices
+    assert find_openvino_device(core, "CPU").full_name
+    assert find_openvino_device(core, "AUTO").name in core.available_devices
 
 
 def test_its_allocator_is_understood() -> None:

@@ -13,15 +13,21 @@ import pytest
 
 from runner.backends.openvino.backend import OpenVINOSession, open_session
 from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import Device, find_device, nothing
-from runner.backends.openvino.evidence import events_of, execution_devices, prove, trace, verdict
-from runner.backends.openvino.query import GraphQuery, Place, Step, placed
+from runner.backends.openvino.device import OpenVINODevice, find_openvino_device, identity_model
+from runner.backends.openvino.evidence import (
+    events_of,
+    execution_devices,
+    judge_devices,
+    prove,
+    trace,
+)
+from runner.backends.openvino.query import GraphQuery, PartRequest, Slot, to_slot
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import layer, perceptron, save_graph
 from tests.support.openvino_models import doubling, openvino_cell, openvino_job
 
 CELL = openvino_cell(2)
-CPU = Device("CPU", "Some CPU", None, ("CPU",))
+CPU = OpenVINODevice("CPU", "Some CPU", None, ("CPU",))
 
 
 @pytest.fixture
@@ -46,7 +52,7 @@ class FakeCompiled:
         return {"EXECUTION_DEVICES": self._devices, "INFERENCE_PRECISION_HINT": ov.Type.f32}[name]
 
     def get_runtime_model(self) -> ov.Model:
-        return ov.Core().compile_model(nothing(), "CPU").get_runtime_model()
+        return ov.Core().compile_model(identity_model(), "CPU").get_runtime_model()
 
 
 def test_the_facts_behind_a_proof(session: OpenVINOSession, query: GraphQuery) -> None:
@@ -75,8 +81,8 @@ def test_auto_that_fell_to_the_cpu_contradicts_a_gpu() -> None:
     compiled = ov.Core().compile_model(doubling(), "AUTO", {"INFERENCE_NUM_THREADS": 1})
     executed = execution_devices(compiled)
     assert executed
-    assert verdict("NPU.5", executed, outputs=1, failed=False) == "contradicted"
-    assert verdict(executed[0], executed, outputs=1, failed=False) == "proven"
+    assert judge_devices("NPU.5", executed, outputs=1, failed=False) == "contradicted"
+    assert judge_devices(executed[0], executed, outputs=1, failed=False) == "proven"
 
 
 @pytest.mark.parametrize(
@@ -93,33 +99,35 @@ def test_auto_that_fell_to_the_cpu_contradicts_a_gpu() -> None:
 )
 def test_all_that_executes_must_be_what_is_claimed(devices: list[str], proof: str) -> None:
     compiled = FakeCompiled(*devices)
-    assert verdict("GPU", execution_devices(compiled), outputs=1, failed=False) == proof
+    assert judge_devices("GPU", execution_devices(compiled), outputs=1, failed=False) == proof
 
 
 def test_one_part_elsewhere_is_enough(query: GraphQuery) -> None:
-    query.steps[0].compiled = FakeCompiled("GPU")
+    query.requests[0].compiled = FakeCompiled("GPU")
     proof, evidence = prove(query, CPU)
     assert proof == "contradicted"
     assert evidence["execution_devices"] == "GPU"
 
 
 def test_a_part_that_the_query_does_not_execute_counts(query: GraphQuery) -> None:
-    idle = GraphQuery(query.steps, query(), [FakeCompiled("GPU")])  # type: ignore[list-item]
+    idle = GraphQuery(query.requests, query(), [FakeCompiled("GPU")])  # type: ignore[list-item]
     proof, evidence = prove(idle, CPU)
     assert proof == "contradicted"
     assert evidence["execution_devices"] == "CPU+GPU"
 
 
 def test_a_device_alone_proves_little_without_outputs() -> None:
-    assert verdict("CPU", ["CPU"], outputs=0, failed=False) == "partial"
-    assert verdict("CPU", ["CPU"], outputs=1, failed=True) == "partial"
+    assert judge_devices("CPU", ["CPU"], outputs=0, failed=False) == "partial"
+    assert judge_devices("CPU", ["CPU"], outputs=1, failed=True) == "partial"
 
 
 def test_a_query_that_fails_proves_little_and_says_why() -> None:
     core = ov.Core()
-    step = Step(doubling(), core.compile_model(doubling(), "CPU"))
-    step.read({"x": Place(ov.PartialShape([-1, 2]), lambda: ov.Tensor(ov.Type.f32, [1, 3]))})
-    proof, evidence = prove(GraphQuery([step], step.outputs(["y"])), find_device(core, "CPU"))
+    step = PartRequest(doubling(), core.compile_model(doubling(), "CPU"))
+    step.read({"x": Slot(ov.PartialShape([-1, 2]), lambda: ov.Tensor(ov.Type.f32, [1, 3]))})
+    proof, evidence = prove(
+        GraphQuery([step], step.outputs(["y"])), find_openvino_device(core, "CPU")
+    )
     assert proof == "partial"
     assert evidence["error"].startswith("RuntimeError: ")
     assert evidence["outputs"] == "0"
@@ -177,9 +185,9 @@ def test_operators_are_laid_end_to_end_part_after_part() -> None:
 
 def test_the_second_of_two_calls_is_profiled_in_a_request_of_its_own(tmp_path: Path) -> None:
     core = ov.Core()
-    compiler = Compiler(core, find_device(core, "CPU"), "fp32", threads=1)
-    step = Step(doubling(), compiler.compile(doubling()))
-    step.read({"x": placed(np.ones((500_000, 2), dtype=np.float32))})  # takes over 1 µs
+    compiler = Compiler(core, find_openvino_device(core, "CPU"), "fp32", threads=1)
+    step = PartRequest(doubling(), compiler.compile(doubling()))
+    step.read({"x": to_slot(np.ones((500_000, 2), dtype=np.float32))})  # takes over 1 µs
     usual, seen = step.request, []
 
     def action() -> None:

@@ -9,8 +9,8 @@ import openvino as ov
 import pytest
 
 from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import find_device
-from runner.backends.openvino.graph import LoadedGraphs
+from runner.backends.openvino.device import find_openvino_device
+from runner.backends.openvino.graph import OpenVINOGraphs
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
 from runner.inputs import synthesise
@@ -45,14 +45,14 @@ class WatchedCore:
         return made
 
 
-def loaded(core: WatchedCore, graphs: Path) -> LoadedGraphs:
-    compiler = Compiler(core, find_device(core, "CPU"), "fp32", threads=1)
+def loaded(core: WatchedCore, graphs: Path) -> OpenVINOGraphs:
+    compiler = Compiler(core, find_openvino_device(core, "CPU"), "fp32", threads=1)
     core.held.clear()
     core._given.clear()
-    return LoadedGraphs(JOB, core, compiler, graphs)
+    return OpenVINOGraphs(JOB, core, compiler, graphs)
 
 
-def compile_for(graphs: LoadedGraphs, *rows: int) -> None:
+def compile_for(graphs: OpenVINOGraphs, *rows: int) -> None:
     for count in rows:
         cell = openvino_cell(count)
         graphs.of(cell).compile(synthesise(perceptron(), cell, 0))

@@ -11,11 +11,11 @@ import pytest
 from onnx import helper
 
 from runner.backends.openvino.backend import OpenVINOSession, open_session
-from runner.backends.openvino.int8 import SAMPLES, calibration, int8_products, quantize
+from runner.backends.openvino.int8 import _SAMPLES, calibration, int8_products, quantize
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
-from runner.correctness.compare_outputs import relative
+from runner.correctness.compare_outputs import relative_difference
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
 from tests.support.openvino_models import doubling, openvino_cell, openvino_job
@@ -56,10 +56,10 @@ def test_an_int8_session_says_how_it_came_about_and_that_it_is_in_int8(tmp_path:
     with closing(open_session(JOB, 1, tmp_path)) as session:
         columns = session.columns
         outputs = session.arrays(session.bind(CELL, inputs)())["logits"]
-    assert 0 < relative(outputs, exact) < 0.3
+    assert 0 < relative_difference(outputs, exact) < 0.3
     assert columns["inference_precision"] == "f32, int8 in 1 products"
     assert str(columns["quantization"]).startswith("NNCF ")
-    assert f"{SAMPLES} seeded samples" in str(columns["quantization"])
+    assert f"{_SAMPLES} seeded samples" in str(columns["quantization"])
 
 
 def test_quantising_is_no_part_of_compiling(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) 
     folder = tmp_path / KEY / "dynamic"
     models = {name: CORE.read_model(folder / graph.parts[name].file) for name in parts}
     seen = calibration(JOB, CELL, graph, models, compiled)
-    assert [len(seen[name]) for name in parts] == [SAMPLES, SAMPLES]
+    assert [len(seen[name]) for name in parts] == [_SAMPLES, _SAMPLES]
     for taken, given in zip(seen["vision"], seen["language"], strict=True):
         assert taken["x"].shape == (1, WIDTH)
         expected = compiled(models["vision"])({"x": taken["x"]})["hidden"]
@@ -123,7 +123,7 @@ def test_samples_are_drawn_apart_from_each_other_and_from_what_is_measured(tmp_p
     seen = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
     drawn = [sample["x"] for sample in seen] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
     assert {array.shape for array in drawn} == {(2, WIDTH)}
-    assert len({array.tobytes() for array in drawn}) == SAMPLES + 1
+    assert len({array.tobytes() for array in drawn}) == _SAMPLES + 1
 
 
 def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None
     exact, ours = (
         compiled(each["decode"])({"x": x})["logits"] for each in (models, quantized.models)
     )
-    assert relative(ours, exact) < 0.1
+    assert relative_difference(ours, exact) < 0.1
 
 
 def test_a_graph_that_nncf_cannot_take_is_unsupported_in_its_words(tmp_path: Path) -> None:

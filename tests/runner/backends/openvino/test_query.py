@@ -9,15 +9,15 @@ import pytest
 
 from runner.backends.graphs.generation import Executor
 from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import find_device, nothing
-from runner.backends.openvino.graph import OpenVINOGraph, read_models
+from runner.backends.openvino.device import find_openvino_device, identity_model
+from runner.backends.openvino.graph import OpenVINOGraph, read_graph_models
 from runner.backends.openvino.query import (
     GraphQuery,
     PartExecutor,
-    Step,
-    on_host,
-    over_nothing,
-    placed,
+    PartRequest,
+    identity_query,
+    to_arrays,
+    to_slot,
 )
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part
@@ -25,21 +25,21 @@ from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 from tests.support.openvino_models import doubling, remembering
 
 CORE = ov.Core()
-COMPILER = Compiler(CORE, find_device(CORE, "CPU"), "fp32", threads=1)
+COMPILER = Compiler(CORE, find_openvino_device(CORE, "CPU"), "fp32", threads=1)
 GENERATION: dict[Part, Any] = {"prefill": layer(), "decode": layer()}
 
 
-def step_of(model: ov.Model) -> Step:
-    return Step(model, COMPILER.compile(model))
+def step_of(model: ov.Model) -> PartRequest:
+    return PartRequest(model, COMPILER.compile(model))
 
 
 def executor_of(model: ov.Model, *outputs: str) -> PartExecutor:
     compiled = COMPILER.compile(model)
-    return PartExecutor((Step(model, compiled), Step(model, compiled)), outputs)
+    return PartExecutor((PartRequest(model, compiled), PartRequest(model, compiled)), outputs)
 
 
 def opened(graph: Graph, graphs: Path) -> OpenVINOGraph:
-    models = read_models(CORE, graph, graphs / KEY / graph.shape)
+    models = read_graph_models(CORE, graph, graphs / KEY / graph.shape)
     spec = perceptron().model_copy(update={"encoder_decoder": graph.content == "generation"})
     return OpenVINOGraph(spec, graph, models, COMPILER)
 
@@ -47,11 +47,11 @@ def opened(graph: Graph, graphs: Path) -> OpenVINOGraph:
 def test_inputs_are_read_where_they_lie() -> None:
     array = np.ones((1, 2), dtype=np.float32)
     step = step_of(doubling())
-    step.read({"x": placed(array)})
+    step.read({"x": to_slot(array)})
     query = GraphQuery([step], step.outputs(["y"]))
-    assert on_host(query())["y"].tolist() == [[2, 2]]
+    assert to_arrays(query())["y"].tolist() == [[2, 2]]
     array[:] = 3
-    assert on_host(query())["y"].tolist() == [[6, 6]]
+    assert to_arrays(query())["y"].tolist() == [[6, 6]]
 
 
 @pytest.mark.parametrize("flaw", ["read-only", "strided"])
@@ -60,35 +60,35 @@ def test_inputs_that_openvino_cannot_read_in_place_are_copied(flaw: str) -> None
     array = array.T if flaw == "strided" else array
     array.flags.writeable = flaw != "read-only"
     step = step_of(doubling())
-    step.read({"x": placed(array)})
+    step.read({"x": to_slot(array)})
     step()
-    assert on_host(step.outputs(["y"]))["y"].tolist() == (2 * array).tolist()
+    assert to_arrays(step.outputs(["y"]))["y"].tolist() == (2 * array).tolist()
 
 
 def test_outputs_are_those_of_the_last_call() -> None:
     array = np.ones((1, 2), dtype=np.float32)
     step = step_of(doubling())
-    step.read({"x": placed(array)})
+    step.read({"x": to_slot(array)})
     query = GraphQuery([step], step.outputs(["y"]))
     first = query()
     array[:] = 3
     query()
-    assert on_host(first)["y"].tolist() == [[6, 6]]
+    assert to_arrays(first)["y"].tolist() == [[6, 6]]
 
 
 def test_a_step_may_execute_otherwise_for_a_while() -> None:
     array = np.ones((1, 2), dtype=np.float32)
     step = step_of(doubling())
-    step.read({"x": placed(array)})
+    step.read({"x": to_slot(array)})
     step()
     usual = step.request
     with step.executing(COMPILER.compile(doubling(), PERF_COUNT=True)) as request:
         array[:] = 5
         step()
         assert step.request is request
-        assert on_host(step.outputs(["y"]))["y"].tolist() == [[10, 10]]
+        assert to_arrays(step.outputs(["y"]))["y"].tolist() == [[10, 10]]
     assert step.request is usual
-    assert on_host(step.outputs(["y"]))["y"].tolist() == [[2, 2]]
+    assert to_arrays(step.outputs(["y"]))["y"].tolist() == [[2, 2]]
 
 
 def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
     graph = save_graph(tmp_path, parts)  # type: ignore[arg-type]
     inputs = {"x": np.ones((2, WIDTH), dtype=np.float32)}
     query = opened(graph, tmp_path).query(inputs)
-    once = {name: np.array(value) for name, value in on_host(query()).items()}
+    once = {name: np.array(value) for name, value in to_arrays(query()).items()}
     inputs["x"][:] = 2
-    twice = on_host(query())
+    twice = to_arrays(query())
     assert once.keys() == {"logits"}
     np.testing.assert_allclose(twice["logits"], 2 * once["logits"], rtol=1e-5)
-    assert [str(step.compiled.input(0).partial_shape) for step in query.steps] == [
+    assert [str(step.compiled.input(0).partial_shape) for step in query.requests] == [
         f"[2,{WIDTH}]"
     ] * 2
 
@@ -111,7 +111,7 @@ def test_a_query_over_what_generates_knows_the_part_that_it_does_not_execute(
 ) -> None:
     graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
     query = graph.query({"x": np.ones((2, WIDTH), dtype=np.float32)})
-    assert len(query.steps) == 1
+    assert len(query.requests) == 1
     assert set(query.compiled) == {part.compiled for part in graph.parts}
     assert len(query.compiled) == 2
 
@@ -119,7 +119,7 @@ def test_a_query_over_what_generates_knows_the_part_that_it_does_not_execute(
 def test_only_the_part_that_reads_its_own_outputs_has_two_requests(tmp_path: Path) -> None:
     graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
     executors = graph.executors()
-    assert {name: len(each.steps) for name, each in executors.items()} == {
+    assert {name: len(each.requests) for name, each in executors.items()} == {
         "prefill": 1,
         "decode": 2,
     }
@@ -128,12 +128,12 @@ def test_only_the_part_that_reads_its_own_outputs_has_two_requests(tmp_path: Pat
 def test_what_a_part_leaves_open_is_looked_up_anew_each_time() -> None:
     growing, doubled = step_of(remembering()), step_of(doubling())
     arrays = [np.full((1, size), size, dtype=np.float32) for size in (1, 1, 3)]
-    growing.read({"before": placed(arrays[0]), "x": placed(arrays[1])})
+    growing.read({"before": to_slot(arrays[0]), "x": to_slot(arrays[1])})
     doubled.read({"x": growing.outputs(["after"])["after"]})
     query = GraphQuery([growing, doubled], doubled.outputs(["y"]))
-    assert on_host(query())["y"].tolist() == [[2, 2]]
+    assert to_arrays(query())["y"].tolist() == [[2, 2]]
     arrays[1][:] = 4
-    assert on_host(query())["y"].tolist() == [[2, 8]]
+    assert to_arrays(query())["y"].tolist() == [[2, 8]]
 
 
 def test_an_input_that_is_missing_is_told(tmp_path: Path) -> None:
@@ -169,5 +169,5 @@ def test_an_executors_outputs_outlast_one_more_call() -> None:
 
 
 def test_nothing_is_executed_as_all_else_is() -> None:
-    query = over_nothing(nothing(), COMPILER.compile(nothing()))
-    assert {name: value.tolist() for name, value in on_host(query()).items()} == {"nothing": [0]}
+    query = identity_query(identity_model(), COMPILER.compile(identity_model()))
+    assert {name: value.tolist() for name, value in to_arrays(query()).items()} == {"nothing": [0]}

@@ -11,16 +11,14 @@ import pytest
 import torch
 from torch._inductor.exc import InvalidCxxCompiler
 
-from runner.backends.torch import session as eager
+from runner.backends.torch import backend as eager
 from runner.backends.torch.compile import (
-    Compilation,
     CompiledSession,
-    Ledger,
-    compiled_so_far,
     compiler_version,
     open_session,
     require_compiler,
 )
+from runner.backends.torch.compile_stats import Compilation, CompileStats, compiled_so_far
 from runner.contract.errors import Unavailable, Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
@@ -163,7 +161,7 @@ class Books:
 
 def test_the_ledger_tells_works_apart() -> None:
     books = Books()
-    ledger = Ledger(books)
+    ledger = CompileStats(books)
     assert ledger.current == Compilation()
     assert ledger.begin("a")
     books.now = Compilation(7.0, 3, 1)
@@ -178,7 +176,7 @@ def test_the_ledger_tells_works_apart() -> None:
 
 def test_books_that_were_cleared_take_nothing_from_the_next_work() -> None:
     books = Books()
-    ledger = Ledger(books)
+    ledger = CompileStats(books)
     ledger.begin("a")
     books.now = Compilation(7.0, 3, 1)
     ledger.begin("b")

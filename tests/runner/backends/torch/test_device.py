@@ -10,14 +10,14 @@ from torch.profiler import ProfilerActivity
 
 from runner.backends.base import DeviceMemory
 from runner.backends.torch.device import (
-    MemoryGauge,
-    Place,
+    TorchDevice,
+    TorchMemory,
     activities,
-    computes_in,
-    find_place,
+    computation_type,
+    find_torch_device,
     wait_for,
 )
-from runner.backends.torch.forward import Nothing, TorchQuery
+from runner.backends.torch.forward import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
 
 pytestmark = pytest.mark.torch
@@ -50,7 +50,7 @@ class FakeMemory:
 
 def test_memory_of_a_device_is_counted_from_before_the_load() -> None:
     library = FakeMemory()
-    gauge = MemoryGauge(CUDA, library)
+    gauge = TorchMemory(CUDA, library)
     library.free, library.peak = 30, 45
     assert gauge.read() == DeviceMemory(allocator_peak_bytes=45, used_bytes=50)
     assert library.resets == 0
@@ -58,7 +58,7 @@ def test_memory_of_a_device_is_counted_from_before_the_load() -> None:
 
 def test_a_new_peak_begins_when_asked() -> None:
     library = FakeMemory()
-    gauge = MemoryGauge(CUDA, library)
+    gauge = TorchMemory(CUDA, library)
     library.free = 30
     gauge.read(reset=True)
     assert library.resets == 1
@@ -69,7 +69,7 @@ def test_what_an_accelerators_allocator_keeps_is_given_back(
     device: torch.device, free: int
 ) -> None:
     library = FakeMemory()
-    gauge = MemoryGauge(device, library)
+    gauge = TorchMemory(device, library)
     library.free = 30
     gauge.trim()
     assert library.free == free
@@ -77,7 +77,7 @@ def test_what_an_accelerators_allocator_keeps_is_given_back(
 
 def test_memory_freed_by_others_is_not_negative_use() -> None:
     library = FakeMemory()
-    gauge = MemoryGauge(CUDA, library)
+    gauge = TorchMemory(CUDA, library)
     library.free = 95
     memory = gauge.read()
     assert memory is not None
@@ -86,7 +86,7 @@ def test_memory_freed_by_others_is_not_negative_use() -> None:
 
 def test_unified_memory_is_what_metal_gave_and_has_no_peak() -> None:
     library = FakeMemory()
-    gauge = MemoryGauge(MPS, library)
+    gauge = TorchMemory(MPS, library)
     library.driver = 70
     assert gauge.read(reset=True) == DeviceMemory(allocator_peak_bytes=None, used_bytes=60)
     assert library.resets == 0
@@ -103,15 +103,15 @@ def test_every_function_of_torch_that_counts_memory_is_there() -> None:
 def test_the_type_of_numbers_is_named_and_whether_a_cpu_stands_in_for_it(
     dtype: torch.dtype,
 ) -> None:
-    assert computes_in(dtype, CUDA) == str(dtype)
+    assert computation_type(dtype, CUDA) == str(dtype)
     slow = dtype == torch.float16 and not torch.ops.mkldnn._is_mkldnn_fp16_supported()
-    assert computes_in(dtype, CPU).startswith(str(dtype))
-    assert ("slower than torch.float32" in computes_in(dtype, CPU)) == slow
+    assert computation_type(dtype, CPU).startswith(str(dtype))
+    assert ("slower than torch.float32" in computation_type(dtype, CPU)) == slow
 
 
 def test_the_cpu_needs_no_waiting_and_has_no_memory_of_its_own() -> None:
     wait_for(CPU)()
-    assert MemoryGauge(CPU, FakeMemory()).read(reset=True) is None
+    assert TorchMemory(CPU, FakeMemory()).read(reset=True) is None
     assert activities(CPU) == {ProfilerActivity.CPU}
 
 
@@ -124,7 +124,7 @@ def test_a_query_waits_for_the_device_each_time() -> None:
 
 
 def test_a_model_that_computes_nothing_gives_nothing() -> None:
-    assert TorchQuery(Nothing(), {}, {}, wait_for(CPU))() is None
+    assert TorchQuery(EmptyModel(), {}, {}, wait_for(CPU))() is None
 
 
 FIRST, SECOND = "5e1b2c0a-0000-4d5e-8f90-000000000001", "77aa2c0a-0000-4d5e-8f90-000000000002"
@@ -209,7 +209,7 @@ def rocm(**changes: Any) -> FakeTorch:
 
 
 def test_the_cpu_is_always_there() -> None:
-    place = find_place("cpu", "int8")
+    place = find_torch_device("cpu", "int8")
     assert place.device == torch.device("cpu")
     assert place.name
     assert place.uuid is None
@@ -217,8 +217,8 @@ def test_the_cpu_is_always_there() -> None:
 
 def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
     library, environment = FakeTorch(), dict[str, str]()
-    place = find_place("cuda", "fp32", library, environment)
-    assert place == Place(
+    place = find_torch_device("cuda", "fp32", library, environment)
+    assert place == TorchDevice(
         torch.device("cuda", 0),
         "GPU 0",
         f"GPU-{FIRST}",
@@ -232,7 +232,7 @@ def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
 @pytest.mark.parametrize("chosen", ["1", f"GPU-{SECOND}", "GPU-77aa", "cuda=1", "rocm=0,1"])
 def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
     library = FakeTorch()
-    place = find_place("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
+    place = find_torch_device("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
     assert (place.device, place.name) == (torch.device("cuda", 1), "GPU 1")
     assert library.cuda.current == 1
 
@@ -242,7 +242,7 @@ def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
 )
 def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -> None:
     with pytest.raises(Unavailable) as caught:
-        find_place("cuda", "fp32", FakeTorch(), {"ACCELMATRIX_DEVICE": chosen})
+        find_torch_device("cuda", "fp32", FakeTorch(), {"ACCELMATRIX_DEVICE": chosen})
     assert str(caught.value) == (
         f"ACCELMATRIX_DEVICE: '{chosen}' is {what} GPU of cuda; "
         f"there are 0 (GPU-{FIRST}), 1 (GPU-{SECOND})"
@@ -269,27 +269,29 @@ def test_where_there_is_no_device_torch_says_why(
     backend: Any, library: FakeTorch, reason: str
 ) -> None:
     with pytest.raises(Unavailable, match=reason):
-        find_place(backend, "fp32", library, {})
+        find_torch_device(backend, "fp32", library, {})
 
 
 def test_this_builds_own_reason_is_the_reason() -> None:
     if torch.version.cuda is None and torch.version.hip is None:
         with pytest.raises(Unavailable, match=r"is a build without CUDA$"):
-            find_place("cuda", "fp32")
+            find_torch_device("cuda", "fp32")
 
 
 def test_rocm_names_the_architecture_too() -> None:
-    place = find_place("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
-    assert place == Place(torch.device("cuda", 0), "GPU 0 gfx942")
+    place = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
+    assert place == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
 
 
 def test_mps_has_one_device_with_the_chips_name() -> None:
-    assert find_place("mps", "bf16", FakeTorch(), {}) == Place(torch.device("mps", 0), "Apple M4")
+    assert find_torch_device("mps", "bf16", FakeTorch(), {}) == TorchDevice(
+        torch.device("mps", 0), "Apple M4"
+    )
 
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
     with pytest.raises(Unsupported, match="run on the CPU unseen"):
-        find_place("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
+        find_torch_device("mps", "fp32", FakeTorch(), {"PYTORCH_ENABLE_MPS_FALLBACK": "2"})
 
 
 @pytest.mark.parametrize(
@@ -305,13 +307,13 @@ def test_precisions_that_a_device_lacks_are_unsupported(
     backend: Any, precision: Any, library: FakeTorch, reason: str
 ) -> None:
     with pytest.raises(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
-        find_place(backend, precision, library, {})
+        find_torch_device(backend, precision, library, {})
 
 
 def test_whole_numbers_are_multiplied_with_cuda() -> None:
-    assert find_place("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
+    assert find_torch_device("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
 
 
 def test_a_backend_of_another_runtime_is_unsupported() -> None:
     with pytest.raises(Unsupported, match="no device for backend openvino"):
-        find_place("openvino", "fp32")
+        find_torch_device("openvino", "fp32")

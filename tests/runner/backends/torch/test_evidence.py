@@ -10,9 +10,9 @@ import torch
 from torch.autograd import DeviceType
 from torch.autograd.profiler_util import FunctionEvent
 
-from runner.backends.torch.evidence import Pass, _verdict, kernel_time_s, prove, trace
+from runner.backends.torch.backend import TorchSession, open_session
+from runner.backends.torch.evidence import Pass, judge_tensors, kernel_time_s, prove, trace
 from runner.backends.torch.forward import TorchQuery
-from runner.backends.torch.session import TorchSession, open_session
 from runner.contract.errors import RecordNotSaved
 from runner.inputs import synthesise
 from tests.support.tiny_models import tiny_decoder, torch_job
@@ -112,23 +112,23 @@ def test_kernels_must_have_run_and_fit_into_the_pass(
     kernel_time_s: float | None, proof: str
 ) -> None:
     seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=kernel_time_s)
-    assert _verdict("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, seen) == proof
+    assert judge_tensors("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, seen) == proof
     elsewhere = {"parameters": {"cuda"}, "outputs": {"cpu"}}
-    assert _verdict("cuda", elsewhere, seen) == "contradicted"
+    assert judge_tensors("cuda", elsewhere, seen) == "contradicted"
 
 
 def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
     seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=0.5)
     places = {"parameters": {"cuda:1"}, "inputs": {"cuda:1"}, "outputs": {"cuda:1"}}
-    assert _verdict("cuda:1", places, seen) == "proven"
-    assert _verdict("cuda:1", {**places, "inputs": {"cuda:0"}}, seen) == "contradicted"
-    assert _verdict("cuda:0", places, seen) == "contradicted"
+    assert judge_tensors("cuda:1", places, seen) == "proven"
+    assert judge_tensors("cuda:1", {**places, "inputs": {"cuda:0"}}, seen) == "contradicted"
+    assert judge_tensors("cuda:0", places, seen) == "contradicted"
 
 
 def test_without_outputs_little_is_proven_and_without_tensors_nothing() -> None:
     seen = Pass(None, None, wall_s=1.0, cpu_time_s=1.0, kernel_time_s=None)
-    assert _verdict("cpu", {"parameters": {"cpu"}, "outputs": set()}, seen) == "partial"
-    assert _verdict("cpu", {"parameters": set(), "outputs": set()}, seen) == "none"
+    assert judge_tensors("cpu", {"parameters": {"cpu"}, "outputs": set()}, seen) == "partial"
+    assert judge_tensors("cpu", {"parameters": set(), "outputs": set()}, seen) == "none"
 
 
 def event(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.generation import TokenTimes
-from runner.backends.torch.session import TorchSession, open_session
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find
 from runner.inputs import Inputs, synthesise

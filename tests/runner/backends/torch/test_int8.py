@@ -7,15 +7,15 @@ import pytest
 import torch
 from transformers.pytorch_utils import Conv1D
 
+from runner.backends.torch.backend import open_session
 from runner.backends.torch.device import wait_for
 from runner.backends.torch.forward import TorchQuery, float_arrays
 from runner.backends.torch.generation import TorchGenerator
-from runner.backends.torch.int8 import WholeLinear, quantise, quantised_types
+from runner.backends.torch.int8 import Int8Linear, quantise, quantised_types
 from runner.backends.torch.model import fill_parameters, instantiate
-from runner.backends.torch.session import open_session
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
-from runner.correctness.compare_outputs import TOLERANCES, relative
+from runner.correctness.compare_outputs import TOLERANCES, relative_difference
 from runner.correctness.reference import fixed_cell
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
@@ -55,7 +55,7 @@ def test_outputs_stay_near_those_of_fp32(model: ModelSpec) -> None:
     ours, theirs = outputs(model, "int8"), outputs(model, "fp32")
     assert ours.keys() == theirs.keys()
     for name in ours:
-        assert 0 < relative(ours[name], theirs[name]) < TOLERANCES["int8"]
+        assert 0 < relative_difference(ours[name], theirs[name]) < TOLERANCES["int8"]
 
 
 def test_a_record_says_how_and_how_much() -> None:
@@ -104,7 +104,9 @@ def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None
     assert method.endswith("weights per channel, activations per token")
     assert quantised_types(module) == {"torch.int8"}
     assert ours.keys() == theirs.keys()
-    assert all(0 <= relative(ours[each], theirs[each]) < TOLERANCES["int8"] for each in theirs)
+    assert all(
+        0 <= relative_difference(ours[each], theirs[each]) < TOLERANCES["int8"] for each in theirs
+    )
     assert any((ours[each] != theirs[each]).any() for each in theirs)
 
 
@@ -136,13 +138,13 @@ def test_a_product_over_whole_numbers_is_the_one_that_is_written_down(
     )
     sums = np.round(x / x_scale) @ np.round(weight / scale).T
     with torch.no_grad():
-        found = WholeLinear(linear)(torch.from_numpy(x)).numpy()
+        found = Int8Linear(linear)(torch.from_numpy(x)).numpy()
     assert found.shape == (*rows, sizes[1])
     assert np.allclose(found, sums * x_scale * scale.T + bias, rtol=1e-5, atol=1e-6)
 
 
 def test_zeros_stay_zeros_and_the_inputs_type_stays() -> None:
-    layer = WholeLinear(torch.nn.Linear(4, 2, bias=False))
+    layer = Int8Linear(torch.nn.Linear(4, 2, bias=False))
     outputs = layer(torch.zeros(3, 4, dtype=torch.bfloat16))
     assert outputs.dtype == torch.bfloat16
     assert not outputs.any()
@@ -155,7 +157,7 @@ def test_gpt2s_turned_layers_are_linear_ones(device_type: str, kind: str) -> Non
     with torch.no_grad():
         before = turned(inputs)
         quantise(turned, device_type)
-        assert relative(turned(inputs).numpy(), before.numpy()) < TOLERANCES["int8"]
+        assert relative_difference(turned(inputs).numpy(), before.numpy()) < TOLERANCES["int8"]
     assert quantised_types(turned) == {kind}
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.model import fill_parameters, instantiate
-from runner.backends.torch.session import TorchSession, open_session
 from runner.backends.torch.training import TorchTrainer
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
-from runner.correctness.compare_outputs import compare
-from runner.correctness.reference import fixed_cell, outputs_of
+from runner.correctness.compare_outputs import compare_outputs
+from runner.correctness.reference import compute_outputs, fixed_cell
 from runner.inputs import synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import torch_job
@@ -68,7 +68,7 @@ def test_the_fixed_input_suits_every_model(model: ModelSpec) -> None:
     assert (cell.image_size is not None) == (model.image_size is not None)
     assert (cell.audio_seconds is not None) == (model.audio_seconds is not None)
     with closing(open_session(job, threads=1)) as session:
-        assert all(np.isfinite(array).all() for array in outputs_of(session, job).values())
+        assert all(np.isfinite(array).all() for array in compute_outputs(session, job).values())
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
@@ -79,8 +79,8 @@ def test_other_precisions_agree_with_fp32(model: ModelSpec, precision: Precision
     for each in ("fp32", precision):
         job = torch_job(model, precision=each)
         with closing(open_session(job, threads=1)) as session:
-            found[each] = outputs_of(session, job)
-    verdict = compare(found[precision], found["fp32"], None, precision)
+            found[each] = compute_outputs(session, job)
+    verdict = compare_outputs(found[precision], found["fp32"], None, precision)
     assert verdict["correct"], verdict
 
 

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 import torch
 
-from runner.backends.torch.model import count_parameters, fill_parameters, instantiate, restorer
+from runner.backends.torch.model import (
+    fill_parameters,
+    instantiate,
+    parameter_count,
+    weights_restorer,
+)
 from runner.contract.models import ModelSpec, catalogue, find
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
 
@@ -24,7 +29,7 @@ def weights(model: torch.nn.Module) -> torch.Tensor:
 
 @pytest.mark.parametrize("model", catalogue().values(), ids=lambda model: model.name)
 def test_parameter_counts_are_the_published_ones(model: ModelSpec) -> None:
-    assert count_parameters(model) == model.parameters
+    assert parameter_count(model) == model.parameters
 
 
 def test_the_seed_decides_the_weights() -> None:
@@ -105,7 +110,7 @@ def test_an_encoder_decoder_knows_its_start_token() -> None:
 def test_restoring_brings_back_parameters_and_buffers() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3))
     fill_parameters(model, seed=4)
-    restore = restorer(model, seed=4)
+    restore = weights_restorer(model, seed=4)
     before = {name: value.clone() for name, value in model.state_dict().items()}
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     model(torch.randn(8, 3)).square().sum().backward()

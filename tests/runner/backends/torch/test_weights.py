@@ -14,8 +14,8 @@ import transformers
 from tokenizers import Tokenizer
 
 from orchestrator.matrix.model_files import read_models
-from runner.backends.torch.model import fill_parameters, instantiate, restorer
-from runner.backends.torch.session import open_session
+from runner.backends.torch.backend import open_session
+from runner.backends.torch.model import fill_parameters, instantiate, weights_restorer
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.models import ModelSpec
 from runner.contract.weights import revision_of
@@ -111,7 +111,7 @@ def test_training_is_undone_and_parameters_stay_the_same_objects(
     saved: Path, tmp_path: Path
 ) -> None:
     model = loaded(described(saved, tmp_path))
-    restore = restorer(model, seed=1)
+    restore = weights_restorer(model, seed=1)
     parameters = list(model.parameters())
     before = [parameter.detach().clone() for parameter in parameters]
     with torch.no_grad():

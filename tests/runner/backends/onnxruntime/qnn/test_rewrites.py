@@ -13,11 +13,15 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from runner.backends.onnxruntime.device import CPU
-from runner.backends.onnxruntime.qnn.plugin import QNN, qnn_device
-from runner.backends.onnxruntime.qnn.rewrite import write_for_htp
-from runner.backends.onnxruntime.qnn.rewrites import QUANTIZED_REWRITES, REWRITES, Rewrite
-from runner.backends.onnxruntime.sessions import nodes_of, open_session, session_options
-from runner.correctness.compare_outputs import relative
+from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
+from runner.backends.onnxruntime.qnn.rewrites import (
+    QUANTIZED_REWRITES,
+    REWRITES,
+    Rewrite,
+    write_for_htp,
+)
+from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
+from runner.correctness.compare_outputs import relative_difference
 from tests.support.onnx_graphs import FLOAT, model_of
 
 BATCH, LENGTH, WIDTH = 2, 32, 32
@@ -157,7 +161,7 @@ def on_cpu(model: bytes | Path, x: Array) -> Array:
 
 def on_htp(model: Path, x: Array) -> tuple[Array, set[str]]:
     device = qnn_device()
-    session = open_session(model, device, lambda fallback: session_options(1, fallback=fallback))
+    session = create_session(model, device, lambda fallback: session_options(1, fallback=fallback))
     return session.run(None, {"x": x})[0], set(nodes_of([session]))
 
 
@@ -185,10 +189,10 @@ def test_what_is_rewritten_is_computed_rightly(
     told, written = rewritten(model, tmp_path)
     assert told == [words]
     expected = on_cpu(model.SerializeToString(), X)
-    assert relative(on_cpu(written, X), expected) < 1e-6
+    assert relative_difference(on_cpu(written, X), expected) < 1e-6
     found, providers = on_htp(written, X)
     assert providers == {QNN}
-    assert max(relative(*pair) for pair in zip(found, expected, strict=True)) < 1e-2
+    assert max(relative_difference(*pair) for pair in zip(found, expected, strict=True)) < 1e-2
 
 
 def test_a_mask_that_takes_every_element_in_its_place_is_reshaped(tmp_path: Path) -> None:
@@ -214,7 +218,7 @@ def test_quotients_take_the_place_of_reciprocals_where_numbers_are_quantised(
     told, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
     assert told == [SQUARES, RECIPROCALS]
     assert "Reciprocal" not in {node.op_type for node in onnx.load(written).graph.node}
-    assert relative(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
+    assert relative_difference(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
 
 
 def test_the_tangent_of_what_is_no_product_stays(tmp_path: Path) -> None:
@@ -247,7 +251,7 @@ def test_batch_norms_become_products_and_sums_where_numbers_are_quantised(tmp_pa
     told, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
     assert told == [NORMS]
     assert {node.op_type for node in onnx.load(written).graph.node} == {"Mul", "Add"}
-    assert relative(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
+    assert relative_difference(on_cpu(written, X), on_cpu(model.SerializeToString(), X)) < 1e-6
 
 
 def test_a_quantised_count_of_one_is_not_below_one(tmp_path: Path) -> None:

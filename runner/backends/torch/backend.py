@@ -1,4 +1,4 @@
-"""PyTorch, eager."""
+"""A session of PyTorch in eager mode."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,14 +6,20 @@ from pathlib import Path
 import torch
 from transformers.utils import logging
 
-from runner.backends.base import Array, DeviceMemory, Query, Stage
-from runner.backends.evidence import joined
-from runner.backends.torch.device import MemoryGauge, Place, computes_in, find_place, wait_for
+from runner.backends.base import DeviceMemory, FloatArray, Query, Stage
+from runner.backends.evidence import join_distinct
+from runner.backends.torch.device import (
+    TorchDevice,
+    TorchMemory,
+    computation_type,
+    find_torch_device,
+    wait_for,
+)
 from runner.backends.torch.evidence import prove, trace
-from runner.backends.torch.forward import Nothing, TorchQuery, all_tensors, float_arrays
+from runner.backends.torch.forward import EmptyModel, TorchQuery, all_tensors, float_arrays
 from runner.backends.torch.generation import TorchGenerator
 from runner.backends.torch.int8 import quantise, quantised_types
-from runner.backends.torch.model import fill_parameters, instantiate, restorer
+from runner.backends.torch.model import fill_parameters, instantiate, weights_restorer
 from runner.backends.torch.training import TorchTrainer
 from runner.backends.torch.weights import weights_columns
 from runner.contract.cell import Cell, Precision
@@ -24,18 +30,18 @@ from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.environment import versions
 
-DTYPES: Mapping[Precision, torch.dtype] = {
+_DTYPES: Mapping[Precision, torch.dtype] = {
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
     "fp16": torch.float16,
-    "int8": torch.float32,  # what is not quantised
+    "int8": torch.float32,  # of everything that is not quantised
 }
-NOT_TRAINED: Mapping[Precision, str] = {
+_NOT_TRAINED: Mapping[Precision, str] = {
     "fp16": "training in fp16 needs loss scaling, which this runner lacks",
     "int8": "training is not possible in int8: whole numbers have no gradients",
 }
-LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
-OUT_OF_MEMORY_MESSAGES = (
+_LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
+_OUT_OF_MEMORY_MESSAGES = (
     "can't allocate memory",
     "not enough memory",
     "MPS backend out of memory",
@@ -47,25 +53,24 @@ class TorchSession:
 
     timed_region = "model forward; inputs and outputs stay on the device, which is synchronised"
 
-    def __init__(self, job: Job, place: Place) -> None:
+    def __init__(self, job: Job, chosen: TorchDevice) -> None:
         precision = job.cells[0].precision
-        self.device_name = place.name
-        self._place = place
-        self._device = place.device
-        self._dtype = DTYPES[precision]
+        self.device_name = chosen.name
+        self._chosen = chosen
+        self._device = chosen.device
+        self._dtype = _DTYPES[precision]
         self._seed = job.seed
         self._constants = job.model.forward
-        self._wait = wait_for(place.device)
-        self._memory = MemoryGauge(place.device)
+        self._wait = wait_for(chosen.device)
+        self._memory = TorchMemory(chosen.device)
         start = monotonic()
         model = instantiate(job.model, self._dtype)
         instantiated = monotonic()
         fill_parameters(model, job.seed)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         """Elements of all parameters; shared ones count once."""
-        whole = precision == "int8"
-        self._method = quantise(model, place.device.type) if whole else None
-        self._model = model.to(place.device)
+        self._method = quantise(model, chosen.device.type) if precision == "int8" else None
+        self._model = model.to(chosen.device)
         self._wait()
         self.stages_ns: Mapping[Stage, int] = {
             "instantiate": instantiated - start,
@@ -74,12 +79,12 @@ class TorchSession:
 
     @property
     def columns(self) -> Mapping[str, object]:
-        """In which numbers torch computes, what was set, which of several devices it is."""
+        """Number formats, options and identity of the device."""
         return {
             "inference_precision": self._computes_in(),
             "quantization": self._method,
-            "execution_options": dict(self._place.options) or None,
-            "device_uuid": self._place.uuid,
+            "execution_options": dict(self._chosen.options) or None,
+            "device_uuid": self._chosen.uuid,
             **weights_columns(self._model),
         }
 
@@ -95,8 +100,8 @@ class TorchSession:
 
     @property
     def libraries(self) -> dict[str, str]:
-        """Versions of torch and what stands on it."""
-        return versions(LIBRARIES)
+        """Versions of torch and of the libraries around it."""
+        return versions(_LIBRARIES)
 
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         """Move the inputs to the device, floating ones in the job's precision."""
@@ -104,13 +109,13 @@ class TorchSession:
         return TorchQuery(self._model, self._placed(inputs), self._constants, self._wait)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchGenerator:
-        """The same for a prompt."""
+        """Move a prompt to the device; the generator after it."""
         return TorchGenerator(self._model, self._placed(inputs), tokens_to_generate(cell), clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
-        """The same for a batch with labels; the seed decides what dropout drops."""
-        if cell.precision in NOT_TRAINED:
-            raise Unsupported(NOT_TRAINED[cell.precision])
+        """Move a batch with labels to the device; its trainer, with dropout by the job's seed."""
+        if cell.precision in _NOT_TRAINED:
+            raise Unsupported(_NOT_TRAINED[cell.precision])
         torch.manual_seed(self._seed)
         return TorchTrainer(
             self._model,
@@ -118,21 +123,21 @@ class TorchSession:
             self._constants,
             clock,
             self._wait,
-            restorer(self._model, self._seed),
+            weights_restorer(self._model, self._seed),
         )
 
     def empty(self) -> TorchQuery:
         """A query over a model that computes nothing."""
-        return TorchQuery(Nothing(), {}, {}, self._wait)
+        return TorchQuery(EmptyModel(), {}, {}, self._wait)
 
     def all_finite(self, outputs: object) -> bool:
-        """Whether every output is finite."""
+        """True if every output is finite."""
         tensors = all_tensors(outputs)
         if not tensors:
             raise Unsupported("the model gives no tensor that could be checked")
         return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
 
-    def arrays(self, outputs: object) -> dict[str, Array]:
+    def arrays(self, outputs: object) -> dict[str, FloatArray]:
         """The floating-point outputs as fp32, by dotted path."""
         return float_arrays(outputs)
 
@@ -145,7 +150,7 @@ class TorchSession:
         trace(action, stem, self._device)
 
     def trim(self) -> None:
-        """Give back the blocks that an accelerator's allocator keeps."""
+        """Free the blocks that an accelerator's allocator keeps."""
         self._memory.trim()
 
     def device_memory(self, *, reset: bool = False) -> DeviceMemory | None:
@@ -158,9 +163,11 @@ class TorchSession:
 
     def _computes_in(self) -> str:
         if self._method is not None:
-            types = joined(quantised_types(self._model))
-            return f"{types} in linear layers, {computes_in(self._dtype, self._device)} elsewhere"
-        return computes_in(self._dtype, self._device)
+            types = join_distinct(quantised_types(self._model))
+            return (
+                f"{types} in linear layers, {computation_type(self._dtype, self._device)} elsewhere"
+            )
+        return computation_type(self._dtype, self._device)
 
     def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
         return {name: self._moved(torch.from_numpy(value)) for name, value in inputs.items()}
@@ -173,26 +180,26 @@ class TorchSession:
 def open_session(job: Job, threads: int, graphs: Path | None = None) -> TorchSession:
     """Build the job's model on its device, with that many threads per operator."""
     del graphs
-    return TorchSession(job, prepare(job, threads))
+    return TorchSession(job, prepare_device(job, threads))
 
 
-def prepare(job: Job, threads: int) -> Place:
-    """Find the job's device, and set what holds for the whole process.
+def prepare_device(job: Job, threads: int) -> TorchDevice:
+    """Find the job's device, and set the process's number of threads.
 
     Raises:
         Unsupported, Unavailable: there is no such device.
     """
     cell = job.cells[0]
-    place = find_place(cell.backend, cell.precision)
+    device = find_torch_device(cell.backend, cell.precision)
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     torch.set_num_threads(threads)
-    return place
+    return device
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch's allocator says that memory ran out."""
+    """True if torch's allocator says that memory ran out."""
     text = str(error)
     return isinstance(error, torch.OutOfMemoryError) or (
         isinstance(error, RuntimeError)
-        and any(message in text for message in OUT_OF_MEMORY_MESSAGES)
+        and any(message in text for message in _OUT_OF_MEMORY_MESSAGES)
     )

@@ -11,22 +11,21 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from runner.backends.onnxruntime.backend import OnnxSession
-from runner.backends.onnxruntime.backend import open_session as open_job
+from runner.backends.onnxruntime.backend import OnnxSession, open_session
 from runner.backends.onnxruntime.device import CPU
 from runner.backends.onnxruntime.evidence import prove
 from runner.backends.onnxruntime.graph import OnnxGraph
-from runner.backends.onnxruntime.qnn.plugin import (
+from runner.backends.onnxruntime.qnn.compile import dimension_sizes
+from runner.backends.onnxruntime.qnn.device import (
     QNN,
     SIMULATOR,
     qnn_device,
     require_possible,
-    sizes_of,
 )
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import (
     NO_FALLBACK,
-    open_session,
+    create_session,
     recorded_options,
     session_options,
 )
@@ -34,7 +33,7 @@ from runner.contract.cell import Purpose
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import Part
 from runner.contract.job import Job
-from runner.correctness.compare_outputs import relative
+from runner.correctness.compare_outputs import relative_difference
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import (
     FLOAT,
@@ -60,7 +59,7 @@ def with_determinant() -> onnx.ModelProto:
 
 
 def opened(graphs: Path, job: Job = JOB) -> OnnxSession:
-    return open_job(job, 1, graphs)
+    return open_session(job, 1, graphs)
 
 
 @pytest.fixture
@@ -102,7 +101,7 @@ def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSess
     assert evidence["nodes"] == f"{QNN} 2"
     assert "wall_s" not in evidence
     reference = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
-    difference = relative(found, reference.run(None, x(2))[0])
+    difference = relative_difference(found, reference.run(None, x(2))[0])
     assert 1e-5 < difference < 1e-2
 
 
@@ -193,12 +192,12 @@ def test_a_library_that_cannot_be_loaded_leaves_no_session_on_the_cpu() -> None:
     broken = replace(qnn_device(), options={"backend_path": "/missing/libQnnHtp.so"})
     model = layer(rows=2).SerializeToString()
     with pytest.raises(Unsupported, match="takes no node of the graph"):
-        open_session(model, broken, lambda fallback: session_options(1, fallback=fallback))
+        create_session(model, broken, lambda fallback: session_options(1, fallback=fallback))
 
 
 def test_symbolic_sizes_are_read_off_the_inputs(tmp_path: Path) -> None:
     graph = save_graph(tmp_path, {"forward": layer()})
     folder = tmp_path / KEY / "dynamic"
-    assert sizes_of(graph, folder, x(5)) == {"n": 5}
+    assert dimension_sizes(graph, folder, x(5)) == {"n": 5}
     fixed = graph.model_copy(update={"shape": "b5"})
-    assert sizes_of(fixed, folder, x(5)) == {}
+    assert dimension_sizes(fixed, folder, x(5)) == {}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from runner.backends.torch.session import is_out_of_memory, open_session
+from runner.backends.torch.backend import is_out_of_memory, open_session
 from runner.contract.errors import Unsupported
 from runner.contract.models import find
 from runner.contract.record import read_record

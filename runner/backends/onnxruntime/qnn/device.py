@@ -1,0 +1,101 @@
+"""Qualcomm's HTP by the plugin onnxruntime-qnn; on x86-64 its simulator, which has no speed."""
+
+import ctypes
+import platform
+from importlib import import_module
+from typing import Any
+
+import onnxruntime
+
+from runner.backends.onnxruntime.device import OnnxDevice
+from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.job import Job
+
+QNN = "QNNExecutionProvider"
+_HTP, _SYSTEM = "QnnHtp", "QnnSystem"
+"""Names of the libraries that a session loads."""
+SIMULATOR = "HTP simulator"
+_SIMULATED_SOC = "60"
+"""Snapdragon X Elite, in QNN's numbering of its chips. Without a chip the simulator computes in
+fp32, and most graphs cannot be compiled."""
+_X86 = ("x86_64", "AMD64")
+
+
+def require_possible(job: Job, machine: str = platform.machine()) -> None:
+    """Refuse generation with compiled graphs, and timing a simulator.
+
+    Raises:
+        Unsupported: the job generates.
+        Unavailable: it would time a simulator.
+    """
+    if job.cells[0].mode == "generation":
+        raise Unsupported(
+            "generation is not possible with onnxruntime on qnn: the HTP compiles a graph for "
+            "fixed sizes, and a cache grows with each token"
+        )
+    if machine in _X86 and job.purpose != "verify":
+        raise Unavailable(
+            f"the {SIMULATOR}'s time says nothing about a device: `orchestrator verify`",
+            hint=f"on {machine} there is the simulator alone; verify shows what it computes",
+        )
+
+
+def qnn_device(library: Any = onnxruntime, machine: str = platform.machine()) -> OnnxDevice:
+    """The HTP of this machine.
+
+    Raises:
+        Unavailable: the plugin or a library that it needs is missing, or it finds no device.
+    """
+    plugin = _plugin()
+    backend = plugin.get_qnn_htp_path()
+    for name in (_HTP, _SYSTEM):
+        _try_loading(backend.replace(_HTP, name))
+    if not _devices(library):
+        library.register_execution_provider_library(QNN, plugin.get_library_path())
+    devices = _devices(library)
+    if not devices:
+        raise Unavailable(f"the plugin {QNN} finds no device here")
+    options = {"backend_path": backend}
+    if machine in _X86:
+        options["soc_model"] = _SIMULATED_SOC
+    return OnnxDevice(
+        "qnn",
+        SIMULATOR if machine in _X86 else _name(devices[0]),
+        QNN,
+        options,
+        plugins=devices,
+        is_simulated=machine in _X86,
+        compiles=True,
+    )
+
+
+def _plugin() -> Any:
+    try:
+        return import_module("onnxruntime_qnn")
+    except ImportError as error:
+        raise Unavailable("the package onnxruntime-qnn is not installed here") from error
+
+
+def _try_loading(library: str) -> None:
+    """Load the library, since ONNX Runtime reports a failure on stderr alone.
+
+    Raises:
+        Unavailable: the library cannot be loaded.
+    """
+    try:
+        ctypes.CDLL(library)
+    except OSError as error:
+        raise Unavailable(
+            f"the HTP's library cannot be loaded: {error}",
+            hint="install what it misses, e.g. the system package libatomic1",
+        ) from error
+
+
+def _devices(library: Any) -> tuple[Any, ...]:
+    return tuple(device for device in library.get_ep_devices() if device.ep_name == QNN)
+
+
+def _name(device: Any) -> str:
+    """The name that the plugin gives a real device."""
+    hardware = device.device
+    return f"{hardware.vendor} {hardware.type.name}"
