@@ -13,7 +13,7 @@ from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.running.folder import RunFolder
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from performance.jobs import run_jobs, write_matrix
 from performance.rounds import compare
 
@@ -23,7 +23,7 @@ LIMIT = 1.25
 
 def main() -> None:
     """Measure and print."""
-    client = connect()
+    client = connect_engine()
     images = LocalImages(client, ImageSettings(), print)
     image = images.ensure("fake")
     memory = default_memory_bytes(client.info()["MemTotal"])

@@ -12,7 +12,7 @@ from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from performance.jobs import run_jobs, write_matrix
 
 PAIRS = 6
@@ -21,7 +21,7 @@ AXES = {"model": "bert-tiny", "backend": "cpu", "sequence_length": 128}
 
 def main() -> None:
     """Measure and print."""
-    client = connect()
+    client = connect_engine()
     process, container = (
         ProcessLauncher(),
         DockerLauncher(client, LocalImages(client, ImageSettings())),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.docker import DockerLauncher
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from performance.jobs import run_jobs, write_matrix
 from performance.rounds import compare
 
@@ -19,7 +19,7 @@ SEQUENCE_LENGTHS = (16, 32)
 
 def main() -> None:
     """Measure and print."""
-    client = connect()
+    client = connect_engine()
     images = LocalImages(client, ImageSettings(), print)
     images.ensure("cpu")
     launcher = DockerLauncher(client, images)

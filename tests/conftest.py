@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from orchestrator.images import Image, ImageSettings, LocalImages
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
 from tests.support.needs import lacking
 from tests.support.prepared import PreparedGraphs
@@ -76,7 +76,7 @@ def built_image(
 ) -> Callable[[Backend], Image]:
     """Gives a backend's image, made of this checkout's present files."""
     settings = replace(ImageSettings.from_environment(), logs=tmp_path_factory.mktemp("builds"))
-    return LocalImages(connect(), settings).ensure
+    return LocalImages(connect_engine(), settings).ensure
 
 
 @pytest.fixture(scope="session")

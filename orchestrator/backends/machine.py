@@ -144,9 +144,11 @@ class ThisHost:
 
     def engine(self) -> Mapping[str, object]:
         """The container engine's description of itself."""
-        from orchestrator.system.engine import connect  # the docker SDK takes 0.2 s to import
+        from orchestrator.system.engine import (
+            connect_engine,  # the docker SDK takes 0.2 s to import
+        )
 
-        client = connect()
+        client = connect_engine()
         try:
             return dict(client.info())
         finally:

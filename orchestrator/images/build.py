@@ -1,4 +1,4 @@
-"""Building an image from a checkout."""
+"""Build an image from a checkout."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,23 +11,23 @@ from docker.errors import APIError
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
 from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.images.source import ImageSource
-from orchestrator.system.engine import engine_errors, explain
+from orchestrator.system.engine import engine_errors, engine_message
 from runner.contract.errors import ImageError
 
 STEP = "Step "
-"""How the engine begins the line that announces an instruction of a Dockerfile."""
+"""The beginning of the engine's line for an instruction of a Dockerfile."""
 
-Report = Callable[[str], None]
+ReportLine = Callable[[str], None]
 """Takes one line about the work under way."""
 
 
 def ignore(line: str) -> None:
-    """A report that nobody reads."""
+    """A report that is not shown."""
     del line
 
 
-def follow(events: Iterable[Mapping[str, Any]], report: Report) -> None:
-    """Report every event worth a line, until the last.
+def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> None:
+    """ReportLine every event worth a line, until the last.
 
     Raises:
         ImageError: the engine says that the work failed, in a build with the step that did.
@@ -61,11 +61,15 @@ def image_errors(attempt: str, hint: str) -> Iterator[None]:
         try:
             yield
         except (APIError, ImageError) as error:
-            raise ImageError(f"{attempt}: {explain(error)}", hint=hint) from error
+            raise ImageError(f"{attempt}: {engine_message(error)}", hint=hint) from error
 
 
 def build_image(
-    client: DockerClient, settings: ImageSettings, name: str, source: ImageSource, report: Report
+    client: DockerClient,
+    settings: ImageSettings,
+    name: str,
+    source: ImageSource,
+    report: ReportLine,
 ) -> None:
     """Build the image under its reference; every line goes to `report` and to a log file.
 
@@ -76,7 +80,7 @@ def build_image(
     reference = settings.reference(name)
     log = settings.logs / f"build-{name}.log"
     with (
-        _also_into(log, report) as both,
+        _teed(log, report) as both,
         image_errors(f"{reference}: cannot be built", _hint(settings, name, source, log)),
     ):
         events = client.api.build(
@@ -113,7 +117,7 @@ def _labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str
 
 
 @contextmanager
-def _also_into(path: Path, report: Report) -> Iterator[Report]:
+def _teed(path: Path, report: ReportLine) -> Iterator[ReportLine]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w", encoding="utf-8", buffering=1)

@@ -1,4 +1,4 @@
-"""Free disk is looked at before a build or a pull begins, not when it fails at the end."""
+"""Check the free disk before a build or a pull begins, not when it fails at the end."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An image as the engine holds it, and the labels that tell ours from others."""
+"""An image as the engine holds it, and the labels of ours."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class Image:
     labels: Mapping[str, str]
     """All its labels."""
     size_bytes: int
-    """What its layers take, bytes."""
+    """Size of its layers, bytes."""
     created: str
-    """When it was built, RFC 3339."""
+    """The time of its build, RFC 3339."""
 
 
 def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:

@@ -1,4 +1,4 @@
-"""Removing images, but none that is not ours."""
+"""Remove images of AccelMatrix, and no others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from orchestrator.system.engine import engine_errors
 
 
 @dataclass(frozen=True)
-class Pruned:
-    """What became of the images that were to go."""
+class PrunedImages:
+    """The outcome of a removal."""
 
     removed: tuple[str, ...]
     """References, or ids of images without one."""
@@ -22,7 +22,9 @@ class Pruned:
     """Those that a container still holds."""
 
 
-def prune(client: DockerClient, settings: ImageSettings, *, everything: bool = False) -> Pruned:
+def prune_images(
+    client: DockerClient, settings: ImageSettings, *, everything: bool = False
+) -> PrunedImages:
     """Remove images of other versions and those that lost their name; or `everything` of ours.
 
     An image is ours if it carries our label and our name: one that somebody built upon ours
@@ -38,7 +40,7 @@ def prune(client: DockerClient, settings: ImageSettings, *, everything: bool = F
             for reference in _ours(image):
                 if everything or not reference.endswith(f":{settings.version}"):
                     (removed if _remove(client, reference) else in_use).append(reference)
-    return Pruned(tuple(removed), tuple(in_use))
+    return PrunedImages(tuple(removed), tuple(in_use))
 
 
 def _ours(image: dict[str, Any]) -> Iterator[str]:

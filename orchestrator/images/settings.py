@@ -1,4 +1,4 @@
-"""How images are named and what their builds may be told."""
+"""The names of images and the arguments of their builds."""
 
 import os
 import re
@@ -23,7 +23,7 @@ class ImageSettings:
     """Names, build arguments and folders of images."""
 
     registry: str = ""
-    """What stands before an image's name, e.g. `ghcr.io/somebody`; empty for local images."""
+    """The prefix of an image's name, e.g. `ghcr.io/somebody`; empty for local images."""
     version: str = __version__
     """The images' tag."""
     build_args: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class ImageSettings:
     checkout: Path = ROOT
     """The folder whose `images/` and `runner/` are built, if they are there."""
     logs: Path = Path("results") / "images"
-    """Where the logs of builds go."""
+    """The folder of the builds' logs."""
 
     def __post_init__(self) -> None:
         if self.registry and not REGISTRY.fullmatch(self.registry):
@@ -52,7 +52,7 @@ class ImageSettings:
         """The settings that variables such as ACCELMATRIX_REGISTRY give.
 
         Raises:
-            UsageError: the registry is none.
+            UsageError: the registry is not one.
         """
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
         bases = {name: environment.get(base_variable(name), "") for name in image_names()}

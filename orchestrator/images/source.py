@@ -1,4 +1,4 @@
-"""What an image is made of: the files of a checkout, their fingerprint and the build context."""
+"""An image's source: the files of a checkout, their fingerprint and the build context."""
 
 import io
 import re
@@ -14,7 +14,7 @@ BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class ImageSource:
-    """The files that decide what an image contains."""
+    """The files that an image is built from."""
 
     checkout: Path
     """The folder that all paths start from."""
@@ -28,7 +28,7 @@ class ImageSource:
         return f"sha256:{hash_files(self.checkout, self.files)}"
 
     def base_image(self) -> str | None:
-        """The image that the Dockerfile builds upon unless it is told another one."""
+        """The image that the Dockerfile builds upon unless another one is named."""
         named = BASE_IMAGE.search((self.checkout / self.dockerfile).read_text("utf-8"))
         return named[1] if named else None
 
@@ -46,13 +46,13 @@ class ImageSource:
 
 
 def find_source(checkout: Path, name: str) -> ImageSource | None:
-    """The source of that image, or None where the checkout has none."""
+    """The source of that image; None if the checkout has none."""
     dockerfile = checkout / "images" / name / "Dockerfile"
     if not dockerfile.is_file():
         return None
     shared = (path for path in (checkout / "images").iterdir() if not path.name.startswith("."))
-    found = {*shared, *_files(dockerfile.parent), *_files(checkout / "runner")}
-    files = tuple(sorted(path.relative_to(checkout) for path in found if path.is_file()))
+    paths = {*shared, *_files(dockerfile.parent), *_files(checkout / "runner")}
+    files = tuple(sorted(path.relative_to(checkout) for path in paths if path.is_file()))
     return ImageSource(checkout, files, f"images/{name}/Dockerfile")
 
 

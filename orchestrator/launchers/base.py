@@ -63,7 +63,7 @@ class Exit:
     """The end of what the runner wrote to stderr."""
 
 
-class Execution(Protocol):
+class TaskExecution(Protocol):
     """A launch under way."""
 
     @property
@@ -119,7 +119,7 @@ class Launcher(Protocol):
         """
         ...
 
-    def launch(self, task: Task) -> AbstractContextManager[Execution]:
+    def launch(self, task: Task) -> AbstractContextManager[TaskExecution]:
         """Start the runner. Leaving the context leaves nothing behind: no process, no container.
 
         Raises:

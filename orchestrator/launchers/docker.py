@@ -29,7 +29,12 @@ from orchestrator.launchers.container import (
     labels,
     occupies,
 )
-from orchestrator.system.engine import CALL_TIMEOUT_S, FAILURES, engine_errors, explain
+from orchestrator.system.engine import (
+    CALL_TIMEOUT_S,
+    ENGINE_FAILURES,
+    engine_errors,
+    engine_message,
+)
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
@@ -114,12 +119,13 @@ class DockerLauncher(LocalLauncher):
             self._client.api.start(name)
         except ImageNotFound as error:
             raise ImageError(
-                f"job {task.job.id}: {explain(error)}",
+                f"job {task.job.id}: {engine_message(error)}",
                 hint=f"`orchestrator images build {task.backend}` makes it",
             ) from error
         except APIError as error:
+            message = engine_message(error)
             raise Unavailable(
-                f"the engine refuses a container for backend {task.backend}: {explain(error)}",
+                f"the engine refuses a container for backend {task.backend}: {message}",
                 hint="`orchestrator doctor` tells what each backend needs",
             ) from error
         return execution
@@ -166,7 +172,7 @@ class DockerExecution:
 
     def kill(self) -> None:
         """Send SIGKILL to all processes of the container."""
-        with suppress(*FAILURES):
+        with suppress(*ENGINE_FAILURES):
             self._client.api.kill(self._name)
 
     def wait(self) -> Exit:
@@ -196,7 +202,7 @@ class DockerExecution:
                 *lines, unfinished = (unfinished + (stdout or b"")).split(b"\n")
                 for line in lines:
                     self._put(line)
-        except (OSError, *FAILURES):
+        except (OSError, *ENGINE_FAILURES):
             pass  # the engine went away, which wait() tells
         finally:
             if unfinished:

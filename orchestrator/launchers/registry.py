@@ -8,7 +8,7 @@ from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
-from orchestrator.system.engine import connect, engine_answers
+from orchestrator.system.engine import connect_engine, engine_answers
 from orchestrator.system.git import git_commit
 from runner.contract.cell import Backend
 
@@ -68,7 +68,7 @@ def choose_launcher(requested: str, note: Note) -> LauncherName:
     ImageSettings.from_environment()  # refuses a bad registry before anything is made
     if name := known_launcher(requested):
         if LAUNCHERS[name].needs_images:
-            connect().close()
+            connect_engine().close()
         return name
     if engine_answers():
         return "docker"
@@ -94,7 +94,7 @@ def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) 
     """
     if name == "process":
         return ProcessLauncher()
-    client = connect()
+    client = connect_engine()
     settings = ImageSettings.from_environment(revision=git_commit())
 
     def report(line: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from queue import Empty
 from typing import get_args
 
-from orchestrator.launchers.base import Execution, Exit, Launcher, Task
+from orchestrator.launchers.base import Exit, Launcher, Task, TaskExecution
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.system.text import format_size
@@ -105,7 +105,7 @@ def cause_of(attempt: Attempt) -> Cause:
     return Cause("lost", f"the runner {describe_end(attempt.exit.code)} {where}{said}", False)
 
 
-def _follow(execution: Execution, made: Attempt, surroundings: Surroundings) -> None:
+def _follow(execution: TaskExecution, made: Attempt, surroundings: Surroundings) -> None:
     """Read progress until it ends; kill the runner when a cell, or loading, takes too long."""
     timeout, clock = made.job.timeout_s, surroundings.clock
     deadline = clock() + timeout

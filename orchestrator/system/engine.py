@@ -1,4 +1,4 @@
-"""The container engine: where it is, whether it answers, and what its failures mean."""
+"""The container engine: its address, a connection to it, and its failures as our errors."""
 
 import os
 from collections.abc import Iterator
@@ -16,19 +16,21 @@ from runner.contract.errors import EngineUnavailable
 
 CALL_TIMEOUT_S = 60
 ANSWER_TIMEOUT_S = 2
-HINT = "start the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process` needs no engine"
+_HINT = (
+    "start the engine or set DOCKER_HOST or DOCKER_CONTEXT; `--launcher process` needs no engine"
+)
 
-FAILURES = (
+ENGINE_FAILURES = (
     DockerException,
     requests.RequestException,
     urllib3.exceptions.HTTPError,
     ConnectionError,
     TimeoutError,
 )
-"""Whatever the docker SDK lets through when an engine refuses or goes away."""
+"""The exceptions of the docker SDK when an engine refuses or goes away."""
 
 
-def connect(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
+def connect_engine(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
     """A client of the engine that `docker` itself would use.
 
     That is DOCKER_HOST, else DOCKER_CONTEXT, else the current context of docker's configuration.
@@ -36,15 +38,15 @@ def connect(timeout_s: int = CALL_TIMEOUT_S) -> DockerClient:
     Raises:
         EngineUnavailable: it does not answer.
     """
-    found, tried = _endpoint()
-    with engine_errors(f"no container engine answers at {tried}"):
-        return DockerClient(**found, version="auto", timeout=timeout_s, use_ssh_client=True)
+    arguments, address = _endpoint()
+    with engine_errors(f"no container engine answers at {address}"):
+        return DockerClient(**arguments, version="auto", timeout=timeout_s, use_ssh_client=True)
 
 
 def engine_answers(timeout_s: int = ANSWER_TIMEOUT_S) -> bool:
-    """Whether there is an engine, asked with little patience."""
+    """True if an engine answers within a short time."""
     try:
-        client = connect(timeout_s)
+        client = connect_engine(timeout_s)
     except EngineUnavailable:
         return False
     client.close()
@@ -56,12 +58,12 @@ def engine_errors(attempt: str) -> Iterator[None]:
     """Turn the docker SDK's failures into EngineUnavailable; `attempt` begins its message."""
     try:
         yield
-    except FAILURES as error:
-        hint = None if isinstance(error, APIError) else HINT
-        raise EngineUnavailable(f"{attempt}: {explain(error)}", hint=hint) from error
+    except ENGINE_FAILURES as error:
+        hint = None if isinstance(error, APIError) else _HINT
+        raise EngineUnavailable(f"{attempt}: {engine_message(error)}", hint=hint) from error
 
 
-def explain(error: BaseException) -> str:
+def engine_message(error: BaseException) -> str:
     """The failure in one line, in the engine's own words if it gave any."""
     text = error.explanation if isinstance(error, APIError) else None
     lines = str(text or error).strip().splitlines()
@@ -70,14 +72,14 @@ def explain(error: BaseException) -> str:
 
 def _endpoint() -> tuple[dict[str, Any], str]:
     with engine_errors("the engine's address in DOCKER_HOST and its companions"):
-        found: dict[str, Any] = {**kwargs_from_env()}
-    if "base_url" in found:
-        return found, f"DOCKER_HOST={found['base_url']}"
+        arguments: dict[str, Any] = {**kwargs_from_env()}
+    if "base_url" in arguments:
+        return arguments, f"DOCKER_HOST={arguments['base_url']}"
     context = _context(os.environ.get("DOCKER_CONTEXT") or None)
-    found["base_url"] = context.Host
+    arguments["base_url"] = context.Host
     if context.TLSConfig is not None:
-        found["tls"] = context.TLSConfig
-    return found, f"{context.Host} (docker context {context.name})"
+        arguments["tls"] = context.TLSConfig
+    return arguments, f"{context.Host} (docker context {context.name})"
 
 
 def _context(name: str | None) -> Context:
@@ -85,10 +87,10 @@ def _context(name: str | None) -> Context:
     try:
         context = ContextAPI.get_context(name)
     except Exception as error:  # the SDK raises bare Exception for a damaged context
-        raise EngineUnavailable(f"{label}: {explain(error)}", hint=HINT) from error
+        raise EngineUnavailable(f"{label}: {engine_message(error)}", hint=_HINT) from error
     if context is None:
         # The SDK finds contexts only beside a config.json.
         raise EngineUnavailable(
-            f"{label} does not exist", hint=f"`docker context use {name}` may help; else {HINT}"
+            f"{label} does not exist", hint=f"`docker context use {name}` may help; else {_HINT}"
         )
     return context

@@ -20,11 +20,11 @@ import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.images import Image
-from orchestrator.launchers.base import Execution, Exit, Launcher, Task
+from orchestrator.launchers.base import Exit, Launcher, Task, TaskExecution
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.launchers.registry import LAUNCHERS
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from runner import __version__
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits
@@ -110,7 +110,7 @@ class OneImage:
         return self._image
 
 
-def rest(execution: Execution) -> list[str]:
+def rest(execution: TaskExecution) -> list[str]:
     """All lines until the last."""
     return list(iter(execution.lines.get, None))
 
@@ -135,7 +135,7 @@ def a_bench(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator
         yield bench
     else:
         image = request.getfixturevalue("cpu_image")
-        client = connect()
+        client = connect_engine()
         bench = DockerBench(DockerLauncher(client, OneImage(image), host=HOST), folder)
         bench.launcher.prepare("fake")
         yield bench

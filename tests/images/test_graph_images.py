@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.images import Image
 from orchestrator.launchers.docker import DockerLauncher
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
 from runner.contract.record import read_record
 from tests.images.look import Look, look
@@ -77,7 +77,7 @@ def test_openvino_executes_a_graph_in_its_container(
     graphs = tmp_path / "graphs"
     save_graph(graphs, {"forward": layer()})
     task = replace(a_task(tmp_path, job), graphs=graphs)
-    with DockerLauncher(connect(), Images(built_image)).launch(task) as execution:
+    with DockerLauncher(connect_engine(), Images(built_image)).launch(task) as execution:
         end = execution.wait()
     assert end.code == 0, end.log
     record = read_record(task.out / f"{cell.id}.parquet")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from docker import DockerClient
 
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 
 BASE_IMAGE = os.environ.get("ACCELMATRIX_BASE_IMAGE") or "python:3.11-slim-bookworm"
 SCRIPTED = f"""
@@ -20,7 +20,7 @@ ENTRYPOINT ["python", "-uc", "exec(open('/in/job.json').read())"]
 @pytest.fixture(scope="session")
 def client(engine: None) -> Iterator[DockerClient]:
     """A client of the real engine."""
-    client = connect()
+    client = connect_engine()
     yield client
     client.close()
 

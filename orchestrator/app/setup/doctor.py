@@ -18,7 +18,7 @@ from orchestrator.backends.probes import HostView, Need
 from orchestrator.images import ImageSettings, ImageStatus, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import LAUNCHERS
-from orchestrator.system.engine import connect
+from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
 from runner.contract.support import RUNTIMES
@@ -77,7 +77,7 @@ def runnable(launcher: LauncherName) -> list[Backend]:
 
 
 def _local_images() -> Sequence[ImageStatus]:
-    client = connect()
+    client = connect_engine()
     try:
         return LocalImages(client, ImageSettings.from_environment()).list()
     finally:

@@ -82,10 +82,10 @@ def prune(
     registry: Registry = None,
 ) -> None:
     """Remove old images of AccelMatrix, and nothing that is not ours."""
-    from orchestrator.images import prune as remove
-    from orchestrator.system.engine import connect
+    from orchestrator.images import prune_images
+    from orchestrator.system.engine import connect_engine
 
-    pruned = remove(connect(), _settings(registry), everything=all_)
+    pruned = prune_images(connect_engine(), _settings(registry), everything=all_)
     for reference in pruned.removed:
         typer.echo(f"removed {reference}")
     for reference in pruned.in_use:
@@ -96,13 +96,13 @@ def prune(
 
 def _local_images(registry: str | None) -> "LocalImages":
     from orchestrator.images import LocalImages
-    from orchestrator.system.engine import connect
+    from orchestrator.system.engine import connect_engine
 
     def report(line: str) -> None:
         if not chosen.quiet:
             typer.echo(line, err=True)
 
-    return LocalImages(connect(), _settings(registry), report)
+    return LocalImages(connect_engine(), _settings(registry), report)
 
 
 def _settings(registry: str | None) -> "ImageSettings":

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from docker import DockerClient
 
-from orchestrator.images import LocalImages, prune
+from orchestrator.images import LocalImages, prune_images
 from orchestrator.images.build import follow, ignore
 from orchestrator.launchers.registry import Pinned, PinnedImages
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
@@ -189,7 +189,7 @@ def test_an_engine_that_is_gone(workshop: Workshop, proxy: EngineProxy) -> None:
         with pytest.raises(EngineUnavailable):
             attempt("cpu")
     with pytest.raises(EngineUnavailable):
-        prune(client, workshop.settings)
+        prune_images(client, workshop.settings)
 
 
 def test_the_account_of_a_build_becomes_lines_without_progress_bars() -> None:

@@ -4,7 +4,7 @@ from typing import Any, cast
 import pytest
 from docker import DockerClient
 
-from orchestrator.images import Image, Pruned, prune
+from orchestrator.images import Image, PrunedImages, prune_images
 from orchestrator.images.image import VERSION_LABEL
 from tests.orchestrator.images.conftest import Workshop
 
@@ -27,9 +27,9 @@ class OnlyOf:
         return [i for i in found if i["Labels"].get(VERSION_LABEL, "").startswith(version)]
 
 
-def pruned(workshop: Workshop, *, everything: bool = False) -> Pruned:
+def pruned(workshop: Workshop, *, everything: bool = False) -> PrunedImages:
     client = cast("DockerClient", OnlyOf(workshop))
-    return prune(client, workshop.settings, everything=everything)
+    return prune_images(client, workshop.settings, everything=everything)
 
 
 def build_old(workshop: Workshop) -> Image:
@@ -45,7 +45,7 @@ def exists(workshop: Workshop, reference: str) -> bool:
 @pytest.mark.slow
 def test_old_versions_go_and_the_present_one_stays(workshop: Workshop) -> None:
     old, image = build_old(workshop), workshop.shelf().build("cpu")
-    assert pruned(workshop) == Pruned(removed=(old.reference,), in_use=())
+    assert pruned(workshop) == PrunedImages(removed=(old.reference,), in_use=())
     assert not exists(workshop, old.reference)
     assert workshop.shelf().find("cpu") == image
 
@@ -66,7 +66,7 @@ def test_everything_of_ours_goes_if_asked(workshop: Workshop) -> None:
 
 def test_the_same_version_under_a_registry_stays(workshop: Workshop) -> None:
     image = workshop.shelf(registry="registry.example/team").build("cpu")
-    assert pruned(workshop) == Pruned((), ())
+    assert pruned(workshop) == PrunedImages((), ())
     assert pruned(workshop, everything=True).removed == (image.reference,)
 
 
@@ -84,7 +84,7 @@ def test_images_in_use_stay_and_are_told(workshop: Workshop) -> None:
     old = build_old(workshop)
     container = workshop.client.api.create_container(old.id, command="x")["Id"]
     try:
-        assert pruned(workshop) == Pruned(removed=(), in_use=(old.reference,))
+        assert pruned(workshop) == PrunedImages(removed=(), in_use=(old.reference,))
         assert exists(workshop, old.reference)
     finally:
         workshop.client.api.remove_container(container)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from docker.errors import APIError, DockerException
 
-from orchestrator.system.engine import connect, engine_answers, engine_errors, explain
+from orchestrator.system.engine import connect_engine, engine_answers, engine_errors, engine_message
 from runner.contract.errors import EngineUnavailable
 
 REAL_SOCKET = "unix:///var/run/docker.sock"
@@ -47,7 +47,7 @@ def silent_socket(tmp_path: Path) -> Iterator[Path]:
 def test_a_dead_docker_host_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     with pytest.raises(EngineUnavailable, match=r"unix:///nowhere/docker\.sock") as caught:
-        connect()
+        connect_engine()
     assert caught.value.exit_code == 4
     assert "--launcher process" in str(caught.value.hint)
     assert not engine_answers()
@@ -57,7 +57,7 @@ def test_a_dead_docker_host_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPa
 def test_a_docker_host_that_is_none(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", address)
     with pytest.raises(EngineUnavailable, match="DOCKER_HOST"):
-        connect()
+        connect_engine()
 
 
 def test_missing_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_missing_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
     monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
     with pytest.raises(EngineUnavailable):
-        connect()
+        connect_engine()
 
 
 def test_an_engine_that_never_answers(silent_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,14 +77,14 @@ def test_a_context_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_pat
     add_context(tmp_path, "remote", "unix:///from/the/context.sock")
     monkeypatch.setenv("DOCKER_CONTEXT", "remote")
     with pytest.raises(EngineUnavailable, match=r"/from/the/context\.sock .*remote"):
-        connect()
+        connect_engine()
 
 
 def test_the_current_context_of_the_configuration(tmp_path: Path) -> None:
     add_context(tmp_path, "chosen", "unix:///from/the/context.sock")
     configure(tmp_path, currentContext="chosen")
     with pytest.raises(EngineUnavailable, match=r"/from/the/context\.sock .*chosen"):
-        connect()
+        connect_engine()
 
 
 def test_docker_host_outweighs_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -92,20 +92,20 @@ def test_docker_host_outweighs_a_context(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("DOCKER_CONTEXT", "remote")
     monkeypatch.setenv("DOCKER_HOST", "unix:///from/the/host.sock")
     with pytest.raises(EngineUnavailable, match=r"/from/the/host\.sock"):
-        connect()
+        connect_engine()
 
 
 def test_a_context_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_CONTEXT", "nobody")
     with pytest.raises(EngineUnavailable, match="'nobody' does not exist"):
-        connect()
+        connect_engine()
 
 
 def test_a_damaged_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     add_context(tmp_path, "damaged", "").write_text("{")
     monkeypatch.setenv("DOCKER_CONTEXT", "damaged")
     with pytest.raises(EngineUnavailable, match="damaged"):
-        connect()
+        connect_engine()
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_our_own_mistakes_pass() -> None:
 
 
 def test_failures_are_explained_in_one_line() -> None:
-    assert explain(APIError("long", explanation="no such thing\ndetails")) == "no such thing"
-    assert explain(TimeoutError()) == "TimeoutError"
+    assert engine_message(APIError("long", explanation="no such thing\ndetails")) == "no such thing"
+    assert engine_message(TimeoutError()) == "TimeoutError"
 
 
 @pytest.mark.engine
@@ -134,4 +134,4 @@ def test_the_real_engine_answers(
     assert engine_answers(timeout_s=10)
     add_context(tmp_path, "here", REAL_SOCKET)
     configure(tmp_path, currentContext="here")
-    assert connect().ping()
+    assert connect_engine().ping()

@@ -1,4 +1,4 @@
-"""The images at hand: found, built, pulled and pushed."""
+"""The images of one engine: find, build, pull, push and list them."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ from docker import DockerClient
 from docker.errors import ImageNotFound, NullResource
 
 from orchestrator.backends.catalogue import CATALOGUE, SupportClass, image_names
-from orchestrator.images.build import Report, build_image, follow, ignore, image_errors
+from orchestrator.images.build import ReportLine, build_image, follow, ignore, image_errors
 from orchestrator.images.disk import FreeBytes, check_disk, free_bytes
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, Image, read_image
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
@@ -27,11 +27,11 @@ class ImageStatus:
     reference: str
     """Full name and tag."""
     support_class: SupportClass | None
-    """Of the first of these backends; None: this version has no such image yet."""
+    """The support class of the first of these backends; None: this version has no such image."""
     image: Image | None
-    """What the engine holds under that reference."""
+    """The image that the engine holds under that reference."""
     fresh: bool
-    """Whether it is there and made of the checkout's present files."""
+    """True if it is there and made of the checkout's present files."""
 
 
 class LocalImages:
@@ -41,7 +41,7 @@ class LocalImages:
         self,
         client: DockerClient,
         settings: ImageSettings,
-        report: Report = ignore,
+        report: ReportLine = ignore,
         free: FreeBytes = free_bytes,
     ) -> None:
         self._client = client
@@ -109,7 +109,7 @@ class LocalImages:
             raise self._nothing_to_build(name)
         check_disk(self._client, name, self._free)
         build_image(self._client, self._settings, name, source, self._report)
-        return self._found(name)
+        return self._require(name)
 
     def pull(self, backend: Backend) -> Image:
         """Fetch the backend's image from the registry.
@@ -126,7 +126,7 @@ class LocalImages:
             repository, tag = self._settings.repository(name), self._settings.version
             events = self._client.api.pull(repository, tag, stream=True, decode=True)
             follow(events, self._report)
-        return self._found(name)
+        return self._require(name)
 
     def push(self, backend: Backend) -> Image:
         """Publish the backend's image to the registry; one built without a registry is tagged.
@@ -143,7 +143,7 @@ class LocalImages:
             self._client.api.tag(image.id, repository, tag)
             events = self._client.api.push(repository, tag, stream=True, decode=True)
             follow(events, self._report)
-        return self._found(name)
+        return self._require(name)
 
     def list(self) -> list[ImageStatus]:
         """Every image of this version, whether it is there or not.
@@ -175,9 +175,9 @@ class LocalImages:
         return image if image.labels.get(BACKEND_LABEL) == name else None
 
     def _local(self, name: str) -> Image:
-        return LocalImages(self._client, replace(self._settings, registry=""))._found(name)
+        return LocalImages(self._client, replace(self._settings, registry=""))._require(name)
 
-    def _found(self, name: str) -> Image:
+    def _require(self, name: str) -> Image:
         image = self._find(name)
         if image is None:
             raise ImageError(
@@ -201,11 +201,11 @@ class LocalImages:
         source = self._source(name)
         return source is None or image.labels.get(SOURCE_LABEL) == source.fingerprint()
 
-    def _require_registry(self, name: str, deed: str) -> str:
+    def _require_registry(self, name: str, action: str) -> str:
         if not self._settings.registry:
             raise ImageError(
-                f"image {name}: no registry is configured that it could be {deed} "
-                f"{'from' if deed == 'pulled' else 'to'}",
+                f"image {name}: no registry is configured that it could be {action} "
+                f"{'from' if action == 'pulled' else 'to'}",
                 hint=f"name one in {PREFIX}REGISTRY, e.g. ghcr.io/somebody",
             )
         return self._settings.reference(name)
