@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.bundles import INSTALL_HINT, Bundle, BundleManifest, WrittenBundle
 from orchestrator.render.lines import print_line
 from orchestrator.render.tables import print_table
-from orchestrator.store import SUFFIXES, WRITERS, Answer, Exported, Wanted, shown_rows
+from orchestrator.store import SUFFIXES, WRITERS, Answer, Exported, Wanted, text_rows
 from orchestrator.system.text import format_size, plural
 from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
@@ -52,7 +52,7 @@ def savable_form(form: str | None, path: Path) -> str:
 def print_answer(answer: Answer, form: str) -> None:
     """Print it; all formats but the table batch by batch, in UTF-8."""
     if form == TABLE:
-        rows = [row for batch in answer.batches for row in shown_rows(batch)]
+        rows = [row for batch in answer.batches for row in text_rows(batch)]
         print_table(answer.schema.names, rows)
         return
     sys.stdout.flush()

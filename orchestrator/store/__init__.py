@@ -19,7 +19,7 @@ from orchestrator.store.query.coverage import (
 )
 from orchestrator.store.query.export import Exported, Wanted, export
 from orchestrator.store.query.filters import Filters
-from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, shown_rows
+from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
 from orchestrator.store.query.imported import held_at
 from orchestrator.store.query.records import StoredRecord
 from orchestrator.store.query.results import Measurement, ResultRow, RunSummary, newest_run
@@ -96,11 +96,11 @@ __all__ = [
     "restore",
     "save_answer",
     "schema_markdown",
-    "shown_rows",
     "size_on_disk",
     "snapshots",
     "take",
     "takeout",
+    "text_rows",
     "tidy",
     "untold",
     "validate_database",

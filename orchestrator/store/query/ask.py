@@ -14,7 +14,7 @@ from orchestrator.store.database.execute import AnotherThread
 from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.open import sealed
 from orchestrator.store.database.paths import require_database
-from orchestrator.store.query.values import carried
+from orchestrator.store.query.arrow_types import cast_for_arrow
 from runner.contract.errors import StoreError
 
 FAILED = "the query failed"
@@ -110,7 +110,7 @@ def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
                 f"{FAILED}: {kind} asks nothing, and the database is read-only here",
                 hint=HINT,
             )
-        return carried(connection.sql(sql)).to_arrow_reader(BATCH_ROWS)
+        return cast_for_arrow(connection.sql(sql)).to_arrow_reader(BATCH_ROWS)
 
 
 def _batches(

@@ -13,7 +13,7 @@ from pyarrow import types
 
 from orchestrator.store.query.ask import Answer, asking
 from orchestrator.store.query.formats import SUFFIXES, save_answer
-from orchestrator.store.query.values import plain_values
+from orchestrator.store.query.json_values import json_values
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import (
     output_folder,
@@ -98,7 +98,7 @@ def _write_none(schema: pa.Schema, folder: Path) -> None:
 def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[Key, pa.RecordBatch]]:
     """Rows that belong together, with the values that they share."""
     for batch in answer.batches:
-        columns = [plain_values(batch.schema.field(name), batch.column(name)) for name in by]
+        columns = [json_values(batch.column(name)) for name in by]
         keys = list(zip(*columns, strict=True))
         for key, places in groupby(range(len(keys)), keys.__getitem__):
             first, *rest = places

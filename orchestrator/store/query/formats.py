@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from orchestrator.store.query.ask import Answer
-from orchestrator.store.query.values import as_json, is_nested, plain_rows, plain_values, values_of
+from orchestrator.store.query.json_values import float_values, json_rows, json_values, to_json
 from orchestrator.system.files import output_file
 from orchestrator.system.text import escape_control_line
 
@@ -23,7 +23,7 @@ def write_csv(answer: Answer, file: IO[bytes]) -> None:
     """With a header; lists and maps as JSON, null as an empty field."""
     _write_csv_rows(file, [answer.schema.names])
     for batch in answer.batches:
-        _write_csv_rows(file, shown_rows(batch))
+        _write_csv_rows(file, text_rows(batch))
 
 
 def write_json(answer: Answer, file: IO[bytes]) -> None:
@@ -31,8 +31,8 @@ def write_json(answer: Answer, file: IO[bytes]) -> None:
     names, between = answer.schema.names, "[\n"
     for batch in answer.batches:
         text = io.StringIO()
-        for row in plain_rows(batch):
-            text.write(f"{between}  {as_json(dict(zip(names, row, strict=True)))}")
+        for row in json_rows(batch):
+            text.write(f"{between}  {to_json(dict(zip(names, row, strict=True)))}")
             between = ",\n"
         file.write(text.getvalue().encode())
     file.write(b"[]\n" if between == "[\n" else b"\n]\n")
@@ -45,7 +45,7 @@ def write_markdown(answer: Answer, file: IO[bytes]) -> None:
     file.write(_markdown_row(map(_literally, answer.schema.names)).encode())
     file.write(_markdown_row(rules).encode())
     for batch in answer.batches:
-        rows = (map(_markdown_value, row) for row in shown_rows(batch))
+        rows = (map(_markdown_value, row) for row in text_rows(batch))
         text = "".join(map(_markdown_row, rows))
         file.write(text.encode())
 
@@ -73,17 +73,17 @@ SUFFIXES: Mapping[str, str] = {
 """The format that a file's name asks for."""
 
 
-def shown_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """The batch's rows as people see them: lists and maps as JSON, numbers as they are."""
-    return zip(*map(_shown, batch.schema, batch.columns), strict=True)
+def text_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The batch's rows for people: lists and maps as JSON, numbers as they are."""
+    return zip(*map(_text_values, batch.columns), strict=True)
 
 
-def _shown(field: pa.Field, column: pa.Array) -> list[Any]:
-    if types.is_floating(field.type):
-        return values_of(field, column)
-    values = plain_values(field, column)
-    if types.is_boolean(field.type) or is_nested(field.type):
-        return [None if value is None else as_json(value) for value in values]
+def _text_values(column: pa.Array) -> list[Any]:
+    if types.is_floating(column.type):
+        return float_values(column)
+    values = json_values(column)
+    if types.is_boolean(column.type) or types.is_nested(column.type):
+        return [None if value is None else to_json(value) for value in values]
     return values
 
 

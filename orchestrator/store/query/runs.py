@@ -13,8 +13,8 @@ from orchestrator.store.database.execute import fetch
 from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import require_database
+from orchestrator.store.query.json_values import json_rows
 from orchestrator.store.query.results import RunSummary, newest_run
-from orchestrator.store.query.values import plain_rows
 from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
@@ -152,7 +152,7 @@ class Takeout:
         return [
             dict(zip(table.column_names, row, strict=True))
             for batch in table.to_batches()
-            for row in plain_rows(batch)
+            for row in json_rows(batch)
         ]
 
     def _portions(self) -> Iterator[list[str]]:

@@ -19,7 +19,7 @@ ROWS = 1500
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.synthetic import synthesise
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))

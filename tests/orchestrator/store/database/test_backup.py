@@ -31,7 +31,7 @@ sys.stdin.read()
 NO_SPACE = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.file.backup import copy_database
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))

@@ -31,7 +31,7 @@ sys.stdin.readline()
 ASK_AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store, query
 path, other = map(Path, sys.argv[1:])
 print("ready", flush=True)

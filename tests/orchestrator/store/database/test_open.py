@@ -40,7 +40,7 @@ with Store.open(Path(sys.argv[1]), wait_s=60) as store:
 ASK = """
 import os, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import query
 path, user, wait_s = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 print("ready", flush=True)
@@ -56,7 +56,7 @@ except StoreError as error:
 FULL = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store
 path, limit = Path(sys.argv[1]), int(sys.argv[2])
 print("ready", flush=True)

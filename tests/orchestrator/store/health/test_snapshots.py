@@ -31,7 +31,7 @@ print("restored")
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.restore import restore
 print("ready", flush=True)
 sys.stdin.readline()
@@ -232,7 +232,7 @@ print(take(Path(sys.argv[1]), Path(sys.argv[2]), "killed", None).folder.name)
 FULL_DISK_SNAPSHOTS = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.snapshots import take
 print("ready", flush=True)
 sys.stdin.readline()

@@ -21,7 +21,7 @@ BULK_ROWS = 60_000
 TIDY = """
 import sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.tidy import tidy
 print("ready", flush=True)
 sys.stdin.readline()
@@ -31,7 +31,7 @@ print(tidy(Path(sys.argv[1]), 60).rewritten)
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.tidy import tidy
 print("ready", flush=True)
 sys.stdin.readline()

@@ -21,7 +21,7 @@ CELLS = 1_000
 MERGE = """
 import sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store
 
 database, *paths = map(Path, sys.argv[1:])
@@ -35,7 +35,7 @@ with Store.open(database, wait_s=60) as store:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store
 
 database, path = map(Path, sys.argv[1:])
@@ -49,7 +49,7 @@ with Store.open(database) as store:
 NO_SPACE = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
@@ -61,7 +61,7 @@ except StoreError as error:
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store, query
 
 database, elsewhere = map(Path, sys.argv[1:])

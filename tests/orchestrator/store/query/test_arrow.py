@@ -25,7 +25,7 @@ class Absent:
         if name == "pandas":
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store import Store
 with Store.open_readonly(Path(sys.argv[1])) as store:
     try:

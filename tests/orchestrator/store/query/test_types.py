@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import WRITERS, asking
-from orchestrator.store.query.formats import shown_rows
-from orchestrator.store.query.values import plain_rows
+from orchestrator.store.query.formats import text_rows
+from orchestrator.store.query.json_values import json_rows
 
 
 class Value(NamedTuple):
@@ -150,13 +150,13 @@ def test_a_value_is_told_in_every_format(
     assert (told, type(told)) == (value.told, type(value.told))
     assert list(csv.DictReader(io.StringIO(written["csv"].decode())))[1][name] == text
     (batch,) = pq.read_table(io.BytesIO(written["parquet"]), columns=[name]).to_batches()
-    assert list(plain_rows(batch))[1] == (value.told,)
+    assert list(json_rows(batch))[1] == (value.told,)
     cells = written["markdown"].decode().splitlines()[3][2:-2].split(" | ")
     assert cells[place].replace("\\", "") == text.replace("\\", "")
 
 
 def test_a_table_shows_the_same_as_csv(empty: Path, written: dict[str, bytes]) -> None:
     with asking(empty, SQL) as answer:
-        rows = [row for batch in answer.batches for row in shown_rows(batch)]
+        rows = [row for batch in answer.batches for row in text_rows(batch)]
     texts = ["" if value is None else str(value) for value in rows[1]]
     assert texts == list(csv.reader(io.StringIO(written["csv"].decode())))[2]

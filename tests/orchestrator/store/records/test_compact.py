@@ -32,7 +32,7 @@ print(compact(Path(records), run_id, planned))
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.compaction import compact
 records, run_id, *planned = sys.argv[1:]
 print("ready", flush=True)
@@ -47,7 +47,7 @@ except StoreError as error:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from orchestrator.errors import StoreError
+from runner.contract.errors import StoreError
 from orchestrator.store.health.compaction import compact
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 records, run_id, *planned = sys.argv[1:]

@@ -1,0 +1,137 @@
+"""Values of Arrow as JSON can hold them.
+
+Dates and times become text in Arrow, since those of Python end with the year 9999.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
+
+Convert = Callable[[Any], Any]
+_OUT_OF_RANGE = "out of range"
+_NO_FRACTION = re.compile(r"\.0+$")
+
+
+def json_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The batch's rows; a map becomes a dict, a number that is not finite null."""
+    return zip(*map(json_values, batch.columns), strict=True)
+
+
+def json_values(column: pa.Array) -> list[Any]:
+    """A column's values, likewise."""
+    type_ = column.type
+    if types.is_dictionary(type_):
+        return json_values(column.dictionary_decode())
+    if types.is_nested(type_):
+        return _nested_values(column)
+    if types.is_floating(type_):
+        return _converted(_finite, float_values(column))
+    if types.is_temporal(type_) and not types.is_duration(type_):
+        return _converted(_time_format(type_), _as_text(column))
+    return _converted(_scalar_format(type_), column.to_pylist())
+
+
+def float_values(column: pa.Array) -> list[float | None]:
+    """Numbers as they are; one of 32 bits has its own digits, not those nearest to it in 64."""
+    if types.is_float32(column.type):
+        column = column.cast(pa.string()).cast(pa.float64())
+    return list(column.to_pylist())
+
+
+def to_json(value: Any) -> str:
+    """A value of these as JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _nested_values(column: pa.Array) -> list[Any]:
+    if types.is_struct(column.type):
+        return _structs(column)
+    if types.is_fixed_size_list(column.type):
+        column = column.cast(pa.list_(column.type.value_field))
+    if types.is_map(column.type):
+        keys = map(_key, json_values(column.keys))
+        return _cut(column, list(zip(keys, json_values(column.items), strict=True)), dict)
+    return _cut(column, json_values(column.values), list)
+
+
+def _cut(column: pa.Array, values: Sequence[Any], make: Convert) -> list[Any]:
+    """The lists or maps of a column, given the values of all of them in one row."""
+    offsets = column.offsets.to_pylist()
+    bounds = zip(offsets, offsets[1:], column.is_valid().to_pylist(), strict=False)
+    return [make(values[start:end]) if valid else None for start, end, valid in bounds]
+
+
+def _structs(column: pa.Array) -> list[dict[str, Any] | None]:
+    names = [field.name for field in column.type]
+    rows = zip(*map(json_values, column.flatten()), strict=True)
+    valid = column.is_valid().to_pylist()
+    return [
+        dict(zip(names, row, strict=True)) if exists else None
+        for row, exists in zip(rows, valid, strict=True)
+    ]
+
+
+def _converted(convert: Convert | None, values: list[Any]) -> list[Any]:
+    if convert is None:
+        return values
+    return [None if value is None else convert(value) for value in values]
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else to_json(key)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _scalar_format(type_: pa.DataType) -> Convert | None:
+    """The conversion of other values; None if they are plain already."""
+    if types.is_decimal(type_):
+        return str if type_.scale > 0 else int
+    if types.is_binary(type_) or types.is_large_binary(type_):
+        return bytes.hex
+    plain = (types.is_null, types.is_boolean, types.is_integer, types.is_string)
+    if any(matches(type_) for matches in (*plain, types.is_large_string)):
+        return None
+    return str
+
+
+def _as_text(column: pa.Array) -> list[str | None]:
+    if types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp(column.type.unit))  # UTC
+    return list(column.cast(pa.string()).to_pylist())
+
+
+def _time_format(type_: pa.DataType) -> Convert:
+    if types.is_date(type_):
+        return _date
+    if types.is_time(type_):
+        return _time
+    return _moment if type_.tz is None else _moment_in_utc
+
+
+def _date(text: str) -> str:
+    """Arrow calls DuckDB's infinite dates out of range."""
+    if _OUT_OF_RANGE in text:
+        return "-infinity" if "-" in text else "infinity"
+    return text
+
+
+def _moment(text: str) -> str:
+    return _NO_FRACTION.sub("", _date(text)).replace(" ", "T")
+
+
+def _moment_in_utc(text: str) -> str:
+    moment = _moment(text)
+    return moment if moment.endswith("infinity") else f"{moment}+00:00"
+
+
+def _time(text: str) -> str:
+    """The one time of DuckDB that Arrow lacks is the end of the day."""
+    return "24:00:00" if _OUT_OF_RANGE in text else _NO_FRACTION.sub("", text)
