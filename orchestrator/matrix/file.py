@@ -1,12 +1,13 @@
 """The shape of a matrix file: every key a user may write, with its meaning and unit."""
 
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
+from orchestrator.matrix.combine import Value
 from orchestrator.matrix.values import (
     FILES,
     LARGEST,
@@ -16,38 +17,17 @@ from orchestrator.matrix.values import (
     CountValue,
     DurationValue,
     Listed,
-    ModelValue,
-    ModeValue,
     PositiveDuration,
-    PrecisionValue,
     ProfileValue,
-    RateValue,
-    RuntimeValue,
-    ScenarioValue,
     ShareValue,
     SizeValue,
-    SloValue,
+    value_type,
 )
 from orchestrator.system.problems import quote
+from runner.contract.axes import AXES, AxisName
 from runner.contract.cell import Frozen
 from runner.contract.models import catalogue, model_sets
 
-Axis = Literal[
-    "model",
-    "backend",
-    "runtime",
-    "precision",
-    "batch_size",
-    "sequence_length",
-    "image_size",
-    "audio_seconds",
-    "new_tokens",
-    "mode",
-    "scenario",
-    "target_qps",
-    "slo_ms",
-]
-AXES: tuple[Axis, ...] = get_args(Axis)
 _STRICT = ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True)
 
 
@@ -73,68 +53,31 @@ def _without_backend(axes: object) -> object:
     return axes
 
 
-@with_config(_STRICT)
-class Axes(TypedDict, total=False):
-    """Lists of values for the fields of a cell; the matrix is their product."""
-
-    model: Listed[ModelValue]
-    """Names of models, names of model sets, or files of custom models (.yaml, .yml, .json)."""
-    backend: Listed[BackendValue]
-    """Hardware paths; cpu if not named."""
-    runtime: Listed[RuntimeValue]
-    """The software that executes the graph; `default` is the backend's own choice."""
-    precision: Listed[PrecisionValue]
-    """Number formats of weights and arithmetic; fp32 if not named."""
-    batch_size: Listed[SizeValue]
-    """Samples in one query; 1 if not named."""
-    sequence_length: Listed[SizeValue]
-    """Tokens in one sample, those of the prompt; 128, or all it takes if less, if not named."""
-    image_size: Listed[SizeValue]
-    """Height and width of an image, pixels; the model's own if not named; not if it is fixed."""
-    audio_seconds: Listed[SizeValue]
-    """Seconds of sound in one sample; the model's own if not named; not where it is fixed."""
-    new_tokens: Listed[SizeValue]
-    """Tokens to generate for each sample; 32 if not named; mode generation alone."""
-    mode: Listed[ModeValue]
-    """What is measured; inference if not named."""
-    scenario: Listed[ScenarioValue]
-    """How queries arrive; single_stream if not named; the others are for mode inference alone."""
-    target_qps: Listed[RateValue]
-    """Queries per second that scenario server offers; find_peak, the highest, if not named."""
-    slo_ms: Listed[SloValue]
-    """Milliseconds that 99 % of queries must meet at the rate sought; 100 if not named."""
+def _table(name: str, doc: str, fields: Mapping[str, Any]) -> Any:
+    """A table of a matrix file with these keys, none of them required."""
+    make: Any = TypedDict
+    table = make(name, fields, total=False)
+    table.__doc__ = doc
+    return with_config(_STRICT)(table)
 
 
-@with_config(_STRICT)
-class Entry(TypedDict, total=False):
-    """One value for some of the axes."""
-
-    model: ModelValue
-    """Name of a model, or of a model set for all models in it."""
-    backend: BackendValue
-    """The hardware path."""
-    runtime: RuntimeValue
-    """The software that executes the graph; `default` is the backend's own choice."""
-    precision: PrecisionValue
-    """Number format of weights and arithmetic."""
-    batch_size: SizeValue
-    """Samples in one query."""
-    sequence_length: SizeValue
-    """Tokens in one sample, those of the prompt."""
-    image_size: SizeValue
-    """Height and width of an image, pixels."""
-    audio_seconds: SizeValue
-    """Seconds of sound in one sample."""
-    new_tokens: SizeValue
-    """Tokens to generate for each sample."""
-    mode: ModeValue
-    """What is measured."""
-    scenario: ScenarioValue
-    """How queries arrive."""
-    target_qps: RateValue
-    """Queries per second that scenario server offers, or find_peak."""
-    slo_ms: SloValue
-    """Milliseconds that 99 % of queries must meet at the rate sought."""
+if TYPE_CHECKING:
+    Axes = Mapping[AxisName, tuple[Value, ...]]
+    Entry = Mapping[AxisName, Value]
+else:
+    Axes = _table(
+        "Axes",
+        "Lists of values for the fields of a cell; the matrix is their product.",
+        {
+            axis.name: Annotated[Listed[value_type(axis)], Field(description=axis.list_doc)]
+            for axis in AXES
+        },
+    )
+    Entry = _table(
+        "Entry",
+        "One value for some of the axes.",
+        {axis.name: Annotated[value_type(axis), Field(description=axis.doc)] for axis in AXES},
+    )
 
 
 @with_config(_STRICT)
@@ -202,7 +145,7 @@ class MatrixFile(Frozen):
 
     version: Annotated[Literal[1], BeforeValidator(_version)]
     """Version of this file's format."""
-    axes: Axes = Field(default_factory=Axes)
+    axes: Axes = Field(default_factory=dict)
     """Lists of values for the fields of a cell; the matrix is their product."""
     include: Entries = ()
     """Values added to the combinations they fit, or combinations of their own (as on GitHub)."""

@@ -2,28 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.system.problems import not_one_of
+from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError
 from runner.contract.models import Family, catalogue
 
 _OPTIONS: Mapping[Location, str] = {
-    ("axes", "model"): "--model",
-    ("axes", "backend"): "--backend",
-    ("axes", "runtime"): "--runtime",
-    ("axes", "precision"): "--precision",
-    ("axes", "batch_size"): "--batch-sizes",
-    ("axes", "sequence_length"): "--sequence-lengths",
-    ("axes", "image_size"): "--image-sizes",
-    ("axes", "audio_seconds"): "--audio-seconds",
-    ("axes", "new_tokens"): "--new-tokens",
-    ("axes", "mode"): "--mode",
-    ("axes", "scenario"): "--scenario",
-    ("axes", "target_qps"): "--target-qps",
-    ("axes", "slo_ms"): "--slo-ms",
+    **{("axes", axis.name): axis.option for axis in AXES},
     ("measure", "profile"): "--profile",
     ("measure", "iterations"): "--iterations",
     ("limits", "cell_timeout"): "--cell-timeout",
@@ -35,38 +24,14 @@ _NUMBER = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """What `orchestrator bench` takes; an option that repeats or holds commas is a list."""
+    """The options of `orchestrator bench`; one that repeats or holds commas is a list."""
 
-    models: Sequence[str] = ()
-    """Models, sets or files of custom models."""
+    axes: Mapping[AxisName, Sequence[str]] = field(default_factory=dict)
+    """Values of the axes that are named."""
     families: Sequence[str] = ()
     """All catalogued models of these families."""
     every_model: bool = False
-    """All catalogued models."""
-    backends: Sequence[str] = ()
-    """Hardware paths; cpu if empty."""
-    runtimes: Sequence[str] = ()
-    """Runtimes; the backend's own choice if empty."""
-    precisions: Sequence[str] = ()
-    """Number formats; fp32 if empty."""
-    batch_sizes: Sequence[str] = ()
-    """Samples in one query; 1 if empty."""
-    sequence_lengths: Sequence[str] = ()
-    """Tokens in one sample; 128 if empty."""
-    image_sizes: Sequence[str] = ()
-    """Height and width of an image, pixels; the model's own if empty."""
-    audio_seconds: Sequence[str] = ()
-    """Seconds of sound in one sample; the model's own if empty."""
-    new_tokens: Sequence[str] = ()
-    """Tokens to generate for each sample; 32 if empty."""
-    modes: Sequence[str] = ()
-    """What is measured; inference if empty."""
-    scenarios: Sequence[str] = ()
-    """How queries arrive; single_stream if empty."""
-    target_qps: Sequence[str] = ()
-    """Queries per second that scenario server offers; find_peak if empty."""
-    slo_ms: Sequence[str] = ()
-    """Milliseconds that 99 % of queries must meet at the rate sought; 100 if empty."""
+    """True for all catalogued models."""
     profile: str = "quick"
     """The measurement profile."""
     iterations: int | None = None
@@ -83,21 +48,8 @@ def bench_matrix(options: BenchOptions) -> Matrix:
     Raises:
         UsageError: an option is wrong; the message names it.
     """
-    axes = {
-        "model": _models(options),
-        "backend": split(options.backends),
-        "runtime": split(options.runtimes),
-        "precision": split(options.precisions),
-        "batch_size": _numbers(options.batch_sizes),
-        "sequence_length": _numbers(options.sequence_lengths),
-        "image_size": _numbers(options.image_sizes),
-        "audio_seconds": _numbers(options.audio_seconds),
-        "new_tokens": _numbers(options.new_tokens),
-        "mode": split(options.modes),
-        "scenario": split(options.scenarios),
-        "target_qps": _numbers(options.target_qps),
-        "slo_ms": _numbers(options.slo_ms),
-    }
+    axes = {axis.name: _values(axis, options.axes.get(axis.name, ())) for axis in AXES}
+    axes["model"] = _models(options)
     data = {
         "version": 1,
         "axes": {axis: values for axis, values in axes.items() if values},
@@ -108,7 +60,7 @@ def bench_matrix(options: BenchOptions) -> Matrix:
 
 
 def _models(options: BenchOptions) -> list[str]:
-    models = split(options.models)
+    models = split(options.axes.get("model", ()))
     families = split(options.families)
     ways = [bool(models), bool(families), options.every_model]
     if sum(ways) != 1:
@@ -129,9 +81,10 @@ def split(values: Sequence[str]) -> list[str]:
     return [item.strip() for value in values for item in value.split(",")]
 
 
-def _numbers(values: Sequence[str]) -> list[int | float | str]:
-    """Numbers where they are; what is none stays text, for the matrix to take or refuse."""
-    return [_number(item) for item in split(values)]
+def _values(axis: Axis, texts: Sequence[str]) -> list[Any]:
+    """Values of an option; numbers where they are, as what is none is refused by the matrix."""
+    items = split(texts)
+    return items if axis.kind in ("model", "choice") else [_number(item) for item in items]
 
 
 def _number(text: str) -> int | float | str:

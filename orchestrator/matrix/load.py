@@ -8,11 +8,13 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from orchestrator.matrix.file import AXES, Axis, MatrixFile, keys_at
+from orchestrator.matrix.combine import Value
+from orchestrator.matrix.file import MatrixFile, keys_at
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS, Names, known_names
 from orchestrator.system.problems import Problem, problems_in, raise_problems
 from orchestrator.system.yaml_file import Location, Source, parse_yaml, read_source
+from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import UsageError
 from runner.contract.job import Limits, Measure
@@ -59,9 +61,8 @@ def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
 MAX_COMBINATIONS = 1_000_000
 _HINT = "docs/matrix.md describes the file; `orchestrator models list` shows the models"
 
-Value = str | int | float
-Combination = dict[Axis, Value]
-Lists = dict[Axis, tuple[Value, ...]]
+Combination = dict[AxisName, Value]
+Lists = dict[AxisName, tuple[Value, ...]]
 
 
 class Matrix(Frozen):
@@ -93,7 +94,7 @@ class Matrix(Frozen):
             if "backend" in self.axes:
                 lists["backend"] = (backend,)
             if lists:
-                products.append({axis: lists[axis] for axis in AXES if axis in lists})
+                products.append({axis: lists[axis] for axis in AXIS_NAMES if axis in lists})
         return products
 
 
@@ -145,18 +146,18 @@ def _matrix(name: str, file: MatrixFile, names: Names) -> Matrix:
     )
 
 
-def _lists(axes: Mapping[str, Any], names: Names) -> Lists:
-    lists: Lists = {axis: axes[axis] for axis in AXES if axis in axes}
+def _lists(axes: Mapping[AxisName, Any], names: Names) -> Lists:
+    lists: Lists = {axis: axes[axis] for axis in AXIS_NAMES if axis in axes}
     if "model" in lists:
         models = (model for name in lists["model"] for model in names.expand(str(name)))
         lists["model"] = tuple(dict.fromkeys(models))
     return lists
 
 
-def _entries(entries: Sequence[Mapping[str, Any]], names: Names) -> tuple[Combination, ...]:
+def _entries(entries: Sequence[Mapping[AxisName, Any]], names: Names) -> tuple[Combination, ...]:
     written_out: list[Combination] = []
     for entry in entries:
-        given: Combination = {axis: entry[axis] for axis in AXES if axis in entry}
+        given: Combination = {axis: entry[axis] for axis in AXIS_NAMES if axis in entry}
         if "model" in given:
             written_out += [given | {"model": model} for model in names.expand(entry["model"])]
         else:

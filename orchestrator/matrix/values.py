@@ -10,12 +10,11 @@ from orchestrator.matrix.model_files import read_models
 from orchestrator.system.problems import Problem, not_one_of, quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
 from orchestrator.system.yaml_file import Location, Source
-from runner.contract.cell import Backend, Mode, Precision, ProfileName, Runtime, Scenario
+from runner.contract.axes import FIND_PEAK, Axis
+from runner.contract.cell import Backend, ProfileName
 from runner.contract.models import ModelSpec, catalogue, model_sets
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
-FIND_PEAK: Literal["find_peak"] = "find_peak"
-"""The word that stands for the highest rate that meets `slo_ms`."""
 LARGEST = 1_000_000
 """The largest batch size and number of tokens: beyond it is a typing error."""
 SLOWEST = 0.001
@@ -23,7 +22,6 @@ FASTEST = 100_000
 """The least and the most queries per second, and milliseconds to meet."""
 
 T = TypeVar("T")
-RuntimeChoice = Runtime | Literal["default"]
 
 
 def _choice(allowed: Sequence[str]) -> BeforeValidator:
@@ -70,18 +68,13 @@ def _unit_schema(example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": ["string", "number"], "examples": [example]})
 
 
-_RUNTIMES = ("default", *get_args(Runtime))
 _QUANTITY = {"type": "number", "minimum": SLOWEST, "maximum": FASTEST}
 
 BackendValue = Annotated[Backend, _choice(BACKENDS), _enum(BACKENDS)]
-RuntimeValue = Annotated[RuntimeChoice, _choice(_RUNTIMES), _enum(_RUNTIMES)]
-PrecisionValue = Annotated[Precision, _choice(get_args(Precision))]
-ModeValue = Annotated[Mode, _choice(get_args(Mode))]
-ScenarioValue = Annotated[Scenario, _choice(get_args(Scenario))]
 ProfileValue = Annotated[ProfileName, _choice(get_args(ProfileName))]
 SizeValue = Annotated[int, Field(ge=1, le=LARGEST)]
 CountValue = Annotated[int, Field(ge=1, le=1000)]
-ModelValue = Annotated[str, Field(min_length=1)]
+_ModelValue = Annotated[str, Field(min_length=1)]
 SloValue = Annotated[float, BeforeValidator(_quantity), WithJsonSchema(_QUANTITY)]
 RateValue = Annotated[
     float | Literal["find_peak"],
@@ -92,6 +85,19 @@ ShareValue = Annotated[float, BeforeValidator(parse_share), _unit_schema("2%")]
 DurationValue = Annotated[float, BeforeValidator(parse_duration), _unit_schema("90s")]
 PositiveDuration = Annotated[float, BeforeValidator(_positive(parse_duration)), _unit_schema("20m")]
 BytesValue = Annotated[int, BeforeValidator(parse_size), _unit_schema("8GiB")]
+
+
+def value_type(axis: Axis) -> Any:
+    """The type of one value on the axis, as the matrix file checks it."""
+    if axis.kind == "choice":
+        return Annotated[str, _choice(axis.choices), _enum(axis.choices)]
+    types = {
+        "model": _ModelValue,
+        "size": SizeValue,
+        "rate": RateValue,
+        "milliseconds": SloValue,
+    }
+    return types[axis.kind]
 
 
 def _listed(value: object) -> object:

@@ -1,102 +1,23 @@
 """A matrix becomes cells: each once, each with the reason if it can't run."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from orchestrator.matrix import AXES, FIND_PEAK, Axis, Combination, Combiner, Matrix
+from orchestrator.matrix import Combination, Combiner, Matrix
 from orchestrator.system.text import plural
+from runner.contract.axes import AXES, AXIS_NAMES, FIND_PEAK, AxisName
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell
 from runner.contract.errors import MatrixError
 from runner.contract.models import ModelSpec
 from runner.contract.support import why_not
 
-_FALL_TOGETHER: Mapping[Axis, str] = {
-    "batch_size": "offline finds its own batch_size",
-    "sequence_length": "it takes no sequence_length",
-    "image_size": "it takes no image_size",
-    "audio_seconds": "it takes no audio_seconds",
-    "new_tokens": "only generation has new_tokens",
-    "scenario": "only inference has a scenario",
-    "target_qps": "only the scenario server has a target_qps",
-    "slo_ms": "only a rate that is sought has an slo_ms",
-}
-"""Why combinations that differ in an axis can be one cell."""
-_KNOWN_WITH: Mapping[Axis, tuple[str, Callable[[Cell], bool]]] = {
-    "image_size": ("a model for images of several sizes", lambda cell: bool(cell.image_size)),
-    "audio_seconds": ("a model for sounds of any length", lambda cell: bool(cell.audio_seconds)),
-    "new_tokens": ("mode generation", lambda cell: cell.mode == "generation"),
-    "scenario": ("mode inference", lambda cell: cell.mode == "inference"),
-    "target_qps": ("scenario server", lambda cell: cell.scenario == "server"),
-    "slo_ms": (f"scenario server and target_qps {FIND_PEAK}", lambda cell: cell.seeks_peak),
-}
-"""What a cell needs to know an axis, and whether it does."""
-
-
-@dataclass
-class Tally:
-    """How many combinations fell together, model by model, and on which axes they differed."""
-
-    cells: Counter[str] = field(default_factory=Counter)
-    """Cells of each model."""
-    _repeats: Counter[str] = field(default_factory=Counter)
-    _axes: dict[str, set[Axis]] = field(default_factory=dict)
-
-    def repeat(self, first: Sequence[Any], again: Sequence[Any]) -> None:
-        """Count a combination that is the same cell as an earlier one; both in `AXES`' order."""
-        model = again[0]
-        self._repeats[model] += 1
-        differing = (axis for axis, a, b in zip(AXES, first, again, strict=True) if a != b)
-        self._axes.setdefault(model, set()).update(differing)
-
-    def notes(self) -> Iterator[str]:
-        """A sentence for each model of which combinations fell together."""
-        for model, repeats in self._repeats.items():
-            cells = self.cells[model]
-            became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
-            why = [words for axis, words in _FALL_TOGETHER.items() if axis in self._axes[model]]
-            yield f"{model}: {became}, because {_listing(why or ['some name the same cell'])}"
-
-
-def useless_excludes(combiner: Combiner[Axis], matrix: Matrix) -> Iterator[str]:
-    """A sentence for each `exclude` entry that dropped nothing."""
-    for place in combiner.useless_excludes:
-        named = ", ".join(f"{axis}: {value}" for axis, value in matrix.exclude[place].items())
-        yield f"the exclude entry {{{named}}} fits no combination"
-
-
-def unused_axes(cells: Sequence[Cell], matrix: Matrix) -> Iterator[str]:
-    """A sentence for each axis that the matrix names though none of its cells knows it."""
-    parts: tuple[Mapping[Axis, object], ...] = (*matrix.products(), *matrix.include)
-    named = {axis for part in parts for axis in part}
-    for axis, (needed, knows) in _KNOWN_WITH.items():
-        if axis in named and not any(map(knows, cells)):
-            yield f"no cell knows {axis}: that takes {needed}"
-
-
-def _listing(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-_SEQUENCE_LENGTH = 128
-_NEW_TOKENS = 32
-"""Where neither the matrix nor what the model takes at most says otherwise."""
-_DEFAULTS: Combination = {
-    "backend": "cpu",
-    "runtime": "default",
-    "precision": "fp32",
-    "batch_size": 1,
-    "mode": "inference",
-    "scenario": "single_stream",
-    "target_qps": FIND_PEAK,
-    "slo_ms": 100.0,
-}
+_DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
 _Point = tuple[Any, ...]
-"""A value for each axis, in the order of `AXES`."""
-_Sizes = Mapping[Axis, int | None]
-"""What a model takes where a matrix names no size; null on an axis that it doesn't know."""
+"""A value for each axis, in their order."""
+_Sizes = Mapping[AxisName, int | None]
+"""What a model takes where a matrix names no size; null on an axis that it doesn't have."""
 
 
 @dataclass(frozen=True)
@@ -112,51 +33,46 @@ class Expansion:
 def expand(matrix: Matrix) -> Expansion:
     """Every cell of the matrix, none twice, none left out silently.
 
-    A cell leaves out what it doesn't know, so combinations that differ in that alone are one cell.
+    A cell leaves out what it doesn't have, so combinations that differ in that alone are one cell.
 
     Raises:
         MatrixError: a combination names no model, or two jobs would bear the same id.
     """
     combiner = Combiner(matrix.include, matrix.exclude)
-    sizes = {name: _sizes(model) for name, model in matrix.models.items()}
-    tally = Tally()
+    sizes = {name: _usual_sizes(model) for name, model in matrix.models.items()}
+    tally = _Tally()
     cells: dict[_Point, tuple[Cell, str | None]] = {}
-    firsts: dict[_Point, _Point] = {}
     for combination in combiner.combinations(matrix.products()):
-        given = _given(combination, matrix, sizes)
-        asked = tuple(map(given.__getitem__, AXES))
-        point = _point(given, sizes[given["model"]])
-        first = firsts.setdefault(point, asked)
-        if first is not asked:
-            tally.repeat(first, asked)
-            continue
-        tally.cells[point[0]] += 1
-        cells[point] = _cell(point, matrix)
-    found = [cell for cell, _ in cells.values()]
-    _refuse_shared_ids(found, matrix)
-    notes = (*tally.notes(), *useless_excludes(combiner, matrix), *unused_axes(found, matrix))
+        request = _request(combination, matrix, sizes)
+        point = _point(request, sizes[request["model"]], tally.present)
+        if tally.is_new(point, tuple(map(request.__getitem__, AXIS_NAMES))):
+            cells[point] = _cell(point, matrix)
+    _refuse_shared_ids((cell for cell, _ in cells.values()), matrix)
+    notes = (*tally.notes(), *_useless_excludes(combiner, matrix), *tally.unused(matrix))
     return Expansion(tuple(cells.values()), notes)
 
 
-def _sizes(model: ModelSpec) -> _Sizes:
-    return {
+def _usual_sizes(model: ModelSpec) -> _Sizes:
+    """The sizes of a model where a matrix names none: a range's own default, or the axis'."""
+    most = model.max_new_tokens or _DEFAULTS["new_tokens"]
+    ranges = ((axis.name, getattr(model, axis.name, None)) for axis in AXES if axis.of_model)
+    return {name: allowed.default if allowed else None for name, allowed in ranges} | {
         "sequence_length": _usual_length(model) if model.takes_sequence else None,
-        "image_size": model.image_size.default if model.image_size else None,
-        "audio_seconds": model.audio_seconds.default if model.audio_seconds else None,
-        "new_tokens": min(_NEW_TOKENS, model.max_new_tokens or _NEW_TOKENS),
+        "new_tokens": min(_DEFAULTS["new_tokens"], most),
     }
 
 
 def _usual_length(model: ModelSpec, new_tokens: int = 0) -> int:
     """A decoder's new tokens take places behind the prompt; behind an encoder they don't."""
     behind = 0 if model.encoder_decoder else new_tokens
-    room = (model.max_sequence_length or _SEQUENCE_LENGTH + behind) - behind
-    return max(1, min(_SEQUENCE_LENGTH, room))
+    usual = int(_DEFAULTS["sequence_length"])
+    room = (model.max_sequence_length or usual + behind) - behind
+    return max(1, min(usual, room))
 
 
-def _given(
+def _request(
     combination: Combination, matrix: Matrix, sizes: Mapping[str, _Sizes]
-) -> dict[Axis, Any]:
+) -> dict[AxisName, Any]:
     """What a combination asks for, defaults filled in."""
     if "model" not in combination:
         named = ", ".join(f"{axis}: {value}" for axis, value in combination.items())
@@ -165,39 +81,93 @@ def _given(
             hint="an include entry that fits no combination must name a model of its own",
         )
     model = cast("str", combination["model"])
-    given: dict[Axis, Any] = {**_DEFAULTS, **sizes[model], **combination}
-    if given["mode"] == "generation" and "sequence_length" not in combination:
-        given["sequence_length"] = _usual_length(matrix.models[model], given["new_tokens"])
-    if given["runtime"] == "default":
-        given["runtime"] = DEFAULT_RUNTIMES[cast("Backend", given["backend"])]
-    return given
+    request: dict[AxisName, Any] = {**_DEFAULTS, **sizes[model], **combination}
+    if request["mode"] == "generation" and "sequence_length" not in combination:
+        request["sequence_length"] = _usual_length(matrix.models[model], request["new_tokens"])
+    if request["runtime"] == "default":
+        request["runtime"] = DEFAULT_RUNTIMES[cast("Backend", request["backend"])]
+    return request
 
 
-def _point(given: Mapping[Axis, Any], sizes: _Sizes) -> _Point:
-    """The cell that is asked for: what it doesn't know is left out."""
-    mode = given["mode"]
-    scenario = given["scenario"] if mode == "inference" else "single_stream"
-    server, sought = scenario == "server", given["target_qps"] == FIND_PEAK
-    return (
-        given["model"],
-        given["backend"],
-        given["runtime"],
-        given["precision"],
-        1 if scenario == "offline" else given["batch_size"],
-        sizes["sequence_length"] and given["sequence_length"],
-        sizes["image_size"] and given["image_size"],
-        sizes["audio_seconds"] and given["audio_seconds"],
-        given["new_tokens"] if mode == "generation" else None,
-        mode,
-        scenario,
-        given["target_qps"] if server and not sought else None,
-        given["slo_ms"] if server and sought else None,
-    )
+_ALWAYS = tuple(not (axis.of_model or axis.applies) for axis in AXES)
+
+
+def _point(request: Mapping[AxisName, Any], sizes: _Sizes, present: set[AxisName]) -> _Point:
+    """The cell that is asked for, without the axes it does not have; adds the others to `present`.
+
+    The rate of a search is left out too: the cell knows it by its `slo_ms`.
+    """
+    point = []
+    for axis, always in zip(AXES, _ALWAYS, strict=True):
+        value = request[axis.name]
+        if not always:
+            if axis.applies(request) if axis.applies else sizes[axis.name] is not None:
+                present.add(axis.name)
+                value = None if value == FIND_PEAK else value
+            else:
+                value = axis.otherwise
+        point.append(value)
+    return tuple(point)
 
 
 def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, str | None]:
-    cell = Cell.model_validate(dict(zip(AXES, point, strict=True)))
+    cell = Cell.model_validate(dict(zip(AXIS_NAMES, point, strict=True)))
     return cell, why_not(cell, matrix.models[cell.model])
+
+
+@dataclass
+class _Tally:
+    """How many combinations are the same cell, model by model, and on which axes they differ."""
+
+    present: set[AxisName] = field(default_factory=set)
+    """The axes that some cell has, of those that not every cell has."""
+    _requests: dict[_Point, _Point] = field(default_factory=dict)
+    """Of each cell the first combination that asked for it."""
+    _cells: Counter[str] = field(default_factory=Counter)
+    _repeats: Counter[str] = field(default_factory=Counter)
+    _differing: dict[str, set[AxisName]] = field(default_factory=dict)
+
+    def is_new(self, point: _Point, request: _Point) -> bool:
+        """True for the first combination of a cell; count this one."""
+        model = point[0]
+        first = self._requests.setdefault(point, request)
+        if first is request:
+            self._cells[model] += 1
+            return True
+        self._repeats[model] += 1
+        pairs = zip(AXIS_NAMES, first, request, strict=True)
+        self._differing.setdefault(model, set()).update(axis for axis, a, b in pairs if a != b)
+        return False
+
+    def notes(self) -> Iterator[str]:
+        """A sentence for each model of which combinations are the same cell."""
+        for model, repeats in self._repeats.items():
+            cells = self._cells[model]
+            became = f"{cells + repeats:,} combinations are {cells:,} {plural(cells, 'cell')}"
+            differing = self._differing[model]
+            reasons = [axis.merges for axis in AXES if axis.merges and axis.name in differing]
+            yield f"{model}: {became}, because {_listing(reasons or ['some name the same cell'])}"
+
+    def unused(self, matrix: Matrix) -> Iterator[str]:
+        """A sentence for each axis that the matrix names though none of its cells has it."""
+        parts: tuple[Mapping[AxisName, object], ...] = (*matrix.products(), *matrix.include)
+        named = {axis for part in parts for axis in part}
+        for axis in AXES:
+            if axis.needs and axis.name in named - self.present:
+                yield f"no cell knows {axis.name}: that takes {axis.needs}"
+
+
+def _useless_excludes(combiner: Combiner[AxisName], matrix: Matrix) -> Iterator[str]:
+    """A sentence for each `exclude` entry that dropped nothing."""
+    for position in combiner.useless_excludes:
+        entry = matrix.exclude[position]
+        named = ", ".join(f"{axis}: {value}" for axis, value in entry.items())
+        yield f"the exclude entry {{{named}}} fits no combination"
+
+
+def _listing(words: Sequence[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _refuse_shared_ids(cells: Iterable[Cell], matrix: Matrix) -> None:

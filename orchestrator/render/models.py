@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from orchestrator.app.setup.models import OPTIONS, ModelSheet
+from orchestrator.app.setup.models import ModelSheet
 from orchestrator.render.lines import print_line
 from orchestrator.render.tables import print_table
 from orchestrator.system.text import format_size
+from runner.contract.axes import SIZE_AXES
 from runner.contract.models import ModelSpec, TensorSpec
 
 TIMES = " × "
@@ -80,7 +81,7 @@ def _needs(sheet: ModelSheet) -> list[tuple[str, str]]:
 
 def _sizes(sheet: ModelSheet) -> dict[str, int]:
     """What the cell says, and what the model fixes."""
-    named = {axis: getattr(sheet.cell, axis) for axis in OPTIONS}
+    named = {axis: getattr(sheet.cell, axis) for axis in SIZE_AXES}
     sizes: dict[str, int] = {axis: size for axis, size in named.items() if type(size) is int}
     sizes.update(sheet.model.model_dump(include={"fixed"})["fixed"])
     return sizes

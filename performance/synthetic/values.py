@@ -8,12 +8,12 @@ from performance.synthetic.cells import COMMIT, DIGEST, HOST, RUN
 from performance.synthetic.chance import spread, uniform
 from performance.synthetic.draw import DURATIONS, WARMUPS
 from performance.synthetic.parts import PART_VALUES
+from runner.contract.axes import AXIS_NAMES
 from runner.contract.record import SCHEMA_VERSION
 
 DRAWN = (
-    *("cell_id", "job_id", "model", "family", "task", "modality", "backend", "runtime"),
-    *("precision", "batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens"),
-    *("mode", "scenario", "target_qps", "slo_ms", "model_id", "model_spec", "status"),
+    *("cell_id", "job_id", "model", "family", "task", "modality", *AXIS_NAMES[1:]),
+    *("model_id", "model_spec", "status"),
     *("hardware_id", "device_name", "cpu_model", "cpu_flags", "cpu_cores_physical"),
     *("cpu_cores_logical", "cpu_affinity", "memory_total_bytes", "hostname"),
     *("environment_id", "operating_system", "kernel", "python_version", "libraries", "image"),

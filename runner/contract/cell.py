@@ -1,17 +1,25 @@
-"""What goes in: a cell of the matrix, and the job that carries cells into a container."""
+"""A cell of the matrix: the frozen value that says what is measured."""
 
 from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt
 
-Backend = Literal[
-    "cpu", "cuda", "rocm", "mps", "openvino", "qnn", "webnn", "webgpu", "wasm", "fake"
+from runner.contract.axes import SIZE_LETTERS, Backend, Mode, Precision, Runtime, Scenario
+
+__all__ = [
+    "DEFAULT_RUNTIMES",
+    "Backend",
+    "Cell",
+    "Frozen",
+    "Mode",
+    "Precision",
+    "ProfileName",
+    "Purpose",
+    "Runtime",
+    "Scenario",
 ]
-Runtime = Literal["torch", "torch_compile", "onnxruntime", "openvino", "onnxruntime_web", "fake"]
-Precision = Literal["fp32", "bf16", "fp16", "int8"]
-Mode = Literal["inference", "generation", "training", "startup"]
-Scenario = Literal["single_stream", "offline", "server"]
+
 ProfileName = Literal["quick", "standard", "audit"]
 Purpose = Literal["measure", "verify", "time", "reference", "prepare"]
 
@@ -73,14 +81,12 @@ class Cell(Frozen):
     @property
     def shape(self) -> str:
         """The sizes in the id, e.g. `b8-s128` or `b1-s128-n32`; offline finds its own batch."""
-        sizes = (
-            ("b", None if self.scenario == "offline" else self.batch_size),
-            ("s", self.sequence_length),
-            ("i", self.image_size),
-            ("a", self.audio_seconds),
-            ("n", self.new_tokens),
+        return "-".join(
+            f"{letter}{size}"
+            for letter, name in SIZE_LETTERS
+            if (size := getattr(self, name)) is not None
+            and not (name == "batch_size" and self.scenario == "offline")
         )
-        return "-".join(f"{letter}{size}" for letter, size in sizes if size is not None)
 
     @property
     def pattern(self) -> str:
@@ -94,7 +100,7 @@ class Cell(Frozen):
 
     @property
     def seeks_peak(self) -> bool:
-        """Whether the highest rate is sought that meets `slo_ms`."""
+        """True if the highest rate is sought that meets `slo_ms`."""
         return self.scenario == "server" and self.target_qps is None
 
     @property

@@ -11,6 +11,7 @@ from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Session
 from runner.backends.failures import failure_reason
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
+from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, JobError
 from runner.contract.files import save_file, save_text
@@ -37,15 +38,14 @@ def fixed_cell(job: Job) -> Cell:
     model = job.model
     longest = model.max_sequence_length or 2 * SEQUENCE_LENGTH
     length = max(1, min(SEQUENCE_LENGTH, longest - NEW_TOKENS))
-    return job.cells[0].model_copy(
-        update={
-            "batch_size": BATCH_SIZE,
-            "sequence_length": length if model.takes_sequence else None,
-            "image_size": model.image_size and model.image_size.least,
-            "audio_seconds": model.audio_seconds and model.audio_seconds.least,
-            "new_tokens": max(1, min(NEW_TOKENS, longest - length)),
-        }
-    )
+    ranges = {name: getattr(model, name, None) for name in SIZE_AXES}
+    smallest = {name: allowed.least if allowed else None for name, allowed in ranges.items()}
+    sizes = {
+        "batch_size": BATCH_SIZE,
+        "sequence_length": length if model.takes_sequence else None,
+        "new_tokens": max(1, min(NEW_TOKENS, longest - length)),
+    }
+    return job.cells[0].model_copy(update=smallest | sizes)
 
 
 def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:

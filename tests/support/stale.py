@@ -3,7 +3,7 @@
 from typing import Any
 
 from orchestrator.store import Stale
-from orchestrator.store.query.stale import AXES
+from orchestrator.store.query.stale import GROUPED_AXES
 from tests.support.records import RECORDED_AT
 
 _AXES: dict[str, set[Any]] = {
@@ -28,6 +28,6 @@ def a_stale_group(*, axes: dict[str, set[Any]] | None = None, **changes: Any) ->
         "example": "cpu-bert-tiny-fp32-b1-s128-inference",
         "since": RECORDED_AT,
         "planned_by": "orchestrator run matrix.yaml",
-        "axes": {axis: frozenset((_AXES | (axes or {})).get(axis, ())) for axis in AXES},
+        "axes": {axis: frozenset((_AXES | (axes or {})).get(axis, ())) for axis in GROUPED_AXES},
     }
     return Stale(**values | changes)

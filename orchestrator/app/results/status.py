@@ -13,21 +13,7 @@ from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
 from orchestrator.store import Coverage, Installed, RunSummary, Size, Stale, Store, size_on_disk
 from orchestrator.system.git import ROOT
-
-_OPTIONS: Mapping[str, str] = {
-    "model": "--model",
-    "precision": "--precision",
-    "mode": "--mode",
-    "scenario": "--scenario",
-    "batch_size": "--batch-sizes",
-    "sequence_length": "--sequence-lengths",
-    "image_size": "--image-sizes",
-    "audio_seconds": "--audio-seconds",
-    "new_tokens": "--new-tokens",
-    "target_qps": "--target-qps",
-    "slo_ms": "--slo-ms",
-}
-"""What `bench` calls a cell's fields."""
+from runner.contract.axes import AXES
 
 
 @dataclass(frozen=True)
@@ -82,9 +68,10 @@ def _options(group: Stale) -> list[str]:
     given = [
         *("--backend", group.backend, "--runtime", group.runtime, "--launcher", group.launcher),
     ]
-    for axis, option in _OPTIONS.items():
-        if values := group.axes[axis]:
-            given += [option, ",".join(_text(value) for value in sorted(values))]
+    options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
+    for axis, values in group.axes.items():
+        if values:
+            given += [options[axis], ",".join(_text(value) for value in sorted(values))]
     return given
 
 

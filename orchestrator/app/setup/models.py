@@ -7,6 +7,7 @@ from typing import Any, get_args
 from orchestrator.matrix import Location, Source, resolve
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import memory_need_bytes
+from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Backend, Cell, Precision, Runtime
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, TensorSpec, Work, find, shape_of, sizes_of, work
@@ -14,15 +15,6 @@ from runner.contract.support import RUNTIMES, why_not_shape
 
 Verdict = tuple[Cell, str | None]
 """A cell, with the reason if no machine can run it."""
-OPTIONS: Mapping[str, str] = {
-    "mode": "--mode",
-    "batch_size": "--batch-size",
-    "sequence_length": "--sequence-length",
-    "image_size": "--image-size",
-    "audio_seconds": "--audio-seconds",
-    "new_tokens": "--new-tokens",
-}
-"""The options by axis."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +96,9 @@ def _everywhere(name: str, mode: str, sizes: Mapping[str, int | None]) -> Expans
             backend: {"axes": {"runtime": list(RUNTIMES[backend])}} for backend in backends
         },
     }
-    options: dict[Location, str] = {("axes", axis): option for axis, option in OPTIONS.items()}
+    options: dict[Location, str] = {
+        ("axes", axis): f"--{axis.replace('_', '-')}" for axis in ("mode", *SIZE_AXES)
+    }
     return expand(resolve(Source("models show", data, options=options)))
 
 

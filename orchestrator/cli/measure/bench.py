@@ -1,56 +1,18 @@
 """`bench`: measures without a file."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.axis_options import list_option, with_options
 from orchestrator.cli.measure.measure import measure
 from orchestrator.cli.options import LauncherChoice, Request, command_line
 from orchestrator.system.files import RESULTS_FOLDER
+from runner.contract.axes import AXES
 
-Model = Annotated[list[str] | None, typer.Option(help="Models, sets or files of custom models.")]
 Family = Annotated[list[str] | None, typer.Option(help="All models of a family.")]
 All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
-Backend = Annotated[list[str] | None, typer.Option(help="Hardware paths.  [default: cpu]")]
-Runtime = Annotated[list[str] | None, typer.Option(help="Runtimes.  [default: the backend's own]")]
-Precision = Annotated[list[str] | None, typer.Option(help="Number formats.  [default: fp32]")]
-BatchSizes = Annotated[
-    list[str] | None, typer.Option(help="Samples in a query, e.g. 1,2,4.  [default: 1]")
-]
-SequenceLengths = Annotated[
-    list[str] | None, typer.Option(help="Tokens in a sample, e.g. 128,256.  [default: 128]")
-]
-ImageSizes = Annotated[
-    list[str] | None,
-    typer.Option(help="Pixels of an image's side, e.g. 224,448.  [default: the model's own]"),
-]
-AudioSeconds = Annotated[
-    list[str] | None,
-    typer.Option(help="Seconds of sound in a sample, e.g. 5,10.  [default: the model's own]"),
-]
-NewTokens = Annotated[
-    list[str] | None,
-    typer.Option(help="Tokens to generate, e.g. 32,128; --mode generation alone.  [default: 32]"),
-]
-Mode = Annotated[list[str] | None, typer.Option(help="What is measured.  [default: inference]")]
-Scenario = Annotated[
-    list[str] | None,
-    typer.Option(help="single_stream, offline or server.  [default: single_stream]"),
-]
-TargetQps = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="QPS", help="Queries per second of scenario server.  [default: find_peak]"
-    ),
-]
-SloMs = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="MS", help="What 99 % of queries must meet at the peak sought.  [default: 100]"
-    ),
-]
 Profile = Annotated[str, typer.Option(help="quick, standard or audit.")]
 Iterations = Annotated[int | None, typer.Option(min=1, help="Fewest timed iterations of a cell.")]
 CellTimeout = Annotated[
@@ -61,36 +23,12 @@ Memory = Annotated[
 ]
 
 
-_FIELDS: Mapping[str, str] = {
-    "model": "models",
-    "family": "families",
-    "all_": "every_model",
-    "backend": "backends",
-    "runtime": "runtimes",
-    "precision": "precisions",
-    "mode": "modes",
-    "scenario": "scenarios",
-}
-"""What `BenchOptions` calls an option, where that is another name."""
-
-
+@with_options(1, list_option(AXES[0]))
+@with_options(3, {name: hint for axis in AXES[1:] for name, hint in list_option(axis).items()})
 def bench(
     context: typer.Context,
-    model: Model = None,
     family: Family = None,
     all_: All = False,
-    backend: Backend = None,
-    runtime: Runtime = None,
-    precision: Precision = None,
-    batch_sizes: BatchSizes = None,
-    sequence_lengths: SequenceLengths = None,
-    image_sizes: ImageSizes = None,
-    audio_seconds: AudioSeconds = None,
-    new_tokens: NewTokens = None,
-    mode: Mode = None,
-    scenario: Scenario = None,
-    target_qps: TargetQps = None,
-    slo_ms: SloMs = None,
     profile: Profile = "quick",
     iterations: Iterations = None,
     cell_timeout: CellTimeout = None,
@@ -109,18 +47,20 @@ def bench(
     budget: options.Budget = None,
     scratch: options.ScratchOfTests = False,
     json: options.Json = False,
+    **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
     from orchestrator.matrix.from_options import BenchOptions, bench_matrix
     from orchestrator.running.create import Origin
 
-    request = Request.of(context)
-    fields = {_FIELDS.get(name, name): value for name, value in context.params.items()}
     asked = BenchOptions(
-        **{
-            name: value
-            for name, value in fields.items()
-            if name in BenchOptions.__dataclass_fields__ and value is not None
-        }
+        axes={axis.name: axes[axis.parameter] or () for axis in AXES},
+        families=family or (),
+        every_model=all_,
+        profile=profile,
+        iterations=iterations,
+        cell_timeout=cell_timeout,
+        memory=memory,
     )
+    request = Request.of(context)
     return measure(bench_matrix(asked), Origin(command=command_line()), request)

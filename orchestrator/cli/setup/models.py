@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.axis_options import size_options, with_options
 
 app = typer.Typer(help="List and show models.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -40,38 +41,15 @@ def list_models(
 
 
 @app.command(name="show")
+@with_options(2, size_options())
 def show(
     name: Annotated[str, typer.Argument(metavar="MODEL")],
     mode: Annotated[str, typer.Option(help="What would be measured.")] = "inference",
-    batch_size: Annotated[
-        int | None, typer.Option(metavar="N", help="Samples in one query.  [default: 1]")
-    ] = None,
-    sequence_length: Annotated[
-        int | None, typer.Option(metavar="N", help="Tokens in one sample.  [default: 128]")
-    ] = None,
-    image_size: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Height and width, pixels.  [default: the model's own]"),
-    ] = None,
-    audio_seconds: Annotated[
-        int | None, typer.Option(metavar="N", help="Seconds.  [default: the model's own]")
-    ] = None,
-    new_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Tokens to generate.  [default: 32]")
-    ] = None,
     json: options.Json = False,
+    **sizes: int | None,
 ) -> None:
     """Show one model: its inputs and its needs at these sizes, and what can execute it."""
     from orchestrator.app.setup.models import model_sheet
     from orchestrator.render.models import print_model
 
-    sheet = model_sheet(
-        name,
-        mode,
-        batch_size=batch_size,
-        sequence_length=sequence_length,
-        image_size=image_size,
-        audio_seconds=audio_seconds,
-        new_tokens=new_tokens,
-    )
-    print_model(sheet, as_json=json)
+    print_model(model_sheet(name, mode, **sizes), as_json=json)

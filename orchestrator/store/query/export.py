@@ -21,6 +21,7 @@ from orchestrator.system.files import (
     require_free_folder,
     require_no_stream,
 )
+from runner.contract.axes import SIZE_AXES
 from runner.contract.errors import UsageError
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -127,12 +128,12 @@ _NAMES_FOLDERS = (types.is_string, types.is_integer, types.is_boolean, types.is_
 
 
 OUTPUT = "--output"
-_RAW = """
+_RAW = f"""
     SELECT result_id, run_id, cell_id, model, hardware, hostname, backend, runtime, precision,
-        batch_size, sequence_length, image_size, audio_seconds, new_tokens, mode, scenario,
+        {", ".join(SIZE_AXES)}, mode, scenario,
         measured_at, status, proof, correct, grade, source, simulated,
         warmup_durations_ns, durations_ns, part_durations_ns, other
-    FROM {view}
+    FROM {{view}}
     JOIN raw_benchmark_data USING (result_id)
     JOIN (SELECT result_id, other FROM benchmark_results) USING (result_id)
 """

@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.schema.origin import OURS, SYNTHETIC
 from orchestrator.store.schema.tables import RECORD
 from orchestrator.store.schema.views import PERFORMANCE, PERFORMANCE_ALL
+from runner.contract.axes import SIZE_AXES
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
 from runner.contract.selector import Selector
@@ -58,7 +59,6 @@ class Filters(TypedDict, total=False):
     """Globs over cell ids, as `--select` takes them; `!GLOB` drops."""
 
 
-NUMBERS = ("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens")
 MOMENTS: Mapping[str, str] = {"since": ">=", "until": "<"}
 GLOBS = "select"
 _ALLOWED: Mapping[str, Collection[str]] = {column.name: column.allowed for column in RECORD}
@@ -102,7 +102,7 @@ def _part(connection: DuckDBPyConnection, name: str, value: object) -> tuple[str
     """One filter as a condition with its one parameter."""
     if name in MOMENTS:
         return f"measured_at {MOMENTS[name]} ?", _moment(name, value)
-    if name in NUMBERS:
+    if name in SIZE_AXES:
         return f"{name} IN (SELECT unnest(?::BIGINT[]))", _numbers(name, value)
     words = _words(name, value)
     if name == GLOBS:

@@ -11,15 +11,16 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
 from orchestrator.store.schema.view import ORDER, QUOTABLE, SAME
+from runner.contract.axes import AXIS_NAMES, NUMBER_AXES
 from runner.contract.record import Row
 
 REPLAY = r"^orchestrator( -\S+)* replay "
 """The command of a replay, which takes the image of then."""
-AXES = (
-    *("model", "precision", "mode", "scenario", "batch_size", "sequence_length", "image_size"),
-    *("audio_seconds", "new_tokens", "target_qps", "slo_ms"),
-)
 _WHERE = ("hostname", "backend", "runtime", "launcher")
+GROUPED_AXES = sorted(
+    (name for name in AXIS_NAMES if name not in _WHERE), key=NUMBER_AXES.__contains__
+)
+"""Words before numbers, as commands name them."""
 _FACTS = ("image_digest", "image_labels", "runner_version", "kernel", "python_version", "libraries")
 _NAMED_FACTS = {"runner_version": "runner", "kernel": "kernel", "python_version": "Python"}
 _BY = ", ".join(_WHERE)
@@ -37,11 +38,11 @@ _NEWEST = f"""
     )
     SELECT {_BY}, {", ".join(_FACTS)} FROM newest JOIN {ENVIRONMENTS.name} USING (environment_id)
 """
-_AXES = ", ".join(f"list_sort(list(DISTINCT r.{axis})) AS {axis}" for axis in AXES)
+_VALUES = ", ".join(f"list_sort(list(DISTINCT r.{axis})) AS {axis}" for axis in GROUPED_AXES)
 _PROVEN = f"""
     WITH proven AS (
         SELECT {", ".join(f"r.{each}" for each in _WHERE)}, r.environment_id, u.command,
-            count(*) AS cells, min(r.cell_id) AS example, min(r.recorded_at) AS since, {_AXES}
+            count(*) AS cells, min(r.cell_id) AS example, min(r.recorded_at) AS since, {_VALUES}
         FROM {RESULTS.name} r LEFT JOIN {RUNS.name} u USING (run_id)
         WHERE r.rowid IN (
             SELECT arg_max(r.rowid, {ORDER}) FROM {RESULTS.name} r WHERE {QUOTABLE} GROUP BY {SAME})
@@ -124,7 +125,7 @@ def _group(row: Row, changes: tuple[str, ...]) -> Stale:
         **{name: row[name] for name in (*_WHERE, "cells", "example", "since")},
         changes=changes,
         planned_by=None if command is None or re.match(REPLAY, command) else command,
-        axes={axis: frozenset(row[axis] or ()) - {None} for axis in AXES},
+        axes={axis: frozenset(row[axis] or ()) - {None} for axis in GROUPED_AXES},
     )
 
 

@@ -14,13 +14,14 @@ from orchestrator.store.schema.view import (
     same,
     select,
 )
+from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 
 PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
 _WHICH = [
     *same("result_id", "cell_id", "model"),
     DEVICE,
     *same("hostname", "backend", "runtime", "precision"),
-    *same("batch_size", "sequence_length", "image_size", "audio_seconds"),
+    *same(*(name for name in SIZE_AXES if name != "new_tokens")),
 ]
 _TRUST = [
     *same("iterations", "correct", "verified_shape", "grade"),
@@ -87,7 +88,7 @@ ARRIVALS = _view(
     "arrival_results",
     "The scenarios `offline` and `server`; rows as in `benchmark_performance`.",
     [
-        *same("scenario", "target_qps", "slo_ms", "throughput", "achieved_qps"),
+        *same(*ARRIVAL_AXES, "throughput", "achieved_qps"),
         *milliseconds("latency_median", "latency_p90", "latency_p99", "service_median"),
         *same("slo_met", "peak_qps", "search"),
     ],

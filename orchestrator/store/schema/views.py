@@ -25,13 +25,14 @@ from orchestrator.store.schema.view import (
     same,
     select,
 )
+from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 
 _PERFORMANCE = [
     *same("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
     DEVICE,
     *same("hardware_id", "hostname", "backend", "runtime", "precision"),
-    *same("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens", "mode"),
-    *same("scenario", "target_qps", "slo_ms", "profile", "purpose"),
+    *same(*SIZE_AXES, "mode"),
+    *same(*ARRIVAL_AXES, "profile", "purpose"),
     *same("throughput"),
     *milliseconds("latency_median", "latency_median_low", "latency_median_high"),
     *same("latency_precision"),
@@ -140,7 +141,7 @@ HISTORY = View(
 
 _FAILURE = same(
     *("result_id", "run_id", "cell_id", "model", "family", "backend", "runtime", "precision"),
-    *("batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens"),
+    *SIZE_AXES,
     *("mode", "scenario", "predicted"),
     *("status", "phase", "reason", "log"),
     *("hostname", "launcher", "image", "recorded_at", "source", "simulated"),

@@ -5,10 +5,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 FixedName = Literal["image_size", "audio_seconds", "frames"]
-AxisName = Literal["batch_size", "sequence_length", "image_size", "audio_seconds", "frames"]
 ImageSize = Literal["prompt_length", "image_tokens", "image_crops", "image_patches", "image_grid"]
-"""What follows from the size of an image in a prompt, see `runner.models.images`."""
-SizeName = AxisName | ImageSize
+"""What follows from the size of an image in a prompt, see `runner.contract.models.image_tokens`."""
+SizeName = Literal["batch_size", "sequence_length"] | FixedName | ImageSize
 TensorKind = Literal[
     "token_ids",
     "prompt_ids",
@@ -102,9 +101,9 @@ class ModelSpec(BaseModel):
     labels: TensorSpec | None = None
     """What training compares the outputs with; null for models that are not trained so here."""
     contrastive: bool = False
-    """Whether training compares the samples of a batch with one another, instead of with labels."""
+    """True if training compares the samples of a batch with one another, instead of with labels."""
     encoder_decoder: bool = False
-    """Whether an encoder reads the inputs and a decoder writes the outputs."""
+    """True if an encoder reads the inputs and a decoder writes the outputs."""
     image_prompt: ImagePrompt | None = None
     """How an image becomes tokens of the prompt: `anyres` crops it (LLaVA), `grid` cuts patches
     (Qwen-VL); null where it doesn't. The numbers come from the configuration."""
@@ -123,7 +122,7 @@ class ModelSpec(BaseModel):
     hub_id: str | None = None
     """Where the original weights are published; null for models that nobody trained."""
     weights: Literal["random", "pretrained"] = "random"
-    """Whether parameters are drawn with a seed, or read from a folder or a hub."""
+    """True if parameters are drawn with a seed, or read from a folder or a hub."""
     path: str | None = None
     """The host's folder of pretrained weights; null where they come from a hub."""
     revision: str | None = None
@@ -133,10 +132,10 @@ class ModelSpec(BaseModel):
 
     @property
     def takes_sequence(self) -> bool:
-        """Whether the sequence length changes what this model computes."""
+        """True if the sequence length changes what this model computes."""
         return any(tensor.sizes & {"sequence_length", "prompt_length"} for tensor in self.inputs)
 
     @property
     def trains(self) -> bool:
-        """Whether there is something that training could compare the outputs with."""
+        """True if there is something that training could compare the outputs with."""
         return self.labels is not None or self.contrastive

@@ -11,7 +11,7 @@ from orchestrator.app.results.status import command_anew, status_of, this_instal
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
 from orchestrator.store import Installed, Store
-from orchestrator.store.query.stale import AXES
+from orchestrator.store.query.stale import GROUPED_AXES
 from runner.contract.errors import StoreError
 from runner.contract.record import save_record
 from tests.docs.command_line import parse
@@ -138,7 +138,7 @@ def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
         "new_tokens": {7},
     }
     group = a_stale_group(planned_by=None, axes=values)
-    assert all(group.axes[axis] for axis in AXES)
+    assert all(group.axes[axis] for axis in GROUPED_AXES)
     given = parse(command_anew(group).split()[1:])
     assert given["target_qps"] == ["2.5,20"]
     assert given["slo_ms"] == ["100"]

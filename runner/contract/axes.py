@@ -1,0 +1,295 @@
+"""The axes of a matrix, a row each: what a cell consists of, and what every command calls it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Backend = Literal[
+    "cpu", "cuda", "rocm", "mps", "openvino", "qnn", "webnn", "webgpu", "wasm", "fake"
+]
+Runtime = Literal["torch", "torch_compile", "onnxruntime", "openvino", "onnxruntime_web", "fake"]
+Precision = Literal["fp32", "bf16", "fp16", "int8"]
+Mode = Literal["inference", "generation", "training", "startup"]
+Scenario = Literal["single_stream", "offline", "server"]
+
+AxisName = Literal[
+    "model",
+    "backend",
+    "runtime",
+    "precision",
+    "batch_size",
+    "sequence_length",
+    "image_size",
+    "audio_seconds",
+    "new_tokens",
+    "mode",
+    "scenario",
+    "target_qps",
+    "slo_ms",
+]
+_AxisKind = Literal["model", "choice", "size", "rate", "milliseconds"]
+"""`size`: a positive integer; `rate`: a number or `find_peak`; `milliseconds`: a number."""
+
+FIND_PEAK: Literal["find_peak"] = "find_peak"
+"""The word that stands for the highest rate that meets `slo_ms`."""
+_THE_MODELS = "the model's own"
+
+_Request = Mapping[AxisName, Any]
+"""The value that a combination of the matrix asks for on each axis."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: a field of `Cell`, a key of the matrix, an option of `bench`, a column of views."""
+
+    name: AxisName
+    """The field and the key, e.g. `batch_size`."""
+    kind: _AxisKind
+    """What its values are."""
+    doc: str
+    """The meaning of one value, as the matrix' schema says it."""
+    list_doc: str
+    """The meaning of a list of values, and the value where a matrix names none."""
+    option: str
+    """The option of `bench`, e.g. `--batch-sizes`; it takes a list."""
+    help: str
+    """Help of that option."""
+    metavar: str | None = None
+    """The option's value in help, if its type does not say enough."""
+    unnamed: str | None = None
+    """What applies without the option, for help."""
+    default: str | float | None = None
+    """The value where a matrix names none; None if it follows from the model."""
+    choices: tuple[str, ...] = ()
+    """All values of a `choice`."""
+    letter: str | None = None
+    """The letter of a size in a cell's id, e.g. `b`."""
+    size_help: str | None = None
+    """Help of the option of `models show`, for sizes that change a model's tensors and needs."""
+    of_model: bool = False
+    """True if models without this size ignore it."""
+    applies: Callable[[_Request], bool] | None = None
+    """True for requests whose cell has the axis; None if all have it, or those of `of_model`."""
+    otherwise: str | int | None = None
+    """The value of cells that do not have the axis."""
+    merges: str | None = None
+    """Why combinations that differ here can be one cell."""
+    needs: str | None = None
+    """What a cell needs to have the axis; None if nothing is reported where no cell has it."""
+
+    @property
+    def parameter(self) -> str:
+        """The option as the name of a function's parameter, e.g. `batch_sizes`."""
+        return self.option.removeprefix("--").replace("-", "_")
+
+    @property
+    def full_help(self) -> str:
+        """Help of the option of `bench`, its default included."""
+        return _with_default(self.help, self.unnamed)
+
+    @property
+    def full_size_help(self) -> str:
+        """Help of the option of `models show`, its default included."""
+        return _with_default(self.size_help or "", self.unnamed)
+
+
+def _with_default(text: str, default: str | None) -> str:
+    return text if default is None else f"{text}  [default: {default}]"
+
+
+def _scenario(request: _Request) -> str:
+    return str(request["scenario"]) if request["mode"] == "inference" else "single_stream"
+
+
+def _is_server(request: _Request) -> bool:
+    return _scenario(request) == "server"
+
+
+AXES: tuple[Axis, ...] = (
+    Axis(
+        "model",
+        "model",
+        doc="Name of a model, or of a model set for all models in it.",
+        list_doc="Names of models, names of model sets, or files of custom models "
+        "(.yaml, .yml, .json).",
+        option="--model",
+        help="Models, sets or files of custom models.",
+    ),
+    Axis(
+        "backend",
+        "choice",
+        doc="The hardware path.",
+        list_doc="Hardware paths; cpu if not named.",
+        option="--backend",
+        help="Hardware paths.",
+        unnamed="cpu",
+        default="cpu",
+        choices=get_args(Backend),
+    ),
+    Axis(
+        "runtime",
+        "choice",
+        doc="The software that executes the graph; `default` is the backend's own choice.",
+        list_doc="The software that executes the graph; `default` is the backend's own choice.",
+        option="--runtime",
+        help="Runtimes.",
+        unnamed="the backend's own",
+        default="default",
+        choices=("default", *get_args(Runtime)),
+    ),
+    Axis(
+        "precision",
+        "choice",
+        doc="Number format of weights and arithmetic.",
+        list_doc="Number formats of weights and arithmetic; fp32 if not named.",
+        option="--precision",
+        help="Number formats.",
+        unnamed="fp32",
+        default="fp32",
+        choices=get_args(Precision),
+    ),
+    Axis(
+        "batch_size",
+        "size",
+        doc="Samples in one query.",
+        list_doc="Samples in one query; 1 if not named.",
+        option="--batch-sizes",
+        help="Samples in a query, e.g. 1,2,4.",
+        unnamed="1",
+        default=1,
+        letter="b",
+        size_help="Samples in one query.",
+        applies=lambda request: _scenario(request) != "offline",
+        otherwise=1,
+        merges="offline finds its own batch_size",
+    ),
+    Axis(
+        "sequence_length",
+        "size",
+        doc="Tokens in one sample, those of the prompt.",
+        list_doc="Tokens in one sample, those of the prompt; 128, or all it takes if less, "
+        "if not named.",
+        option="--sequence-lengths",
+        help="Tokens in a sample, e.g. 128,256.",
+        unnamed="128",
+        default=128,
+        letter="s",
+        size_help="Tokens in one sample.",
+        of_model=True,
+        merges="it takes no sequence_length",
+    ),
+    Axis(
+        "image_size",
+        "size",
+        doc="Height and width of an image, pixels.",
+        list_doc="Height and width of an image, pixels; the model's own if not named; "
+        "not if it is fixed.",
+        option="--image-sizes",
+        help="Pixels of an image's side, e.g. 224,448.",
+        unnamed=_THE_MODELS,
+        letter="i",
+        size_help="Height and width, pixels.",
+        of_model=True,
+        merges="it takes no image_size",
+        needs="a model for images of several sizes",
+    ),
+    Axis(
+        "audio_seconds",
+        "size",
+        doc="Seconds of sound in one sample.",
+        list_doc="Seconds of sound in one sample; the model's own if not named; "
+        "not where it is fixed.",
+        option="--audio-seconds",
+        help="Seconds of sound in a sample, e.g. 5,10.",
+        unnamed=_THE_MODELS,
+        letter="a",
+        size_help="Seconds.",
+        of_model=True,
+        merges="it takes no audio_seconds",
+        needs="a model for sounds of any length",
+    ),
+    Axis(
+        "new_tokens",
+        "size",
+        doc="Tokens to generate for each sample.",
+        list_doc="Tokens to generate for each sample; 32 if not named; mode generation alone.",
+        option="--new-tokens",
+        help="Tokens to generate, e.g. 32,128; --mode generation alone.",
+        unnamed="32",
+        default=32,
+        letter="n",
+        size_help="Tokens to generate.",
+        applies=lambda request: request["mode"] == "generation",
+        merges="only generation has new_tokens",
+        needs="mode generation",
+    ),
+    Axis(
+        "mode",
+        "choice",
+        doc="What is measured.",
+        list_doc="What is measured; inference if not named.",
+        option="--mode",
+        help="What is measured.",
+        unnamed="inference",
+        default="inference",
+        choices=get_args(Mode),
+    ),
+    Axis(
+        "scenario",
+        "choice",
+        doc="How queries arrive.",
+        list_doc="How queries arrive; single_stream if not named; the others are for mode "
+        "inference alone.",
+        option="--scenario",
+        help="single_stream, offline or server.",
+        unnamed="single_stream",
+        default="single_stream",
+        choices=get_args(Scenario),
+        applies=lambda request: request["mode"] == "inference",
+        otherwise="single_stream",
+        merges="only inference has a scenario",
+        needs="mode inference",
+    ),
+    Axis(
+        "target_qps",
+        "rate",
+        doc="Queries per second that scenario server offers, or find_peak.",
+        list_doc="Queries per second that scenario server offers; find_peak, the highest, "
+        "if not named.",
+        option="--target-qps",
+        help="Queries per second of scenario server.",
+        metavar="QPS",
+        unnamed=FIND_PEAK,
+        default=FIND_PEAK,
+        applies=_is_server,
+        merges="only the scenario server has a target_qps",
+        needs="scenario server",
+    ),
+    Axis(
+        "slo_ms",
+        "milliseconds",
+        doc="Milliseconds that 99 % of queries must meet at the rate sought.",
+        list_doc="Milliseconds that 99 % of queries must meet at the rate sought; "
+        "100 if not named.",
+        option="--slo-ms",
+        help="What 99 % of queries must meet at the peak sought.",
+        metavar="MS",
+        unnamed="100",
+        default=100.0,
+        applies=lambda request: _is_server(request) and request["target_qps"] == FIND_PEAK,
+        merges="only a rate that is sought has an slo_ms",
+        needs=f"scenario server and target_qps {FIND_PEAK}",
+    ),
+)
+AXIS_NAMES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES)
+"""The axes in their order, which is that of a cell's fields."""
+SIZE_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.kind == "size")
+NUMBER_AXES: tuple[AxisName, ...] = tuple(
+    axis.name for axis in AXES if axis.kind not in ("model", "choice")
+)
+ARRIVAL_AXES: tuple[AxisName, ...] = ("scenario", "target_qps", "slo_ms")
+"""How queries arrive, beside `mode`."""
+SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(
+    (axis.letter, axis.name) for axis in AXES if axis.letter is not None
+)
+"""The letters of sizes in a cell's id."""
