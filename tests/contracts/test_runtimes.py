@@ -1,4 +1,4 @@
-"""What every runtime promises to the harness; a new one is found by the registry."""
+"""The contract that every runtime in the registry fulfils."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -18,6 +18,8 @@ from runner.contract.models import ModelSpec
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell, fake_model
+from tests.support.onnx_graphs import layer, onnx_cell, onnx_job, save_graph
+from tests.support.openvino_models import openvino_cell, openvino_job
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
 
@@ -59,6 +61,8 @@ JOBS = {
     **{name: job for runtime in RUNTIME_MODULES for name, job in jobs_of(runtime)},
     "torch-decoder-bf16": two_shapes(tiny_decoder(), "torch", precision="bf16"),
     "torch-encoder-decoder-bf16": two_shapes(tiny_encoder_decoder(), "torch", precision="bf16"),
+    "onnxruntime-layer": onnx_job(onnx_cell(1), onnx_cell(3)),
+    "openvino-layer": openvino_job(openvino_cell(1), openvino_cell(3)),
     "onnxruntime-decoder-int8": two_shapes(tiny_decoder(), "onnxruntime", precision="int8"),
 }
 
@@ -75,10 +79,15 @@ def can(cell: Cell, mode: Mode) -> bool:
 
 
 def params(names: Iterable[str]) -> list[Any]:
-    """The jobs as parameters; what loads a real model is marked."""
-    return [
-        pytest.param(name, marks=[] if name == "fake" else [pytest.mark.torch]) for name in names
-    ]
+    """The jobs as parameters; those that load a real model, export or compile one are marked."""
+    return [pytest.param(name, marks=marks(JOBS[name])) for name in names]
+
+
+def marks(job: Job) -> list[pytest.MarkDecorator]:
+    if job.model.architecture == "none":
+        return []
+    slow = {"torch_compile", *EXPORTED} & {job.cells[0].runtime}
+    return [pytest.mark.torch, *([pytest.mark.slow] if slow else [])]
 
 
 def refusing(mode: Mode) -> list[str]:
@@ -94,7 +103,9 @@ not_training = pytest.mark.parametrize("job", params(refusing("training")), indi
 @pytest.fixture(params=params(JOBS), scope="module")
 def job(request: pytest.FixtureRequest, prepared: PreparedGraphs) -> Job:
     job = JOBS[request.param]
-    return prepared.named(job) if job.cells[0].runtime in EXPORTED else job
+    if job.graph and not (prepared.folder / job.graph).exists():
+        save_graph(prepared.folder, {"forward": layer()})
+    return prepared.named(job) if job.cells[0].runtime in EXPORTED and not job.graph else job
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +132,6 @@ def test_every_runtime_is_held_to_the_contract() -> None:
     assert {job.cells[0].runtime for job in JOBS.values()} == set(RUNTIME_MODULES)
 
 
-@pytest.mark.slow
 def test_one_session_answers_queries_of_every_shape(job: Job, session: Session) -> None:
     for cell in job.cells:
         query = session.bind(cell, inputs_of(job, cell))
@@ -199,7 +209,6 @@ def test_generation_needs_a_number_of_tokens(job: Job, session: Session) -> None
         session.bind_generation(cell, inputs_of(job, cell), FakeClock())
 
 
-@pytest.mark.slow
 @training
 def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> None:
     cell = job.cells[1]
@@ -221,7 +230,6 @@ def test_training_changes_the_parameters(job: Job, session: Session) -> None:
         assert trainer.has_learnt()
 
 
-@pytest.mark.slow
 @training
 def test_after_training_a_session_answers_as_before(job: Job, session: Session) -> None:
     cell = job.cells[1]

@@ -31,7 +31,7 @@ from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job
 from tests.support.tiny_models import tiny_encoder_decoder, torch_cell
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 ROUNDING = 1e-5
 """Relative difference that sums in another order may make of so small a model."""
@@ -53,7 +53,6 @@ def one_layer(model: ModelSpec) -> ModelSpec:
     return model.model_copy(update={"config": {**model.config, "num_layers": 1}})
 
 
-@pytest.mark.slow
 def test_a_graph_of_text_takes_any_batch_and_length(tmp_path: Path) -> None:
     model = one_layer(tiny_encoder_decoder())
     graph = exported(model, tmp_path, "dynamic")
@@ -65,7 +64,6 @@ def test_a_graph_of_text_takes_any_batch_and_length(tmp_path: Path) -> None:
     assert largest_difference(answer, samples(a_job(cells, model), cells), "fp32") < ROUNDING
 
 
-@pytest.mark.slow
 def test_a_model_that_crops_images_is_exported_at_each_shape(tmp_path: Path) -> None:
     graph = exported(find("llava-next-micro"), tmp_path, "b2-s32-i28")
     assert [attempt.remedy for attempt in graph.attempts] == ["dynamic shapes", "static shape"]
@@ -73,7 +71,6 @@ def test_a_model_that_crops_images_is_exported_at_each_shape(tmp_path: Path) -> 
     assert graph.difference_relative < ROUNDING
 
 
-@pytest.mark.slow
 def test_where_images_lie_becomes_constant(tmp_path: Path) -> None:
     graph = exported(find("qwen2-vl-micro"), tmp_path, "b2-s32-i56")
     assert graph.remedy == "static shape, image geometry as constants"
@@ -81,14 +78,12 @@ def test_where_images_lie_becomes_constant(tmp_path: Path) -> None:
     assert graph.difference_relative < ROUNDING
 
 
-@pytest.mark.slow
 def test_halves_are_as_exact_as_halves_can_be(tmp_path: Path) -> None:
     graph = exported(tiny_vision(), tmp_path, "dynamic", backend="cuda", precision="fp16")
     assert graph.numbers == "fp16"
     assert ROUNDING < graph.difference_relative < 1e-2
 
 
-@pytest.mark.slow
 def test_int8_for_the_cpu_is_dynamic(tmp_path: Path) -> None:
     graph = exported(tiny_vision(), tmp_path, "dynamic", precision="int8")
     assert graph.method == (
@@ -97,7 +92,6 @@ def test_int8_for_the_cpu_is_dynamic(tmp_path: Path) -> None:
     assert ROUNDING < graph.difference_relative < 0.1
 
 
-@pytest.mark.slow
 def test_int8_for_qnn_has_ranges_and_one_shape(tmp_path: Path) -> None:
     graph = exported(tiny_vision(), tmp_path, "b2", backend="qnn", precision="int8")
     assert str(graph.method).startswith(
@@ -119,7 +113,6 @@ def test_the_further_remedies_work(script: bool, tmp_path: Path) -> None:
     assert read_graph(tmp_path / "b2").difference_relative < ROUNDING
 
 
-@pytest.mark.slow
 def test_other_weights_are_noticed(tmp_path: Path) -> None:
     def of_another_seed(subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
         if not strategy.dynamic:
@@ -189,7 +182,6 @@ def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
     return graphs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_taken_apart_at_last_and_the_graph_says_why(
     name: str, taken_apart: Graphs

@@ -18,7 +18,7 @@ from tests.support.generating import generating_job
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 MODELS = {
     "decoder": tiny_decoder(),
@@ -62,7 +62,6 @@ def forward(job: Job, prepared: PreparedGraphs) -> dict[str, FloatArray]:
         return compute_outputs(session, job)
 
 
-@pytest.mark.slow
 def test_the_tokens_are_torchs(
     model: ModelSpec, runtime: Runtime, prepared: PreparedGraphs
 ) -> None:

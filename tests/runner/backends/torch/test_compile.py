@@ -65,6 +65,7 @@ def test_a_shape_is_compiled_at_its_first_query_and_what_that_took_is_told(
     assert (first["logits"] == again["logits"]).all()
 
 
+@pytest.mark.slow
 def test_the_proof_tells_how_many_graphs_were_compiled(session: CompiledSession) -> None:
     proof, evidence = session.prove(session.bind(CELL, inputs_of()))
     assert proof == "proven"
@@ -149,8 +150,8 @@ def test_the_compiler_is_a_library_that_takes_part(session: CompiledSession) -> 
     assert version[0].isdecimal()
 
 
-class Books:
-    """What torch would have compiled so far."""
+class FakeCounts:
+    """Torch's counts, set by the test."""
 
     def __init__(self) -> None:
         self.now = Compilation(time_s=5.0, graphs=2, breaks=1)
@@ -159,35 +160,35 @@ class Books:
         return self.now
 
 
-def test_the_ledger_tells_works_apart() -> None:
-    books = Books()
-    ledger = CompileStats(books)
-    assert ledger.current == Compilation()
-    assert ledger.begin("a")
-    books.now = Compilation(7.0, 3, 1)
-    assert ledger.begin("b")
-    books.now = Compilation(8.0, 5, 4)
-    assert ledger.current == ledger.of("b") == Compilation(1.0, 2, 3)
-    assert not ledger.begin("a")
-    books.now = Compilation(8.5, 5, 4)
-    assert ledger.of("a") == Compilation(2.5, 1, 0)
-    assert ledger.of("nobody's") == Compilation()
+def test_compilations_are_attributed_to_their_work() -> None:
+    counts = FakeCounts()
+    stats = CompileStats(counts)
+    assert stats.current == Compilation()
+    assert stats.begin("a")
+    counts.now = Compilation(7.0, 3, 1)
+    assert stats.begin("b")
+    counts.now = Compilation(8.0, 5, 4)
+    assert stats.current == stats.of("b") == Compilation(1.0, 2, 3)
+    assert not stats.begin("a")
+    counts.now = Compilation(8.5, 5, 4)
+    assert stats.of("a") == Compilation(2.5, 1, 0)
+    assert stats.of("nobody's") == Compilation()
 
 
-def test_books_that_were_cleared_take_nothing_from_the_next_work() -> None:
-    books = Books()
-    ledger = CompileStats(books)
-    ledger.begin("a")
-    books.now = Compilation(7.0, 3, 1)
-    ledger.begin("b")
-    books.now = Compilation(0.0, 3, 1)
-    ledger.rebase()
-    books.now = Compilation(1.5, 4, 1)
-    assert ledger.of("b") == Compilation(1.5, 1, 0)
-    assert ledger.of("a") == Compilation(2.0, 1, 0)
+def test_counts_that_were_reset_take_nothing_from_the_next_work() -> None:
+    counts = FakeCounts()
+    stats = CompileStats(counts)
+    stats.begin("a")
+    counts.now = Compilation(7.0, 3, 1)
+    stats.begin("b")
+    counts.now = Compilation(0.0, 3, 1)
+    stats.rebase()
+    counts.now = Compilation(1.5, 4, 1)
+    assert stats.of("b") == Compilation(1.5, 1, 0)
+    assert stats.of("a") == Compilation(2.0, 1, 0)
 
 
-def test_torchs_own_books_are_read() -> None:
+def test_torchs_own_counts_are_read() -> None:
     before = compiled_so_far()
     torch.compile(lambda x: x + 1, backend="eager", dynamic=False)(torch.ones(3))
     assert (compiled_so_far() - before).graphs == 1

@@ -182,9 +182,10 @@ def hub_job(saved: Path) -> str:
 
 
 def from_hub(job: str, home: Path) -> str:
-    """What a process says that loads the job's model with that folder as the hub's cache."""
+    """The output of a process that loads the job's model with that folder as the hub's cache."""
     code = (
-        "import sys; from runner.cell import Job; from runner.errors import Unavailable\n"
+        "import sys; from runner.contract.job import Job\n"
+        "from runner.contract.errors import Unavailable\n"
         "from runner.backends.torch import open_session\n"
         "try: print(open_session(Job.model_validate_json(sys.argv[1]), 1).columns)\n"
         "except Unavailable as error: print(error)"

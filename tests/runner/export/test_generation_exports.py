@@ -1,0 +1,146 @@
+"""Real exports of generating models: two files, any length, weights once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runner.contract.cell import Cell
+from runner.contract.graph import Graph, GraphPart, Part, find_graph
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec, find
+from runner.export.check import WrongExport
+from runner.export.generation import (
+    _FILES,
+    EXPORT,
+)
+from runner.export.samples import Sample, samples
+from tests.support.generating import generating_job
+from tests.support.prepared import PreparedGraphs
+from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+ROUNDING = 1e-5
+"""Relative difference that sums in another order may make of so small a model."""
+BYTES = 4
+
+
+def exported(job: Job, prepared: PreparedGraphs) -> tuple[Graph, Path]:
+    return find_graph(prepared.named(job), job.cells[0], prepared.folder)
+
+
+def without_caches(part: GraphPart) -> tuple[set[str], set[str]]:
+    """What a part takes and gives, caches aside."""
+    taken = {name for name in part.inputs if not name.startswith("input.past_key_values.")}
+    caches = ("past_key_values.", "output.past_key_values.")
+    return taken, {name for name in part.outputs if not name.startswith(caches)}
+
+
+def difference(folder: Path, sample: Sample, model: ModelSpec) -> float:
+    """From torch, of the files in that folder."""
+    return EXPORT.difference(model, files_in(folder), [sample], "fp32")
+
+
+def files_in(folder: Path) -> dict[Part, Path]:
+    return {part: folder / name for part, name in _FILES.items()}
+
+
+def sample_of(model: ModelSpec, **changes: object) -> Sample:
+    cell: Cell = generating_job(model, **changes).cells[0]
+    (sample,) = samples(generating_job(model), [cell])
+    return sample
+
+
+def test_a_decoder_becomes_two_dynamic_parts(prepared: PreparedGraphs) -> None:
+    graph, _ = exported(generating_job(tiny_decoder()), prepared)
+    assert (graph.content, graph.shape, graph.remedy) == ("generation", "dynamic", "dynamic shapes")
+    assert list(graph.parts) == ["prefill", "decode"]
+    prompt = {"input_ids", "position_ids", "logits_to_keep"}
+    assert without_caches(graph.parts["prefill"]) == (prompt, {"logits"})
+    assert without_caches(graph.parts["decode"]) == ({"input_ids", "position_ids"}, {"logits"})
+    assert graph.difference_relative < ROUNDING
+
+
+def test_what_the_first_part_gives_is_what_the_second_takes(prepared: PreparedGraphs) -> None:
+    graph, _ = exported(generating_job(tiny_decoder()), prepared)
+    given = {name for name in graph.parts["prefill"].outputs if name != "logits"}
+    taken = {name for name in graph.parts["decode"].inputs if name.startswith("input.")}
+    grown = {name for name in graph.parts["decode"].outputs if name != "logits"}
+    assert taken == {f"input.{name}" for name in given}
+    assert grown == {f"output.{name}" for name in given}
+
+
+def test_weights_that_both_parts_have_are_written_once(prepared: PreparedGraphs) -> None:
+    graph, folder = exported(generating_job(tiny_decoder()), prepared)
+    weights = list(folder.glob("*.data"))
+    assert [path.name for path in weights] == ["prefill.onnx.data"]
+    assert weights[0].stat().st_size < 1.5 * BYTES * graph.parameters
+
+
+def test_an_encoders_part_of_the_cache_is_not_given_again(prepared: PreparedGraphs) -> None:
+    graph, _ = exported(generating_job(tiny_encoder_decoder()), prepared)
+    decode = graph.parts["decode"]
+    assert without_caches(decode) == ({"decoder_input_ids", "attention_mask"}, {"logits"})
+    assert any("cross_attention_cache" in name for name in decode.inputs)
+    assert not any("cross_attention_cache" in name for name in decode.outputs)
+    assert "encoder_last_hidden_state" in graph.parts["prefill"].outputs
+    assert graph.difference_relative < ROUNDING
+
+
+def test_of_a_vision_language_model_the_first_part_alone_is_static(
+    prepared: PreparedGraphs,
+) -> None:
+    model = find("qwen2-vl-micro")
+    graph, folder = exported(generating_job(model), prepared)
+    assert graph.remedy == "static shape, image geometry as constants"
+    taken, _ = without_caches(graph.parts["prefill"])
+    assert taken == {"input_ids", "pixel_values", "logits_to_keep"}
+    assert difference(folder, sample_of(model), model) < ROUNDING
+
+
+def test_halves_generate_too(prepared: PreparedGraphs) -> None:
+    job = generating_job(tiny_decoder(), backend="cuda", precision="fp16")
+    graph, folder = exported(job, prepared)
+    assert (graph.numbers, graph.shape) == ("fp16", "dynamic")
+    assert ROUNDING < graph.difference_relative < 1e-2
+    weights = folder / "prefill.onnx.data"
+    assert weights.stat().st_size < 1.5 * BYTES / 2 * graph.parameters
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_any_batch_and_length_can_be_checked(batch_size: int, prepared: PreparedGraphs) -> None:
+    _, folder = exported(generating_job(tiny_decoder()), prepared)
+    sample = sample_of(tiny_decoder(), batch_size=batch_size, sequence_length=10 * batch_size)
+    assert difference(folder, sample, tiny_decoder()) < ROUNDING
+
+
+def test_a_step_that_differs_is_noticed(prepared: PreparedGraphs) -> None:
+    _, folder = exported(generating_job(tiny_decoder()), prepared)
+    sample = sample_of(tiny_decoder())
+    assert sample.generated is not None
+    logits = sample.generated.logits.copy()
+    logits[:, -1] += 1e-3
+    wrong = replace(sample, generated=replace(sample.generated, logits=logits))
+    with pytest.raises(WrongExport, match="generating after fresh prompts, the outputs differ"):
+        difference(folder, wrong, tiny_decoder())
+
+
+def test_other_tokens_are_noticed(prepared: PreparedGraphs) -> None:
+    _, folder = exported(generating_job(tiny_decoder()), prepared)
+    sample = sample_of(tiny_decoder())
+    assert sample.generated is not None
+    tokens = sample.generated.tokens.copy()
+    tokens[:, -1] += 1  # the last one goes into no step
+    wrong = replace(sample, generated=replace(sample.generated, tokens=tokens))
+    with pytest.raises(WrongExport, match="80% of the generated tokens equal the reference's"):
+        difference(folder, wrong, tiny_decoder())
+
+
+def test_a_wrong_forward_pass_is_noticed(prepared: PreparedGraphs) -> None:
+    _, folder = exported(generating_job(tiny_decoder()), prepared)
+    sample = sample_of(tiny_decoder())
+    wrong = replace(sample, outputs={"logits": np.ones_like(sample.outputs["logits"])})
+    with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
+        difference(folder, wrong, tiny_decoder())
