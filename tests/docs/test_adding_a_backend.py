@@ -14,6 +14,20 @@ from tests.docs.pages import README, Block, Page
 
 PAGE = Page(ROOT / "docs/adding-a-backend.md")
 COPIED = ("runner", "orchestrator", "tests", "images", "pyproject.toml")
+HOMES = {
+    "runner/backends/": "one package and its line in the registry",
+    "runner/contract/": "names and rows",
+    "orchestrator/backends/catalogue.py": "one row",
+    "pyproject.toml": "the extra that reads the image folder's list",
+}
+"""All that adding a backend touches, beside its image folder."""
+SCRIPT = """
+from pathlib import Path
+from orchestrator.images.source import find_source
+source = find_source(Path.cwd(), 'toy')
+assert source and source.dockerfile == 'images/toy/Dockerfile'
+assert 'images/toy/requirements.txt' in source.context().read().decode('latin-1')
+"""
 pytestmark = pytest.mark.torch
 
 
@@ -35,17 +49,19 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def follow(block: Block, folder: Path) -> None:
     """Do what a block says: change a file, write one, or type the lines that make files."""
     language, _, name = block.language.partition(" ")
+    path = folder / name
     if language == "diff":
-        change(folder / name, block.text)
+        change(path, block.text)
     elif name:
-        assert not (folder / name).exists(), f"{name} is there already"
-        (folder / name).write_text(block.text)
+        assert not path.exists(), f"{name} is there already"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(block.text)
     elif block.text.startswith("mkdir"):
         subprocess.run(["sh", "-e", "-c", block.text], cwd=folder, check=True)
 
 
 def change(path: Path, difference: str) -> None:
-    """Replace the lines before by those after; the place must be plain."""
+    """Replace the lines before by those after; they must stand there once."""
     lines = difference.splitlines()
     before = "\n".join(line[1:] for line in lines if line[0] in " -")
     after = "\n".join(line[1:] for line in lines if line[0] in " +")
@@ -55,9 +71,9 @@ def change(path: Path, difference: str) -> None:
 
 
 def do(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run a module of the copy."""
+    """Run Python in the copy."""
     return subprocess.run(
-        [sys.executable, "-m", *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
@@ -70,10 +86,16 @@ def test_the_readme_leads_here() -> None:
     assert "docs/adding-a-backend.md" in README.links
 
 
+def test_a_backend_is_one_package_one_row_and_one_image_folder() -> None:
+    files = {block.language.partition(" ")[2] for block in PAGE.blocks()} - {""}
+    assert {home for home in HOMES if any(name.startswith(home) for name in files)} == set(HOMES)
+    assert all(name.startswith(tuple(HOMES)) for name in files)
+
+
 @pytest.mark.slow
 def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
     contract = "tests/contracts/test_runtimes.py"
-    done = do(checkout, "pytest", "-q", "-p", "no:cacheprovider", contract, "-k", "toy")
+    done = do(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", contract, "-k", "toy")
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
 
@@ -82,7 +104,7 @@ def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
 def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) -> None:
     options = ["--models", "bert-micro", "--backends", "toy", "--launcher", "process"]
     where = ["--results", str(tmp_path / "results"), "--modes", "inference", "--json"]
-    done = do(checkout, "orchestrator", "verify", *options, *where)
+    done = do(checkout, "-m", "orchestrator", "verify", *options, *where)
     assert done.returncode == 0, done.stderr
     (cell,) = json.loads(done.stdout)["cells"]
     assert (cell["backend"], cell["runtime"], cell["mark"]) == ("toy", "toy", "ok")
@@ -90,27 +112,14 @@ def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_the_doctor_knows_it(checkout: Path) -> None:
-    findings = json.loads(do(checkout, "orchestrator", "doctor", "--json").stdout)
-    toys = {each["launcher"]: each for each in findings if each["backend"] == "toy"}
+    diagnoses = json.loads(do(checkout, "-m", "orchestrator", "doctor", "--json").stdout)
+    toys = {row["launcher"]: row for row in diagnoses if row["backend"] == "toy"}
     assert set(toys) == {"docker", "process"}
     assert toys["process"]["runs"]
     assert toys["process"]["support_class"] == 3
 
 
+@pytest.mark.slow
 def test_its_image_folder_is_found(checkout: Path) -> None:
-    script = (
-        "from pathlib import Path\n"
-        "from orchestrator.images.source import find_source\n"
-        "source = find_source(Path.cwd(), 'toy')\n"
-        "assert source and source.dockerfile == 'images/toy/Dockerfile'\n"
-        "assert 'images/toy/requirements.txt' in source.context().read().decode('latin-1')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = do(checkout, "-c", SCRIPT)
     assert done.returncode == 0, done.stderr
