@@ -16,8 +16,8 @@ from performance.sessions import open_session, torch_job
 from runner.backends.base import Query
 from runner.inputs import synthesise
 from runner.measure.clock import Sampler, monotonic
-from runner.measure.memory.gauge import Gauge
-from runner.measure.memory.meter import gauge_for
+from runner.measure.memory.meter import memory_reader
+from runner.measure.memory.reader import MemoryReader
 from runner.measure.phases import time_once
 from runner.measure.statistics.percentiles import median_interval
 
@@ -58,9 +58,9 @@ def monitors() -> Mapping[str, Monitor]:
     """Those that could be, by name."""
     found = {"nothing": Monitor()}
     for name, in_container in {"process": False, "control group": True}.items():
-        gauge = gauge_for(in_container=in_container)
-        found[f"{name}, each ms by a thread"] = Monitor(beside=_sampling(gauge))
-        found[f"{name}, between iterations"] = Monitor(between=gauge.current_bytes)
+        reader = memory_reader(in_container=in_container)
+        found[f"{name}, each ms by a thread"] = Monitor(beside=_sampling(reader))
+        found[f"{name}, between iterations"] = Monitor(between=reader.current_bytes)
     return found
 
 
@@ -97,8 +97,8 @@ def _pair(query: Query, count: int, monitor: Monitor, *, flip: bool) -> float:
     return medians[0] / medians[1] if flip else medians[1] / medians[0]
 
 
-def _sampling(gauge: Gauge) -> Callable[[], AbstractContextManager[object]]:
-    return lambda: Sampler(gauge.current_bytes)
+def _sampling(reader: MemoryReader) -> Callable[[], AbstractContextManager[object]]:
+    return lambda: Sampler(reader.current_bytes)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from runner.correctness.verify import verify_session
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
 from runner.job.summary import summarise_rounds
-from runner.measure.accelerator import accelerator_gauge
+from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import Clock, monotonic, resolution_s
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
@@ -170,7 +170,7 @@ class Harness:
             clock=self._clock,
             memory=self._memory,
             energy=energy_meter(cell.backend, uuid),
-            accelerator=accelerator_gauge(cell.backend, uuid),
+            accelerator=accelerator_reader(cell.backend, uuid),
             noise=noise_meter(),
             environment=self._environment,
             enter=partial(self._enter, cell),

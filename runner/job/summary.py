@@ -15,7 +15,7 @@ from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.spread import Drift, drift
-from runner.measure.statistics.summary import Summary, summarise
+from runner.measure.statistics.summary import LatencySummary, summarise
 from runner.modes.generation import generation_columns
 from runner.modes.server.serving import SERVICE
 from runner.modes.startup.mode import startup_columns
@@ -101,7 +101,9 @@ def _mode_columns(
     return {}
 
 
-def _arrivals(cell: Cell, summary: Summary, parts_ns: Mapping[str, Sequence[int]]) -> Columns:
+def _arrivals(
+    cell: Cell, summary: LatencySummary, parts_ns: Mapping[str, Sequence[int]]
+) -> Columns:
     if cell.scenario != "server":
         return {}
     window_s = summary.steady_time_s
@@ -161,7 +163,7 @@ def _device(states: Sequence[DeviceState]) -> Columns:
     }
 
 
-def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Summary | None:
+def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> LatencySummary | None:
     if cell.scenario != "server":
         return None
     durations = parts_ns[SERVICE]

@@ -1,1 +1,1 @@
-"""How things are measured: one file each."""
+"""Instruments of a measurement: clock, phases, memory, energy, noise, statistics, grade."""

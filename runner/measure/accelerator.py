@@ -1,21 +1,18 @@
-"""What state an accelerator is in right behind something that was timed."""
+"""State of an accelerator right after something was timed."""
 
 from collections.abc import Callable
 from functools import partial
 
 from runner.contract.cell import Backend
 from runner.contract.rounds import DeviceState
-from runner.measure.vendors import amd, nvidia
+from runner.measure.vendors.amd import amd_state_reader
+from runner.measure.vendors.nvidia import nvidia_state_reader
 
 Read = Callable[[], DeviceState]
 
 
-class AcceleratorGauge:
-    """Reads a device's state; what its vendor's library does not tell stays unknown.
-
-    Nothing that it meets becomes an exception: a state that is not known takes nothing from a
-    duration that is.
-    """
+class AcceleratorReader:
+    """Reads the state of a device, and never raises: an unknown state spoils no duration."""
 
     def __init__(self, find: Callable[[], Read] | None = None) -> None:
         self._read: Read | None = None
@@ -25,17 +22,17 @@ class AcceleratorGauge:
             self._read = None
 
     def read(self) -> DeviceState | None:
-        """The state now; None where there is no accelerator, or none that tells."""
+        """The state now; None without an accelerator, or if its library does not report one."""
         try:
             return self._read() if self._read else None
         except Exception:  # see above
             return None
 
 
-def accelerator_gauge(backend: Backend, uuid: str | None = None) -> AcceleratorGauge:
-    """The gauge of this backend's device; `uuid` tells which of several, where that is known."""
+def accelerator_reader(backend: Backend, uuid: str | None = None) -> AcceleratorReader:
+    """The reader of the backend's device; `uuid` selects one of several NVIDIA GPUs."""
     if backend == "cuda":
-        return AcceleratorGauge(partial(nvidia.gpu, uuid=uuid))
+        return AcceleratorReader(partial(nvidia_state_reader, uuid=uuid))
     if backend == "rocm":
-        return AcceleratorGauge(amd.gpu)
-    return AcceleratorGauge()
+        return AcceleratorReader(amd_state_reader)
+    return AcceleratorReader()

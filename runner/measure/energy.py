@@ -1,4 +1,4 @@
-"""Energy by hardware counters, never by estimates: one file per kind of counter."""
+"""Energy of a time window by hardware counters, never by estimates."""
 
 import sys
 import threading
@@ -11,14 +11,15 @@ from runner.contract.cell import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import Energy
 from runner.measure.clock import Clock, monotonic, seconds
-from runner.measure.vendors import apple, rapl
-from runner.measure.vendors.amd import gpu_amd
+from runner.measure.vendors.amd import amd_energy_counters
+from runner.measure.vendors.apple import apple_cpu_counters, apple_gpu_counters
 from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.nvidia import gpu_nvidia
+from runner.measure.vendors.nvidia import nvidia_energy_counters
+from runner.measure.vendors.rapl import rapl_counters
 
 FEWEST_PERIODS = 10
-FOLLOW_SHARE = 0.4
-"""Of the time in which a counter wraps at most once, after which it is read in between."""
+_FOLLOW_SHARE = 0.4
+"""Counters that wrap are read again after this share of the time in which they wrap once."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,10 @@ class _Reading:
 
 
 class EnergyMeter:
-    """Reads its counters at `start` and at `stop`; in between only lest one wraps unseen.
+    """Reads its counters at `start` and at `stop`, and in between if one could wrap unseen.
 
-    That is every half a minute at most, for counters that wrap at all. Whatever keeps the meter
-    from a sound number ends up as the reason beside no joules, never as an exception and never as
-    an estimate.
+    Readings in between are at least half a minute apart. If anything prevents a sound number, the
+    result has no joules but the reason: neither an exception nor an estimate.
     """
 
     def __init__(self, find: Callable[[], Sequence[Counter]], clock: Clock = monotonic) -> None:
@@ -56,7 +56,7 @@ class EnergyMeter:
             self._begin_following()
 
     def follow(self) -> None:
-        """Take a reading in between."""
+        """Take an intermediate reading."""
         try:
             joules = tuple(counter.read() for counter in self._counters)
         except Exception as error:  # see above
@@ -82,7 +82,7 @@ class EnergyMeter:
         wrapping = [counter.longest_s for counter in self._counters if counter.longest_s]
         if wrapping:
             self._stopped = threading.Event()
-            arguments = (self._stopped, FOLLOW_SHARE * min(wrapping))
+            arguments = (self._stopped, _FOLLOW_SHARE * min(wrapping))
             self._follower = threading.Thread(
                 target=self._keep_following, args=arguments, daemon=True
             )
@@ -102,10 +102,10 @@ class EnergyMeter:
         """Joules of each counter over the whole window."""
         return [
             sum(
-                counter.between(before.joules[place], after.joules[place])
+                counter.between(before.joules[number], after.joules[number])
                 for before, after in pairwise(self._readings)
             )
-            for place, counter in enumerate(self._counters)
+            for number, counter in enumerate(self._counters)
         ]
 
     def _doubt(self, window_s: float) -> str | None:
@@ -129,36 +129,26 @@ def _unavailable(reason: str, window_s: float | None) -> Energy:
     return Energy(joules=None, window_s=window_s, method=f"unavailable: {reason}")
 
 
-Find = Callable[[], list[Counter]]
+def _cpu_counters() -> list[Counter]:
+    return apple_cpu_counters() if sys.platform == "darwin" else rapl_counters()
 
 
-def _processor() -> list[Counter]:
-    return apple.processor() if sys.platform == "darwin" else rapl.processor()
-
-
-def _none(backend: str) -> list[Counter]:
+def _no_counters(backend: str) -> list[Counter]:
     raise Unavailable(f"no energy counter is known for the backend {backend}")
 
 
-FINDERS: Mapping[Backend, Find] = {
-    "cpu": _processor,
-    "openvino": _processor,
-    "wasm": _processor,
-    "cuda": gpu_nvidia,
-    "rocm": gpu_amd,
-    "mps": apple.gpu,
+_COUNTERS: Mapping[Backend, Callable[[], list[Counter]]] = {
+    "cpu": _cpu_counters,
+    "openvino": _cpu_counters,
+    "wasm": _cpu_counters,
+    "rocm": amd_energy_counters,
+    "mps": apple_gpu_counters,
 }
-"""Which counters see the hardware that a backend works on."""
+"""Energy counters of the hardware that a backend uses, except NVIDIA's."""
 
 
 def energy_meter(backend: Backend, uuid: str | None = None) -> EnergyMeter:
-    """The meter over the counters that see this backend's hardware; it says so if there is none.
-
-    `uuid` tells which of several NVIDIA GPUs works, where that is known.
-    """
+    """The meter of the hardware that a backend uses; `uuid` selects one of several NVIDIA GPUs."""
     if backend == "cuda":
-        return EnergyMeter(partial(gpu_nvidia, uuid=uuid))
-    return EnergyMeter(FINDERS.get(backend, partial(_none, backend)))
-
-
-__all__ = ["Counter", "EnergyMeter", "energy_meter"]
+        return EnergyMeter(partial(nvidia_energy_counters, uuid=uuid))
+    return EnergyMeter(_COUNTERS.get(backend, partial(_no_counters, backend)))

@@ -1,4 +1,4 @@
-"""Flat, named facts about the machine and the software, as the runner sees them."""
+"""Facts about machine and software, and the processors and memory that a job may use."""
 
 import hashlib
 import importlib.metadata
@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,29 @@ from typing import Any
 import psutil
 
 from runner.contract.cell import Backend
+from runner.contract.job import Limits
 from runner.measure.memory import cgroup
-from runner.measure.vendors import amd, nvidia
+from runner.measure.vendors.amd import amd_driver
+from runner.measure.vendors.nvidia import nvidia_driver
 
-GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-IDENTITY = ("cpu_model", "cpu_cores_physical", "cpu_cores_logical", "memory_total_bytes", "machine")
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_HARDWARE_FACTS = (
+    "cpu_model",
+    "cpu_cores_physical",
+    "cpu_cores_logical",
+    "memory_total_bytes",
+    "machine",
+)
+
+
+MEMORY_SHARE = 0.8
+"""Share of the memory that a job may use: predictions can be wrong, and a kill is no error to
+catch."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What stays the same for all cells of a job; named as in `runner.record.Record`."""
+    """Facts that are the same for all cells of a job; named like the columns of `Record`."""
 
     cpu_model: str
     cpu_flags: list[str]
@@ -41,14 +55,14 @@ class Environment:
 
 
 def read_environment() -> Environment:
-    """Look at the machine."""
+    """Read the facts from this machine."""
     cpu_model, cpu_flags = _processor()
     return Environment(
         cpu_model=cpu_model,
         cpu_flags=cpu_flags,
         cpu_cores_physical=psutil.cpu_count(logical=False),
         cpu_cores_logical=psutil.cpu_count(logical=True),
-        cpu_governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else None,
+        cpu_governor=_GOVERNOR.read_text().strip() if _GOVERNOR.exists() else None,
         cpu_affinity=_affinity(),
         memory_total_bytes=psutil.virtual_memory().total,
         machine=platform.machine(),
@@ -61,16 +75,34 @@ def read_environment() -> Environment:
 
 
 def hardware_id(environment: Environment, device_name: str) -> str:
-    """Sixteen hex digits that stay the same as long as the machine and its device do."""
-    facts = [device_name, *(str(asdict(environment)[name]) for name in IDENTITY)]
+    """Sixteen hex digits that identify the machine and its device."""
+    facts = [device_name, *(str(asdict(environment)[name]) for name in _HARDWARE_FACTS)]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 
 def usable_cpus(environment: Environment) -> int:
-    """Logical CPUs this process may use: its affinity, cut by the control group's quota."""
+    """Logical CPUs that this process may use: its affinity, limited by its cgroup's quota."""
     cpus = len(environment.cpu_affinity or []) or environment.cpu_cores_logical or 1
     quota = environment.container_cpu_limit
     return cpus if quota is None else max(1, min(cpus, math.ceil(quota)))
+
+
+def memory_budget_bytes(
+    limits: Limits, environment: Environment, used_bytes: int, available_bytes: int | None = None
+) -> int:
+    """Bytes that this process and its children may use in all.
+
+    80 % of the smallest of the job's limit, the container's, and what is used already together
+    with what the machine has left.
+    """
+    if available_bytes is None:
+        available_bytes = psutil.virtual_memory().available
+    bounds = (
+        limits.memory_bytes,
+        environment.container_memory_limit_bytes,
+        used_bytes + available_bytes,
+    )
+    return int(MEMORY_SHARE * min(bound for bound in bounds if bound is not None))
 
 
 def load_average_1m() -> float:
@@ -79,14 +111,12 @@ def load_average_1m() -> float:
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:
-    """The installed versions of these distributions; those not installed are left out."""
-    found: dict[str, str] = {}
+    """Versions of these distributions, without those that are not installed."""
+    installed: dict[str, str] = {}
     for name in names:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+        with suppress(importlib.metadata.PackageNotFoundError):
+            installed[name] = importlib.metadata.version(name)
+    return installed
 
 
 def _affinity() -> list[int] | None:
@@ -114,27 +144,15 @@ def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str]]:
 
 
 def driver_version(backend: Backend, library: Any = None) -> Mapping[str, str]:
-    """The driver's version by its name; empty where there is none, or none that tells.
+    """The accelerator driver's version by its name; empty if there is none or it is unknown.
 
     `library` stands in for pynvml or amdsmi.
     """
     try:
         if backend == "cuda":
-            return {"nvidia-driver": _nvidia(library)}
+            return nvidia_driver(library)
         if backend == "rocm":
-            return _amd(library)
+            return amd_driver(library)
     except Exception:  # vendors' libraries raise what they like
         return {}
     return {}
-
-
-def _nvidia(library: Any) -> str:
-    pynvml = library or nvidia.load_nvml()
-    pynvml.nvmlInit()
-    return str(pynvml.nvmlSystemGetDriverVersion())
-
-
-def _amd(library: Any) -> Mapping[str, str]:
-    amdsmi, device = amd.gpu_of(library)
-    told = amdsmi.amdsmi_get_gpu_driver_info(device)
-    return {str(told["driver_name"]): str(told["driver_version"])}

@@ -11,7 +11,7 @@ from runner.contract.rounds import RoundResult
 from runner.measure.environment import Environment
 from runner.measure.statistics.percentiles import NEEDED, fewest
 from runner.measure.statistics.spread import Drift
-from runner.measure.statistics.summary import Summary
+from runner.measure.statistics.summary import LatencySummary
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def grade_of(doubts: Iterable[Doubt]) -> Grade:
 
 
 def doubts_of(
-    summary: Summary,
+    summary: LatencySummary,
     measure: Measure,
     rounds: Sequence[RoundResult],
     conditions: Conditions,
     drift: Drift | None,
-    service: Summary | None = None,
+    service: LatencySummary | None = None,
 ) -> list[Doubt]:
     """Everything that speaks against the numbers, each with its remedy; empty when nothing does.
 
@@ -120,7 +120,7 @@ def _warmup(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
         yield Doubt("C", f"{finding}: raise measure.warmup_max_duration")
 
 
-def _count(summary: Summary, measure: Measure) -> Iterator[Doubt]:
+def _count(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
     count = summary.iterations
     if count < measure.iterations:
         finding = f"{count} of {measure.iterations} iterations fitted into {measure.max_s:g} s"
@@ -131,7 +131,7 @@ def _count(summary: Summary, measure: Measure) -> Iterator[Doubt]:
         yield Doubt("D" if count < fewest() else "C", f"{finding}: raise measure.{key}")
 
 
-def _precision(summary: Summary, measure: Measure) -> Iterator[Doubt]:
+def _precision(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
     reached, wanted = summary.latency_precision, measure.precision_target
     if reached is None or reached <= wanted:
         return
@@ -139,7 +139,7 @@ def _precision(summary: Summary, measure: Measure) -> Iterator[Doubt]:
     yield from _scaled(IMPRECISION, reached, f"{finding}: raise measure.max_duration")
 
 
-def _scatter(summary: Summary) -> Iterator[Doubt]:
+def _scatter(summary: LatencySummary) -> Iterator[Doubt]:
     cv, count, effective = summary.latency_cv, summary.iterations, summary.effective_iterations
     if cv is not None:
         text = f"cv {_percent(cv)}: measure longer, on a quieter machine"
@@ -199,7 +199,7 @@ def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
             yield Doubt("B" if reason in POWER else "C", text)
 
 
-def _instrument(summary: Summary, conditions: Conditions) -> Iterator[Doubt]:
+def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Doubt]:
     remedy = "measure a larger batch_size or sequence_length"
     for name, cost_s in (
         ("the clock's resolution", conditions.clock_resolution_s),

@@ -1,4 +1,4 @@
-"""How busy the host is with other things, around something that is timed."""
+"""Noise of the host around something that is timed: other processes, steal, uneven speed."""
 
 import os
 import statistics
@@ -10,17 +10,17 @@ from pathlib import Path
 from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
 
-PROC_STAT = Path("/proc/stat")
+_PROC_STAT = Path("/proc/stat")
 REST_S = 0.05
-"""Threads of a runtime's pool go on spinning for a while after their last work, some of them on
-the other half of the core that the kernel runs on."""
-REPEATS = 20
-STEPS = 10_000
+"""Pause before the kernel is timed: a runtime's threads spin for a while after their last work,
+some of them on the other half of its core."""
+KERNEL_REPEATS = 20
+KERNEL_STEPS = 10_000
 
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """Seconds that the host's CPUs spent since it started, and those that we used of them."""
+    """Seconds that the host's CPUs spent since it started, and this process' share of them."""
 
     total: float
     busy: float
@@ -28,7 +28,7 @@ class CpuTimes:
     own: float
 
 
-def arithmetic(steps: int = STEPS) -> int:
+def arithmetic(steps: int = KERNEL_STEPS) -> int:
     """Integer work of about a millisecond, always the same, that needs neither memory nor locks."""
     value = 1
     for _ in range(steps):
@@ -41,7 +41,7 @@ class NoiseMeter:
 
     def __init__(
         self,
-        proc_stat: Path = PROC_STAT,
+        proc_stat: Path = _PROC_STAT,
         clock: Clock = monotonic,
         kernel: Callable[[], object] = arithmetic,
         own_s: Callable[[], float] = lambda: sum(os.times()[:4]),
@@ -64,8 +64,7 @@ class NoiseMeter:
     def after(self) -> Noise:
         """Take the second readings and compare. Call `before` first.
 
-        CPU time of our own child processes is ours once they have ended; until then it is
-        load of others.
+        CPU time of child processes counts as ours once they have ended, until then as other load.
         """
         times, durations = self._read_times(), self._time_kernel()
         steal, other = _shares(self._times, times)
@@ -80,7 +79,7 @@ class NoiseMeter:
     def _time_kernel(self) -> list[int]:
         self._sleep(REST_S)
         durations = []
-        for _ in range(REPEATS):
+        for _ in range(KERNEL_REPEATS):
             start = self._clock()
             self._kernel()
             durations.append(self._clock() - start)
@@ -101,7 +100,7 @@ def noise_meter() -> NoiseMeter:
 
 
 def parse_times(line: str, own_s: float) -> CpuTimes:
-    """Read the line `cpu` of /proc/stat (proc(5)).
+    """Parse the line `cpu` of /proc/stat (proc(5)).
 
     Its fields are user, nice, system, idle, iowait, irq, softirq and steal, in clock ticks; time
     of guests, which follows, is part of user and nice already.

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import psutil
-
 from runner.backends.base import Session
 from runner.contract.cell import Cell
-from runner.contract.job import Job, Limits
+from runner.contract.job import Job
 from runner.contract.record import Phase
 from runner.contract.rounds import RoundResult
-from runner.measure.accelerator import AcceleratorGauge
+from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import Clock
 from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment
@@ -33,7 +31,7 @@ class Instruments:
     environment: Environment
     enter: EnterPhase
     """Called as a phase begins, never while something is timed."""
-    accelerator: AcceleratorGauge = field(default_factory=AcceleratorGauge)
+    accelerator: AcceleratorReader = field(default_factory=AcceleratorReader)
     """Reads the state of the device, if it is an accelerator."""
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
@@ -102,25 +100,3 @@ class ColdModeFunction(Protocol):
     def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
         """Run the phases and return what they gave."""
         ...
-
-
-SHARE = 0.8
-"""Of the memory that a job may use; predictions can be wrong, and a kill is no error to catch."""
-
-
-def room_bytes(
-    limits: Limits, environment: Environment, used_bytes: int, available_bytes: int | None = None
-) -> int:
-    """Bytes that this process and its children may use in all.
-
-    `SHARE` of the smallest of the job's limit, the container's, and what we use already together
-    with what the machine has left.
-    """
-    if available_bytes is None:
-        available_bytes = psutil.virtual_memory().available
-    bounds = (
-        limits.memory_bytes,
-        environment.container_memory_limit_bytes,
-        used_bytes + available_bytes,
-    )
-    return int(SHARE * min(bound for bound in bounds if bound is not None))

@@ -13,8 +13,9 @@ from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
+from runner.measure.environment import memory_budget_bytes
 from runner.measure.phases import garbage_collection_off
-from runner.modes.base import Instruments, room_bytes
+from runner.modes.base import Instruments
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
 
@@ -108,7 +109,9 @@ class BatchSearch:
         self._memory = instruments.memory
         self._enter = instruments.enter
         self._before_bytes = instruments.memory.current_bytes()
-        self._room_bytes = room_bytes(job.limits, instruments.environment, self._before_bytes)
+        self._budget_bytes = memory_budget_bytes(
+            job.limits, instruments.environment, self._before_bytes
+        )
         budget_s = SHARE_OF_TIME * job.measure.max_s
         self._deadline = instruments.clock() + round(budget_s * NANOSECONDS)
         self._tries: list[Try] = []
@@ -139,8 +142,8 @@ class BatchSearch:
             return End(f"batch {last.batch_size} gains {USEFUL_GAIN:.0%} or less over batch {half}")
         if doubled > LARGEST_BATCH:
             return End(f"batches beyond {LARGEST_BATCH} are not tried")
-        if needed > self._room_bytes:
-            memory = f"{needed / GIGABYTE:.1f} GB, and {self._room_bytes / GIGABYTE:.1f} GB"
+        if needed > self._budget_bytes:
+            memory = f"{needed / GIGABYTE:.1f} GB, and {self._budget_bytes / GIGABYTE:.1f} GB"
             return End(f"batch {doubled} would need some {memory} may be used")
         if self._clock() + needed_ns > self._deadline:
             return End(f"no time was left to try batch {doubled}", premature=True)

@@ -33,7 +33,7 @@ from runner.measure.clock import INTERVAL_S
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.statistics import percentiles, spread
 from runner.measure.statistics import percentiles as intervals
-from runner.measure.statistics.percentiles import CONFIDENCE_INTERVALS, RESAMPLES
+from runner.measure.statistics.percentiles import INTERVAL_CONFIDENCE, RESAMPLES
 from runner.measure.vendors import amd, apple, nvidia, rapl
 from runner.modes import offline
 from runner.modes.generation import GenerationWorkload
@@ -207,7 +207,7 @@ def test_the_phases_and_proofs_are_all_there() -> None:
 
 def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
     listed = [number(row[2]) for row in PAGE.rows("hardware")]
-    assert listed == [module.PERIOD_S for module in (rapl, nvidia, amd, apple)]
+    assert listed == [module._PERIOD_S for module in (rapl, nvidia, amd, apple)]
 
 
 def test_every_name_it_quotes_exists() -> None:
@@ -243,7 +243,7 @@ PHRASES = (
     f"1/{1 / phases.WINDOW_SHARE:.0f} of the cap",
     f"{percent(phases.TOLERANCE)} at most",
     f"every {round(1 / (phases.LOOK_EVERY - 1))}th more iterations".replace("10th", "tenth"),
-    f"median's {percent(CONFIDENCE_INTERVALS)} interval",
+    f"median's {percent(INTERVAL_CONFIDENCE)} interval",
     f"{RESAMPLES:,} resamples",
     f"≤ 1 − {percentiles.CONFIDENCE:g}",
     f"{spread.NORMAL_QUARTILE:g} ×",
@@ -251,7 +251,7 @@ PHRASES = (
     f"> {spread.OUTLIER_SCORE:g}",
     f"in {default(clock.resolution_s, 'samples'):,} tries",
     f"{overhead.ITERATIONS:,} calls of a model",
-    f"{noise.REPEATS} repeats of {noise.STEPS:,} steps",
+    f"{noise.KERNEL_REPEATS} repeats of {noise.KERNEL_STEPS:,} steps",
     f"at least {default(MemoryMeter.observe, 'min_s')} s of iterations",
     "reads every millisecond" if INTERVAL_S == 1e-3 else f"reads every {INTERVAL_S} s",
     f"at least {offline.FEWEST_QUERIES} queries and {offline.LEAST_NS / 1e9:g} s",

@@ -14,7 +14,7 @@ from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
 from runner.modes.base import Instruments
 from tests.support.fakes import FakeClock
-from tests.support.gauges import ScriptedGauge
+from tests.support.memory_readers import ScriptedReader
 
 MILLISECOND = NANOSECONDS // 1000
 Service = Callable[[int], float]
@@ -31,7 +31,7 @@ class Scene:
         finite: bool = True,
     ) -> None:
         self.clock = FakeClock()
-        self.gauge = ScriptedGauge()
+        self.reader = ScriptedReader()
         self.bound: list[int] = []
         self.phases: list[str] = []
         self.timed_region = "a query"
@@ -49,7 +49,7 @@ class Scene:
         self.bound.append(cell.batch_size)
 
         def query() -> object:
-            self.gauge.peak = max(self.gauge.peak or 0, self._bytes_of(cell.batch_size))
+            self.reader.peak = max(self.reader.peak or 0, self._bytes_of(cell.batch_size))
             self.clock.pass_by(round(self._service_s(cell.batch_size) * NANOSECONDS))
             return inputs
 
@@ -75,7 +75,7 @@ class Scene:
         """Instruments that read this scene's clock."""
         return Instruments(
             clock=self.clock,
-            memory=MemoryMeter(self.gauge, self.clock),
+            memory=MemoryMeter(self.reader, self.clock),
             energy=EnergyMeter(list, self.clock),
             noise=NoiseMeter(clock=self.clock, kernel=lambda: None),
             environment=environment or read_environment(),

@@ -1,1 +1,1 @@
-"""Host memory: cgroups and processes."""
+"""Host memory of a cell: readers of cgroup and process, and the meter over them."""

@@ -1,27 +1,28 @@
-"""Limits of the control group that this process lives in, versions 1 and 2."""
+"""Control group of this process, versions 1 and 2: its limits and its use of memory."""
 
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from runner.measure.memory.process import ResidentGauge
+from runner.measure.memory.process import ResidentReader
 
-ROOT = Path("/sys/fs/cgroup")
-UNLIMITED = 1 << 60
+CGROUP_ROOT = Path("/sys/fs/cgroup")
+_UNLIMITED = 1 << 60
+_RESET = b"0"
 
 
-def memory_limit_bytes(root: Path = ROOT) -> int | None:
-    """The memory limit in bytes, or None where there is none."""
+def memory_limit_bytes(root: Path = CGROUP_ROOT) -> int | None:
+    """The memory limit in bytes; None if there is none."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         text = _read(root / name)
-        if text is not None and text != "max" and int(text) < UNLIMITED:
+        if text is not None and text != "max" and int(text) < _UNLIMITED:
             return int(text)
     return None
 
 
-def cpu_limit(root: Path = ROOT) -> float | None:
-    """The CPU quota in cores, or None where there is none."""
+def cpu_limit(root: Path = CGROUP_ROOT) -> float | None:
+    """The CPU quota in cores; None if there is none."""
     quota, period = _quota_and_period(root)
     if quota is None or period is None or quota in ("max", "-1"):
         return None
@@ -43,11 +44,8 @@ def _read(path: Path) -> str | None:
         return None
 
 
-RESET = b"0"
-
-
 class KernelPeak:
-    """A file with the highest charge so far, which may or may not let itself be reset.
+    """A file with the highest charge so far, which some systems allow to be reset.
 
     From Linux 6.12 on, writing to memory.peak begins a new peak for readers through the same
     open file (Documentation/admin-guide/cgroup-v2.rst); version 1 takes a zero. Where the
@@ -63,11 +61,11 @@ class KernelPeak:
         if self._file is not None and self._file.writable():
             with suppress(OSError):
                 self._file.seek(0)
-                self._file.write(RESET)
+                self._file.write(_RESET)
         self._began_at = self._read()
 
     def risen_bytes(self) -> int | None:
-        """The peak, if it is a new one since `begin`; None else, or without such a file."""
+        """The peak, if it rose since `begin`; else None, also without such a file."""
         peak = self._read()
         if peak is None or self._began_at is None or peak <= self._began_at:
             return None
@@ -80,8 +78,8 @@ class KernelPeak:
         return int(self._file.read())
 
 
-def open_peak(path: Path) -> KernelPeak:
-    """Over this file, for writing too where the kernel allows it."""
+def open_kernel_peak(path: Path) -> KernelPeak:
+    """The peak in this file, opened for writing too where the kernel allows it."""
     for mode in ("r+b", "rb"):
         with suppress(OSError):
             return KernelPeak(path.open(mode, buffering=0))
@@ -89,8 +87,8 @@ def open_peak(path: Path) -> KernelPeak:
 
 
 @dataclass(frozen=True)
-class GroupFiles:
-    """Where a version of the interface keeps its numbers."""
+class CgroupFiles:
+    """Paths of one version of the interface, and its keys."""
 
     version: str
     usage: Path
@@ -102,11 +100,11 @@ class GroupFiles:
     """Key in `stat` of tmpfs and shared memory alone."""
 
 
-def group_files(root: Path = ROOT) -> GroupFiles | None:
-    """The files of the version that is mounted; None where none counts memory."""
+def cgroup_files(root: Path = CGROUP_ROOT) -> CgroupFiles | None:
+    """The files of the version that is mounted; None if none counts memory."""
     v1 = root / "memory"
     known = (
-        GroupFiles(
+        CgroupFiles(
             "v2",
             root / "memory.current",
             root / "memory.peak",
@@ -114,7 +112,7 @@ def group_files(root: Path = ROOT) -> GroupFiles | None:
             file_cache="file",
             shared="shmem",
         ),
-        GroupFiles(
+        CgroupFiles(
             "v1",
             v1 / "memory.usage_in_bytes",
             v1 / "memory.max_usage_in_bytes",
@@ -126,7 +124,7 @@ def group_files(root: Path = ROOT) -> GroupFiles | None:
     return next((files for files in known if files.usage.exists()), None)
 
 
-class GroupGauge:
+class CgroupReader:
     """A container's use: what its control group is charged, less file cache, plus mapped files.
 
     The kernel charges a cached file to whichever group read it first, possibly one long gone, so
@@ -142,7 +140,7 @@ class GroupGauge:
     seen; and the readings that the meter takes.
     """
 
-    def __init__(self, files: GroupFiles, resident: ResidentGauge, peak: KernelPeak) -> None:
+    def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:
         self._files = files
         self._resident = resident
         self._peak = peak
@@ -164,7 +162,7 @@ class GroupGauge:
         self._began = self._read()
 
     def peak_bytes(self) -> int:
-        """The highest use that counters know of."""
+        """The highest use that counters report."""
         own, charged = self._resident.peak_bytes(), self._peak.risen_bytes()
         if charged is None:
             return own

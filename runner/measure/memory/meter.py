@@ -1,4 +1,4 @@
-"""Memory of a cell: what is used now, the highest and the mean use."""
+"""Meter of a cell's host memory: current, highest and mean use."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,37 +6,37 @@ from pathlib import Path
 
 from runner.contract.rounds import MemoryUse
 from runner.measure.clock import NANOSECONDS, Clock, Sampler, monotonic
-from runner.measure.memory.cgroup import ROOT, GroupGauge, group_files, open_peak
-from runner.measure.memory.gauge import Gauge
-from runner.measure.memory.process import PROC, ResidentGauge, process_gauge
+from runner.measure.memory.cgroup import CGROUP_ROOT, CgroupReader, cgroup_files, open_kernel_peak
+from runner.measure.memory.process import PROC_SELF, ResidentReader, process_reader
+from runner.measure.memory.reader import MemoryReader
 
 
-def gauge_for(*, in_container: bool, root: Path = ROOT, proc: Path = PROC) -> Gauge:
-    """The gauge that suits the place where the job executes.
-
-    In containers it is the control group's; outside, and in containers that show no control
-    group, this process'.
-    """
-    gauge = process_gauge(proc)
-    files = group_files(root) if in_container else None
-    if files is None or not isinstance(gauge, ResidentGauge):
-        return gauge
-    return GroupGauge(files, gauge, open_peak(files.peak))
+def memory_reader(
+    *, in_container: bool, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
+) -> MemoryReader:
+    """The reader for a job: the cgroup's in containers that show one, else the process'."""
+    reader = process_reader(proc)
+    files = cgroup_files(root) if in_container else None
+    if files is None or not isinstance(reader, ResidentReader):
+        return reader
+    return CgroupReader(files, reader, open_kernel_peak(files.peak))
 
 
-def memory_meter(*, in_container: bool, root: Path = ROOT, proc: Path = PROC) -> "MemoryMeter":
-    """A meter over the gauge that suits the place where the job executes."""
-    return MemoryMeter(gauge_for(in_container=in_container, root=root, proc=proc))
+def memory_meter(
+    *, in_container: bool, root: Path = CGROUP_ROOT, proc: Path = PROC_SELF
+) -> "MemoryMeter":
+    """A meter over the reader for a job."""
+    return MemoryMeter(memory_reader(in_container=in_container, root=root, proc=proc))
 
 
 class MemoryMeter:
-    """Peaks come from counters that cost nothing, averages from samples in a pass of their own.
+    """Takes peaks from counters that cost nothing, averages from samples in a separate pass.
 
     `reset` begins a cell, `mark` its steady phase, `observe` takes the samples, `use` sums up.
     """
 
-    def __init__(self, gauge: Gauge, clock: Clock = monotonic) -> None:
-        self._gauge = gauge
+    def __init__(self, reader: MemoryReader, clock: Clock = monotonic) -> None:
+        self._reader = reader
         self._clock = clock
         self._highest = 0
         self._before_mark: int | None = None
@@ -45,8 +45,8 @@ class MemoryMeter:
 
     @property
     def method(self) -> str:
-        """What is read, and how it becomes a peak and an average."""
-        return self._gauge.method
+        """Description of the counters behind peak and average, for the record."""
+        return self._reader.method
 
     def reset(self) -> None:
         """Begin a new peak and a new average."""
@@ -60,9 +60,9 @@ class MemoryMeter:
         self._begin_peak()
 
     def observe(self, action: Callable[[], object], min_s: float = 0.2) -> None:
-        """Repeat the action for at least `min_s` seconds, and once, while a thread samples."""
+        """Repeat the action at least once, for at least `min_s` seconds, while a thread samples."""
         end = self._clock() + round(min_s * NANOSECONDS)
-        with Sampler(self._gauge.current_bytes) as sampler:
+        with Sampler(self._reader.current_bytes) as sampler:
             action()
             while self._clock() < end:
                 action()
@@ -71,20 +71,20 @@ class MemoryMeter:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Leave the peak of what happens inside out of account."""
+        """Ignore the peak of what happens inside."""
         self.peak_bytes()
         try:
             yield
         finally:
-            self._gauge.begin()
+            self._reader.begin()
 
     def current_bytes(self) -> int:
         """The use now, bytes."""
-        return self._gauge.current_bytes()
+        return self._reader.current_bytes()
 
     def peak_bytes(self) -> int:
         """The highest use since the last `reset` or `mark`, bytes."""
-        self._highest = max(self._highest, self.current_bytes(), self._gauge.peak_bytes() or 0)
+        self._highest = max(self._highest, self.current_bytes(), self._reader.peak_bytes() or 0)
         return self._highest
 
     def use(self) -> MemoryUse:
@@ -98,5 +98,5 @@ class MemoryMeter:
         )
 
     def _begin_peak(self) -> None:
-        self._gauge.begin()
+        self._reader.begin()
         self._highest = self.current_bytes()

@@ -1,4 +1,4 @@
-"""Memory of this process alone."""
+"""Readers of this process' memory: the resident set and its peak."""
 
 import resource
 import sys
@@ -6,23 +6,23 @@ from pathlib import Path
 
 import psutil
 
-from runner.measure.memory.gauge import Gauge
+from runner.measure.memory.reader import MemoryReader
 
-PROC = Path("/proc/self")
+PROC_SELF = Path("/proc/self")
 RESET_PEAK = "5"
 KIBIBYTE = 1024
 
 
-class ResidentGauge:
+class ResidentReader:
     """The resident set: VmRSS now, VmHWM since the last reset, which is exact.
 
-    The kernel forgets VmHWM when 5 is written to /proc/self/clear_refs (proc(5)). `self` means
-    this process in whatever namespace it lives, so no number of a process is ever looked up.
+    The kernel forgets VmHWM when 5 is written to /proc/self/clear_refs (proc(5)). `self` is
+    this process in any PID namespace, so no process is ever looked up by its number.
     """
 
     method = "VmHWM, reset for each cell; average of VmRSS"
 
-    def __init__(self, proc: Path = PROC) -> None:
+    def __init__(self, proc: Path = PROC_SELF) -> None:
         self._proc = proc
 
     def current_bytes(self) -> int:
@@ -50,10 +50,10 @@ class ResidentGauge:
         return int(rest.split(maxsplit=1)[0]) * KIBIBYTE
 
 
-class LifetimeGauge:
-    """For systems whose peak cannot be reset: getrusage's ru_maxrss, since the process' start.
+class LifetimeReader:
+    """For systems whose peak cannot be reset: getrusage's ru_maxrss since the process' start.
 
-    It tells a peak only if it rose since `begin`.
+    It reports a peak only if that rose since `begin`.
     """
 
     method = "ru_maxrss where it rose, else the highest sample; average of samples"
@@ -76,14 +76,14 @@ class LifetimeGauge:
         return peak if peak > self._began_at else None
 
 
-def process_gauge(proc: Path = PROC) -> Gauge:
-    """The better of the two that this system has."""
-    gauge = ResidentGauge(proc)
+def process_reader(proc: Path = PROC_SELF) -> MemoryReader:
+    """The reader whose peak can be reset, if this system lets it, else the other."""
+    reader = ResidentReader(proc)
     try:
-        gauge.begin()
+        reader.begin()
     except OSError:
-        return LifetimeGauge()
-    return gauge
+        return LifetimeReader()
+    return reader
 
 
 def _lifetime_peak_bytes() -> int:

@@ -1,1 +1,1 @@
-"""Statistics of raw durations."""
+"""Statistics of raw durations: summaries, spread, percentiles and their intervals."""

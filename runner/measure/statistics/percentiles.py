@@ -1,4 +1,4 @@
-"""Percentiles, and how many durations each one needs."""
+"""Percentiles with the samples that each one needs, and the confidence interval of a median."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,19 @@ from functools import cache
 import numpy as np
 
 from runner.measure.clock import NANOSECONDS
-from runner.measure.statistics.spread import Floats, Values
+from runner.measure.statistics.spread import Floats, Series
 
-PERCENTILES: Mapping[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+PERCENTILE_FRACTIONS: Mapping[str, float] = {
+    "p50": 0.5,
+    "p90": 0.9,
+    "p95": 0.95,
+    "p99": 0.99,
+    "p999": 0.999,
+}
 CONFIDENCE = 0.99
+"""Confidence with which a percentile must be supported by its samples."""
+INTERVAL_CONFIDENCE = 0.95
+RESAMPLES = 10_000
 
 
 @cache
@@ -29,7 +38,7 @@ def iterations_needed(percentile: float) -> int:
     return count
 
 
-def quantile(values: Values, fraction: float) -> float:
+def quantile(values: Series, fraction: float) -> float:
     """The quantile with linear interpolation between order statistics.
 
     Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996).
@@ -41,8 +50,10 @@ def percentiles_s(durations_ns: Sequence[int]) -> dict[str, float | None]:
     """The percentiles in seconds, by name; None where too few durations support one."""
     supported = [name for name, needed in NEEDED.items() if len(durations_ns) >= needed]
     ordered = np.sort(np.asarray(durations_ns, dtype=float))
-    found = {name: quantile(ordered, PERCENTILES[name]) for name in supported}
-    return {name: found[name] / NANOSECONDS if name in found else None for name in PERCENTILES}
+    return {
+        name: quantile(ordered, fraction) / NANOSECONDS if name in supported else None
+        for name, fraction in PERCENTILE_FRACTIONS.items()
+    }
 
 
 def _at_most_one(count: int, probability: float) -> float:
@@ -50,12 +61,8 @@ def _at_most_one(count: int, probability: float) -> float:
     return none + count * probability * (1 - probability) ** (count - 1)
 
 
-NEEDED = {name: iterations_needed(fraction) for name, fraction in PERCENTILES.items()}
+NEEDED = {name: iterations_needed(fraction) for name, fraction in PERCENTILE_FRACTIONS.items()}
 """The fewest samples for each percentile, by name."""
-
-
-CONFIDENCE_INTERVALS = 0.95
-RESAMPLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,7 @@ def median_interval(
     durations: Sequence[float] | Floats,
     effective: float,
     seed: int = 0,
-    confidence: float = CONFIDENCE_INTERVALS,
+    confidence: float = INTERVAL_CONFIDENCE,
 ) -> Interval | None:
     """Bootstrap interval of the median, by the percentile method (Efron & Tibshirani, 1993).
 
@@ -93,7 +100,7 @@ def median_interval(
     return Interval(float(low), float(np.median(ordered)), float(high))
 
 
-def fewest(confidence: float = CONFIDENCE_INTERVALS) -> int:
+def fewest(confidence: float = INTERVAL_CONFIDENCE) -> int:
     """The fewest durations whose extremes enclose the median with that confidence: 6 at 95 %.
 
     All n lie on the same side of the true median with probability 2 (1/2)^n, as in the sign test
@@ -105,7 +112,7 @@ def fewest(confidence: float = CONFIDENCE_INTERVALS) -> int:
 def _resampled_medians(ordered: Floats, size: int, random: np.random.Generator) -> Floats:
     """Medians of resamples of that size, drawn without the resamples.
 
-    A resample picks places floor(n U) by uniform U, so its k-th smallest value stands at the k-th
+    A resample picks indices floor(n U) by uniform U, so its k-th smallest value stands at the k-th
     smallest of `size` uniforms, which is Beta(k, size - k + 1) distributed; the one above it is the
     smallest of the remaining size - k uniforms between there and 1.
     """
@@ -118,6 +125,6 @@ def _resampled_medians(ordered: Floats, size: int, random: np.random.Generator) 
 
 
 def _at(ordered: Floats, positions: Floats) -> Floats:
-    places = np.minimum((positions * len(ordered)).astype(int), len(ordered) - 1)
-    found: Floats = ordered[places]
-    return found
+    indices = np.minimum((positions * len(ordered)).astype(int), len(ordered) - 1)
+    values: Floats = ordered[indices]
+    return values

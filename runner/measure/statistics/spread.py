@@ -1,4 +1,4 @@
-"""How durations spread, and how far each one depends on those before it.
+"""Spread, outliers, autocorrelation and drift of durations.
 
 All functions take durations in the order of measurement, in any unit, as a sequence or an array.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Values = Sequence[float] | Floats
+Series = Sequence[float] | Floats
 
 NORMAL_QUARTILE = 0.6745
 """The third quartile of the standard normal distribution: MAD / 0.6745 estimates its deviation."""
@@ -20,24 +20,24 @@ MEAN_DEVIATION_SCALE = 1.253314
 OUTLIER_SCORE = 3.5
 
 
-def stddev(values: Values) -> float | None:
+def stddev(values: Series) -> float | None:
     """Sample standard deviation; None with fewer than two values."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def variation(values: Values) -> float | None:
+def variation(values: Series) -> float | None:
     """Coefficient of variation: sample standard deviation by mean; None where either fails."""
     deviation, mean = stddev(values), float(np.mean(values))
     return None if deviation is None or mean == 0 else deviation / mean
 
 
-def median_deviation(values: Values) -> float:
+def median_deviation(values: Series) -> float:
     """Median absolute deviation from the median (MAD), unscaled."""
     return float(np.median(_distances(values)))
 
 
-def outliers(values: Values) -> int:
-    """How many values have a modified z-score 0.6745 (x - median) / MAD beyond 3.5.
+def outliers(values: Series) -> int:
+    """Count the values with a modified z-score 0.6745 (x - median) / MAD beyond 3.5.
 
     Iglewicz & Hoaglin, "How to Detect and Handle Outliers" (1993). The MAD is 0 if more than half
     of the values are equal; then the mean absolute deviation from the median takes its place, as
@@ -49,7 +49,7 @@ def outliers(values: Values) -> int:
     return int(np.count_nonzero(distances > OUTLIER_SCORE * scale))
 
 
-def autocorrelation(values: Values) -> float | None:
+def autocorrelation(values: Series) -> float | None:
     """Correlation of each value with the next one; None with fewer than three or equal values.
 
     r1 of Box & Jenkins, "Time Series Analysis": the sum of products of neighbours' distances from
@@ -62,7 +62,7 @@ def autocorrelation(values: Values) -> float | None:
     return float(distances[1:] @ distances[:-1]) / squares if squares > 0 else None
 
 
-def effective_count(values: Values) -> float:
+def effective_count(values: Series) -> float:
     """Independent values that would tell as much about the median: from 1 to as many as given.
 
     n / tau, where tau = 1 + 2 (r1 + r2 + ...) sums the autocorrelations of the values' ranks up to
@@ -82,13 +82,13 @@ def effective_count(values: Values) -> float:
     return count / min(max(tau, 1.0), count)
 
 
-def ranks(values: Values) -> Floats:
+def ranks(values: Series) -> Floats:
     """The rank of each value, from 1 upwards; equal values share the mean of theirs."""
-    _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], dtype=float)
+    _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse], dtype=float)
 
 
-def _distances(values: Values) -> Floats:
+def _distances(values: Series) -> Floats:
     return np.abs(np.asarray(values, dtype=float) - np.median(values))
 
 
@@ -103,7 +103,7 @@ def _correlogram(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Drift:
-    """What changed between rounds."""
+    """Difference between rounds of the same cell."""
 
     change: float | None
     """Median of the last round by that of the first, minus 1; None if the first is 0."""
@@ -141,7 +141,7 @@ def kruskal_wallis(groups: Sequence[Sequence[float]]) -> float:
         return 0.0
     ends = np.cumsum([len(group) for group in groups])[:-1]
     overall = float(np.mean(ranked))
-    between = sum(len(part) * (np.mean(part) - overall) ** 2 for part in np.split(ranked, ends))
+    between = sum(len(group) * (np.mean(group) - overall) ** 2 for group in np.split(ranked, ends))
     return float(between) / variance
 
 

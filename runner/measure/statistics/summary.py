@@ -1,4 +1,4 @@
-"""Raw durations become the numbers of a record."""
+"""Summary of raw durations as columns of a record."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from runner.measure.statistics import spread
 from runner.measure.statistics.percentiles import NEEDED, median_interval, percentiles_s
 from runner.measure.statistics.spread import Floats
 
-Seconds = dict[str, float | None]
+SecondsColumns = dict[str, float | None]
 """Columns of a record in seconds, by name."""
 
 
 @dataclass(frozen=True)
-class Summary:
-    """The steady phase of one cell; fields are columns of `runner.record.timing.Timing`."""
+class LatencySummary:
+    """Statistics of a cell's steady phase, named like the columns of `Timing` in the record."""
 
     iterations: int
     steady_time_s: float
@@ -42,13 +42,13 @@ class Summary:
     effective_iterations: float
 
 
-def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> Summary:
+def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> LatencySummary:
     """Summarise at least one duration of iterations that processed `samples` in `steady_ns`."""
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     effective = spread.effective_count(durations)
     interval = median_interval(durations, effective)
     percentiles = percentiles_s(durations_ns)
-    return Summary(
+    return LatencySummary(
         iterations=len(durations),
         steady_time_s=steady_ns / NANOSECONDS,
         throughput=samples * NANOSECONDS / steady_ns if steady_ns else None,
@@ -74,19 +74,20 @@ def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> S
     )
 
 
-def distribution(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+def distribution(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
     """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s`, `_p50_s` to `_p999_s`, in seconds."""
-    found = {"mean": _mean, "median": _median, "stddev": spread.stddev}
-    percentiles = {f"{prefix}_{name}_s": it for name, it in percentiles_s(durations_ns).items()}
-    return _columns(prefix, durations_ns, found) | percentiles
+    statistics = {"mean": _mean, "median": _median, "stddev": spread.stddev}
+    percentiles = percentiles_s(durations_ns)
+    columns = {f"{prefix}_{name}_s": value for name, value in percentiles.items()}
+    return _columns(prefix, durations_ns, statistics) | columns
 
 
-def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
     """Columns `<prefix>_mean_s` and `<prefix>_median_s`, None without durations."""
     return _columns(prefix, durations_ns, {"mean": _mean, "median": _median})
 
 
-def mean_and_stddev(prefix: str, durations_ns: Sequence[int]) -> Seconds:
+def mean_and_stddev(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
     """Columns `<prefix>_mean_s` and `<prefix>_stddev_s`, None where too few durations."""
     return _columns(prefix, durations_ns, {"mean": _mean, "stddev": spread.stddev})
 
@@ -95,7 +96,7 @@ def _columns(
     prefix: str,
     durations_ns: Sequence[int],
     statistics: dict[str, Callable[[Floats], float | None]],
-) -> Seconds:
+) -> SecondsColumns:
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     return {
         f"{prefix}_{name}_s": statistic(durations) if len(durations) else None

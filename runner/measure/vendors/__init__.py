@@ -1,1 +1,1 @@
-"""Vendors' libraries for memory and energy."""
+"""Readers of memory, state and energy, one module per vendor of the hardware."""

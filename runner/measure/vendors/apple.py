@@ -1,4 +1,4 @@
-"""Apple's counters: energy of the parts of the chip, through the package zeus-apple-silicon."""
+"""Energy counters of Apple's chips, through the package zeus-apple-silicon."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,15 +8,15 @@ from typing import Any
 from runner.contract.errors import Unavailable
 from runner.measure.vendors.counter import Counter
 
-MILLI = 1e-3
-PERIOD_S = 0.1
+_JOULES_PER_MJ = 1e-3
+_PERIOD_S = 0.1
 """Apple documents none; this is the slowest of the counters whose period is known."""
 
 
-def processor(monitor: Any = None) -> list[Counter]:
-    """A counter of the CPU and, where the chip tells, of the memory.
+def apple_cpu_counters(monitor: Any = None) -> list[Counter]:
+    """The counter of the CPU and, where the chip has one, of the memory.
 
-    `monitor` is an AppleEnergyMonitor, or what stands in for it.
+    `monitor` is an AppleEnergyMonitor, or a test's stand-in for it.
 
     Raises:
         Unavailable: the library is missing, or the chip shows none of them.
@@ -24,20 +24,20 @@ def processor(monitor: Any = None) -> list[Counter]:
     return _counters(monitor or _load(), ("cpu_total", "dram"))
 
 
-def gpu(monitor: Any = None) -> list[Counter]:
-    """The same of the GPU, its SRAM and the memory."""
+def apple_gpu_counters(monitor: Any = None) -> list[Counter]:
+    """The counters of the GPU, its SRAM and the memory; otherwise like `apple_cpu_counters`."""
     return _counters(monitor or _load(), ("gpu", "gpu_sram", "dram"))
 
 
 def _counters(monitor: Any, parts: Sequence[str]) -> list[Counter]:
     def read(part: str) -> float:
-        return float(getattr(monitor.get_cumulative_energy(), f"{part}_mj") * MILLI)
+        return float(getattr(monitor.get_cumulative_energy(), f"{part}_mj") * _JOULES_PER_MJ)
 
     energies = monitor.get_cumulative_energy()
     shown = [part for part in parts if getattr(energies, f"{part}_mj") is not None]
     if parts[0] not in shown:
         raise Unavailable(f"this chip shows no energy of its {parts[0]}")
-    return [Counter(f"Apple {part}", PERIOD_S, partial(read, part)) for part in shown]
+    return [Counter(f"Apple {part}", _PERIOD_S, partial(read, part)) for part in shown]
 
 
 def _load() -> Any:

@@ -1,4 +1,4 @@
-"""One energy counter."""
+"""Energy counter: a growing number of joules, whichever vendor provides it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ MOST_WATTS = 1000
 
 @dataclass(frozen=True)
 class Counter:
-    """A number of joules that only grows, until it wraps."""
+    """A number of joules that grows until it wraps around."""
 
     name: str
-    """What it counts, for the record."""
+    """Name of the counter, for the record."""
     period_s: float
-    """How often it is updated, at worst."""
+    """Longest time between two updates."""
     read: Callable[[], float]
     """Joules since some moment. Raises whatever the source does."""
     wraps_at_j: float | None = None
-    """Joules at which it begins anew; None if never."""
+    """Joules at which it starts again from zero; None if it never does."""
 
     @property
     def longest_s(self) -> float | None:

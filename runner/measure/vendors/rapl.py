@@ -1,18 +1,18 @@
-"""RAPL: energy of processor packages and their memory, as Linux shows it under powercap."""
+"""RAPL energy counters of processor packages and their memory, as Linux lists them in powercap."""
 
 from pathlib import Path
 
 from runner.contract.errors import Unavailable
 from runner.measure.vendors.counter import Counter
 
-POWERCAP = Path("/sys/class/powercap")
-MICRO = 1e-6
-PERIOD_S = 0.001
+_POWERCAP = Path("/sys/class/powercap")
+_JOULES_PER_UJ = 1e-6
+_PERIOD_S = 0.001
 """Intel SDM volume 3B, "RAPL Interfaces": updated about every millisecond; so are AMD's
 (Linux, Documentation/hwmon/amd_energy.rst)."""
 
 
-def processor(powercap: Path = POWERCAP) -> list[Counter]:
+def rapl_counters(powercap: Path = _POWERCAP) -> list[Counter]:
     """A counter for each package and for each package's memory.
 
     Cores and uncore are parts of the package; `psys` holds the package, so none of them is added.
@@ -39,16 +39,16 @@ def _counter(zone: Path, name: str) -> Counter:
     path = zone / "energy_uj"
 
     def read() -> float:
-        return int(path.read_text()) * MICRO
+        return int(path.read_text()) * _JOULES_PER_UJ
 
     try:
         read()
-        wraps_at_j = int((zone / "max_energy_range_uj").read_text()) * MICRO
+        wraps_at_j = int((zone / "max_energy_range_uj").read_text()) * _JOULES_PER_UJ
     except OSError as error:
         raise Unavailable(
             f"{error.filename}: {error.strerror}; only root may read RAPL unless the mode allows it"
         ) from error
-    return Counter(name, PERIOD_S, read, wraps_at_j)
+    return Counter(name, _PERIOD_S, read, wraps_at_j)
 
 
 def _zones(folder: Path, pattern: str) -> list[Path]:

@@ -20,7 +20,7 @@ from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.memory.process import ResidentGauge
+from runner.measure.memory.process import ResidentReader
 from runner.process.streams import claim_stdout, die_with_parent
 
 FIRST_LINE_NS = time.perf_counter_ns()
@@ -123,7 +123,7 @@ def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
 
 def _peak_bytes() -> int | None:
     try:
-        return ResidentGauge().peak_bytes()
+        return ResidentReader().peak_bytes()
     except OSError:
         return None
 

@@ -11,10 +11,10 @@ from runner.contract.record import Columns
 from runner.contract.record.quality import Grade
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import seconds
-from runner.measure.environment import load_average_1m, usable_cpus
+from runner.measure.environment import load_average_1m, memory_budget_bytes, usable_cpus
 from runner.measure.phases import quota_of, steady
 from runner.measure.statistics.summary import mean_and_stddev
-from runner.modes.base import Instruments, room_bytes
+from runner.modes.base import Instruments
 from runner.modes.startup.child import Request
 from runner.modes.startup.launch import Start, starting
 
@@ -131,7 +131,7 @@ def _concurrent(
 def _fitting(starts: Sequence[Start], job: Job, instruments: Instruments) -> int:
     """How many models memory and process ids have room for: one at least, as one was there."""
     used = instruments.memory.current_bytes()
-    room = room_bytes(job.limits, instruments.environment, used) - used
+    room = memory_budget_bytes(job.limits, instruments.environment, used) - used
     ids = PIDS_PER_THREAD * usable_cpus(instruments.environment) + PIDS_PER_START
     return max(1, min(room // max(1, _peak_bytes(starts)), job.limits.pids // ids))
 

@@ -6,7 +6,7 @@ import pytest
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
-from runner.measure.accelerator import AcceleratorGauge, accelerator_gauge
+from runner.measure.accelerator import AcceleratorReader, accelerator_reader
 from runner.measure.vendors import amd, nvidia
 from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
 
@@ -22,27 +22,27 @@ from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
     ids=["none", "idle", "power and heat", "somebody's setting"],
 )
 def test_nvml_tells_clock_temperature_and_reasons(mask: int, reasons: list[str]) -> None:
-    state = nvidia.gpu(Nvml(mask))()
+    state = nvidia.nvidia_state_reader(Nvml(mask))()
     assert state == DeviceState(clock_hz=1_980e6, temperature_c=64, throttle_reasons=reasons)
 
 
 def test_of_several_gpus_the_one_with_the_uuid_is_read() -> None:
-    assert nvidia.gpu(Nvml(devices=2), "GPU-1")().clock_hz == 1_410e6
+    assert nvidia.nvidia_state_reader(Nvml(devices=2), "GPU-1")().clock_hz == 1_410e6
     with pytest.raises(Unavailable, match="NVML sees 2 GPUs"):
-        nvidia.gpu(Nvml(devices=2))
+        nvidia.nvidia_state_reader(Nvml(devices=2))
 
 
 def test_amd_smi_tells_the_same() -> None:
-    state = amd.gpu(AmdSmi())()
+    state = amd.amd_state_reader(AmdSmi())()
     assert state == DeviceState(
         clock_hz=2_100e6, temperature_c=71, throttle_reasons=["PackagePower"]
     )
     with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
-        amd.gpu(AmdSmi(devices=2))
+        amd.amd_state_reader(AmdSmi(devices=2))
 
 
 def test_older_amd_gpus_tell_that_they_throttle_but_not_why() -> None:
-    state = amd.gpu(OlderAmdSmi(clock="N/A"))()
+    state = amd.amd_state_reader(OlderAmdSmi(clock="N/A"))()
     assert (state.clock_hz, state.throttle_reasons) == (None, ["throttle_status"])
 
 
@@ -50,11 +50,11 @@ def test_whatever_a_library_raises_leaves_the_state_unknown() -> None:
     def unreadable() -> DeviceState:
         raise RuntimeError("GPU is lost")
 
-    assert AcceleratorGauge(lambda: unreadable).read() is None
-    assert AcceleratorGauge(lambda: nvidia.gpu(Nvml(devices=2))).read() is None
-    assert AcceleratorGauge(lambda: nvidia.gpu(Nvml())).read() is not None
+    assert AcceleratorReader(lambda: unreadable).read() is None
+    assert AcceleratorReader(lambda: nvidia.nvidia_state_reader(Nvml(devices=2))).read() is None
+    assert AcceleratorReader(lambda: nvidia.nvidia_state_reader(Nvml())).read() is not None
 
 
 @pytest.mark.parametrize("backend", ["cpu", "openvino", "mps", "cuda", "rocm"])
 def test_where_there_is_no_accelerator_there_is_no_state(backend: Any) -> None:
-    assert accelerator_gauge(backend, "GPU-none").read() is None
+    assert accelerator_reader(backend, "GPU-none").read() is None

@@ -9,7 +9,7 @@ from runner.contract.rounds import DeviceState, Energy, MemoryUse, Noise, RoundR
 from runner.measure.environment import Environment
 from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
 from runner.measure.statistics.spread import Drift
-from runner.measure.statistics.summary import Summary, summarise
+from runner.measure.statistics.summary import LatencySummary, summarise
 
 MEASURE = PROFILES["standard"]
 SILENT = Noise(
@@ -41,7 +41,7 @@ def plural(count: int) -> str:
     return f"{count} iteration{'s' if count != 1 else ''}"
 
 
-def measured(count: int = 400, spread: float = 0.03) -> Summary:
+def measured(count: int = 400, spread: float = 0.03) -> LatencySummary:
     """Independent durations of about 10 ms."""
     draws = np.random.default_rng(0).lognormal(np.log(1e7), spread, count)
     durations = [int(value) for value in draws]
@@ -68,7 +68,7 @@ def noisy(**changes: float | None) -> RoundResult:
 
 
 def doubts(
-    summary: Summary | None = None,
+    summary: LatencySummary | None = None,
     *rounds: RoundResult,
     conditions: Conditions = CONDITIONS,
     drift: Drift | None = None,

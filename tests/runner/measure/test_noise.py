@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.measure.noise import REPEATS, NoiseMeter, arithmetic, noise_meter, parse_times
+from runner.measure.noise import KERNEL_REPEATS, NoiseMeter, arithmetic, noise_meter, parse_times
 from tests.support.fakes import FakeClock
 
 SECOND = os.sysconf("SC_CLK_TCK")
@@ -39,7 +39,7 @@ def after_warming(*runs: Callable[[int], int]) -> Iterator[int]:
     """One run that is thrown away, then as many as are timed by each rule."""
     yield 1
     for rule in runs:
-        yield from map(rule, range(REPEATS))
+        yield from map(rule, range(KERNEL_REPEATS))
 
 
 def test_a_silent_host_scores_zero(tmp_path: Path) -> None:

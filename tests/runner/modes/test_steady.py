@@ -11,11 +11,11 @@ class Hoarding(Scene):
 
     def __init__(self) -> None:
         super().__init__()
-        self.gauge.use = 900
+        self.reader.use = 900
 
     def trim(self) -> None:
         """Keep what the weights take."""
-        self.gauge.use = 100
+        self.reader.use = 100
 
 
 def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:

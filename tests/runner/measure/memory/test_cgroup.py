@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.images import Image
-from runner.measure.memory.cgroup import GroupGauge, KernelPeak, group_files, open_peak
-from runner.measure.memory.process import ResidentGauge
-from tests.support.gauges import MIB, write_group_v1, write_group_v2, write_process
+from runner.measure.memory.cgroup import CgroupReader, KernelPeak, cgroup_files, open_kernel_peak
+from runner.measure.memory.process import ResidentReader
+from tests.support.memory_readers import MIB, write_group_v1, write_group_v2, write_process
 
 KNOWN = 256 * MIB
 IN_A_CONTAINER = """
@@ -49,16 +49,16 @@ for name, action in {
 
 
 class Group:
-    """A gauge over files that a test rewrites; sizes in MiB."""
+    """A reader over files that a test rewrites; sizes in MiB."""
 
     def __init__(self, folder: Path, *, resettable: bool = False) -> None:
         self._folder = folder
         self.set()
-        files = group_files(folder / "cgroup")
+        files = cgroup_files(folder / "cgroup")
         assert files is not None
         peak = files.peak.open("r+b" if resettable else "rb", buffering=0)
-        resident = ResidentGauge(folder / "proc")
-        self.gauge = GroupGauge(files, resident, KernelPeak(peak))
+        resident = ResidentReader(folder / "proc")
+        self.reader = CgroupReader(files, resident, KernelPeak(peak))
 
     def set(self, *, usage: int = 500, peak: int = 900, file: int = 300, own: int = 100) -> None:
         """The use now and the kernel's peak, both with cache, and the runner's own peak."""
@@ -67,63 +67,63 @@ class Group:
 
 
 def test_version_two_comes_first_and_none_is_none(tmp_path: Path) -> None:
-    assert group_files(tmp_path) is None
+    assert cgroup_files(tmp_path) is None
     write_group_v1(tmp_path, 1, 1, 0, 0)
-    old = group_files(tmp_path)
+    old = cgroup_files(tmp_path)
     write_group_v2(tmp_path, 1, 1, 0, 0)
-    new = group_files(tmp_path)
+    new = cgroup_files(tmp_path)
     assert (old and old.version, new and new.version) == ("v1", "v2")
 
 
 def test_cache_is_no_use_but_mapped_files_are(tmp_path: Path) -> None:
     group = Group(tmp_path)
-    assert group.gauge.current_bytes() == (500 - 300 + 20) * MIB
+    assert group.reader.current_bytes() == (500 - 300 + 20) * MIB
     group.set(usage=800, file=600)
-    assert group.gauge.current_bytes() == (500 - 300 + 20) * MIB
+    assert group.reader.current_bytes() == (500 - 300 + 20) * MIB
 
 
 def test_an_old_peak_of_the_kernel_says_nothing_of_this_cell(tmp_path: Path) -> None:
     group = Group(tmp_path)
-    group.gauge.begin()
+    group.reader.begin()
     group.set(own=130)
-    assert group.gauge.peak_bytes() == 130 * MIB
+    assert group.reader.peak_bytes() == 130 * MIB
 
 
 def test_a_new_peak_of_the_kernel_counts_without_cache(tmp_path: Path) -> None:
     group = Group(tmp_path)
-    group.gauge.begin()
+    group.reader.begin()
     group.set(peak=1000)
-    assert group.gauge.peak_bytes() == (1000 - 300 + 20) * MIB
+    assert group.reader.peak_bytes() == (1000 - 300 + 20) * MIB
 
 
 def test_cache_that_grew_meanwhile_does_not_raise_the_peak(tmp_path: Path) -> None:
     group = Group(tmp_path)
-    group.gauge.begin()
+    group.reader.begin()
     group.set(usage=800, peak=1000, file=600)
-    assert group.gauge.peak_bytes() == (1000 - 600 + 20) * MIB
+    assert group.reader.peak_bytes() == (1000 - 600 + 20) * MIB
 
 
 def test_the_runners_own_peak_counts_if_it_is_higher(tmp_path: Path) -> None:
     group = Group(tmp_path)
-    group.gauge.begin()
+    group.reader.begin()
     group.set(peak=1000, own=950)
-    assert group.gauge.peak_bytes() == 950 * MIB
+    assert group.reader.peak_bytes() == 950 * MIB
 
 
 def test_a_peak_that_can_be_reset_is_this_cells(tmp_path: Path) -> None:
     group = Group(tmp_path, resettable=True)
-    group.gauge.begin()
+    group.reader.begin()
     group.set(peak=800)
-    assert group.gauge.peak_bytes() == (800 - 300 + 20) * MIB
+    assert group.reader.peak_bytes() == (800 - 300 + 20) * MIB
 
 
 def test_kernels_without_a_peak_file_leave_the_runners_own_peak(tmp_path: Path) -> None:
     write_group_v2(tmp_path / "cgroup", 500, 900, 300, 0)
-    files = group_files(tmp_path / "cgroup")
+    files = cgroup_files(tmp_path / "cgroup")
     assert files is not None
-    resident = ResidentGauge(write_process(tmp_path / "proc", rss=100, peak=110, mapped=20))
-    gauge = GroupGauge(files, resident, KernelPeak(None))
-    assert gauge.peak_bytes() == 110 * MIB
+    resident = ResidentReader(write_process(tmp_path / "proc", rss=100, peak=110, mapped=20))
+    reader = CgroupReader(files, resident, KernelPeak(None))
+    assert reader.peak_bytes() == 110 * MIB
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_a_peak_that_cannot_be_reset_tells_only_if_it_rises(tmp_path: Path) -> N
 
 def test_a_peak_that_can_be_reset_tells_lower_ones_too(tmp_path: Path) -> None:
     path = peak_file(tmp_path, 500)
-    peak = open_peak(path)
+    peak = open_kernel_peak(path)
     peak.begin()
     peak_file(tmp_path, 400)
     assert peak.risen_bytes() == 400
@@ -189,6 +189,6 @@ def test_beginning_anew_forgets_what_had_risen(tmp_path: Path) -> None:
 
 
 def test_without_a_file_it_never_tells(tmp_path: Path) -> None:
-    peak = open_peak(tmp_path / "none")
+    peak = open_kernel_peak(tmp_path / "none")
     peak.begin()
     assert peak.risen_bytes() is None

@@ -6,73 +6,79 @@ import pytest
 
 from runner.measure.memory.meter import MemoryMeter, memory_meter
 from tests.support.fakes import FakeClock
-from tests.support.gauges import MIB, ScriptedGauge, write_group_v1, write_group_v2, write_process
+from tests.support.memory_readers import (
+    MIB,
+    ScriptedReader,
+    write_group_v1,
+    write_group_v2,
+    write_process,
+)
 
 
 def test_the_peak_is_what_counters_know() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
-    gauge.peak = 70
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
+    reader.peak = 70
     assert meter.peak_bytes() == 70
 
 
 def test_without_counters_the_peak_is_the_highest_reading() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
-    gauge.use = 30
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
+    reader.use = 30
     assert meter.peak_bytes() == 30
-    gauge.use = 20
+    reader.use = 20
     assert meter.peak_bytes() == 30
 
 
 def test_a_reset_begins_a_new_peak_and_a_new_average() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
     meter.observe(lambda: None, min_s=0)
-    gauge.use = 90
+    reader.use = 90
     meter.mark()
-    gauge.use = 20
+    reader.use = 20
     meter.reset()
     use = meter.use()
     assert (use.peak_bytes, use.steady_peak_bytes, use.average_bytes) == (20, None, None)
 
 
 def test_the_steady_peak_begins_at_the_mark() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
-    gauge.peak = 80
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
+    reader.peak = 80
     meter.mark()
-    gauge.peak = 40
+    reader.peak = 40
     use = meter.use()
     assert (use.peak_bytes, use.steady_peak_bytes) == (80, 40)
 
 
 def test_a_higher_peak_after_the_mark_is_the_cells_peak_too() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
     meter.mark()
-    gauge.peak = 90
+    reader.peak = 90
     use = meter.use()
     assert (use.peak_bytes, use.steady_peak_bytes) == (90, 90)
 
 
 def test_without_a_pass_of_its_own_there_is_no_average() -> None:
-    assert MemoryMeter(ScriptedGauge(use=10)).use().average_bytes is None
+    assert MemoryMeter(ScriptedReader(use=10)).use().average_bytes is None
 
 
 def test_the_average_is_that_of_the_samples() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
-    gauge.use = 50
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
+    reader.use = 50
     meter.observe(lambda: None, min_s=0)
-    gauge.use = 10
+    reader.use = 10
     assert meter.use().average_bytes == 50
 
 
 def test_a_brief_use_that_no_counter_kept_is_sampled() -> None:
-    gauge = ScriptedGauge(use=10)
-    meter = MemoryMeter(gauge)
-    meter.observe(lambda: gauge.rise_briefly(300), min_s=0)
+    reader = ScriptedReader(use=10)
+    meter = MemoryMeter(reader)
+    meter.observe(lambda: reader.rise_briefly(300), min_s=0)
     assert meter.peak_bytes() == 300
 
 
@@ -84,12 +90,12 @@ def test_observing_repeats_for_as_long_as_asked() -> None:
         calls.append(1)
         clock.pass_by(100_000_000)
 
-    MemoryMeter(ScriptedGauge(), clock).observe(action, min_s=0.35)
+    MemoryMeter(ScriptedReader(), clock).observe(action, min_s=0.35)
     assert len(calls) == 4
 
 
 def test_observing_ends_the_thread_when_the_action_fails() -> None:
-    meter, before = MemoryMeter(ScriptedGauge()), threading.active_count()
+    meter, before = MemoryMeter(ScriptedReader()), threading.active_count()
     with pytest.raises(ZeroDivisionError):
         meter.observe(lambda: 1 / 0)
     assert threading.active_count() == before

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from runner.measure.memory.meter import MemoryMeter
-from runner.measure.memory.process import LifetimeGauge, ResidentGauge, process_gauge
+from runner.measure.memory.process import LifetimeReader, ResidentReader, process_reader
 
 MIB = 1 << 20
 KNOWN = 256 * MIB
 LIFETIME = """
 from runner.measure.memory.meter import MemoryMeter
-from runner.measure.memory.process import LifetimeGauge
+from runner.measure.memory.process import LifetimeReader
 
 KNOWN = 256 << 20
-meter = MemoryMeter(LifetimeGauge())
+meter = MemoryMeter(LifetimeReader())
 before = meter.current_bytes()
 held = bytearray(b"x") * KNOWN
 del held
@@ -30,7 +30,7 @@ print(meter.peak_bytes() - before)
 
 
 def test_a_known_allocation_is_measured_within_five_percent() -> None:
-    meter = MemoryMeter(ResidentGauge())
+    meter = MemoryMeter(ResidentReader())
     before = meter.peak_bytes()
     held = bytearray(b"x") * KNOWN
     del held
@@ -38,7 +38,7 @@ def test_a_known_allocation_is_measured_within_five_percent() -> None:
 
 
 def test_the_average_of_a_known_allocation_is_within_five_percent() -> None:
-    meter = MemoryMeter(ResidentGauge())
+    meter = MemoryMeter(ResidentReader())
     before = meter.current_bytes()
     held = bytearray(b"x") * KNOWN
     meter.observe(lambda: None, min_s=0.05)
@@ -48,17 +48,17 @@ def test_the_average_of_a_known_allocation_is_within_five_percent() -> None:
 
 
 def test_a_reset_forgets_the_peak() -> None:
-    gauge = ResidentGauge()
+    reader = ResidentReader()
     held = bytearray(b"x") * KNOWN
     del held
-    peak = gauge.peak_bytes()
-    gauge.begin()
-    assert gauge.peak_bytes() < peak - KNOWN // 2
+    peak = reader.peak_bytes()
+    reader.begin()
+    assert reader.peak_bytes() < peak - KNOWN // 2
 
 
 def test_mapped_files_are_part_of_what_is_resident() -> None:
-    gauge = ResidentGauge()
-    assert MIB < gauge.mapped_file_bytes() < gauge.current_bytes()
+    reader = ResidentReader()
+    assert MIB < reader.mapped_file_bytes() < reader.current_bytes()
 
 
 def test_a_peak_that_cannot_be_reset_is_exact_if_it_rises_and_sampled_if_not() -> None:
@@ -71,4 +71,4 @@ def test_a_peak_that_cannot_be_reset_is_exact_if_it_rises_and_sampled_if_not() -
 
 
 def test_where_the_kernel_refuses_the_reset_the_lifetime_counts(tmp_path: Path) -> None:
-    assert isinstance(process_gauge(tmp_path / "none"), LifetimeGauge)
+    assert isinstance(process_reader(tmp_path / "none"), LifetimeReader)

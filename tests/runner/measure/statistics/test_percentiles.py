@@ -7,7 +7,7 @@ from scipy import stats
 
 from runner.measure.statistics.percentiles import (
     NEEDED,
-    PERCENTILES,
+    PERCENTILE_FRACTIONS,
     Interval,
     fewest,
     iterations_needed,
@@ -110,7 +110,7 @@ def test_counts_are_those_of_mlperfs_early_stopping_rule() -> None:
     assert NEEDED == {"p50": 11, "p90": 64, "p95": 130, "p99": 662, "p999": 6636}
 
 
-@pytest.mark.parametrize("percentile", PERCENTILES.values())
+@pytest.mark.parametrize("percentile", PERCENTILE_FRACTIONS.values())
 def test_a_count_is_the_first_whose_binomial_says_99_percent(percentile: float) -> None:
     count = iterations_needed(percentile)
     assert stats.binom.cdf(1, count, 1 - percentile) <= 0.01
@@ -129,17 +129,17 @@ def test_quantiles_stay_within_the_durations(durations: list[int]) -> None:
     assert quantile(durations, 1) == max(durations)
 
 
-@pytest.mark.parametrize("name", PERCENTILES)
+@pytest.mark.parametrize("name", PERCENTILE_FRACTIONS)
 def test_a_percentile_appears_as_soon_as_it_is_supported(name: str) -> None:
     durations = list(range(1, NEEDED[name] + 1))
     assert percentiles_s(durations[:-1])[name] is None
     assert percentiles_s(durations)[name] == pytest.approx(
-        quantile(durations, PERCENTILES[name]) / 1e9
+        quantile(durations, PERCENTILE_FRACTIONS[name]) / 1e9
     )
 
 
 def test_every_percentile_has_a_place_even_without_durations() -> None:
-    assert percentiles_s([]) == dict.fromkeys(PERCENTILES)
+    assert percentiles_s([]) == dict.fromkeys(PERCENTILE_FRACTIONS)
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=30))

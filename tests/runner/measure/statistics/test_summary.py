@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.contract.record.measured import Timing
-from runner.measure.statistics.percentiles import NEEDED, PERCENTILES
+from runner.measure.statistics.percentiles import NEEDED, PERCENTILE_FRACTIONS
 from runner.measure.statistics.summary import (
-    Summary,
+    LatencySummary,
     distribution,
     mean_and_median,
     mean_and_stddev,
@@ -19,7 +19,7 @@ from runner.measure.statistics.summary import (
 DURATIONS = st.lists(st.integers(1, 10**12), min_size=1, max_size=200)
 
 
-def summary_of(durations: list[int], batch_size: int = 1) -> Summary:
+def summary_of(durations: list[int], batch_size: int = 1) -> LatencySummary:
     return summarise(durations, samples=batch_size * len(durations), steady_ns=sum(durations))
 
 
@@ -28,7 +28,7 @@ def test_its_fields_are_the_records_columns_in_their_order() -> None:
     steady = columns[columns.index("iterations") : columns.index("effective_iterations") + 1]
     of_rounds = ("rounds", "round_iterations")
     expected = [name for name in steady if name not in of_rounds]
-    assert [field.name for field in fields(Summary)] == expected
+    assert [field.name for field in fields(LatencySummary)] == expected
 
 
 def test_a_record_takes_it_as_it_is() -> None:
@@ -79,7 +79,7 @@ def test_percentiles_appear_where_they_are_supported(durations: list[int]) -> No
 def test_a_single_iteration_leaves_out_what_it_cannot_tell() -> None:
     unknown = {name for name, value in asdict(summary_of([5])).items() if value is None}
     interval = {"latency_median_low_s", "latency_median_high_s", "latency_precision"}
-    percentiles = {f"latency_{name}_s" for name in PERCENTILES}
+    percentiles = {f"latency_{name}_s" for name in PERCENTILE_FRACTIONS}
     assert unknown == interval | percentiles | {"latency_stddev_s", "latency_cv", "autocorrelation"}
 
 
@@ -100,7 +100,7 @@ def test_many_iterations_are_all_counted() -> None:
 def test_a_distribution_is_that_of_the_latency_under_another_name(durations: list[int]) -> None:
     columns = asdict(summary_of(durations))
     found = distribution("time_to_first_token", durations)
-    names = ("mean", "median", "stddev", *PERCENTILES)
+    names = ("mean", "median", "stddev", *PERCENTILE_FRACTIONS)
     assert list(found) == [f"time_to_first_token_{name}_s" for name in names]
     for name in names:
         expected = columns[f"latency_{name}_s"]

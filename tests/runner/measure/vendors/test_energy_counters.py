@@ -7,8 +7,8 @@ import pytest
 from runner.contract.errors import Unavailable
 from runner.measure.energy import EnergyMeter
 from runner.measure.vendors import apple
-from runner.measure.vendors.amd import gpu_amd
-from runner.measure.vendors.nvidia import gpu_nvidia
+from runner.measure.vendors.amd import amd_energy_counters
+from runner.measure.vendors.nvidia import nvidia_energy_counters
 from tests.support.fakes import FakeClock
 from tests.support.vendors import AmdSmi, Nvml, OldGpu
 
@@ -35,7 +35,7 @@ class Monitor:
 
 def test_nvidia_counts_joules_of_the_gpu() -> None:
     nvml, clock = Nvml(), FakeClock()
-    meter = EnergyMeter(lambda: gpu_nvidia(nvml), clock)
+    meter = EnergyMeter(lambda: nvidia_energy_counters(nvml), clock)
     meter.start()
     clock.pass_by(2_000_000_000)
     nvml.energy_mj += 700_000
@@ -47,38 +47,38 @@ def test_nvidia_counts_joules_of_the_gpu() -> None:
 @pytest.mark.parametrize("devices", [0, 2])
 def test_nvidia_does_not_guess_which_gpu_works(devices: int) -> None:
     with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
-        gpu_nvidia(Nvml(devices=devices))
+        nvidia_energy_counters(Nvml(devices=devices))
 
 
 def test_nvidia_knows_which_of_several_gpus_works_by_its_uuid() -> None:
-    (counter,) = gpu_nvidia(Nvml(devices=2), "GPU-0")
+    (counter,) = nvidia_energy_counters(Nvml(devices=2), "GPU-0")
     assert counter.read() == pytest.approx(5)
 
 
 def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
-    meter = EnergyMeter(lambda: gpu_nvidia(OldGpu()), FakeClock())
+    meter = EnergyMeter(lambda: nvidia_energy_counters(OldGpu()), FakeClock())
     meter.start()
     assert meter.stop().method == "unavailable: Not Supported"
 
 
 @pytest.mark.parametrize("key", ["energy_accumulator", "power"])
 def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
-    (counter,) = gpu_amd(AmdSmi(energy_key=key))
+    (counter,) = amd_energy_counters(AmdSmi(energy_key=key))
     assert counter.read() == pytest.approx(30.6)
 
 
 def test_amd_does_not_guess_which_gpu_works() -> None:
     with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
-        gpu_amd(AmdSmi(devices=2))
+        amd_energy_counters(AmdSmi(devices=2))
 
 
 def test_apple_counts_the_parts_that_the_backend_works_on() -> None:
     monitor = Monitor(Energies())
-    assert {counter.name: counter.read() for counter in apple.processor(monitor)} == {
+    assert {counter.name: counter.read() for counter in apple.apple_cpu_counters(monitor)} == {
         "Apple cpu_total": 1.0,
         "Apple dram": 0.04,
     }
-    assert {counter.name: counter.read() for counter in apple.gpu(monitor)} == {
+    assert {counter.name: counter.read() for counter in apple.apple_gpu_counters(monitor)} == {
         "Apple gpu": 2.0,
         "Apple gpu_sram": 0.3,
         "Apple dram": 0.04,
@@ -87,9 +87,9 @@ def test_apple_counts_the_parts_that_the_backend_works_on() -> None:
 
 def test_apple_leaves_out_what_a_chip_does_not_show() -> None:
     monitor = Monitor(Energies(dram_mj=None))
-    assert [counter.name for counter in apple.processor(monitor)] == ["Apple cpu_total"]
+    assert [counter.name for counter in apple.apple_cpu_counters(monitor)] == ["Apple cpu_total"]
 
 
 def test_apple_without_the_main_part_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="this chip shows no energy of its gpu"):
-        apple.gpu(Monitor(Energies(gpu_mj=None)))
+        apple.apple_gpu_counters(Monitor(Energies(gpu_mj=None)))

@@ -3,13 +3,13 @@
 import pytest
 
 from runner.contract.errors import Unavailable
-from runner.measure.vendors.nvidia import gpu_of, used_bytes
+from runner.measure.vendors.nvidia import open_nvidia_gpu, used_bytes
 from tests.support.vendors import Nvml
 
 
 def test_the_gpu_with_that_uuid_or_the_only_one_is_asked() -> None:
-    assert gpu_of(Nvml(devices=2), "GPU-1")[1] == "device 1"
-    assert gpu_of(Nvml())[1] == "device 0"
+    assert open_nvidia_gpu(Nvml(devices=2), "GPU-1")[1] == "device 1"
+    assert open_nvidia_gpu(Nvml())[1] == "device 0"
 
 
 def test_one_of_several_without_a_uuid_is_not_guessed() -> None:

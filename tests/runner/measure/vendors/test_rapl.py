@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from runner.contract.errors import Unavailable
 from runner.measure.energy import EnergyMeter
 from runner.measure.vendors.counter import Counter
-from runner.measure.vendors.rapl import processor
+from runner.measure.vendors.rapl import rapl_counters
 from tests.support.fakes import FakeClock
 
 RANGE_UJ = 262_143_328_850
@@ -36,7 +36,7 @@ def server(powercap: Path) -> Path:
 
 
 def test_packages_and_their_memory_are_counted_each_once(tmp_path: Path) -> None:
-    assert [counter.name for counter in processor(server(tmp_path))] == [
+    assert [counter.name for counter in rapl_counters(server(tmp_path))] == [
         "RAPL package-0",
         "RAPL package-0 dram",
         "RAPL package-1",
@@ -45,7 +45,7 @@ def test_packages_and_their_memory_are_counted_each_once(tmp_path: Path) -> None
 
 
 def test_readings_are_joules(tmp_path: Path) -> None:
-    (counter,) = processor(zone(tmp_path / "intel-rapl:0", "package-0", 2_500_000).parent)
+    (counter,) = rapl_counters(zone(tmp_path / "intel-rapl:0", "package-0", 2_500_000).parent)
     assert counter.read() == pytest.approx(2.5)
     assert counter.wraps_at_j == pytest.approx(RANGE_UJ / 1e6)
 
@@ -53,7 +53,7 @@ def test_readings_are_joules(tmp_path: Path) -> None:
 def test_a_meter_follows_the_counter_beyond_its_end(tmp_path: Path) -> None:
     package = zone(tmp_path / "intel-rapl:0", "package-0", RANGE_UJ - 3_000_000)
     clock = FakeClock()
-    meter = EnergyMeter(lambda: processor(tmp_path), clock)
+    meter = EnergyMeter(lambda: rapl_counters(tmp_path), clock)
     meter.start()
     clock.pass_by(1_000_000_000)
     (package / "energy_uj").write_text("7000000\n")
@@ -71,7 +71,7 @@ def test_a_difference_is_what_was_spent_wherever_the_counter_stands(
 
 def test_in_containers_and_guests_there_is_none(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="shows no RAPL packages; containers and guests see none"):
-        processor(tmp_path / "powercap")
+        rapl_counters(tmp_path / "powercap")
 
 
 def test_counters_that_may_not_be_read_are_named(tmp_path: Path) -> None:
@@ -79,4 +79,4 @@ def test_counters_that_may_not_be_read_are_named(tmp_path: Path) -> None:
     path.unlink()
     path.mkdir()
     with pytest.raises(Unavailable, match=r"energy_uj: Is a directory; only root may read RAPL"):
-        processor(tmp_path)
+        rapl_counters(tmp_path)

@@ -1,4 +1,4 @@
-"""Stand-ins at the seams of memory: a scripted gauge, and kernel files in a folder."""
+"""Stand-ins at the seams of memory: a scripted reader, and kernel files in a folder."""
 
 from pathlib import Path
 from threading import Event
@@ -7,7 +7,7 @@ KIB = 1 << 10
 MIB = 1 << 20
 
 
-class ScriptedGauge:
+class ScriptedReader:
     """Says what it was told, and when somebody has read it."""
 
     method = "script"

@@ -1,14 +1,14 @@
-"""What a memory meter reads."""
+"""Protocol of the sources that a memory meter reads."""
 
 from typing import Protocol
 
 
-class Gauge(Protocol):
+class MemoryReader(Protocol):
     """A source of memory readings, in bytes."""
 
     @property
     def method(self) -> str:
-        """Which counters are read, for the record."""
+        """Names of the counters that are read, for the record."""
         ...
 
     def current_bytes(self) -> int:
@@ -20,5 +20,5 @@ class Gauge(Protocol):
         ...
 
     def peak_bytes(self) -> int | None:
-        """The highest use since `begin` that counters know of; None where they know of none."""
+        """The highest use since `begin` that counters report; None if they report none."""
         ...
