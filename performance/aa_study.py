@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from performance.sessions import QUICK, open_session, slowed, torch_job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.phases import quota_of, steady, time_once, warm_up
+from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up
 from runner.measure.statistics.summary import summarise
 
 PAIRS = 40
@@ -95,7 +95,7 @@ def measure(slowdown: float) -> tuple[float | None, float, float | None]:
         return time_once(query, monotonic)
 
     warm_up(timed, monotonic, QUICK)
-    durations = steady(timed, quota_of(QUICK, 1, ()))
+    durations = run_steady_phase(timed, quota_of(QUICK, 1, ()))
     summary = summarise(durations, samples=len(durations), steady_ns=sum(durations))
     return summary.latency_median_low_s, summary.latency_median_s, summary.latency_median_high_s
 

@@ -12,7 +12,7 @@ from performance.sessions import open_session, torch_job
 from runner.backends.base import Query
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
-from runner.measure.phases import Quota, steady
+from runner.measure.phases import Quota, run_steady_phase
 from runner.modes.inference import InferenceWorkload
 
 BLOCKS = 40
@@ -43,7 +43,7 @@ def compare(model: str) -> tuple[float, float, float]:
     workload()
     count = max(3, round(BLOCK_S * 1e9 / statistics.median(bare_loop(query, 5))))
     quota = Quota(iterations=count, min_ns=0, max_ns=10**15, precision_target=None, earlier=())
-    steady(workload, quota)
+    run_steady_phase(workload, quota)
     blocks = [_pair(workload, query, quota, flip=bool(i % 2)) for i in range(BLOCKS)]
     ratios = [statistics.median(ours) / statistics.median(bare) for ours, bare in blocks]
     ours = statistics.median(chain.from_iterable(block[0] for block in blocks))
@@ -66,8 +66,8 @@ def _pair(
 ) -> tuple[list[int], list[int]]:
     if flip:
         bare = bare_loop(query, quota.iterations)
-        return steady(workload, quota), bare
-    ours = steady(workload, quota)
+        return run_steady_phase(workload, quota), bare
+    ours = run_steady_phase(workload, quota)
     return ours, bare_loop(query, quota.iterations)
 
 

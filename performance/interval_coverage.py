@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runner.measure.phases import Quota, steady
+from runner.measure.phases import Quota, run_steady_phase
 from runner.measure.statistics.percentiles import median_interval
 from runner.measure.statistics.spread import effective_count
 
@@ -50,7 +50,7 @@ def coverage(setting: Setting) -> float:
     quota = Quota(ITERATIONS, 0, 300 * SECOND, setting.target, ())
     held = 0
     for seed in range(REPETITIONS):
-        durations = steady(durations_of(setting.memory, seed), quota)
+        durations = run_steady_phase(durations_of(setting.memory, seed), quota)
         interval = median_interval(durations, effective_count(durations))
         held += interval is not None and interval.low <= SECOND <= interval.high
     return held / REPETITIONS

@@ -1,4 +1,7 @@
-"""`python -m runner --job /in/job.json --out /out`: exit 0 says each cell has a record."""
+"""Execute one job: `python -m runner --job /in/job.json --out /out`.
+
+Exit status 0 says that each cell has a record.
+"""
 
 import argparse
 import sys
@@ -11,7 +14,7 @@ from runner.contract.job import Job
 from runner.contract.weights import show_folder
 from runner.correctness.reference import compute_reference
 from runner.job.harness import Folders, Harness
-from runner.job.prepare import prepare
+from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
 from runner.process.streams import Progress, claim_stdout, die_with_parent
 
@@ -46,7 +49,7 @@ def _execute(job: Job, out: Path, folders: Folders) -> None:
     if job.purpose == "reference":
         compute_reference(job, out, progress, monotonic)
     elif job.purpose == "prepare":
-        prepare(job, out, progress, monotonic)
+        prepare_graphs(job, out, progress, monotonic)
     else:
         Harness(job, out, progress, folders).run()
 

@@ -1,4 +1,4 @@
-"""Turns a model's input spec, a cell's sizes and a seed into arrays, with numpy alone."""
+"""Synthetic inputs and labels of a model, drawn with numpy from its spec, sizes and a seed."""
 
 from runner.inputs.synthesis import (
     LABELS,

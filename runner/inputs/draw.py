@@ -1,4 +1,4 @@
-"""Draws one tensor of each kind."""
+"""Random tensors, one function per kind of tensor."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from runner.contract.models.image_tokens import image_frame, image_token
 from runner.contract.models.sizes import number_of, shape_of
 from runner.contract.models.spec import TensorKind
 
-Array = npt.NDArray[np.generic]
+_Array = npt.NDArray[np.generic]
 
-TEXT_BEFORE_IMAGE = 4
+_TEXT_BEFORE_IMAGE = 4
 """Tokens that a prompt begins with before its image, fewer if it has no more."""
 IGNORED_LABEL = -100
 """The label that losses leave out."""
@@ -22,7 +22,7 @@ IGNORED_LABEL = -100
 
 @dataclass(frozen=True)
 class Draw:
-    """What tensors are drawn for: a model at given sizes, from one stream of random numbers."""
+    """A model at given sizes, and the stream of random numbers that its tensors are drawn from."""
 
     model: ModelSpec
     sizes: Mapping[str, int]
@@ -32,8 +32,8 @@ class Draw:
         """The tensor's shape in numbers."""
         return shape_of(self.model, spec, self.sizes)
 
-    def whole_numbers(self, spec: TensorSpec) -> npt.NDArray[np.int64]:
-        """Int64 from [low, high)."""
+    def integers(self, spec: TensorSpec) -> npt.NDArray[np.int64]:
+        """Random int64 from [low, high)."""
         if spec.high is None:
             raise Unsupported(f"input {spec.name} of model {self.model.name} has no `high`")
         return self.generator.integers(spec.low, spec.high, size=self.shape(spec), dtype=np.int64)
@@ -42,22 +42,22 @@ class Draw:
         """The numbers of `rows`."""
         return [number_of(self.model, spec, value, self.sizes) for value in spec.values]
 
-    def image_places(self) -> slice:
-        """Where in a prompt the tokens of the image are."""
+    def image_span(self) -> slice:
+        """Positions of the image's tokens in a prompt."""
         before, _ = image_frame(self.model.config)
-        start = min(TEXT_BEFORE_IMAGE, self.sizes["sequence_length"]) + len(before)
+        start = min(_TEXT_BEFORE_IMAGE, self.sizes["sequence_length"]) + len(before)
         return slice(start, start + self.sizes["image_tokens"])
 
 
-def _token_ids(draw: Draw, spec: TensorSpec) -> Array:
-    ids = draw.whole_numbers(spec)
+def _token_ids(draw: Draw, spec: TensorSpec) -> _Array:
+    ids = draw.integers(spec)
     if spec.last is not None:
         ids[..., -1] = spec.last
     return ids
 
 
-def _prompt_ids(draw: Draw, spec: TensorSpec) -> Array:
-    ids, image = draw.whole_numbers(spec), draw.image_places()
+def _prompt_ids(draw: Draw, spec: TensorSpec) -> _Array:
+    ids, image = draw.integers(spec), draw.image_span()
     before, after = image_frame(draw.model.config)
     ids[:, image] = image_token(draw.model.config)
     ids[:, image.start - len(before) : image.start] = before
@@ -65,27 +65,27 @@ def _prompt_ids(draw: Draw, spec: TensorSpec) -> Array:
     return ids
 
 
-def _prompt_labels(draw: Draw, spec: TensorSpec) -> Array:
-    labels = draw.whole_numbers(spec)
-    labels[:, draw.image_places()] = IGNORED_LABEL
+def _prompt_labels(draw: Draw, spec: TensorSpec) -> _Array:
+    labels = draw.integers(spec)
+    labels[:, draw.image_span()] = IGNORED_LABEL
     return labels
 
 
-def _image_mask(draw: Draw, spec: TensorSpec) -> Array:
+def _image_mask(draw: Draw, spec: TensorSpec) -> _Array:
     mask = np.zeros(draw.shape(spec), dtype=np.int32)
-    mask[:, draw.image_places()] = 1
+    mask[:, draw.image_span()] = 1
     return mask
 
 
-def _boxes(draw: Draw, spec: TensorSpec) -> Array:
+def _boxes(draw: Draw, spec: TensorSpec) -> _Array:
     """Centres and sides from a middle range, so that no box leaves the image."""
     rows = np.empty([*draw.shape(spec), 5], dtype=np.float32)
-    rows[..., 0] = draw.whole_numbers(spec)
+    rows[..., 0] = draw.integers(spec)
     rows[..., 1:] = draw.generator.uniform(0.25, 0.5, size=rows[..., 1:].shape)
     return rows
 
 
-DRAWN: Mapping[TensorKind, Callable[[Draw, TensorSpec], Array]] = {
+DRAWN: Mapping[TensorKind, Callable[[Draw, TensorSpec], _Array]] = {
     "token_ids": _token_ids,
     "prompt_ids": _prompt_ids,
     "prompt_labels": _prompt_labels,
@@ -96,4 +96,4 @@ DRAWN: Mapping[TensorKind, Callable[[Draw, TensorSpec], Array]] = {
     "false": lambda draw, spec: np.zeros(draw.shape(spec), dtype=np.bool_),
     "normal": lambda draw, spec: draw.generator.standard_normal(draw.shape(spec), dtype=np.float32),
 }
-"""How each kind of tensor comes about."""
+"""The function that draws each kind of tensor."""

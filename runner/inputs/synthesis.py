@@ -1,4 +1,4 @@
-"""Synthesises a query's tensors from the model's input spec and a seed."""
+"""Tensors of a query, labels of a batch, and the tokens that a cell generates."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ LABELS = "labels"
 
 
 def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
-    """The tensors of one query by argument name; the same seed gives the same tensors.
+    """Draw the tensors of one query, by argument name; the same seed gives the same tensors.
 
     Raises:
         Unsupported: the cell lacks a size, or has one that the model doesn't take.
@@ -26,9 +26,9 @@ def synthesise(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
 
 
 def synthesise_labels(model: ModelSpec, cell: Cell, seed: int) -> Inputs:
-    """The labels of one batch, drawn apart from its inputs; the same seed gives the same ones.
+    """Draw the labels of one batch, apart from its inputs; the same seed gives the same labels.
 
-    None at all where the samples are compared with one another.
+    Empty if the loss compares the samples with one another.
 
     Raises:
         Unsupported: the model has no labels, or the batch nothing to compare.
@@ -54,10 +54,10 @@ def _tensors(
 
 
 def tokens_to_generate(cell: Cell) -> int:
-    """The new tokens that the cell asks of each sample.
+    """The number of new tokens that the cell generates for each sample.
 
     Raises:
-        Unsupported: it asks for none.
+        Unsupported: it has no such number.
     """
     if cell.new_tokens is None:
         raise Unsupported(f"generation needs new_tokens, and {cell.id} has none")

@@ -1,1 +1,1 @@
-"""One job from its JSON file to its records."""
+"""Execution of one job, from its JSON file to its records, references or graphs."""

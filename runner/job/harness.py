@@ -1,4 +1,4 @@
-"""A job's life: load, then every cell, then traces, then close. Failures become records."""
+"""Harness of one job: load, every cell, traces, close; failures become records."""
 
 import traceback
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from runner.measure.memory.meter import memory_meter
 from runner.measure.noise import noise_meter
-from runner.modes import COLD_MODES, measure_warm, workload_of
 from runner.modes.base import Instruments
+from runner.modes.registry import COLD_MODES, measure_warm, workload_of
 from runner.process.streams import Progress
 
 
 @dataclass(frozen=True)
 class Folders:
-    """What a job only reads."""
+    """Folders that a job only reads."""
 
     references: Path | None = None
     """The folder of reference outputs."""
@@ -42,7 +42,7 @@ class Folders:
     """The folder of prepared graphs."""
 
 
-NOWHERE = Folders()
+NO_FOLDERS = Folders()
 
 
 class Harness:
@@ -53,7 +53,7 @@ class Harness:
         job: Job,
         out: Path,
         progress: Progress,
-        folders: Folders = NOWHERE,
+        folders: Folders = NO_FOLDERS,
         clock: Clock = monotonic,
     ) -> None:
         self._job = job
@@ -85,7 +85,7 @@ class Harness:
             self._loader.close()
 
     def _run_cell(self, cell: Cell) -> bool:
-        """Whether the cell ended well, with a record."""
+        """True if the cell ended well, with a record."""
         try:
             columns = self._check(cell) if self._job.purpose == "verify" else self._measure(cell)
         except RecordNotSaved:
@@ -99,7 +99,7 @@ class Harness:
         return True
 
     def _check(self, cell: Cell) -> Columns:
-        """Let the cell's mode do one iteration, without timing it."""
+        """Execute one untimed iteration of the cell, and check it."""
         loaded = self._loader.load()
         self._enter(cell, "first")
         with closing(workload_of(loaded.session, self._job, cell, self._clock)) as workload:
@@ -128,16 +128,16 @@ class Harness:
         return {**self._observe(loaded, self._sized[cell]), **summary}
 
     def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
-        """Prove the device and verify the outputs, untimed and after all that is timed."""
+        """Prove the device and verify the outputs, after everything that is timed."""
         self._enter(cell, "observe")
         inputs = synthesise(self._job.model, cell, self._job.seed)
-        # The query is held by nobody, so that it is gone before another shape is bound.
+        # No name holds the query, so that it is freed before another shape is bound.
         proof, evidence = loaded.session.prove(loaded.session.bind(cell, inputs))
         columns = loaded.session.columns  # before another shape is bound
         return {"proof": proof, "evidence": evidence, **columns, **self._verify(loaded, cell)}
 
     def _verify(self, loaded: Loaded, cell: Cell) -> Columns:
-        """How far the outputs agree with the reference; the same for all cells, so found once."""
+        """Columns of the comparison with the reference, computed once for all cells."""
         if self._job.purpose == "time":
             return {"correct_reason": "not verified: --no-verify"}
         if self._agreement is None:
@@ -148,9 +148,9 @@ class Harness:
         return self._agreement
 
     def _trace(self, cell: Cell) -> None:
-        """Profile an iteration; the profiler may slow the process from now on, but nobody is left.
+        """Profile an iteration, after all measurements: the profiler may slow the process for good.
 
-        A trace that fails leaves its reason beside the cell's record, which stands.
+        A trace that fails leaves its reason beside the cell's record.
         """
         self._enter(cell, "observe")
         session = self._loader.load().session

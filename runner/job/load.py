@@ -1,4 +1,4 @@
-"""The job's model, loaded once, with what is learnt about it on the way."""
+"""Load of a job's model, once, with the facts that all its cells share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from runner.measure.phases import harness_overhead_s
 
 @dataclass(frozen=True)
 class Loaded:
-    """A session that has answered no query yet, and what timing one costs."""
+    """A session before its first query, and the cost of timing one."""
 
     session: Session
     harness_overhead_s: float
@@ -25,7 +25,7 @@ class Loaded:
 
 
 class Loader:
-    """Loads when first asked; a failure is kept and raised again for every cell."""
+    """Loads the model at the first call; a failure is kept and raised again for every cell."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class Loader:
         self.runtime: RuntimeModule | None = None
         """The job's runtime, once it is imported."""
         self.failure: Exception | None = None
-        """What kept the model from being loaded."""
+        """The error that the load raised."""
         self.facts: dict[str, Any] = {}
         """Columns that all cells of the job share."""
 
     def load(self) -> Loaded:
-        """The loaded model.
+        """Return the loaded model.
 
         Raises:
             Exception: whatever the runtime raised, each time again.
@@ -67,7 +67,7 @@ class Loader:
         return self._loaded
 
     def close(self) -> None:
-        """Give back what the session holds."""
+        """Close the session."""
         if self._loaded is not None:
             self._loaded.session.close()
 

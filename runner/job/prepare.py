@@ -1,4 +1,4 @@
-"""Prepares graphs: exports the job's model for the runtimes that execute ONNX."""
+"""Jobs that prepare graphs: export the job's model for the runtimes that execute ONNX."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,18 +14,18 @@ from runner.contract.job import Job
 from runner.measure.clock import Clock
 from runner.process.streams import Progress
 
-EXPORTS: Mapping[GraphKind, str] = {
+_EXPORTS: Mapping[GraphKind, str] = {
     "forward": "runner.export.forward",
     "generation": "runner.export.generation",
 }
 """Modules with an `EXPORT`; torch comes with them, so they are imported as late as possible."""
 
 
-def prepare(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
-    """Leave in `<out>/<job.graph>` a graph for every shape, or the reason why there is none.
+def prepare_graphs(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
+    """Write a graph for every shape into `<out>/<job.graph>`, or the reason why there is none.
 
-    What concerns no shape in particular, such as libraries of other versions than the graph's name
-    tells, or other code, is the reason for `dynamic`.
+    Reasons that concern all shapes, such as libraries of other versions than in the graph's name,
+    are written for the shape `dynamic`.
 
     Raises:
         JobError: the job names no graph.
@@ -42,11 +42,11 @@ def prepare(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
         _export(job, folder, progress, clock)
     except RecordNotSaved:
         raise
-    except Exception as error:  # whatever it is, sessions give it as their reason
+    except Exception as error:  # sessions report it as the reason
         save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", failure_reason(error))
 
 
 def _export(job: Job, folder: Path, progress: Progress, clock: Clock) -> None:
     graphs = import_module("runner.export.graphs")
-    content = import_module(EXPORTS[graph_kind(job.cells[0])])
+    content = import_module(_EXPORTS[graph_kind(job.cells[0])])
     graphs.export_graphs(job, content.EXPORT, folder, progress, clock)

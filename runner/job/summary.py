@@ -1,4 +1,4 @@
-"""The results of all rounds become the columns of one record."""
+"""Columns of a record, summarised from the results of all its rounds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -118,10 +118,10 @@ def _arrivals(
 def _memory(rounds: Sequence[RoundResult]) -> Columns:
     """The highest peak of any round; the average of the last one."""
     names = ("peak_bytes", "steady_peak_bytes", "allocator_peak_bytes", "device_peak_bytes")
-    found = {name: [getattr(result.memory, name) for result in rounds] for name in names}
+    peaks = {name: [getattr(result.memory, name) for result in rounds] for name in names}
     highest = {
         f"memory_{name}": max((value for value in values if value is not None), default=None)
-        for name, values in found.items()
+        for name, values in peaks.items()
     }
     return {**highest, "memory_average_bytes": rounds[-1].memory.average_bytes}
 
@@ -151,7 +151,7 @@ def _noise(noises: Sequence[Noise]) -> Columns:
 
 
 def _device(states: Sequence[DeviceState]) -> Columns:
-    """The last round's clock, the highest temperature, what slowed the device in any round."""
+    """The last round's clock, the highest temperature, the throttle reasons of all rounds."""
     if not states:
         return {}
     reasons = chain.from_iterable(state.throttle_reasons for state in states)
@@ -171,7 +171,7 @@ def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> LatencySummar
 
 
 def _own_doubts(rounds: Sequence[RoundResult]) -> list[Doubt]:
-    """What the mode itself holds against its numbers."""
+    """Doubts that the mode itself has about its numbers."""
     return [Doubt(grade, text) for result in rounds for grade, text in result.doubts]
 
 

@@ -1,4 +1,4 @@
-"""Time in integer nanoseconds."""
+"""Clock in integer nanoseconds, and a sampler in a thread."""
 
 import threading
 import time
@@ -10,6 +10,8 @@ Clock = Callable[[], int]
 monotonic: Clock = time.perf_counter_ns
 
 NANOSECONDS = 1_000_000_000
+INTERVAL_S = 0.001
+"""Default time between two readings of a `Sampler`."""
 
 
 def seconds(nanoseconds: int) -> float:
@@ -29,14 +31,11 @@ def _next_step(clock: Clock) -> int:
     return now - start
 
 
-INTERVAL_S = 0.001
-
-
 class Sampler:
-    """Reads from entering to leaving a `with` block, the first time at once.
+    """Reads in a thread from entering to leaving a `with` block, the first time at once.
 
-    Beside torch on the cpu this slows what runs (`python -m performance monitors`), so it has no
-    place beside timed iterations.
+    It slows torch on the CPU (`python -m performance monitors`), so it never runs beside timed
+    iterations.
     """
 
     def __init__(self, read: Callable[[], int], interval_s: float = INTERVAL_S) -> None:

@@ -1,4 +1,4 @@
-"""How far a cell's numbers can be trusted: what speaks against them, and the grade it gives."""
+"""Grade of a cell's numbers, from the doubts about them."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,17 +16,17 @@ from runner.measure.statistics.summary import LatencySummary
 
 @dataclass(frozen=True)
 class Doubt:
-    """One thing that speaks against the numbers."""
+    """A reason not to trust the numbers, with its remedy."""
 
     grade: Grade
     """The best grade that numbers with this doubt can have."""
     text: str
-    """What was found with its value, a colon, the remedy."""
+    """The finding with its value, a colon, the remedy."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What held for all cells of a job."""
+    """Facts about the instruments that hold for all cells of a job."""
 
     environment: Environment
     clock_resolution_s: float
@@ -35,14 +35,14 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Scale:
-    """The values beyond which a finding costs the grade A, B and C."""
+    """Values beyond which a finding costs the grade A, B and C."""
 
     b: float
     c: float
     d: float = math.inf
 
     def grade(self, value: float) -> Grade | None:
-        """The grade that is left; None where the value raises no doubt."""
+        """The grade that a value leaves; None if it raises no doubt."""
         if value <= self.b:
             return None
         return "D" if value > self.d else "C" if value > self.c else "B"
@@ -68,15 +68,15 @@ OTHER_LOAD = Scale(b=0.05, c=0.20, d=0.50)
 LOAD_AVERAGE = Scale(b=1.25, c=2.0, d=4.0)
 """By cores. It still remembers our own earlier cells, which keep every core busy."""
 DEPENDENCE = 5.0
-"""Iterations that tell as much as one independent one. The interval allows for it, but a host that
-repeats itself for so long has moods longer than the cell. Independent iterations seem to need
-more than 3 in one of a hundred cells."""
-CHOSEN = ("ApplicationsClocksSetting", "SyncBoost", "DisplayClockSetting")
-"""Reasons for a GPU's clock that somebody set, and which then stays the same."""
-POWER = ("SwPowerCap", "PackagePower")
-"""The limit of power holds the clock down evenly, all others come and go."""
+"""Iterations that count as one independent one. The interval allows for it, but a host whose noise
+repeats for so long has noise longer than the cell. Of independent iterations, one cell in a hundred
+seems to need more than 3."""
+_CHOSEN_REASONS = ("ApplicationsClocksSetting", "SyncBoost", "DisplayClockSetting")
+"""Reasons for a low GPU clock that the user chose, so that the clock stays the same."""
+_POWER_REASONS = ("SwPowerCap", "PackagePower")
+"""The power limit holds the clock down evenly, all other reasons come and go."""
 SIGNIFICANCE = 0.01
-"""Drift is named when rounds so different are less likely than this by chance."""
+"""Drift is a doubt if chance makes rounds so different less often than this."""
 
 
 def grade_of(doubts: Iterable[Doubt]) -> Grade:
@@ -92,13 +92,13 @@ def doubts_of(
     drift: Drift | None,
     service: LatencySummary | None = None,
 ) -> list[Doubt]:
-    """Everything that speaks against the numbers, each with its remedy; empty when nothing does.
+    """All doubts about a cell's numbers.
 
-    `service` summarises the queries without their waiting, where they waited: latencies in a line
-    scatter and depend on each other by nature, service times don't.
+    `service` summarises the queries without their time in the queue, if they waited: latencies in
+    a queue scatter and depend on each other by nature, service times don't.
     """
     environment = conditions.environment
-    found = chain(
+    doubts = chain(
         _warmup(rounds),
         _count(summary, measure),
         _precision(summary, measure),
@@ -110,7 +110,7 @@ def doubts_of(
         _throttling(rounds),
         _instrument(service or summary, conditions),
     )
-    return list(found)
+    return list(doubts)
 
 
 def _warmup(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
@@ -132,10 +132,10 @@ def _count(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
 
 
 def _precision(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
-    reached, wanted = summary.latency_precision, measure.precision_target
-    if reached is None or reached <= wanted:
+    reached, requested = summary.latency_precision, measure.precision_target
+    if reached is None or reached <= requested:
         return
-    finding = f"the median is known within {_percent(reached)}, not {_percent(wanted)}"
+    finding = f"the median is known within {_percent(reached)}, not {_percent(requested)}"
     yield from _scaled(IMPRECISION, reached, f"{finding}: raise measure.max_duration")
 
 
@@ -193,10 +193,10 @@ def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     states = [result.device for result in rounds if result.device]
     reasons = chain.from_iterable(state.throttle_reasons for state in states)
     for reason in dict.fromkeys(reasons):
-        if reason not in CHOSEN:
+        if reason not in _CHOSEN_REASONS:
             remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
             text = f"the accelerator's driver held its clock down ({reason}): {remedy}"
-            yield Doubt("B" if reason in POWER else "C", text)
+            yield Doubt("B" if reason in _POWER_REASONS else "C", text)
 
 
 def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Doubt]:
@@ -224,5 +224,5 @@ def _signed(share: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """As one would say it: `0.4 %`, `18 %`."""
+    """A share as a rounded percentage: `0.4 %`, `18 %`."""
     return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"

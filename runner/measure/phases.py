@@ -1,4 +1,4 @@
-"""Warm-up and steady phase: the loops around what is timed."""
+"""Loops of the warm-up and the steady phase, and when they end."""
 
 import gc
 import math
@@ -21,44 +21,52 @@ the clock frequency has moved."""
 TOLERANCE = 0.05
 LOOK_EVERY = 1.1
 """Growth of the iterations from one look at the precision to the next."""
+OVERHEAD_ITERATIONS = 1000
 
-Query = Callable[[], object]
+Execute = Callable[[], object]
 """Executes one query and returns when the device has finished it."""
 Timed = Callable[[], int]
 """Executes one iteration and returns the nanoseconds it took."""
-Aside = Callable[[], AbstractContextManager[None]]
-"""Opens around what is ours alone, so that its memory is not taken for the iterations'."""
+Unmeasured = Callable[[], AbstractContextManager[None]]
+"""Opens a context whose memory does not count as the iterations'."""
 
 
 @dataclass(frozen=True)
 class WarmUp:
-    """How the warm-up went."""
+    """Durations of a warm-up, and its end."""
 
     durations_ns: list[int]
     settled: bool
+    """True if the durations settled before the time was spent."""
 
 
 @dataclass(frozen=True)
 class Quota:
-    """What one round of the steady phase has to give."""
+    """Iterations, time and precision that one round of the steady phase has to reach."""
 
     iterations: int
     """Fewest iterations."""
     min_ns: int
     """Least sum of their durations."""
     max_ns: int
-    """The sum at which the round ends, whatever is still missing; at least 1."""
+    """Sum at which the round ends in any case; at least 1."""
     precision_target: float | None
-    """The precision of the median that ends the round; None: iterations and time suffice."""
+    """Precision of the median that ends the round; None if iterations and time suffice."""
     earlier: tuple[int, ...]
     """Durations of earlier rounds, which count for the precision."""
 
 
-def time_once(query: Query, clock: Clock) -> int:
+def time_once(query: Execute, clock: Clock) -> int:
     """Nanoseconds that one query takes."""
     start = clock()
     query()
     return clock() - start
+
+
+def harness_overhead_s(query: Execute, clock: Clock) -> float:
+    """Median seconds that timing adds to a query, measured with an empty one."""
+    durations = [time_once(query, clock) for _ in range(OVERHEAD_ITERATIONS)]
+    return seconds(round(statistics.median(durations)))
 
 
 def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
@@ -86,7 +94,7 @@ def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
 
 
 def quota_of(measure: Measure, round_: int, earlier: Sequence[Sequence[int]]) -> Quota:
-    """What the round, counted from 1, has to give after those earlier durations.
+    """The quota of a round, counted from 1, after the durations of earlier ones.
 
     Every round takes its share of iterations and time. The last one goes on until the median of
     all rounds is precise, as long as the rounds together keep within `measure.max_s`.
@@ -104,8 +112,8 @@ def quota_of(measure: Measure, round_: int, earlier: Sequence[Sequence[int]]) ->
     )
 
 
-def steady(timed: Timed, quota: Quota, aside: Aside = nullcontext) -> list[int]:
-    """Iterate until the quota is met or its time is spent; at least once.
+def run_steady_phase(timed: Timed, quota: Quota, unmeasured: Unmeasured = nullcontext) -> list[int]:
+    """Iterate at least once, until the quota is met or its time is spent; return the durations.
 
     Ending as soon as the interval looks narrow favours intervals that are narrow by luck, so that
     they enclose the true median less often than they say ("optional stopping"). Looking only after
@@ -116,26 +124,26 @@ def steady(timed: Timed, quota: Quota, aside: Aside = nullcontext) -> list[int]:
     durations: list[int] = []
     with garbage_collection_off():
         _iterate(timed, durations, quota.iterations, quota.min_ns, quota.max_ns)
-        while sum(durations) < quota.max_ns and not _looks_precise(durations, quota, aside):
+        while sum(durations) < quota.max_ns and not _looks_precise(durations, quota, unmeasured):
             all_rounds = len(quota.earlier) + len(durations)
-            wanted = math.ceil(all_rounds * LOOK_EVERY) - len(quota.earlier)
-            _iterate(timed, durations, wanted, 0, quota.max_ns)
+            target = math.ceil(all_rounds * LOOK_EVERY) - len(quota.earlier)
+            _iterate(timed, durations, target, 0, quota.max_ns)
     return durations
 
 
-def _looks_precise(durations: Sequence[int], quota: Quota, aside: Aside) -> bool:
+def _looks_precise(durations: Sequence[int], quota: Quota, unmeasured: Unmeasured) -> bool:
     if quota.precision_target is None:
         return True
-    with aside():
+    with unmeasured():
         return is_precise(durations, quota)
 
 
 def is_precise(durations: Sequence[int], quota: Quota) -> bool:
-    """Whether the median of all rounds is as precise as the quota asks."""
+    """True if the median of all rounds is as precise as the quota asks."""
     if quota.precision_target is None:
         return True
-    every = (*quota.earlier, *durations)
-    interval = median_interval(every, effective_count(every))
+    all_durations = (*quota.earlier, *durations)
+    interval = median_interval(all_durations, effective_count(all_durations))
     if interval is None or interval.precision is None:
         return False
     return interval.precision <= quota.precision_target
@@ -143,7 +151,7 @@ def is_precise(durations: Sequence[int], quota: Quota) -> bool:
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """Collect now, then not until the end; what was on before is on again afterwards."""
+    """Collect garbage now, and not again before the end of the context."""
     was_on = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -160,12 +168,3 @@ def _iterate(timed: Timed, durations: list[int], iterations: int, min_ns: int, m
         duration = timed()
         durations.append(duration)
         total += duration
-
-
-ITERATIONS = 1000
-
-
-def harness_overhead_s(query: Query, clock: Clock) -> float:
-    """Median seconds that an empty query takes when it is timed as a real one is."""
-    durations = [time_once(query, clock) for _ in range(ITERATIONS)]
-    return seconds(round(statistics.median(durations)))

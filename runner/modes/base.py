@@ -1,4 +1,4 @@
-"""What every mode takes and gives."""
+"""Protocols of modes and workloads, and the instruments that they measure with."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ EnterPhase = Callable[[Phase], None]
 
 @dataclass(frozen=True)
 class Instruments:
-    """What a mode measures with."""
+    """Instruments of a mode."""
 
     clock: Clock
     memory: MemoryMeter
@@ -36,15 +36,15 @@ class Instruments:
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[RoundResult] = ()
-    """What the rounds before this one measured of the cell, in order."""
+    """Results of the cell's earlier rounds, in order."""
 
 
 class Workload(Protocol):
-    """What a mode repeats: it times itself, so that nothing else lies in the timed region."""
+    """The iteration that a mode repeats and that times itself, so that nothing else is timed."""
 
     @property
     def timed_region(self) -> str:
-        """What lies between the two clock readings of an iteration."""
+        """The work between the two clock readings of an iteration, for the record."""
         ...
 
     @property
@@ -62,9 +62,9 @@ class Workload(Protocol):
         ...
 
     def check(self) -> None:
-        """Check that the iterations did what they should have.
+        """Check the outputs of the iterations, after all readings.
 
-        Apart from them and after all readings, since it takes time and memory of its own.
+        It takes time and memory of its own, so it is not part of an iteration.
 
         Raises:
             BenchError: outputs are not finite, or nothing was learnt.
@@ -72,15 +72,15 @@ class Workload(Protocol):
         ...
 
     def forget(self) -> None:
-        """Drop the parts kept so far: the steady phase begins."""
+        """Drop the parts recorded so far, as the steady phase begins."""
         ...
 
     def columns(self) -> Mapping[str, object]:
-        """Columns that this mode alone knows, once all iterations are done."""
+        """Columns of this mode alone, after all iterations."""
         ...
 
     def close(self) -> None:
-        """Give back what the session holds for this workload alone."""
+        """Release what the session holds for this workload alone."""
         ...
 
 
@@ -90,7 +90,7 @@ class ModeFunction(Protocol):
     def __call__(
         self, session: Session, job: Job, cell: Cell, instruments: Instruments
     ) -> RoundResult:
-        """Run the phases `first`, `warmup`, `steady` and `observe`; return what they gave."""
+        """Run the phases `first`, `warmup`, `steady` and `observe`."""
         ...
 
 
@@ -98,5 +98,5 @@ class ColdModeFunction(Protocol):
     """Measures one round of one cell in processes of its own, before anything is loaded here."""
 
     def __call__(self, job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-        """Run the phases and return what they gave."""
+        """Run the phases."""
         ...

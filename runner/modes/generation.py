@@ -1,4 +1,4 @@
-"""Generation: a forced number of tokens after a fixed prompt, prefill and decode apart."""
+"""Mode `generation`: a forced number of tokens after a fixed prompt, prefill and decode apart."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -12,12 +12,12 @@ from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.statistics.summary import distribution
 from runner.modes.inference import require_finite
 
-FIRST = "first_token"
-NEXT = "output_token"
+_TO_FIRST = "first_token"
+_BETWEEN = "output_token"
 
 
 class GenerationWorkload:
-    """One iteration generates once; the time of its first token and the gaps after it are kept."""
+    """One iteration generates once and records the time of the first token and the later gaps."""
 
     timed_region = (
         "greedy generation with a key-value cache: from the prompt on the device "
@@ -31,43 +31,43 @@ class GenerationWorkload:
         self._generate = session.bind_generation(cell, self._inputs, clock)
         self._shape = (cell.batch_size, tokens_to_generate(cell))
         self.samples = cell.batch_size
-        self.parts_ns: Mapping[str, list[int]] = {FIRST: [], NEXT: []}
+        self.parts_ns: Mapping[str, list[int]] = {_TO_FIRST: [], _BETWEEN: []}
 
     def __call__(self) -> int:
-        """Generate once; the time to the last token."""
+        """Generate once; return the time to the last token."""
         generated = self._generate()
         self._require_all(generated)
         times = generated.token_times_ns
-        self.parts_ns[FIRST].append(times[0] - generated.started_ns)
-        self.parts_ns[NEXT].extend(after - before for before, after in pairwise(times))
+        self.parts_ns[_TO_FIRST].append(times[0] - generated.started_ns)
+        self.parts_ns[_BETWEEN].extend(after - before for before, after in pairwise(times))
         return times[-1] - generated.started_ns
 
     def check(self) -> None:
-        """A forward pass over the prompt must give finite outputs."""
+        """Check that a forward pass over the prompt gives finite outputs."""
         query = self._session.bind(self._cell, self._inputs)
         require_finite(self._session, query())
 
     def forget(self) -> None:
-        """Drop the times kept so far."""
+        """Drop the times recorded so far."""
         for durations in self.parts_ns.values():
             durations.clear()
 
     def columns(self) -> Mapping[str, object]:
-        """Nothing beyond what the parts tell."""
+        """No columns beyond those of the parts."""
         return {}
 
     def close(self) -> None:
-        """Nothing but the prompt, which goes with this workload."""
+        """Do nothing: the session holds nothing but the prompt."""
 
     def _require_all(self, generated: Generated) -> None:
-        """Insist on as many tokens as asked, each of them timed."""
-        samples, asked = self._shape
-        if len(generated.token_times_ns) != asked:
-            raise BenchError(f"generated {len(generated.token_times_ns)} of {asked} tokens")
+        """Check that there are as many tokens as requested, each of them timed."""
+        samples, requested = self._shape
+        if len(generated.token_times_ns) != requested:
+            raise BenchError(f"generated {len(generated.token_times_ns)} of {requested} tokens")
         if generated.tokens.shape != self._shape:
             raise BenchError(
                 f"generated tokens of shape {list(generated.tokens.shape)} "
-                f"for {samples} samples of {asked} tokens"
+                f"for {samples} samples of {requested} tokens"
             )
 
 
@@ -80,10 +80,10 @@ def generation_columns(
     between tokens, which is the sum of t_last - t_first; and batch_size × new_tokens × iterations
     by the sum of all durations. Both are tokens per second.
     """
-    gaps = parts_ns[NEXT]
+    gaps = parts_ns[_BETWEEN]
     tokens = cell.batch_size * tokens_to_generate(cell) * len(durations_ns)
     return {
-        **distribution("time_to_first_token", parts_ns[FIRST]),
+        **distribution("time_to_first_token", parts_ns[_TO_FIRST]),
         **distribution("time_per_output_token", gaps),
         "decode_throughput": _per_second(cell.batch_size * len(gaps), gaps),
         "token_throughput": _per_second(tokens, durations_ns),

@@ -1,4 +1,4 @@
-"""Inference: forward passes at a fixed shape, one behind the other."""
+"""Mode `inference`: forward passes at a fixed shape, one after the other."""
 
 from collections.abc import Mapping
 
@@ -23,26 +23,26 @@ class InferenceWorkload:
         self.parts_ns: Mapping[str, list[int]] = {}
 
     def __call__(self) -> int:
-        """Execute one query."""
+        """Execute one query and return the nanoseconds it took."""
         return time_once(self._query, self._clock)
 
     def check(self) -> None:
-        """Execute the query; its outputs must be finite."""
+        """Execute the query and check that its outputs are finite."""
         require_finite(self._session, self._query())
 
     def forget(self) -> None:
-        """An iteration has no parts."""
+        """Do nothing: an iteration has no parts."""
 
     def columns(self) -> Mapping[str, object]:
-        """Nothing beyond what the durations tell."""
+        """No columns beyond those of the durations."""
         return {}
 
     def close(self) -> None:
-        """Nothing but the inputs, which the session drops with the next ones."""
+        """Do nothing: the session drops the inputs with the next ones."""
 
 
 def require_finite(session: Session, outputs: object) -> None:
-    """Insist on finite outputs.
+    """Check that all outputs are finite.
 
     Raises:
         BenchError: they hold NaN or infinity.

@@ -1,4 +1,4 @@
-"""A cell's life in one round: first, warm-up, steady phase, and an untimed pass for monitors."""
+"""Phases of a warm cell: first query, warm-up, steady phase, untimed pass for monitors."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -9,31 +9,31 @@ from runner.backends.base import Session
 from runner.contract.job import Job
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.environment import load_average_1m
-from runner.measure.phases import WarmUp, quota_of, steady, warm_up
+from runner.measure.phases import WarmUp, quota_of, run_steady_phase, warm_up
 from runner.modes.base import Instruments, Workload
 
-W = TypeVar("W", bound=Workload)
+_W = TypeVar("_W", bound=Workload)
 
 
 def measure_steadily(
     make: Callable[[], Workload], session: Session, job: Job, instruments: Instruments
 ) -> RoundResult:
-    """Measure iterations, one behind the other; nothing else runs in the steady phase."""
+    """Measure iterations one after the other; nothing else runs in the steady phase."""
     iterate = partial(_iterate, job=job, instruments=instruments)
     return measure_phases(make, iterate, session, job, instruments)
 
 
 def measure_phases(
-    make: Callable[[], W],
-    measure: Callable[[W, WarmUp], Mapping[str, Any]],
+    make: Callable[[], _W],
+    measure: Callable[[_W, WarmUp], Mapping[str, Any]],
     session: Session,
     job: Job,
     instruments: Instruments,
 ) -> RoundResult:
     """Take the workload that `make` binds through its phases.
 
-    `measure` is the steady phase: given the warmed-up workload it returns the fields of
-    `runner.contract.rounds.RoundResult` that it alone knows.
+    `measure` is the steady phase: given the warmed-up workload, it returns its own fields of
+    `RoundResult`.
     """
     load = load_average_1m()
     instruments.enter("first")
@@ -75,7 +75,7 @@ def _iterate(
     )
     workload.forget()
     instruments.energy.start()
-    durations = steady(workload, quota, instruments.memory.aside)
+    durations = run_steady_phase(workload, quota, instruments.memory.unmeasured)
     energy = instruments.energy.stop()
     return {
         "samples": workload.samples * len(durations),

@@ -1,4 +1,4 @@
-"""Training: forward, loss, backward and optimizer of one step, on a fixed batch."""
+"""Mode `training`: forward, loss, backward and optimizer of one step, on a fixed batch."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.statistics.summary import mean_and_median
 
-PARTS = ("forward", "loss", "backward", "optimizer")
+_PARTS = ("forward", "loss", "backward", "optimizer")
 
 
 class TrainingWorkload:
-    """One iteration is one training step; its parts and its loss are kept."""
+    """One iteration is one training step, which records its parts and its loss."""
 
     timed_region = (
         "forward, loss, backward and AdamW's step, gradients cleared; batch and labels "
@@ -30,10 +30,10 @@ class TrainingWorkload:
         self._trainer = session.bind_training(cell, batch, clock)
         self._losses: list[float] = []
         self.samples = cell.batch_size
-        self.parts_ns: Mapping[str, list[int]] = {part: [] for part in PARTS}
+        self.parts_ns: Mapping[str, list[int]] = {part: [] for part in _PARTS}
 
     def __call__(self) -> int:
-        """Take one step; its loss must be finite."""
+        """Take one step, check its loss, and return the nanoseconds it took."""
         step = self._trainer.step()
         self._losses.append(step.loss)
         if not math.isfinite(step.loss):
@@ -46,12 +46,12 @@ class TrainingWorkload:
         return step.ended_ns - step.started_ns
 
     def check(self) -> None:
-        """The parameters must have changed since before the first step."""
+        """Check that the parameters have changed since before the first step."""
         if not self._trainer.has_learnt():
             raise BenchError(f"the parameters did not change in {len(self._losses)} steps")
 
     def forget(self) -> None:
-        """Drop the parts kept so far; losses stay."""
+        """Drop the parts recorded so far, but not the losses."""
         for durations in self.parts_ns.values():
             durations.clear()
 
@@ -60,14 +60,14 @@ class TrainingWorkload:
         return {"training_loss_first": self._losses[0], "training_loss_last": self._losses[-1]}
 
     def close(self) -> None:
-        """Give back gradients and the optimizer's state."""
+        """Release gradients and the optimizer's state."""
         self._trainer.close()
 
 
 def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float | None]:
     """Columns about the parts of the steps of all rounds together."""
     columns: dict[str, float | None] = {}
-    for part in PARTS:
+    for part in _PARTS:
         if durations := parts_ns.get(part):
             columns |= mean_and_median(part, durations)
     return columns

@@ -1,1 +1,1 @@
-"""The job's process: its streams and its parent."""
+"""The process of a job: progress on its stdout, and its end when the parent's pipe closes."""

@@ -1,4 +1,4 @@
-"""Progress as JSON lines on stdout, read by the orchestrator."""
+"""Streams of a job's process: progress as JSON lines on stdout, and stdin as parent watch."""
 
 import json
 import os
@@ -11,21 +11,21 @@ from runner.contract.record import Phase, Status
 
 
 class Progress:
-    """Writes one line per event. The orchestrator derives deadlines from them."""
+    """Writes one line per event; the orchestrator derives deadlines from them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def phase(self, phase: Phase, cell_id: str | None = None) -> None:
-        """A phase begins; loading belongs to no cell."""
+        """Report that a phase begins; loading belongs to no cell."""
         self._write(event="phase", phase=phase, cell_id=cell_id)
 
     def recorded(self, cell_id: str, status: Status) -> None:
-        """A cell's record lies in the output folder."""
+        """Report that a cell's record is in the output folder."""
         self._write(event="recorded", cell_id=cell_id, status=status)
 
     def visited(self, cell_id: str) -> None:
-        """A round of the cell is over, and its part lies in the output folder."""
+        """Report that a round of the cell is over and its result is in the output folder."""
         self._write(event="visited", cell_id=cell_id)
 
     def _write(self, **event: str | None) -> None:
@@ -34,20 +34,20 @@ class Progress:
 
 
 def claim_stdout() -> TextIO:
-    """Keep stdout for progress; whatever else prints there, native code too, goes to stderr."""
-    ours = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    """Reserve stdout for progress: other output, native code's included, goes to stderr."""
+    progress = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     sys.stdout.flush()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return ours
+    return progress
 
 
 def die_with_parent() -> None:
-    """From now on, end this process as soon as its stdin is closed."""
+    """Start a thread that kills this process as soon as its stdin is closed."""
     threading.Thread(target=_die_at_end_of_stdin, daemon=True).start()
 
 
 def _die_at_end_of_stdin() -> None:
-    # Not through sys.stdin, whose lock this thread would hold while Python ends: that aborts.
+    # Not sys.stdin.read: Python aborts at its end if a thread still holds the lock of sys.stdin.
     while os.read(sys.stdin.fileno(), 4096):
         pass
     os.kill(os.getpid(), signal.SIGKILL)

@@ -28,7 +28,6 @@ from runner.contract.record.quality import Trust
 from runner.contract.rounds import RoundResult
 from runner.correctness import compare_outputs, reference
 from runner.measure import clock, grade, noise, phases
-from runner.measure import phases as overhead
 from runner.measure.clock import INTERVAL_S
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.statistics import percentiles, spread
@@ -250,14 +249,14 @@ PHRASES = (
     f"{spread.MEAN_DEVIATION_SCALE:.7g} ×",
     f"> {spread.OUTLIER_SCORE:g}",
     f"in {default(clock.resolution_s, 'samples'):,} tries",
-    f"{overhead.ITERATIONS:,} calls of a model",
+    f"{phases.OVERHEAD_ITERATIONS:,} calls of a model",
     f"{noise.KERNEL_REPEATS} repeats of {noise.KERNEL_STEPS:,} steps",
     f"at least {default(MemoryMeter.observe, 'min_s')} s of iterations",
     "reads every millisecond" if INTERVAL_S == 1e-3 else f"reads every {INTERVAL_S} s",
-    f"at least {offline.FEWEST_QUERIES} queries and {offline.LEAST_NS / 1e9:g} s",
+    f"at least {offline.TRY_QUERIES} queries and {offline.TRY_NS / 1e9:g} s",
     f"up to {offline.LARGEST_BATCH:,}",
-    f"at least {peak.FEWEST_QUERIES} queries, up to {peak.MOST_QUERIES:,}",
-    f"({peak.forgiven(peak.FEWEST_QUERIES) + 1} of {peak.FEWEST_QUERIES})",
+    f"at least {peak.TRIAL_QUERIES} queries, up to {peak.MOST_QUERIES:,}",
+    f"({peak.tolerated(peak.TRIAL_QUERIES) + 1} of {peak.TRIAL_QUERIES})",
     f"bracket is within {percent(peak.WIDTH)}",
     f"{reference.BATCH_SIZE} samples of {reference.SEQUENCE_LENGTH} tokens",
     f"{reference.NEW_TOKENS} greedy tokens",

@@ -7,7 +7,7 @@ from filelock import FileLock
 from runner.contract.artifact_keys import GRAPHS, graph_key
 from runner.contract.graph import graph_kind, number_format
 from runner.contract.job import Job
-from runner.job.prepare import prepare
+from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
 from tests.support.fakes import KeptProgress
 
@@ -29,5 +29,5 @@ class PreparedGraphs:
         named = job.model_copy(update={"graph": key})
         with FileLock(self.folder / f"{key}.lock"):  # other workers may want it now
             if not (self.folder / key).exists():
-                prepare(named, self.folder, KeptProgress(), monotonic)
+                prepare_graphs(named, self.folder, KeptProgress(), monotonic)
         return named

@@ -70,7 +70,7 @@ class MemoryMeter:
         self._highest = max(self._highest, *sampler.samples)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def unmeasured(self) -> Iterator[None]:
         """Ignore the peak of what happens inside."""
         self.peak_bytes()
         try:

@@ -1,4 +1,4 @@
-"""Scenario `server`: queries arrive on their own schedule, whether we are ready or not."""
+"""Scenario `server`: queries arrive on their own schedule, at a rate or at the peak rate."""
 
 import math
 import time
@@ -28,13 +28,13 @@ from runner.modes.server.serving import (
 from runner.modes.steady import measure_phases
 
 KEEPS_UP = 0.95
-"""The share of arrived queries below which, if no more are answered, the end cut a line off."""
+"""Least share of arrived queries that must be answered; below it, the end cut a queue off."""
 
 
 def measure_server(
     session: Session, job: Job, cell: Cell, instruments: Instruments, sleep: Sleep = time.sleep
 ) -> RoundResult:
-    """Measure latencies from Poisson arrivals at `target_qps`, or seek the peak for `slo_ms`."""
+    """Measure latencies from Poisson arrivals at `target_qps`, or search the peak for `slo_ms`."""
     make = partial(InferenceWorkload, session, job, cell, instruments.clock)
 
     def serve(workload: InferenceWorkload, warmup: WarmUp) -> Mapping[str, Any]:
@@ -64,9 +64,9 @@ def _fields(outcome: ServerResult, cell: Cell, query: str) -> Mapping[str, Any]:
 def serve_at_rate(
     server: Server, rate: float, job: Job, earlier: Sequence[RoundResult] = ()
 ) -> ServerResult:
-    """Serve this round's share of queries and time, at the rate that is asked.
+    """Serve this round's share of queries and time at the given rate.
 
-    As everywhere, the last round then goes on until the median is precise or the time is spent.
+    As in all modes, the last round then goes on until the median is precise or the time is spent.
     Rounds differ in their schedules.
     """
     quota = quota_of(job.measure, job.round, [result.durations_ns for result in earlier])
@@ -77,15 +77,15 @@ def serve_at_rate(
 
 
 def _budget_ns(job: Job, earlier: Sequence[RoundResult]) -> int:
-    """The window that this round may take: its share, or all that is left in the last round."""
-    whole = round(job.measure.max_s * NANOSECONDS)
+    """Longest window of this round: its share, or all that is left in the last round."""
+    total = round(job.measure.max_s * NANOSECONDS)
     if job.round < job.measure.rounds:
-        return whole // job.measure.rounds
-    return max(1, whole - sum(result.steady_ns for result in earlier))
+        return total // job.measure.rounds
+    return max(1, total - sum(result.steady_ns for result in earlier))
 
 
 class UntilPrecise(Judge):
-    """Ends a run in the first idle moment after the quota is met."""
+    """Ends a run at the first idle moment after the quota is met."""
 
     def __init__(self, quota: Quota) -> None:
         self._quota = quota
@@ -100,17 +100,17 @@ class UntilPrecise(Judge):
 
 
 def overload(served: Served, rate: float) -> Doubts:
-    """What speaks against latencies if the line grew.
+    """Doubts about latencies of a queue that grew.
 
-    A line of arrivals at `rate` grows for ever if rate × mean service time reaches 1. Below that
+    A queue of arrivals at `rate` grows for ever if rate × mean service time reaches 1. Below that
     it can still be long when the time is spent.
     """
     rates = f"offered {rate:.4g} qps, completed {served.achieved_qps:.3g}"
     if rate * served.service_mean_s >= 1:
-        why = "the queue grew for the whole run, so latencies say nothing but that"
+        finding = "the queue grew for the whole run, so latencies say nothing but that"
         most = 1 / served.service_mean_s
-        return [("D", f"{rates}: {why}: lower target_qps below {most:.3g}")]
+        return [("D", f"{rates}: {finding}: lower target_qps below {most:.3g}")]
     if served.answered < KEEPS_UP:
-        why = f"{served.waiting} queries were still in line when the time was spent"
-        return [("C", f"{rates}: {why}: raise measure.max_duration or lower target_qps")]
+        finding = f"{served.waiting} queries were still in line when the time was spent"
+        return [("C", f"{rates}: {finding}: raise measure.max_duration or lower target_qps")]
     return []

@@ -1,4 +1,4 @@
-"""The highest rate of Poisson arrivals whose 99th percentile from arrival meets an objective."""
+"""Search for the peak: the highest rate of arrivals whose 99th percentile meets an objective."""
 
 import math
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from runner.modes.server.serving import Doubts, Judge, Served, Server, ServerRes
 
 NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
 PERCENTILE = 0.99
-FEWEST_QUERIES = iterations_needed(PERCENTILE)
+TRIAL_QUERIES = iterations_needed(PERCENTILE)
 """Queries of one trial: as many as support the percentile at 99 % confidence."""
-MOST_QUERIES = 10 * FEWEST_QUERIES
+MOST_QUERIES = 10 * TRIAL_QUERIES
 """With these, repeated searches for an objective of five service times agree within some 5 %."""
-SHARE_OF_TIME = 1 / 6
-"""Of the search, for one trial that takes more queries than the fewest."""
+TRIAL_SHARE = 1 / 6
+"""Share of the search's time for a trial of more than the fewest queries."""
 WIDTH = 0.05
 """The search ends when the bracket is narrower than this share of its upper end."""
 WIDEST = 0.20
-"""Beyond this width of its bracket a peak is not to be quoted."""
+"""Width of the bracket beyond which a peak must not be quoted."""
 MILLISECOND_NS = 1_000_000
 
 
@@ -36,7 +36,7 @@ class Trial:
     rate: float
     slo_ms: float
     planned: int
-    """Queries that decide it, unless it is hopeless before."""
+    """Queries that decide it, unless it must miss before."""
     served: Served
     energy: Energy
 
@@ -53,15 +53,15 @@ class Trial:
 
     @property
     def met(self) -> bool | None:
-        """Whether the percentile met the objective; None if the time ended before it showed."""
-        if self.beyond > forgiven(self.planned):
+        """True if the percentile met the objective; None if the time ended too early to know."""
+        if self.beyond > tolerated(self.planned):
             return False
-        whole = len(self.served.latencies_ns) == self.planned
-        return self.reached_ms <= self.slo_ms if whole else None
+        complete = len(self.served.latencies_ns) == self.planned
+        return self.reached_ms <= self.slo_ms if complete else None
 
     @property
     def line(self) -> str:
-        """The trial in one line of the record's `search`."""
+        """One line of the record's `search`."""
         count = len(self.served.latencies_ns)
         if count == self.planned:
             verdict = "met" if self.met else "missed"
@@ -74,12 +74,12 @@ class Trial:
         return f"{self.rate:.3g} qps: gave up after {count} queries, {late}"
 
 
-class Hopeless(Judge):
+class UntilMissed(Judge):
     """Ends a trial as soon as it must miss the objective."""
 
     def __init__(self, slo_ms: float, planned: int) -> None:
         self._slo_ns = slo_ms * MILLISECOND_NS
-        self._left = forgiven(planned)
+        self._left = tolerated(planned)
 
     def ends_after(self, latency_ns: int) -> bool:
         """Count the latencies beyond the objective."""
@@ -88,16 +88,16 @@ class Hopeless(Judge):
 
 
 @dataclass(frozen=True)
-class Search:
+class PeakSearch:
     """All trials of one search."""
 
     trials: Sequence[Trial]
     ended: str
-    """Why there are no more, with the remedy if the search is not complete."""
+    """Reason why there are no more, with the remedy if the search is not complete."""
     width: float
-    """How far the lowest rate that missed is above the highest that met, by the former."""
+    """Bracket between the highest rate that met and the lowest that missed, by the latter."""
     hopeless: bool = False
-    """Whether not even a query alone would meet the objective."""
+    """True if not even a query alone would meet the objective."""
 
     @property
     def peak(self) -> Trial | None:
@@ -106,7 +106,7 @@ class Search:
 
     @property
     def columns(self) -> Columns:
-        """What the record says of the search."""
+        """Columns of the record about the search."""
         return {
             "peak_qps": self.peak.rate if self.peak else None,
             "slo_met": self.peak is not None if self.trials or self.hopeless else None,
@@ -115,21 +115,21 @@ class Search:
 
     @property
     def doubts(self) -> Doubts:
-        """A search that was cut short knows the peak no better than its bracket."""
+        """Doubts about the peak of a search that was cut short, by its bracket."""
         if self.width <= WIDTH:
             return []
         return [("C" if self.peak and self.width <= WIDEST else "D", self.ended)]
 
 
-def forgiven(queries: int) -> int:
-    """With more latencies than these beyond the objective, the percentile misses it for certain."""
+def tolerated(queries: int) -> int:
+    """Number of latencies beyond the objective that the percentile of so many queries tolerates."""
     return queries - 1 - math.floor(PERCENTILE * (queries - 1))
 
 
 def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> ServerResult:
     """Bisect between 0 and one query per median service time, within `measure.max_s`.
 
-    Each trial begins with an empty line and has a schedule of its own. A trial is a sample, so
+    Each trial begins with an empty queue and has a schedule of its own. A trial is a sample, so
     two searches differ, the more so the fewer queries its trials have. The latencies returned
     are those of the peak, else of the last trial, else of the warm-up.
     """
@@ -138,7 +138,7 @@ def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) ->
     if service_ns > slo_ms * MILLISECOND_NS:
         alone = f"a query alone takes {service_ns / MILLISECOND_NS:.3g} ms"
         ended = f"{alone}, beyond slo_ms {slo_ms:g}: raise slo_ms"
-        search = Search([], ended, width=1.0, hopeless=True)
+        search = PeakSearch([], ended, width=1.0, hopeless=True)
     else:
         search = _search(server, service_ns, slo_ms, job)
     kept = search.peak or (search.trials[-1] if search.trials else None)
@@ -147,14 +147,14 @@ def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) ->
     return ServerResult.of(kept.served, kept.energy, search.columns, search.doubts)
 
 
-def _search(server: Server, service_ns: int, slo_ms: float, job: Job) -> Search:
+def _search(server: Server, service_ns: int, slo_ms: float, job: Job) -> PeakSearch:
     trials: list[Trial] = []
     met, missed = 0.0, NANOSECONDS / service_ns
     budget_ns = round(job.measure.max_s * NANOSECONDS)
     deadline = server.clock() + budget_ns
     while missed - met > WIDTH * missed:
         rate, left = (met + missed) / 2, deadline - server.clock()
-        planned = _planned(rate, min(left, budget_ns * SHARE_OF_TIME))
+        planned = _planned(rate, min(left, budget_ns * TRIAL_SHARE))
         schedule = list(islice(arrivals_ns(rate, [job.seed, len(trials)]), planned))
         needed = schedule[-1] + service_ns
         undecided = bool(trials) and trials[-1].met is None
@@ -163,16 +163,16 @@ def _search(server: Server, service_ns: int, slo_ms: float, job: Job) -> Search:
             trial = f"{planned} queries at {rate:.3g} qps, takes {seconds(needed):.0f} s"
             time = f"{seconds(max(0, left)):.0f} s were left: raise measure.max_duration"
             ended = f"{bracket}, but the next trial, {trial} and {time}"
-            return Search(trials, ended, (missed - met) / missed)
-        served, energy = server.serve(iter(schedule), left, Hopeless(slo_ms, planned))
+            return PeakSearch(trials, ended, (missed - met) / missed)
+        served, energy = server.serve(iter(schedule), left, UntilMissed(slo_ms, planned))
         trials.append(Trial(rate, slo_ms, planned, served, energy))
         met, missed = _narrowed(met, missed, trials[-1])
-    return Search(trials, f"{_bracket(met, missed)}, {WIDTH:.0%} apart at most", WIDTH)
+    return PeakSearch(trials, f"{_bracket(met, missed)}, {WIDTH:.0%} apart at most", WIDTH)
 
 
 def _planned(rate: float, time_ns: float) -> int:
     fitting = math.floor(rate * time_ns / NANOSECONDS)
-    return min(max(fitting, FEWEST_QUERIES), MOST_QUERIES)
+    return min(max(fitting, TRIAL_QUERIES), MOST_QUERIES)
 
 
 def _narrowed(met: float, missed: float, trial: Trial) -> tuple[float, float]:
@@ -185,7 +185,7 @@ def _bracket(met: float, missed: float) -> str:
     return f"the peak lies between {met:.3g} and {missed:.3g} qps"
 
 
-def _of_warmup(warmup_ns: Sequence[int], search: Search) -> ServerResult:
+def _of_warmup(warmup_ns: Sequence[int], search: PeakSearch) -> ServerResult:
     return ServerResult(
         durations_ns=list(warmup_ns),
         service_ns=list(warmup_ns),

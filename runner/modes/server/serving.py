@@ -1,4 +1,4 @@
-"""A server with one place: queries wait in line, and each latency counts from its arrival."""
+"""Server with one worker: queries wait in a queue, and each latency counts from its arrival."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ from runner.measure.energy import EnergyMeter
 from runner.measure.phases import garbage_collection_off
 
 Sleep = Callable[[float], None]
-"""Waits for so many seconds without occupying a core."""
+"""Waits for that many seconds without using a core."""
 Doubts = list[tuple[Grade, str]]
 
 MOST_COUNTED = 100_000
-"""Of those who wait; to count millions would take longer than the run."""
+"""Most waiting queries that are counted: counting millions would take longer than the run."""
 SERVICE = "service"
-"""The part of a latency that is no waiting."""
+"""The part of a latency that is not waiting."""
 MAX_LATENESS = 0.05
-"""Our own delay in beginning a query, by its service time, that is worth a word."""
+"""The runner's own delay in starting a query, by its service time, beyond which it is a doubt."""
 
 
 class Judge:
-    """Decides when a run ends; this one leaves it to the arrivals and the budget."""
+    """Decides when a run ends; this base class leaves it to the arrivals and the budget."""
 
     def ends_after(self, latency_ns: int) -> bool:
-        """Whether the run ends with this query. Asked after each one, so it must be quick."""
+        """True if the run ends with this query; called after each one, so it must be quick."""
         del latency_ns
         return False
 
     def ends_idle(self, latencies_ns: Sequence[int], passed_ns: int) -> bool:
-        """Whether the run ends now that nobody waits; time stands still while it decides."""
+        """True if the run ends now that the queue is empty; the time it takes does not count."""
         del latencies_ns, passed_ns
         return False
 
@@ -45,13 +45,13 @@ class Served:
     """The queries that were answered, in order of arrival; durations in nanoseconds."""
 
     latencies_ns: list[int]
-    """From each arrival to its query's end: the time in line and our own lateness count."""
+    """From each arrival to its query's end: the time in the queue and our own lateness count."""
     service_ns: list[int]
     """From each query's start to its end."""
     lateness_ns: list[int]
-    """How late we began those queries that found no line."""
+    """Delays of the runner in starting queries that found an empty queue."""
     waiting: int
-    """Queries that had arrived by the last end, but were not answered, up to 100,000."""
+    """Queries that had arrived by the last end and were not answered, up to 100,000."""
     window_ns: int
     """From the first arrival to the last end."""
 
@@ -78,7 +78,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Server:
-    """What answers queries, one at a time, first come first served."""
+    """Answers queries one at a time, first come, first served."""
 
     query: Callable[[], int]
     """Answers one query and returns the nanoseconds it took."""
@@ -95,8 +95,8 @@ class Server:
         until the next one is due, as MLPerf's load generator does; the kernel wakes it some
         0.1 ms late, which counts as latency.
 
-        While nobody waits, the judge may take its time: the next arrival is put off by as much.
-        Poisson arrivals do not remember, so that changes nothing for those who come later.
+        While the queue is empty, the judge may take its time: the next arrival is delayed by as
+        much. Poisson arrivals have no memory, so this changes nothing for later ones.
         """
         with garbage_collection_off():
             self.energy.start()
@@ -112,10 +112,10 @@ class Server:
         for due in arrivals_ns:
             idle = bool(latencies) and due >= passed
             if idle:
-                asked = self.clock()
+                idle_since = self.clock()
                 if judge.ends_idle(latencies, passed):
                     break
-                origin += self.clock() - asked
+                origin += self.clock() - idle_since
             if latencies and max(due, passed) >= budget_ns:
                 unanswered.append(due)
                 break
@@ -162,7 +162,7 @@ class ServerResult:
 
 
 def late_starts(served: Served) -> Doubts:
-    """What speaks against latencies if we ourselves were late."""
+    """Doubts about latencies if the runner itself started queries late."""
     late_s = median(served.lateness_ns or [0]) / NANOSECONDS
     share = late_s / served.service_median_s
     if share <= MAX_LATENESS:
@@ -173,10 +173,10 @@ def late_starts(served: Served) -> Doubts:
 
 
 def arrivals_ns(rate: float, seed: int | Sequence[int]) -> Iterator[int]:
-    """When queries are due, nanoseconds after the first one, in order, without end.
+    """Endless arrival times of queries, in nanoseconds after the first one.
 
     The gaps are exponential with mean 1 / rate, so the arrivals are those of a Poisson process
-    that is watched from one arrival on. The same seed gives the same schedule, stretched by the
+    observed from one arrival on. The same seed gives the same schedule, stretched by the
     rate.
     """
     generator = np.random.default_rng(seed)

@@ -1,1 +1,1 @@
-"""The startup mode: fresh processes from launch to first result."""
+"""Mode `startup`: fresh processes from launch to first output."""

@@ -1,12 +1,21 @@
-"""`python -m runner.cold_start`: one start of a model in a fresh interpreter, stage by stage.
+"""Child process of a cold start: `python -m runner.modes.startup.child`.
 
-Takes a request as one line of JSON on stdin, which stays open for as long as the parent wants it
-to live; gives an answer as one line of JSON on stdout.
+It reads a request as one line of JSON from stdin, which the parent keeps open as long as the child
+shall live, and writes an answer as one line of JSON to stdout.
 """
+# ruff: noqa: E402 - the clock is read before anything else is imported
+
+import time
+
+_FIRST_LINE_NS = time.perf_counter_ns()
+
+# Every runtime needs numpy and our own imports do too, so it is imported where it can be timed.
+import numpy  # noqa: F401
+
+_NUMPY_NS = time.perf_counter_ns() - _FIRST_LINE_NS
 
 import signal
 import sys
-import time
 import traceback
 from pathlib import Path
 
@@ -23,14 +32,9 @@ from runner.measure.clock import monotonic
 from runner.measure.memory.process import ResidentReader
 from runner.process.streams import claim_stdout, die_with_parent
 
-FIRST_LINE_NS = time.perf_counter_ns()
 
-
-NUMPY_NS = time.perf_counter_ns() - FIRST_LINE_NS
-
-
-class Request(Frozen):
-    """What to start."""
+class StartRequest(Frozen):
+    """Model to start, and how far."""
 
     job: Job
     """The job, with the cell alone."""
@@ -39,11 +43,11 @@ class Request(Frozen):
     graphs: Path | None = None
     """The folder of prepared graphs."""
     query: bool
-    """Whether to execute the first query; if not, the loaded model is held until the end."""
+    """True to execute the first query; else the loaded model is held until the end."""
 
 
-class Report(Frozen):
-    """How a start went. `_at_ns` are readings of the clock that all processes share."""
+class StartReport(Frozen):
+    """Times of a start. `_at_ns` are readings of the clock that all processes share."""
 
     first_line_at_ns: int
     import_ns: int
@@ -51,26 +55,26 @@ class Report(Frozen):
     stages_ns: dict[Stage, int]
     loaded_at_ns: int
     first_query_ns: int | None
-    """Binding the inputs and executing the first query; None if that was not asked."""
+    """Binding the inputs and executing the first query; None if not requested."""
     peak_bytes: int | None
-    """Highest resident set; None where the system does not tell."""
+    """Highest resident set; None where the system does not report it."""
 
 
-class Failure(Frozen):
-    """What kept the model from starting."""
+class StartFailure(Frozen):
+    """Error that kept the model from starting."""
 
     kind: FailureKind
     message: str
     hint: str | None
 
 
-ANSWER: TypeAdapter[Report | Failure] = TypeAdapter(Report | Failure)
+START_ANSWER: TypeAdapter[StartReport | StartFailure] = TypeAdapter(StartReport | StartFailure)
 
 
 def main() -> int:
-    """Start the model that stdin names."""
+    """Start the model of the request on stdin."""
     stdout = claim_stdout()
-    request = Request.model_validate_json(sys.stdin.buffer.readline())
+    request = StartRequest.model_validate_json(sys.stdin.buffer.readline())
     die_with_parent()
     answer = _answer(request)
     stdout.write(answer.model_dump_json() + "\n")
@@ -80,27 +84,28 @@ def main() -> int:
     return 0
 
 
-def _answer(request: Request) -> Report | Failure:
+def _answer(request: StartRequest) -> StartReport | StartFailure:
     runtime: RuntimeModule | None = None
     try:
         began = monotonic()
         runtime = load_runtime(request.job.cells[0].runtime)
-        import_ns = NUMPY_NS + monotonic() - began
+        import_ns = _NUMPY_NS + monotonic() - began
         return _start(runtime, import_ns, request)
-    except Exception as error:  # whatever a runtime raises, the parent turns into a verdict
+    except Exception as error:  # the parent turns it into a verdict
         traceback.print_exc()
         hint = error.hint if isinstance(error, BenchError) else None
-        return Failure(kind=failure_kind(error, runtime), message=failure_reason(error), hint=hint)
+        kind, reason = failure_kind(error, runtime), failure_reason(error)
+        return StartFailure(kind=kind, message=reason, hint=hint)
 
 
-def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:
+def _start(runtime: RuntimeModule, import_ns: int, request: StartRequest) -> StartReport:
     session = runtime.open_session(request.job, request.threads, request.graphs)
     loaded_at = monotonic()
     first_query_ns, peak_bytes = None, _peak_bytes()
     if request.query:
         first_query_ns, peak_bytes = _first_query(session, request.job)
-    return Report(
-        first_line_at_ns=FIRST_LINE_NS,
+    return StartReport(
+        first_line_at_ns=_FIRST_LINE_NS,
         import_ns=import_ns,
         stages_ns=dict(session.stages_ns),
         loaded_at_ns=loaded_at,
@@ -110,7 +115,7 @@ def _start(runtime: RuntimeModule, import_ns: int, request: Request) -> Report:
 
 
 def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
-    """Nanoseconds it took, and the peak before its outputs are checked, bytes."""
+    """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs."""
     cell = job.cells[0]
     inputs = synthesise(job.model, cell, job.seed)
     began = monotonic()

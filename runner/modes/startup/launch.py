@@ -1,4 +1,4 @@
-"""One cold start, as its parent sees it."""
+"""Launch of a cold start, and its times as the parent sees them."""
 
 import os
 import signal
@@ -14,26 +14,26 @@ from runner.backends.failures import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.process_exit import describe_end, last_line, oom_kills, tail_of
 from runner.measure.clock import monotonic
-from runner.modes.startup.child import ANSWER, Failure, Report, Request
+from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 
-COMMAND = (sys.executable, "-m", "runner.modes.startup.child")
+_COMMAND = (sys.executable, "-m", "runner.modes.startup.child")
 
 
 @dataclass(frozen=True)
-class Start:
-    """A start that reached what was asked of it; durations in nanoseconds."""
+class ColdStart:
+    """A start that reached the requested state; durations in nanoseconds."""
 
     launched_at_ns: int
-    report: Report
+    report: StartReport
 
     @property
     def to_loaded_ns(self) -> int:
-        """From the launch to the loaded model, with what is our own."""
+        """From the launch to the loaded model, with the runner's own share."""
         return self.report.loaded_at_ns - self.launched_at_ns
 
     @property
     def stages_ns(self) -> Mapping[str, int]:
-        """From the launch to the first output, without what is our own."""
+        """Stages from the launch to the first output, without the runner's own share."""
         return {
             "interpreter": self.report.first_line_at_ns - self.launched_at_ns,
             "import": self.report.import_ns,
@@ -49,20 +49,20 @@ class Start:
 
     @property
     def runner_ns(self) -> int:
-        """What is our own until the model is loaded: our imports, reading the request."""
+        """The runner's own share until the model is loaded: its imports, reading the request."""
         stages = self.stages_ns
         return self.to_loaded_ns - (self.to_output_ns - stages["first_query"])
 
 
-ERRORS: Mapping[FailureKind, type[BenchError]] = {
+_ERRORS: Mapping[FailureKind, type[BenchError]] = {
     "unsupported": Unsupported,
     "unavailable": Unavailable,
     "failed": BenchError,
 }
 
 
-class Starting:
-    """An interpreter under way."""
+class PendingStart:
+    """A started interpreter that has not answered yet."""
 
     def __init__(self, process: subprocess.Popen[bytes], stderr: IO[bytes], at_ns: int) -> None:
         self._process = process
@@ -70,50 +70,52 @@ class Starting:
         self._launched_at_ns = at_ns
         self._oom_kills_before = oom_kills()
 
-    def wait(self) -> Start:
-        """Wait until it has done what was asked.
+    def wait(self) -> ColdStart:
+        """Wait until it has reached the requested state.
 
         Raises:
-            Unsupported, Unavailable, MemoryError: what the runtime said.
-            BenchError: it failed or died, or its clock is not ours.
+            Unsupported, Unavailable, MemoryError: the runtime's error.
+            BenchError: it failed or died, or its clock differs from ours.
         """
         stdout = self._process.stdout
         line = stdout.readline() if stdout else b""
         answered_at = monotonic()
-        answer = ANSWER.validate_json(line) if line else self._death()
-        if isinstance(answer, Failure):
+        answer = START_ANSWER.validate_json(line) if line else self._death()
+        if isinstance(answer, StartFailure):
             raise self._error(answer)
-        theirs = (answer.first_line_at_ns, answer.loaded_at_ns)
-        if not self._launched_at_ns <= theirs[0] <= theirs[1] <= answered_at:
+        began_at, loaded_at = answer.first_line_at_ns, answer.loaded_at_ns
+        if not self._launched_at_ns <= began_at <= loaded_at <= answered_at:
             raise BenchError("processes disagree about the time here, so starts cannot be timed")
-        return Start(self._launched_at_ns, answer)
+        return ColdStart(self._launched_at_ns, answer)
 
-    def _death(self) -> Failure:
+    def _death(self) -> StartFailure:
         code = self._process.wait()
         killed = code == -signal.SIGKILL and oom_kills() > self._oom_kills_before
         words = last_line(tail_of(self._stderr)) or "nothing"
-        return Failure(
+        return StartFailure(
             kind="out_of_memory" if killed else "failed",
             message=f"a cold start {describe_end(code)}; its last words on stderr: {words}",
             hint=None,
         )
 
-    def _error(self, failure: Failure) -> Exception:
+    def _error(self, failure: StartFailure) -> Exception:
         error: Exception
         if failure.kind == "out_of_memory":
             error = MemoryError(failure.message)
         else:
-            error = ERRORS[failure.kind](failure.message, hint=failure.hint)
+            error = _ERRORS[failure.kind](failure.message, hint=failure.hint)
         error.add_note(f"stderr of the cold start:\n{tail_of(self._stderr)}")
         return error
 
 
 @contextmanager
-def starting(request: Request, command: Sequence[str] = COMMAND) -> Iterator[Starting]:
-    """Launch a fresh interpreter: no fork of ours, nothing imported, bytecode as it lies.
+def launch_start(
+    request: StartRequest, command: Sequence[str] = _COMMAND
+) -> Iterator[PendingStart]:
+    """Launch a fresh interpreter, not a fork: nothing is imported, bytecode is used as it is.
 
-    It ends with the context, or with this process; so do its temporary files, as it cannot remove
-    them when it is killed.
+    It ends with the context, or with this process. Its temporary files are removed then, since it
+    cannot remove them when it is killed.
     """
     line = request.model_dump_json().encode() + b"\n"
     with tempfile.TemporaryFile() as stderr, tempfile.TemporaryDirectory() as scratch:
@@ -128,7 +130,7 @@ def starting(request: Request, command: Sequence[str] = COMMAND) -> Iterator[Sta
         )
         try:
             _send(process, line)
-            yield Starting(process, stderr, launched_at)
+            yield PendingStart(process, stderr, launched_at)
         finally:
             process.kill()
             process.communicate()
@@ -136,6 +138,6 @@ def starting(request: Request, command: Sequence[str] = COMMAND) -> Iterator[Sta
 
 def _send(process: subprocess.Popen[bytes], line: bytes) -> None:
     if process.stdin is not None:
-        with suppress(BrokenPipeError):  # its death is seen where its answer is awaited
+        with suppress(BrokenPipeError):  # `wait` reports its death
             process.stdin.write(line)
             process.stdin.flush()

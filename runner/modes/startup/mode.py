@@ -12,31 +12,31 @@ from runner.contract.record.quality import Grade
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import seconds
 from runner.measure.environment import load_average_1m, memory_budget_bytes, usable_cpus
-from runner.measure.phases import quota_of, steady
+from runner.measure.phases import quota_of, run_steady_phase
 from runner.measure.statistics.summary import mean_and_stddev
 from runner.modes.base import Instruments
-from runner.modes.startup.child import Request
-from runner.modes.startup.launch import Start, starting
+from runner.modes.startup.child import StartRequest
+from runner.modes.startup.launch import ColdStart, launch_start
 
-STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
-PIDS_PER_THREAD = 2
-PIDS_PER_START = 8
-"""A start of torch with T threads was seen to make 2 T + 3 of them; containers limit their ids."""
-GARBAGE_COLLECTION = "on, as Python starts"
+STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+_PIDS_PER_THREAD = 2
+_PIDS_PER_START = 8
+"""A start of torch with T threads was observed to use 2 T + 3 ids; containers limit them."""
+_GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
     "launch of a fresh interpreter to its first output, without the runner's own imports (part "
     "`runner`) and the making of inputs; bytecode as it lies, files in the page cache from the "
     "second start on; all threads that a job may use"
 )
-MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
+_MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
 
 
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Start one model after the other, then, in the last round, some of them at once."""
+    """Start one model after the other and, in the last round, several at once."""
     load = load_average_1m()
     threads = usable_cpus(instruments.environment)
     alone = job.model_copy(update={"cells": (cell,)})
-    request = Request(job=alone, threads=threads, graphs=instruments.graphs, query=True)
+    request = StartRequest(job=alone, threads=threads, graphs=instruments.graphs, query=True)
     instruments.enter("steady")
     instruments.noise.before()
     instruments.energy.start()
@@ -55,8 +55,8 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
         load_average_1m=load,
         columns={
             "timed_region": TIMED_REGION,
-            "memory_method": MEMORY_METHOD,
-            "garbage_collection": GARBAGE_COLLECTION,
+            "memory_method": _MEMORY_METHOD,
+            "garbage_collection": _GARBAGE_COLLECTION,
             **concurrent,
         },
         doubts=doubts,
@@ -65,30 +65,32 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
 
 def startup_columns(parts_ns: Mapping[str, Sequence[int]]) -> Columns:
     """Mean and standard deviation of each stage, by the names of the record's columns."""
-    columns = [mean_and_stddev(f"startup_{stage}", parts_ns.get(stage, ())) for stage in STAGES]
+    columns = [
+        mean_and_stddev(f"startup_{stage}", parts_ns.get(stage, ())) for stage in STARTUP_STAGES
+    ]
     return {name: value for stage in columns for name, value in stage.items()}
 
 
-def start_once(request: Request) -> Start:
-    """One cold start that nothing else of ours runs beside."""
-    with starting(request) as start:
+def start_once(request: StartRequest) -> ColdStart:
+    """Execute one cold start, with no other beside it."""
+    with launch_start(request) as start:
         return start.wait()
 
 
-def start_at_once(request: Request, workers: int) -> int:
-    """Nanoseconds from launching the first of them until the last one has loaded its model.
+def start_at_once(request: StartRequest, workers: int) -> int:
+    """Start models at once; nanoseconds from the first launch until the last model is loaded.
 
-    Those that are done hold their models meanwhile and compute nothing.
+    Processes that are done hold their models meanwhile and compute nothing.
     """
     held = request.model_copy(update={"query": False})
     with ExitStack() as stack:
-        under_way = [stack.enter_context(starting(held)) for _ in range(workers)]
-        starts = [each.wait() for each in under_way]
+        pending = [stack.enter_context(launch_start(held)) for _ in range(workers)]
+        starts = [start.wait() for start in pending]
     return max(s.report.loaded_at_ns for s in starts) - min(s.launched_at_ns for s in starts)
 
 
-def _one_by_one(request: Request, job: Job, instruments: Instruments) -> list[Start]:
-    starts: list[Start] = []
+def _one_by_one(request: StartRequest, job: Job, instruments: Instruments) -> list[ColdStart]:
+    starts: list[ColdStart] = []
 
     def timed() -> int:
         starts.append(start_once(request))
@@ -97,55 +99,55 @@ def _one_by_one(request: Request, job: Job, instruments: Instruments) -> list[St
     quota = quota_of(
         job.measure, job.round, [result.durations_ns for result in instruments.earlier]
     )
-    steady(timed, quota)
+    run_steady_phase(timed, quota)
     return starts
 
 
 def _concurrent(
-    request: Request, starts: Sequence[Start], instruments: Instruments
+    request: StartRequest, starts: Sequence[ColdStart], instruments: Instruments
 ) -> tuple[Columns, list[tuple[Grade, str]]]:
     job = request.job
     if job.round < job.measure.rounds:
         return {}, []
-    wanted = job.measure.workers or request.threads
-    workers = min(wanted, _fitting(starts, job, instruments))
+    requested = job.measure.workers or request.threads
+    workers = min(requested, _fitting(starts, job, instruments))
     doubts: list[tuple[Grade, str]] = []
-    if workers < wanted:
-        text = f"there is room for {workers} of {wanted} models at once: lower measure.workers"
+    if workers < requested:
+        text = f"there is room for {workers} of {requested} models at once: lower measure.workers"
         doubts.append(("B", text))
     try:
-        taken_s = seconds(start_at_once(request, workers))
+        elapsed_s = seconds(start_at_once(request, workers))
     except (MemoryError, BenchError) as error:
         text = f"{workers} models could not start at once ({error}): lower measure.workers"
         return {}, [*doubts, ("B", text)]
     alone_s = seconds(round(median(start.to_loaded_ns for start in starts)))
     columns = {
         "concurrent_workers": workers,
-        "concurrent_time_s": taken_s,
-        "concurrent_models_per_second": workers / taken_s,
-        "concurrent_speedup": workers * alone_s / taken_s,
+        "concurrent_time_s": elapsed_s,
+        "concurrent_models_per_second": workers / elapsed_s,
+        "concurrent_speedup": workers * alone_s / elapsed_s,
     }
     return columns, doubts
 
 
-def _fitting(starts: Sequence[Start], job: Job, instruments: Instruments) -> int:
-    """How many models memory and process ids have room for: one at least, as one was there."""
+def _fitting(starts: Sequence[ColdStart], job: Job, instruments: Instruments) -> int:
+    """Number of models that memory and process ids allow, at least the one that was started."""
     used = instruments.memory.current_bytes()
-    room = memory_budget_bytes(job.limits, instruments.environment, used) - used
-    ids = PIDS_PER_THREAD * usable_cpus(instruments.environment) + PIDS_PER_START
-    return max(1, min(room // max(1, _peak_bytes(starts)), job.limits.pids // ids))
+    left_bytes = memory_budget_bytes(job.limits, instruments.environment, used) - used
+    ids = _PIDS_PER_THREAD * usable_cpus(instruments.environment) + _PIDS_PER_START
+    return max(1, min(left_bytes // max(1, _peak_bytes(starts)), job.limits.pids // ids))
 
 
-def _peak_bytes(starts: Sequence[Start]) -> int:
+def _peak_bytes(starts: Sequence[ColdStart]) -> int:
     return max(start.report.peak_bytes or 0 for start in starts)
 
 
-def _memory(starts: Sequence[Start]) -> MemoryUse:
+def _memory(starts: Sequence[ColdStart]) -> MemoryUse:
     return MemoryUse(
         peak_bytes=_peak_bytes(starts) or None, steady_peak_bytes=None, average_bytes=None
     )
 
 
-def _parts_ns(starts: Sequence[Start]) -> dict[str, list[int]]:
-    stages = {name: [start.stages_ns[name] for start in starts] for name in STAGES}
+def _parts_ns(starts: Sequence[ColdStart]) -> dict[str, list[int]]:
+    stages = {name: [start.stages_ns[name] for start in starts] for name in STARTUP_STAGES}
     return {**stages, "runner": [start.runner_ns for start in starts]}

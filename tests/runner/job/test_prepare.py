@@ -10,7 +10,7 @@ from runner.contract.artifact_keys import GRAPHS, graph_key
 from runner.contract.errors import JobError, Unsupported
 from runner.contract.graph import EXPORTERS, find_graph
 from runner.contract.job import Job
-from runner.job.prepare import prepare
+from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
 from tests.runner.test_main import start
 from tests.support.exports import graph_cell, names, tiny_vision
@@ -29,7 +29,7 @@ def job(made_by: Mapping[str, str] = HERE, **changes: object) -> Job:
 
 def reason(job: Job, out: Path) -> str:
     """Why a session has no graph."""
-    prepare(job, out, KeptProgress(), monotonic)
+    prepare_graphs(job, out, KeptProgress(), monotonic)
     with pytest.raises(Unsupported) as caught:
         find_graph(job, job.cells[0], out)
     return str(caught.value)
@@ -53,7 +53,7 @@ def test_another_seed_or_model_than_the_name_tells_is_the_reason(tmp_path: Path)
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="names their folder"):
-        prepare(job(graph=None), tmp_path, KeptProgress(), monotonic)
+        prepare_graphs(job(graph=None), tmp_path, KeptProgress(), monotonic)
 
 
 @pytest.mark.torch

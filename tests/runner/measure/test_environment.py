@@ -1,22 +1,27 @@
-"""The driver's version stands beside the libraries', where the vendor's library tells it."""
+"""Facts about machine and software, and limits of what a job may use."""
 
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from runner.contract.job import Limits
 from runner.contract.record import Record
 from runner.measure.clock import monotonic, resolution_s
 from runner.measure.environment import (
     driver_version,
     hardware_id,
+    memory_budget_bytes,
     read_environment,
     usable_cpus,
     versions,
 )
 from runner.measure.memory import cgroup
 from tests.support.vendors import AmdSmi, Nvml
+
+GIB = 1 << 30
 
 
 def test_nvidias_driver_is_told() -> None:
@@ -103,3 +108,19 @@ def test_control_group_limits(
         path.write_text(f"{text}\n")
     assert cgroup.memory_limit_bytes(tmp_path) == memory
     assert cgroup.cpu_limit(tmp_path) == cpus
+
+
+@pytest.mark.parametrize(
+    ("limit", "container", "budget"),
+    [
+        (None, None, 8 * GIB),  # of 2 GiB in use and 8 that the machine has left
+        (5 * GIB, None, 4 * GIB),
+        (5 * GIB, GIB, int(0.8 * GIB)),
+    ],
+)
+def test_the_memory_budget_is_four_fifths_of_the_tightest_bound(
+    limit: int | None, container: int | None, budget: int
+) -> None:
+    environment = replace(read_environment(), container_memory_limit_bytes=container)
+    limits = Limits(memory_bytes=limit)
+    assert memory_budget_bytes(limits, environment, 2 * GIB, 8 * GIB) == budget

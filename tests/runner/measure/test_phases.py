@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from runner.contract.job import Measure
 from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import (
-    ITERATIONS,
+    OVERHEAD_ITERATIONS,
     Quota,
     WarmUp,
     garbage_collection_off,
     harness_overhead_s,
     quota_of,
-    steady,
+    run_steady_phase,
     time_once,
     warm_up,
 )
@@ -33,7 +33,7 @@ def test_overhead_is_the_median_of_what_timing_an_empty_query_takes() -> None:
         clock.pass_by(1_000_000 if len(calls) % 3 == 0 else 200)
 
     assert harness_overhead_s(query, clock) == 201 / NANOSECONDS
-    assert len(calls) == ITERATIONS
+    assert len(calls) == OVERHEAD_ITERATIONS
 
 
 SECOND = 10**9
@@ -74,7 +74,7 @@ def warmed_up(seconds: Iterable[float], **changes: object) -> WarmUp:
 
 
 def worked(quota: Quota, seconds: Iterable[float]) -> list[int]:
-    return steady(Work(seconds), quota)
+    return run_steady_phase(Work(seconds), quota)
 
 
 def precision(durations: list[int]) -> float:
@@ -254,7 +254,7 @@ def test_garbage_is_not_collected_while_timing() -> None:
         seen.append(gc.isenabled())
         return SECOND
 
-    steady(timed, QUOTA)
+    run_steady_phase(timed, QUOTA)
     assert seen == [False] * 5
     assert gc.isenabled()
 
@@ -271,5 +271,5 @@ def test_garbage_collection_that_was_off_stays_off() -> None:
 
 def test_garbage_collection_returns_after_an_error() -> None:
     with pytest.raises(ZeroDivisionError):
-        steady(lambda: 1 // 0, QUOTA)
+        run_steady_phase(lambda: 1 // 0, QUOTA)
     assert gc.isenabled()

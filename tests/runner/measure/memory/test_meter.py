@@ -137,7 +137,7 @@ def test_without_a_peak_that_can_be_reset_the_method_says_so(tmp_path: Path) -> 
 def test_what_is_done_aside_leaves_no_peak() -> None:
     meter = memory_meter(in_container=False)
     meter.reset()
-    with meter.aside():
+    with meter.unmeasured():
         held = b"x" * (64 << 20)
         del held
     before = meter.current_bytes()

@@ -12,7 +12,7 @@ from runner.measure.clock import NANOSECONDS
 from runner.measure.energy import EnergyMeter
 from runner.measure.statistics.percentiles import iterations_needed, quantile
 from runner.modes.server.mode import measure_server
-from runner.modes.server.peak import find_peak, forgiven
+from runner.modes.server.peak import find_peak, tolerated
 from runner.modes.server.serving import Server, ServerResult
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
@@ -90,7 +90,7 @@ def test_the_search_is_told_trial_by_trial() -> None:
 
 
 def test_a_hopeless_trial_gives_up_with_the_first_latency_too_many() -> None:
-    allowed = forgiven(662)
+    allowed = tolerated(662)
     met = np.array([1.0] * (662 - allowed) + [100.0] * allowed)
     missed = np.array([1.0] * (661 - allowed) + [100.0] * (allowed + 1))
     assert quantile(met.tolist(), 0.99) < 100

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runner.modes.startup.child import ANSWER, Failure, Report, Request
+from runner.modes.startup.child import START_ANSWER, StartFailure, StartReport, StartRequest
 from tests.support.jobs import a_job, fake_cell, fake_model
 
 COMMAND = [sys.executable, "-m", "runner.modes.startup.child"]
@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-m", "runner.modes.startup.child"]
 
 def a_line(query: bool, faults: dict[str, str] | None = None, **config: Any) -> bytes:
     job = a_job([fake_cell(mode="startup")], fake_model(faults, **config))
-    return Request(job=job, threads=1, query=query).model_dump_json().encode() + b"\n"
+    return StartRequest(job=job, threads=1, query=query).model_dump_json().encode() + b"\n"
 
 
 @pytest.fixture
@@ -26,17 +26,17 @@ def child() -> Iterator["subprocess.Popen[bytes]"]:
         process.kill()
 
 
-def ask(child: "subprocess.Popen[bytes]", line: bytes) -> Report | Failure:
+def ask(child: "subprocess.Popen[bytes]", line: bytes) -> StartReport | StartFailure:
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.write(line)
     child.stdin.flush()
-    return ANSWER.validate_json(child.stdout.readline())
+    return START_ANSWER.validate_json(child.stdout.readline())
 
 
 def test_a_start_tells_its_stages(child: "subprocess.Popen[bytes]") -> None:
     report = ask(child, a_line(query=True, load_s=0.05, latency_s=0.02))
-    assert isinstance(report, Report)
+    assert isinstance(report, StartReport)
     assert report.stages_ns["weights"] >= 0.05e9
     assert report.first_query_ns is not None
     assert report.first_query_ns >= 0.02e9
@@ -46,14 +46,16 @@ def test_a_start_tells_its_stages(child: "subprocess.Popen[bytes]") -> None:
 
 def test_a_failure_is_an_answer(child: "subprocess.Popen[bytes]") -> None:
     failure = ask(child, a_line(True, {"load": "raise"}))
-    assert failure == Failure(kind="failed", message="RuntimeError: a scripted failure", hint=None)
+    assert failure == StartFailure(
+        kind="failed", message="RuntimeError: a scripted failure", hint=None
+    )
 
 
 def test_without_a_query_the_model_is_held_until_stdin_ends(
     child: "subprocess.Popen[bytes]",
 ) -> None:
     report = ask(child, a_line(query=False))
-    assert isinstance(report, Report)
+    assert isinstance(report, StartReport)
     assert report.first_query_ns is None
     assert child.poll() is None
     assert child.stdin is not None
@@ -66,3 +68,9 @@ def test_it_ends_with_its_parent_even_while_it_loads(child: "subprocess.Popen[by
     child.stdin.write(a_line(True, {"load": "hang"}))
     child.stdin.close()
     assert child.wait(30) == -signal.SIGKILL
+
+
+def test_nothing_heavy_is_imported_before_the_clock_is_read() -> None:
+    imported = "import sys, runner.modes.startup; print({'numpy', 'pydantic'} & set(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", imported], capture_output=True, check=True)
+    assert output.stdout.decode().strip() == "set()"

@@ -14,10 +14,10 @@ from runner.contract.record.measured import Startup
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import monotonic
 from runner.measure.statistics.percentiles import fewest
-from runner.modes.startup.child import Request
-from runner.modes.startup.launch import Start, starting
+from runner.modes.startup.child import StartRequest
+from runner.modes.startup.launch import ColdStart, launch_start
 from runner.modes.startup.mode import (
-    STAGES,
+    STARTUP_STAGES,
     measure_startup,
     start_at_once,
     start_once,
@@ -45,9 +45,9 @@ def a_cell(**changes: Any) -> Cell:
     return fake_cell(mode="startup", **changes)
 
 
-def a_request(faults: dict[str, str] | None = None, **config: Any) -> Request:
+def a_request(faults: dict[str, str] | None = None, **config: Any) -> StartRequest:
     job = a_job([a_cell()], fake_model(faults, **config))
-    return Request(job=job, threads=1, query=True)
+    return StartRequest(job=job, threads=1, query=True)
 
 
 def measured(round_: int, rounds: int, limits: Limits | None = None) -> tuple[RoundResult, Scene]:
@@ -73,8 +73,8 @@ def test_a_start_is_repeated_until_its_median_has_an_interval(part: RoundResult)
 
 
 def test_a_duration_is_the_sum_of_its_stages(part: RoundResult) -> None:
-    assert set(part.parts_ns) == {*STAGES, "runner"}
-    starts = zip(*(part.parts_ns[stage] for stage in STAGES), strict=True)
+    assert set(part.parts_ns) == {*STARTUP_STAGES, "runner"}
+    starts = zip(*(part.parts_ns[stage] for stage in STARTUP_STAGES), strict=True)
     assert [sum(stages) for stages in starts] == part.durations_ns
     assert min(part.parts_ns["weights"]) >= 0.1e9
     assert all(value > 0 for values in part.parts_ns.values() for value in values)
@@ -119,7 +119,7 @@ def test_no_more_models_are_held_at_once_than_memory_has_room_for() -> None:
 
 
 def test_stages_become_columns() -> None:
-    columns = startup_columns({stage: [10**9, 3 * 10**9] for stage in STAGES})
+    columns = startup_columns({stage: [10**9, 3 * 10**9] for stage in STARTUP_STAGES})
     assert set(columns) == {name for name in Startup.model_fields if name.startswith("startup_")}
     assert columns["startup_import_mean_s"] == pytest.approx(2)
     assert columns["startup_weights_stddev_s"] == pytest.approx(2**0.5)
@@ -164,7 +164,7 @@ def test_outputs_must_be_finite() -> None:
 def test_what_the_runner_cannot_do_is_unsupported() -> None:
     job = a_job([a_cell(runtime="onnxruntime_web")])
     with pytest.raises(Unsupported, match="knows no runtime onnxruntime_web"):
-        start_once(Request(job=job, threads=1, query=True))
+        start_once(StartRequest(job=job, threads=1, query=True))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_sudden_end_is_told_with_its_last_words(fault: str, ending: str) -> No
 def test_last_words_are_on_stderr() -> None:
     command = [sys.executable, "-c", "import sys; sys.exit('no such thing')"]
     with (
-        starting(a_request(), command) as start,
+        launch_start(a_request(), command) as start,
         pytest.raises(BenchError, match="exit status 1; its last words on stderr: no such thing"),
     ):
         start.wait()
@@ -188,21 +188,21 @@ def test_a_clock_that_is_not_ours_is_refused() -> None:
     line = start_once(a_request()).report.model_copy(update={"first_line_at_ns": 1})
     command = [sys.executable, "-c", f"print({line.model_dump_json()!r})"]
     with (
-        starting(a_request(), command) as start,
+        launch_start(a_request(), command) as start,
         pytest.raises(BenchError, match="processes disagree about the time"),
     ):
         start.wait()
 
 
 def test_strays_on_stdout_do_no_harm() -> None:
-    assert isinstance(start_once(a_request({"load": "print"})), Start)
+    assert isinstance(start_once(a_request({"load": "print"})), ColdStart)
 
 
 def test_leaving_ends_a_start_that_hangs(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     os.mkfifo(note)
     tells = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(999)"
-    with starting(a_request(), [sys.executable, "-c", tells]):
+    with launch_start(a_request(), [sys.executable, "-c", tells]):
         pid = int(note.read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -212,7 +212,7 @@ def test_what_a_start_leaves_in_its_temporary_folder_goes_with_it() -> None:
     tells = "import tempfile; raise SystemExit(tempfile.mkdtemp())"
     with (
         pytest.raises(BenchError) as caught,
-        starting(a_request(), [sys.executable, "-c", tells]) as start,
+        launch_start(a_request(), [sys.executable, "-c", tells]) as start,
     ):
         start.wait()
     folder = Path(str(caught.value).rpartition(" ")[2])
