@@ -1,1 +1,1 @@
-"""What is promised to be fast, measured: `make performance`."""
+"""Measurements of AccelMatrix itself: promised ratios, run by `make performance`."""

@@ -25,7 +25,7 @@ MEASUREMENTS = (
 
 
 def main() -> int:
-    """Run each in a fresh process, so that none is measured with another's imports or memory."""
+    """Run each measurement in a fresh process, without the imports and memory of another."""
     names = sys.argv[1:] or MEASUREMENTS
     codes = []
     for name in names:

@@ -1,9 +1,9 @@
-"""How often two measurements of the same thing seem to differ, and how often a real change shows.
+"""A/A and A/B study: rates of false alarms, and of real changes that are detected.
 
 Each measurement is a fresh process, as in a run: load, warm-up, steady phase of profile `quick`,
-interval of the median. A pair differs when the two intervals don't overlap. Of 40 pairs of the
-same cell (A/A) none should; of 40 pairs whose second query spins for 5 % longer (A/B) all should.
-Measurements come in the order A A' B, so that the three of a triple see the same machine.
+interval of the median. A pair differs if the two intervals don't overlap. None of 40 pairs of
+the same cell (A/A) should; all of 40 pairs whose second query spins for 5 % longer (A/B) should.
+Measurements run in the order A A' B, so that the three of a triple see the same machine.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from performance.sessions import QUICK, open_session, slowed, torch_job
+from performance.sessions import QUICK, open_job_session, slowed, torch_job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up
@@ -33,7 +33,7 @@ class Interval:
     high: float
 
     def overlaps(self, other: "Interval") -> bool:
-        """Whether the intervals share a point."""
+        """True if the intervals share a point."""
         return self.low <= other.high and other.low <= self.high
 
 
@@ -58,19 +58,19 @@ def study(pairs: int) -> None:
         same.append((first, second))
         changed.append((second, slow))
     false_alarms = sum(not a.overlaps(b) for a, b in same) / pairs
-    found = sum(not a.overlaps(b) and b.median > a.median for a, b in changed) / pairs
+    detected = sum(not a.overlaps(b) and b.median > a.median for a, b in changed) / pairs
     apart = statistics.median(abs(b.median / a.median - 1) for a, b in same)
     slowdown = statistics.median(b.median / a.median - 1 for a, b in changed)
     print(f"{pairs} pairs of the same cell ({MODEL}, batch 1), each a fresh process")
     print(f"intervals that don't overlap, A/A         {false_alarms:.1%}")
     print(f"medians apart, A/A                        {apart:.1%}, median of the pairs")
-    print(f"a slowdown of {SLOWDOWN:.0%} that shows, A/B          {found:.1%}")
+    print(f"a slowdown of {SLOWDOWN:.0%} that shows, A/B          {detected:.1%}")
     print(f"medians apart, A/B                        {slowdown:+.1%}, median of the pairs")
     data = {
         "measurement": "aa_study",
         "pairs": pairs,
         "false_alarms": round(false_alarms, 3),
-        "slowdown_found": round(found, 3),
+        "slowdown_found": round(detected, 3),
         "same_apart": round(apart, 4),
         "slowdown_seen": round(slowdown, 4),
     }
@@ -87,7 +87,7 @@ def launch(slowdown: float) -> Interval:
 def measure(slowdown: float) -> tuple[float | None, float, float | None]:
     """Low end, median and high end, seconds."""
     job = torch_job(MODEL)
-    session, cell = open_session(job), job.cells[0]
+    session, cell = open_job_session(job), job.cells[0]
     query = session.bind(cell, synthesise(job.model, cell, job.seed))
     query = slowed(query, slowdown) if slowdown else query
 

@@ -1,4 +1,4 @@
-"""What AccelMatrix adds to one job in a container, against `docker run --rm` of the same.
+"""Overhead of one job in a container, against `docker run --rm` of the same.
 
 Ours: plan → create → start → collect → remove, in this process, with the fake backend. The
 baseline is given the same image, command, limits and mounts.
@@ -14,8 +14,8 @@ from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.running.folder import RunFolder
 from orchestrator.system.engine import connect_engine
+from performance.comparison import compare
 from performance.jobs import run_jobs, write_matrix
-from performance.rounds import compare
 
 ROUNDS = 11
 LIMIT = 1.25
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def docker_run(image: str, memory: int, finished: RunFolder) -> list[str]:
-    """The same job again, by the docker command."""
+    """Command line of docker that executes the same job again."""
     (job_file,) = finished.path.glob("jobs/*.json")
     out = finished.path / "again"
     out.mkdir()

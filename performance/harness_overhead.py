@@ -1,6 +1,6 @@
-"""The median iteration under the harness against a bare hand-written loop over the same session.
+"""Overhead of the harness: its median iteration against a bare loop over the same session.
 
-Both take turns in blocks, A B A B, so that the machine's drift meets them alike.
+Both take turns in blocks, A B A B, so that the machine's drift affects them alike.
 """
 
 import json
@@ -8,7 +8,7 @@ import statistics
 import time
 from itertools import chain
 
-from performance.sessions import open_session, torch_job
+from performance.sessions import open_job_session, torch_job
 from runner.backends.base import Query
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
@@ -37,7 +37,7 @@ def compare(model: str) -> tuple[float, float, float]:
     The ratio is the median over neighbouring blocks, since two neighbours saw the same machine.
     """
     job = torch_job(model)
-    session = open_session(job)
+    session = open_job_session(job)
     workload = InferenceWorkload(session, job, job.cells[0], monotonic)
     query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.seed))
     workload()
@@ -52,7 +52,7 @@ def compare(model: str) -> tuple[float, float, float]:
 
 
 def bare_loop(query: Query, count: int) -> list[int]:
-    """What somebody would write by hand."""
+    """Durations of a hand-written loop, nanoseconds."""
     durations = []
     for _ in range(count):
         start = time.perf_counter_ns()

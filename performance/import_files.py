@@ -1,4 +1,4 @@
-"""How many files of others are imported in a second, against json and csv merely reading them.
+"""Rate at which foreign files are imported, against json and csv merely reading them.
 
 The files are those of `../shared/data`: the origin project's 142 and timm's 13. Each import makes
 a new database and new Parquet files; the second one finds everything there already.
@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.imports.importing import bring
 from orchestrator.imports.outcome import judge_all
 from orchestrator.imports.registry import FORMATS
-from performance.rounds import compare, seconds
+from performance.comparison import compare, seconds
 
 PATTERNS = {"legacy-results": "*.json", "timm": "*.csv"}
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
@@ -36,27 +36,27 @@ def measure(shape: str, files: Sequence[Path]) -> None:
     """Import these files a few times, each time into a new folder."""
     with tempfile.TemporaryDirectory() as folder:
         new = (Path(folder, str(number)) for number in count())
-        found = compare(
+        comparison = compare(
             f"import_files {shape}",
             lambda: bring_all(files, next(new)),
             lambda: read_all(files),
             ROUNDS,
         )
         again_s = seconds(lambda: bring_all(files, Path(folder, "0")))
-    found.report("import", "json.load or csv.reader")
-    import_s = statistics.median(found.ours)
+    comparison.report("import", "json.load or csv.reader")
+    import_s = statistics.median(comparison.ours)
     print(f"{len(files)} files: {len(files) / import_s:.3g} a second are imported,")
     print(f"{len(files) / again_s:.3g} a second where all are there already", flush=True)
 
 
 def bring_all(files: Sequence[Path], results: Path) -> None:
-    """What `orchestrator import` does."""
+    """Import the files as `orchestrator import` does."""
     verdicts = judge_all(files, FORMATS)
     bring(verdicts, results, results / "benchmarks.duckdb", "performance.import_files")
 
 
 def read_all(files: Sequence[Path]) -> None:
-    """What it takes to read them at all; broken JSON counts as read."""
+    """Read the files with json and csv; broken JSON counts as read."""
     for file in files:
         with file.open(encoding="utf-8", newline="") as text:
             if file.suffix == ".csv":

@@ -1,7 +1,7 @@
-"""How often the 95 % interval of the median holds the true median, on simulated durations.
+"""Coverage of the median's 95 % interval, on simulated durations.
 
-Durations are lognormal around 1 s, independent or each remembering a share of the one before
-(AR(1)), with a known median. They go through the runner's own steady phase and interval, once
+Durations are lognormal around 1 s, independent or correlated with the one before (AR(1)), with a
+known median. They go through the runner's own steady phase and interval, once
 with a fixed number of iterations and once stopping as soon as the interval is narrow enough.
 """
 
@@ -26,12 +26,12 @@ TARGETS = (None, 0.02)
 
 @dataclass(frozen=True)
 class Setting:
-    """What is simulated."""
+    """Parameters of one simulation."""
 
     memory: float
     """Correlation of each duration's logarithm with the one before."""
     target: float | None
-    """The precision at which measuring ends; None: after 20 iterations."""
+    """The precision at which measuring ends; None: 20 iterations."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Jobs as a run executes them, for measurements."""
+"""Runs of jobs for measurements, without the command line."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from runner.contract.selector import Selector
 
 
 def write_matrix(folder: Path, axes: dict[str, Any], **rest: Any) -> Path:
-    """A matrix file; a model named `scripted` does whatever the fake backend is told."""
+    """A matrix file; its model `scripted` is for the fake backend."""
     scripted = {"name": "scripted", "family": "embedding", "size": "tiny", "modality": "text"}
     (folder / "models.yaml").write_text(yaml.safe_dump([{**scripted, "config": {}}]))
     path = folder / "matrix.yaml"

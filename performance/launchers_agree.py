@@ -1,6 +1,6 @@
-"""The same cell by the process launcher and in a container: do they measure the same latency?
+"""Agreement of launchers: the latency of one cell by process and in a container.
 
-Runs of both take turns, P D D P, so that the machine's drift meets them alike.
+Runs of both take turns, P D D P, so that the machine's drift affects them alike.
 """
 
 import json

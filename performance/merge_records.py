@@ -1,4 +1,4 @@
-"""How long merging 2,000 one-row record files takes, against DuckDB's own bulk read of them.
+"""Time to merge 2,000 one-row record files, against DuckDB's own bulk read of them.
 
 The baseline is `CREATE TABLE AS SELECT * FROM read_parquet(glob)` into a new database file; the
 merge makes a new database too. The two take turns, and their medians are compared.
@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
+from performance.comparison import compare
 from performance.merging import merge, read_in_bulk
-from performance.rounds import compare
 from runner.contract.record import Record, save_record
 
 FILES = 2_000

@@ -8,7 +8,7 @@ from orchestrator.store import Store
 
 
 def merge(records: Path, database: Path, rows: int, *, scratch: bool = False) -> None:
-    """What the store does."""
+    """Merge the records with the store."""
     with Store.open(database, scratch=scratch) as store:
         report = store.merge([records])
     if report.inserted != rows:
@@ -16,7 +16,7 @@ def merge(records: Path, database: Path, rows: int, *, scratch: bool = False) ->
 
 
 def read_in_bulk(records: Path, database: Path) -> None:
-    """What DuckDB does by itself."""
+    """Read the records with DuckDB alone."""
     with duckdb.connect(database) as connection:
         connection.execute(
             "CREATE TABLE records AS SELECT * FROM read_parquet(?)", [f"{records}/*.parquet"]

@@ -1,8 +1,8 @@
-"""What monitors cost the iterations they run beside: the measurement that decides where they run.
+"""Cost of memory monitors for the iterations beside them, which decides where they may run.
 
-Each takes turns with no monitor at all, A B A B, over one session of bert-tiny; a monitor that
-costs more than 1 % has no place beside timed iterations. `nothing` is the same against itself,
-so that the reader sees what this machine's noise makes of a ratio of 1.
+Each monitor takes turns with none, A B A B, over one session of bert-tiny; a monitor that costs
+more than 1 % must not run beside timed iterations. `nothing` is no monitor against none: the noise
+of this machine in a ratio of 1.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from performance.sessions import open_session, torch_job
+from performance.sessions import open_job_session, torch_job
 from runner.backends.base import Query
 from runner.inputs import synthesise
 from runner.measure.clock import Sampler, monotonic
@@ -31,18 +31,18 @@ LIMIT = 1.01
 
 @dataclass(frozen=True)
 class Monitor:
-    """Something that watches a block of iterations."""
+    """Readings during a block of iterations."""
 
     beside: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Runs while they are timed."""
+    """Context in which the iterations are timed."""
     between: Callable[[], object] = lambda: None
-    """Runs after each, untimed."""
+    """Called after each iteration, untimed."""
 
 
 def main() -> None:
     """Measure and print."""
     job = torch_job(MODEL)
-    session = open_session(job)
+    session = open_job_session(job)
     query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.seed))
     once = statistics.median(block(query, 50, Monitor()))
     count = max(10, round(BLOCK_S * 1e9 / once))
@@ -55,13 +55,13 @@ def main() -> None:
 
 
 def monitors() -> Mapping[str, Monitor]:
-    """Those that could be, by name."""
-    found = {"nothing": Monitor()}
+    """The monitors to compare, by name."""
+    candidates = {"nothing": Monitor()}
     for name, in_container in {"process": False, "control group": True}.items():
         reader = memory_reader(in_container=in_container)
-        found[f"{name}, each ms by a thread"] = Monitor(beside=_sampling(reader))
-        found[f"{name}, between iterations"] = Monitor(between=reader.current_bytes)
-    return found
+        candidates[f"{name}, each ms by a thread"] = Monitor(beside=_sampling(reader))
+        candidates[f"{name}, between iterations"] = Monitor(between=reader.current_bytes)
+    return candidates
 
 
 def cost(query: Query, count: int, monitor: Monitor) -> tuple[float, float, float]:
@@ -75,14 +75,14 @@ def cost(query: Query, count: int, monitor: Monitor) -> tuple[float, float, floa
 
 
 def verdict(low: float, high: float) -> str:
-    """What the interval of a ratio says of a monitor."""
+    """Verdict about a monitor from the interval of its ratio."""
     if low > LIMIT:
         return "costs more than 1 %"
     return "costs 1 % at most" if high <= LIMIT else "undecided"
 
 
 def block(query: Query, count: int, monitor: Monitor) -> list[int]:
-    """Durations of so many iterations under a monitor, nanoseconds."""
+    """Durations of iterations under a monitor, nanoseconds."""
     durations = []
     with monitor.beside():
         for _ in range(count):
@@ -93,7 +93,7 @@ def block(query: Query, count: int, monitor: Monitor) -> list[int]:
 
 def _pair(query: Query, count: int, monitor: Monitor, *, flip: bool) -> float:
     first, second = (monitor, Monitor()) if flip else (Monitor(), monitor)
-    medians = [statistics.median(block(query, count, each)) for each in (first, second)]
+    medians = [statistics.median(block(query, count, current)) for current in (first, second)]
     return medians[0] / medians[1] if flip else medians[1] / medians[0]
 
 

@@ -1,4 +1,4 @@
-"""ONNX Runtime without us: a bare loop over a graph; prints the median in milliseconds."""
+"""Bare loop of ONNX Runtime over a graph; prints the median in milliseconds."""
 
 import statistics
 import sys
@@ -14,7 +14,7 @@ WARM_UP = 10
 
 
 def main() -> None:
-    """Load the file, bind the inputs, repeat."""
+    """Load the graph, bind the inputs and time queries."""
     path, model, seconds = sys.argv[1:]
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = usable_cpus(read_environment())
@@ -23,7 +23,7 @@ def main() -> None:
     inputs = synthesise(job.model, job.cells[0], job.seed)
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
-    for name in (given.name for given in session.get_inputs()):
+    for name in (argument.name for argument in session.get_inputs()):
         binding.bind_cpu_input(name, inputs[name])
     for output in session.get_outputs():
         binding.bind_output(output.name)

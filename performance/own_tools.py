@@ -1,4 +1,4 @@
-"""The runtimes' own tools: how fast a graph is without us, with the options that ours sets."""
+"""Commands of the runtimes' own benchmark tools, with the options that our sessions set."""
 
 import re
 import sys
@@ -14,22 +14,22 @@ MEDIAN = re.compile(r"Median:\s+([\d.]+) ms")
 Command = tuple[str, ...]
 
 
-def median_ms(said: str) -> float:
-    """The median that a tool told."""
-    found = MEDIAN.search(said)
-    if found is None:
-        raise SystemExit(f"the tool told no median:\n{said[-2000:]}")
-    return float(found[1])
+def median_ms(output: str) -> float:
+    """The median in the output of a tool."""
+    match = MEDIAN.search(output)
+    if match is None:
+        raise SystemExit(f"the tool printed no median:\n{output[-2000:]}")
+    return float(match[1])
 
 
 def onnxruntime_loop(graph: Path, model: str, seconds: int) -> tuple[Command, str]:
-    """A bare loop, and the line that says when it measures."""
+    """Command of a bare loop, and the line that it prints as it begins to measure."""
     loop = (sys.executable, "-m", "performance.onnxruntime_loop")
     return (*loop, str(graph), model, str(seconds)), "measuring"
 
 
 def benchmark_app(graph: Path, model: str, seconds: int, folder: Path) -> tuple[Command, str]:
-    """OpenVINO's own tool at the same shape and options, and the line that says likewise."""
+    """Command of OpenVINO's tool at the same shape, and the line that it prints as it begins."""
     job = torch_job(model)
     inputs = synthesise(job.model, job.cells[0], job.seed)
     for name, value in inputs.items():

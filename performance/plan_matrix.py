@@ -1,4 +1,4 @@
-"""How long and how much memory it takes to plan a matrix of 100,000 cells."""
+"""Time and memory to plan a matrix of 100,000 cells."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""The runtimes against each other on the CPU, and against their own tools on the same graph.
+"""Runtimes against each other on the CPU, and against their own tools on the same graph.
 
 One run gives all runtimes' medians. Then the job of each runtime that has a tool of its own
 (OpenVINO's benchmark_app, a bare loop over ONNX Runtime, both with the options that our sessions
@@ -53,9 +53,9 @@ def compare(model: str, runtime: str, folder: Path) -> float:
     graphs = ("--graphs", str(folder / "results/graphs"))
     ours = Stoppable((*runner, *graphs), '"steady"')
     tool = Stoppable(*own_tool(model, runtime, folder))
-    _, said = alternate(ours, tool, SECONDS)
+    _, output = alternate(ours, tool, SECONDS)
     record = read_record(out / f"{job.cells[0].id}.parquet")
-    return (record.latency_median_s or float("nan")) * 1e3 / median_ms(said)
+    return (record.latency_median_s or float("nan")) * 1e3 / median_ms(output)
 
 
 def long_job(model: str, runtime: str, folder: Path) -> Job:
@@ -67,7 +67,7 @@ def long_job(model: str, runtime: str, folder: Path) -> Job:
 
 
 def own_tool(model: str, runtime: str, folder: Path) -> tuple[tuple[str, ...], str]:
-    """The tool over the graph that ours executes, and the line that says when it measures."""
+    """Command of the tool over the same graph, and the line that it prints as it begins."""
     (graph,) = (folder / "results/graphs").glob(f"{model}-forward-fp32-*/{DYNAMIC}/forward.onnx")
     if runtime == "openvino":
         return benchmark_app(graph, model, SECONDS, folder)
@@ -100,7 +100,7 @@ def run(matrix: Path, results: Path) -> dict[str, float]:
 
 
 def orchestrator(*arguments: str) -> None:
-    """Run one command, and show what it said only if it fails."""
+    """Run one command, and show its output only if it fails."""
     command = [sys.executable, "-m", "orchestrator", *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
@@ -111,7 +111,7 @@ def report(model: str, medians: dict[str, float], compared: dict[str, list[float
     """Print lines for people, then one of JSON."""
     parameters = (find(model).parameters or 0) / 1e6
     print(f"{model}, {parameters:.0f} M parameters, batch 1, fp32, equal threads")
-    speed = {runtime: round(medians["torch"] / found, 3) for runtime, found in medians.items()}
+    speed = {runtime: round(medians["torch"] / median, 3) for runtime, median in medians.items()}
     for runtime in RUNTIMES:
         times = f"{speed[runtime]:.2f} times torch's speed"
         print(f"  {runtime:<14} {medians[runtime]:8.2f} ms, {times}")

@@ -13,15 +13,15 @@ ROWS = 1_000_000
 SEED = 7
 
 
-def rows_wanted(description: str | None) -> int:
-    """How many results the command line asks for."""
+def requested_rows(description: str | None) -> int:
+    """The number of results that the command line asks for."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rows", type=int, default=ROWS, help=f"results [default: {ROWS:,}]")
     rows: int = parser.parse_args().rows
     return rows
 
 
-def made(folder: Path, rows: int, first: int = 0) -> Path:
+def make_results(folder: Path, rows: int, first: int = 0) -> Path:
     """A folder with that many results, from the `first` that the seed makes on."""
     print(f"making {rows:,} results with {DURATIONS} raw durations each", flush=True)
     for _ in synthesise(folder, rows, SEED, first=first):
@@ -34,6 +34,6 @@ def merged(rows: int) -> Iterator[tuple[Path, Path]]:
     """A scratch database with that many results, and the folder of their records, for a while."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "scratch.duckdb")
-        records = made(Path(folder, "records"), rows)
+        records = make_results(Path(folder, "records"), rows)
         merge(records, database, rows, scratch=True)
         yield database, records

@@ -1,4 +1,4 @@
-"""Sessions of real models, opened in this process, for measurements of the runner itself."""
+"""Sessions of real models in this process, for measurements of the runner itself."""
 
 import time
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def torch_job(model: str, measure: Measure = QUICK) -> Job:
     )
 
 
-def open_session(job: Job) -> Session:
+def open_job_session(job: Job) -> Session:
     """The job's model, loaded as the harness does."""
     runtime = load_runtime(job.cells[0].runtime)
     return runtime.open_session(job, usable_cpus(read_environment()))

@@ -1,4 +1,4 @@
-"""One job with eight shapes against one container per shape: the saving of a shared load.
+"""Saving of a shared load: one job with eight shapes, against one container per shape.
 
 The same eight cells of bert-tiny on the cpu backend, in containers.
 """
@@ -9,8 +9,8 @@ from pathlib import Path
 from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.system.engine import connect_engine
+from performance.comparison import compare
 from performance.jobs import run_jobs, write_matrix
-from performance.rounds import compare
 
 ROUNDS = 3
 BATCH_SIZES = (1, 2, 4, 8)

@@ -1,8 +1,8 @@
-"""Two processes take turns of a second, so that both meet the same machine.
+"""Two processes in turns of a second, so that both see the same machine.
 
-A shared machine's speed changes by some percent from one ten seconds to the next, more than what is
-to be told apart. So the runner and a tool are both loaded, and SIGSTOP and SIGCONT let one of them
-work at a time. Each stop lengthens one iteration of either, which their medians do not feel.
+A shared machine's speed changes by some percent from one ten seconds to the next, more than the
+difference in question. So the runner and a tool are both loaded, and SIGSTOP and SIGCONT
+let one of them work at a time. Each stop lengthens one iteration, which changes no median.
 """
 
 import os
@@ -16,10 +16,10 @@ TURN_S = 1.0
 
 
 class Stoppable:
-    """A process that works only when it is its turn; its output is kept."""
+    """A process that works only in its turns; its output is kept."""
 
     def __init__(self, command: Sequence[str], sign: str) -> None:
-        """Start it, let it work until a line holds the sign that it measures now, and stop it."""
+        """Start the process, and stop it at the first line that contains `sign`."""
         self._process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -29,16 +29,16 @@ class Stoppable:
         )
         assert self._process.stdout is not None
         self._stdout = self._process.stdout
-        self._said: list[str] = []
+        self._output: list[str] = []
         for line in self._stdout:
-            self._said.append(line)
+            self._output.append(line)
             if sign in line:
                 break
         self._send(signal.SIGSTOP)
         self._began = time.monotonic()
 
     def take_turn(self) -> bool:
-        """Work for a second; whether it goes on after that."""
+        """Let it work for a second; True if it has not ended."""
         self._send(signal.SIGCONT)
         time.sleep(TURN_S)
         if self._process.poll() is not None:
@@ -47,14 +47,14 @@ class Stoppable:
         return True
 
     def end(self, seconds: float) -> str:
-        """Leave it stopped until its seconds are over, so that it ends; returns what it said."""
+        """Let it end, by leaving it stopped until its seconds are over; returns its output."""
         if self._process.poll() is None:
             time.sleep(max(0.0, self._began + seconds - time.monotonic()))
         self._send(signal.SIGCONT)
-        self._said += self._stdout
+        self._output += self._stdout
         if self._process.wait():
-            raise SystemExit(f"{self._process.args!r} failed:\n{''.join(self._said)[-2000:]}")
-        return "".join(self._said)
+            raise SystemExit(f"{self._process.args!r} failed:\n{''.join(self._output)[-2000:]}")
+        return "".join(self._output)
 
     def _send(self, number: signal.Signals) -> None:
         if self._process.poll() is None:
@@ -62,7 +62,7 @@ class Stoppable:
 
 
 def alternate(first: Stoppable, second: Stoppable, seconds: float) -> tuple[str, str]:
-    """Let them take turns until one has ended, as both do after so long; returns what each said."""
+    """Alternate two processes until one ends, after so many seconds; returns both outputs."""
     for process in cycle((first, second)):
         if not process.take_turn():
             break

@@ -1,9 +1,9 @@
-"""How long `orchestrator --help` takes, against importing typer alone."""
+"""Time of `orchestrator --help`, against importing typer alone."""
 
 import subprocess
 import sys
 
-from performance.rounds import compare
+from performance.comparison import compare
 
 ROUNDS = 15
 LIMIT = 2.0

@@ -1,4 +1,4 @@
-"""How much room results take: database and Parquet, against the same content as JSON.
+"""Storage size of results: database and Parquet, against the same content as JSON.
 
 The baseline is one JSON object a line for each result, as a record writes itself: raw durations
 among its fields, null where something is not known, no white space. Sizes are those of the files,
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import duckdb
 
-from performance.scratch_results import merged, rows_wanted
+from performance.scratch_results import merged, requested_rows
 
 LIMIT = 0.15
 SHOWN = 8
@@ -27,7 +27,7 @@ COLUMN_BYTES = """
 
 def main() -> None:
     """Measure and print."""
-    rows = rows_wanted(__doc__)
+    rows = requested_rows(__doc__)
     with merged(rows) as (database, records):
         parquet = sum(path.stat().st_size for path in records.glob("*.parquet"))
         with duckdb.connect() as connection:

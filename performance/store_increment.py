@@ -1,4 +1,4 @@
-"""What merging one new run costs while the database grows: it should follow the run's size alone.
+"""Cost of merging one new run as the database grows: it should follow the run's size alone.
 
 Runs of 500 results, each in one file, are merged into ever larger databases, and what a run takes
 there is divided by what it takes in the smallest.
@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from orchestrator.store import Store
-from performance.rounds import seconds
-from performance.scratch_results import made, rows_wanted
+from performance.comparison import seconds
+from performance.scratch_results import make_results, requested_rows
 from performance.synthetic import CELLS_A_RUN
 
 RUNS = 5
@@ -22,14 +22,14 @@ LIMIT = 2.0
 
 def main() -> None:
     """Measure and print."""
-    rows = rows_wanted(__doc__)
+    rows = requested_rows(__doc__)
     sizes = [rows // step for step in STEPS]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         database, there = folder / "scratch.duckdb", 0
         curve = {}
         for size in sizes:
-            merge(made(folder / f"up-to-{size}", size - there, there), database)
+            merge(make_results(folder / f"up-to-{size}", size - there, there), database)
             there = size
             curve[size] = [seconds_of_a_run(folder, database, rows, size, n) for n in range(RUNS)]
     report(curve)
@@ -38,7 +38,7 @@ def main() -> None:
 def seconds_of_a_run(folder: Path, database: Path, rows: int, size: int, number: int) -> float:
     """One new run more; the first of them comes to a database that was written just before."""
     first = rows + (STEPS.index(rows // size) * RUNS + number) * CELLS_A_RUN
-    run = made(folder / f"run-{first}", CELLS_A_RUN, first)
+    run = make_results(folder / f"run-{first}", CELLS_A_RUN, first)
     return seconds(lambda: merge(run, database))
 
 

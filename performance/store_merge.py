@@ -1,4 +1,4 @@
-"""How fast results are merged from Parquet, against DuckDB's own bulk read of the same files.
+"""Speed of merging results from Parquet, against DuckDB's own bulk read of the same files.
 
 The baseline is `CREATE TABLE AS SELECT * FROM read_parquet(glob)` into a new database file; the
 merge makes a new database too, with its tables, and looks for duplicates and damage. The two take
@@ -9,9 +9,9 @@ import tempfile
 from itertools import count
 from pathlib import Path
 
+from performance.comparison import compare
 from performance.merging import merge, read_in_bulk
-from performance.rounds import compare
-from performance.scratch_results import made, rows_wanted
+from performance.scratch_results import make_results, requested_rows
 
 ROUNDS = 2
 LIMIT = 2.0
@@ -20,9 +20,9 @@ LIMIT = 2.0
 
 def main() -> None:
     """Measure and print."""
-    rows = rows_wanted(__doc__)
+    rows = requested_rows(__doc__)
     with tempfile.TemporaryDirectory() as folder:
-        records = made(Path(folder, "records"), rows)
+        records = make_results(Path(folder, "records"), rows)
         new = (Path(folder, f"{number}.duckdb") for number in count())
         compare(
             "store_merge",

@@ -1,4 +1,4 @@
-"""How long the views and the questions of docs/ask.md take, and that none reads raw durations.
+"""Time of the views and the questions of docs/ask.md, none of which may read raw durations.
 
 Each view answers three questions: its newest page, a count over all of it, and one model's rows.
 Answers come as `orchestrator query` gets them: the database is opened anew for each.
@@ -13,8 +13,8 @@ from pathlib import Path
 from orchestrator.store import query
 from orchestrator.store.schema.tables import RAW
 from orchestrator.store.schema.views import VIEWS
-from performance.rounds import seconds
-from performance.scratch_results import merged, rows_wanted
+from performance.comparison import seconds
+from performance.scratch_results import merged, requested_rows
 
 ROUNDS = 3
 LIMIT_S = 1.0
@@ -26,15 +26,15 @@ ONE_MODEL = "SELECT * FROM {view} WHERE model = 'bert-tiny' AND backend = 'cpu' 
 
 def main() -> None:
     """Measure and print."""
-    rows = rows_wanted(__doc__)
+    rows = requested_rows(__doc__)
     with merged(rows) as (database, _):
-        found = {name: measure(database, sql) for name, sql in questions()}
+        times = {name: measure(database, sql) for name, sql in questions()}
         scanned = [name for name, sql in questions() if reads_raw(database, sql)]
-    report(found, scanned)
+    report(times, scanned)
 
 
 def questions() -> Iterator[tuple[str, str]]:
-    """What is asked, by a short name."""
+    """The queries, by a short name."""
     for view in VIEWS:
         names = [column.name for column in view.columns]
         time = next(name for name in ("measured_at", "recorded_at") if name in names)
@@ -51,21 +51,21 @@ def measure(database: Path, sql: str) -> float:
 
 
 def reads_raw(database: Path, sql: str) -> bool:
-    """Whether the plan scans raw durations although the question names none."""
+    """True if the plan scans raw durations although the question names none."""
     plan = str(query(database, f"EXPLAIN {sql}").to_pylist())
     return RAW.name in plan and RAW.name not in sql
 
 
-def report(found: dict[str, float], scanned: list[str]) -> None:
+def report(times: dict[str, float], scanned: list[str]) -> None:
     """Print every question, then one line of JSON."""
-    width = max(map(len, found))
-    for name, taken_s in found.items():
+    width = max(map(len, times))
+    for name, taken_s in times.items():
         slow = "  too slow" if taken_s > LIMIT_S else ""
         print(f"{name:<{width}}  {taken_s:.3f} s{slow}")
-    slowest = max(found, key=lambda name: found[name])
-    print(f"slowest  {found[slowest]:.3f} s, {slowest} (at most {LIMIT_S:g} s)")
-    print(f"scans of raw durations that nobody asked for  {len(scanned)} {' '.join(scanned)}")
-    data = {"measurement": "store_queries", "limit_s": LIMIT_S, "seconds": found}
+    slowest = max(times, key=lambda name: times[name])
+    print(f"slowest  {times[slowest]:.3f} s, {slowest} (at most {LIMIT_S:g} s)")
+    print(f"needless scans of raw durations  {len(scanned)} {' '.join(scanned)}")
+    data = {"measurement": "store_queries", "limit_s": LIMIT_S, "seconds": times}
     print(json.dumps({**data, "raw_scanned": scanned}), flush=True)
 
 

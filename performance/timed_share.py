@@ -1,4 +1,4 @@
-"""The share of a job's wall time that is spent in timed iterations, at profile `standard`."""
+"""Share of a job's wall time in timed iterations, at profile `standard`."""
 
 import json
 import tempfile

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 NEW_TOKENS = 4
 RUN, HOST, DIGEST, COMMIT = "@run", "@host", "@digest", "@commit"
-"""What stands in a job for what differs from run to run."""
+"""Placeholders in a job for values that differ from run to run."""
 _TEXT = tuple({"sequence_length": length} for length in (32, 64, 128, 256, 512))
 _SOUND = tuple({"audio_seconds": seconds} for seconds in (1, 5, 10))
 _IMAGE = tuple({"image_size": pixels} for pixels in (320, 800))
@@ -42,8 +42,8 @@ _PROFILE = PROFILES["quick"].model_copy(update={"iterations": 50})
 
 def cells() -> list[Row]:
     """Each cell with its model's facts, its nominal duration and memory, and its job."""
-    found = [_described(cell, path) for path in PATHS for cell in _cells_of(path)]
-    return [{"cell": number, **row} for number, row in enumerate(found)]
+    described = [_described(cell, path) for path in PATHS for cell in _cells_of(path)]
+    return [{"cell": number, **row} for number, row in enumerate(described)]
 
 
 def _cells_of(path: Path) -> Iterator[Cell]:

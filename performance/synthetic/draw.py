@@ -27,7 +27,7 @@ def drawn(first: int, last: int, cells: int, seed: int) -> str:
 def _planned(first: int, last: int, cells: int, seed: int) -> str:
     """Hosts take turns; each of their nightly runs goes on in the list of cells."""
     offset = random.Random(seed).getrandbits(_OFFSET_BITS)
-    stride = next(each for each in range(_STRIDE, _STRIDE + cells) if math.gcd(each, cells) == 1)
+    stride = next(step for step in range(_STRIDE, _STRIDE + cells) if math.gcd(step, cells) == 1)
     opened = f"TIMESTAMPTZ '{OPENED.isoformat()}'"
     return f"""
         SELECT *, {opened} + to_days(visit) + to_minutes(host * 7) AS started_at

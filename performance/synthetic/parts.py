@@ -1,4 +1,4 @@
-"""What one mode or scenario measures beside the whole iteration, split from the durations."""
+"""Parts of the iterations that one mode or scenario records, split from the durations."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,7 +24,7 @@ def _shares(shares: Mapping[str, float]) -> str:
 
 
 def _map(parts: Mapping[str, str]) -> str:
-    return "MAP {" + ", ".join(f"'{name}': {each}" for name, each in parts.items()) + "}"
+    return "MAP {" + ", ".join(f"'{name}': {durations}" for name, durations in parts.items()) + "}"
 
 
 _EACH = " FOR each IN durations"

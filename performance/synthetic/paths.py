@@ -13,14 +13,14 @@ class Path:
     runtime: Runtime
     precisions: tuple[Precision, ...]
     speed: float
-    """How many times as fast as torch on a CPU."""
+    """Speed relative to torch on a CPU."""
     floor_ms: float
-    """What a query costs however small it is, milliseconds."""
+    """Least duration of a query, milliseconds."""
     libraries: tuple[str, ...]
 
     @property
     def accelerated(self) -> bool:
-        """Whether it takes a GPU."""
+        """True if it needs a GPU."""
         return self.backend == "cuda"
 
 

@@ -1,4 +1,4 @@
-"""What stands in each column of a synthetic record, as SQL over what was drawn."""
+"""Columns of a synthetic record, as SQL over the drawn values."""
 
 from collections.abc import Mapping
 

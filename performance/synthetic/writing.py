@@ -79,14 +79,14 @@ def _furnish(connection: DuckDBPyConnection, last: int, seed: int) -> int:
 
 def _arrow(rows: list[Row]) -> pa.Table:
     """A table in which dicts are maps."""
-    found = pa.Table.from_pylist(rows)
+    table = pa.Table.from_pylist(rows)
     maps = [name for name, value in rows[0].items() if isinstance(value, dict)]
     for name in maps:
-        index = found.column_names.index(name)
+        index = table.column_names.index(name)
         pairs = [list(row[name].items()) for row in rows]
         column = pa.array(pairs, pa.map_(pa.string(), pa.string()))
-        found = found.set_column(index, name, column)
-    return found
+        table = table.set_column(index, name, column)
+    return table
 
 
 def _records(query: str) -> str:

@@ -192,7 +192,7 @@ def test_the_timed_regions_are_those_in_the_records() -> None:
     assert listed["generation"] == GenerationWorkload.timed_region
     assert listed["training"] == TrainingWorkload.timed_region
     assert listed["startup"] == startup.TIMED_REGION
-    sources = (("inference", "backends/torch/session.py"), ("server", "modes/server/mode.py"))
+    sources = (("inference", "backends/torch/backend.py"), ("server", "modes/server/mode.py"))
     for mode, path in sources:
         region = listed[mode].partition("; and then as")[0]
         assert region in (ROOT / "runner" / path).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Two ways of doing the same thing, measured in turn in one run and compared as a ratio."""
+"""Comparison of two actions that take turns in one run, as a ratio of medians."""
 
 import json
 import statistics
@@ -51,7 +51,7 @@ def compare(
     *,
     thrown_away: int = 1,
 ) -> Comparison:
-    """Let the two take turns, after some first rounds of each that are thrown away."""
+    """Measure both in turn; the first rounds are thrown away."""
     pairs = [(seconds(ours), seconds(baseline)) for _ in range(thrown_away + rounds)][thrown_away:]
     return Comparison(name, [pair[0] for pair in pairs], [pair[1] for pair in pairs], limit)
 
