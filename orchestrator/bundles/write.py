@@ -95,7 +95,7 @@ class _Records:
 def _write_records(taken: Takeout, path: Path) -> _Records:
     rows = 0
     hosts: set[str] = set()
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
         for table in taken.records():
             writer.write_table(table.combine_chunks())
             rows += table.num_rows

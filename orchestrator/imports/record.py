@@ -20,7 +20,14 @@ from orchestrator.store import DEFAULTS, Origin, Run
 from orchestrator.system.files import translate_os_errors
 from runner import __version__
 from runner.contract.files import atomic_file
-from runner.contract.record import SCHEMA_VERSION, UNREADABLE, arrow_schema, digest, read_table
+from runner.contract.record import (
+    SCHEMA_VERSION,
+    UNREADABLE,
+    arrow_schema,
+    digest,
+    read_table,
+    write_records,
+)
 
 HARDWARE = (
     *("device_name", "cpu_model", "cpu_cores_physical", "cpu_cores_logical"),
@@ -144,7 +151,7 @@ def save(table: pa.Table, path: Path, run: Run) -> None:
     with translate_os_errors(path, hint=HINT):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as file:
-            pq.write_table(table, file, compression="zstd")
+            write_records(table, file)
 
 
 def contents_at(path: Path) -> Contents | None:

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
-from orchestrator.store import compact_files, reading_fault
+from orchestrator.store import compact_files, file_fault
 from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordError
 from runner.contract.files import atomic_file
-from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows
+from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_records
 from runner.contract.rounds import read_rounds, round_path
 
 DROPPED_SUFFIX = ".dropped"
@@ -94,7 +93,7 @@ class RunCompact:
         """Rename those of these files that cannot be read; returns where each of them is now."""
         moved = {}
         for path in map(Path.absolute, compact_files(self._records)):
-            if path in damaged and reading_fault(path) and (aside := set_aside(path)):
+            if path in damaged and file_fault(path) and (aside := set_aside(path)):
                 moved[path] = aside
         return moved
 
@@ -133,7 +132,7 @@ def _record(row: Mapping[str, Any]) -> Record | None:
 def _write_missing(path: Path, row: pa.Table) -> None:
     if not path.exists():
         with atomic_file(path) as file:
-            pq.write_table(row, file, compression="zstd")
+            write_records(row, file)
 
 
 def _stamp(stat: stat_result) -> tuple[int, ...]:

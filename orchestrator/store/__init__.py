@@ -27,7 +27,7 @@ from orchestrator.store.query.runs import SCHEMA, StoredRun, Takeout, takeout, u
 from orchestrator.store.query.stale import Installed, Stale
 from orchestrator.store.records.compact import Compaction, NotCompact, compact, compact_files
 from orchestrator.store.records.find import files_below, find_files, id_fault
-from orchestrator.store.records.validate import Damaged, reading_fault
+from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.store.schema.columns import Column
 from orchestrator.store.schema.origin import OURS, SYNTHETIC, Origin
 from orchestrator.store.schema.page import schema_markdown
@@ -85,6 +85,7 @@ __all__ = [
     "drop_runs",
     "examine",
     "export",
+    "file_fault",
     "files_below",
     "find_files",
     "fix_database",
@@ -92,7 +93,6 @@ __all__ = [
     "id_fault",
     "newest_run",
     "query",
-    "reading_fault",
     "restore",
     "save_answer",
     "schema_markdown",

@@ -131,7 +131,13 @@ class Store:
             AnotherThread(self._connection) as thread,
         ):
             return thread.wait_for(
-                lambda: merge(self._connection, files, runs, scratch=self.scratch)
+                lambda: merge(
+                    self._connection,
+                    files,
+                    runs,
+                    scratch=self.scratch,
+                    check_interrupt=thread.check_interrupt,
+                )
             )
 
     def imported(self, run_ids: Sequence[str]) -> pa.Table:

@@ -21,6 +21,7 @@ class AnotherThread:
     def __init__(self, connection: DuckDBPyConnection) -> None:
         self._connection = connection
         self._pool = ThreadPoolExecutor(1)
+        self._interrupted = False
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +42,17 @@ class AnotherThread:
             self._interrupt(future)
             raise
 
+    def check_interrupt(self) -> None:
+        """Let work that DuckDB does not do end as well; the work itself calls this.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        if self._interrupted:
+            raise KeyboardInterrupt
+
     def _interrupt(self, future: Future[_T]) -> None:
+        self._interrupted = True
         while not future.done():
             self._connection.interrupt()
             wait([future], AGAIN_S)

@@ -1,27 +1,28 @@
 """Merging record files: the newest record of each cell wins, in whatever order they come."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-import duckdb
+import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.execute import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.merge.staging import FILES_AT_ONCE, are_small, stage, unstage
-from orchestrator.store.records.validate import Bystander, Damaged, offering, reading_fault, without
+from orchestrator.store.merge.staging import are_small, registered, stage, unstage
+from orchestrator.store.records.validate import CheckInterrupt
 from orchestrator.store.schema.origin import SYNTHETIC
-from orchestrator.store.schema.parquet_columns import literals
 from orchestrator.store.schema.tables import DURATIONS, JOBS, QUARANTINE, RAW, RESULTS, RUNS, Run
+from runner.contract.record import UNREADABLE, arrow_schema, read_table
 
-_OFFERED = """
-    SELECT filename, run_id, run_id || '/' || cell_id AS result_id, recorded_at
-    FROM read_parquet([{files}], filename = true, hive_partitioning = false)
-"""
+_ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
+_IDS = pa.schema([arrow_schema().field(name) for name in _ID_COLUMNS])
 _KNOWN = f"""
-    SELECT filename, count(*) FROM offered LEFT JOIN (
+    SELECT filename, count(*)
+    FROM (SELECT *, run_id || '/' || cell_id AS result_id FROM offered) offered
+    LEFT JOIN (
         SELECT result_id, recorded_at AS known_at FROM {RESULTS.name}
         WHERE run_id IN (SELECT DISTINCT run_id FROM offered)
     ) USING (result_id)
@@ -29,30 +30,30 @@ _KNOWN = f"""
 """
 
 
-def known_files(connection: DuckDBPyConnection, files: Sequence[Path]) -> Mapping[Path, int]:
-    """How many records are in each file of which the database has all, of the same moment.
+def known_files(
+    connection: DuckDBPyConnection,
+    files: Sequence[Path],
+    check_interrupt: CheckInterrupt = lambda: None,
+) -> Mapping[Path, int]:
+    """Count the records of each file of which the database has all, of the same moment.
 
-    Large files are not asked, nor are those beside a damaged one: who reads them whole finds out.
+    Large files and unreadable ones are left to the merge, which reads all of them.
     """
-    known: dict[Path, int] = {}
     if not are_small(files) or not _has_results(connection):
-        return known
-    with Bystander() as own:
-        for first in range(0, len(files), FILES_AT_ONCE):
-            known |= _known_among(own, connection, files[first : first + FILES_AT_ONCE])
-    return known
-
-
-def _known_among(
-    own: Bystander, connection: DuckDBPyConnection, files: Sequence[Path]
-) -> dict[Path, int]:
-    try:
-        offered = own.table(_OFFERED.format(files=literals(files)))
-    except duckdb.Error:
         return {}
-    with offering(connection, "offered", offered):
-        found = connection.execute(_KNOWN).fetchall()
-    return {Path(name): count for name, count in found}
+    tables = []
+    for path in files:
+        check_interrupt()
+        with suppress(*UNREADABLE):
+            ids = read_table(path, _ID_COLUMNS)
+            if ids.schema.equals(_IDS):
+                names = pa.array([str(path)] * len(ids), pa.string())
+                tables.append(ids.append_column("filename", names))
+    if not tables:
+        return {}
+    with registered(connection, "offered", pa.concat_tables(tables).combine_chunks()):
+        counts = connection.execute(_KNOWN).fetchall()
+    return {Path(name): count for name, count in counts}
 
 
 def _has_results(connection: DuckDBPyConnection) -> bool:
@@ -107,30 +108,21 @@ _INFER = infer_runs(
 
 
 def merge(
-    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
+    connection: DuckDBPyConnection,
+    files: Sequence[Path],
+    runs: Sequence[Run],
+    *,
+    scratch: bool,
+    check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
     """Bring these files' records into the database, all at once; damaged files are left out.
 
     Raises:
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
     """
-    try:
-        return _merge(connection, files, runs, scratch=scratch)
-    except duckdb.InterruptException:
-        raise
-    except duckdb.Error:
-        damaged = [Damaged(path, reason) for path in files if (reason := reading_fault(path))]
-        if not damaged:
-            raise
-    report = _merge(connection, without(files, damaged), runs, scratch=scratch)
-    return report + MergeReport(damaged=tuple(damaged))
-
-
-def _merge(
-    connection: DuckDBPyConnection, files: Sequence[Path], runs: Sequence[Run], *, scratch: bool
-) -> MergeReport:
-    known = known_files(connection, files)
-    damaged = stage(connection, [file for file in files if file not in known])
+    known = known_files(connection, files, check_interrupt)
+    new = [file for file in files if file not in known]
+    damaged = stage(connection, new, check_interrupt)
     refused = () if scratch else _refused(connection)
     welcome = "true" if scratch else REAL
     connection.execute(_COMPARE.format(welcome=welcome))

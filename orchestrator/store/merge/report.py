@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
-from orchestrator.store.records.validate import NAMED, Damaged
+from orchestrator.store.records.validate import Damaged
 from orchestrator.system.text import plural
 from runner.contract.errors import StoreError
+
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -69,5 +71,5 @@ class MergeReport:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,104 +1,166 @@
-"""The first half of a merge: look at record files in bulk, and set aside what is damaged."""
+"""The first half of a merge: record files are read and validated, and damaged ones set aside."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
 from duckdb import DuckDBPyConnection
+from pyarrow.fs import LocalFileSystem
 
 from orchestrator.store.database.errors import explain, interruptible
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.records.find import ID_COLUMNS, is_path
-from orchestrator.store.records.schema_groups import apart, shapes_of
-from orchestrator.store.records.validate import Bystander, Damaged, fault, offering, without
+from orchestrator.store.records.validate import (
+    ORIGIN_COLUMNS,
+    CheckInterrupt,
+    Damaged,
+    check_pages,
+    file_fault,
+    read_records,
+)
 from orchestrator.store.schema.columns import Column, text
 from orchestrator.store.schema.origin import OURS
-from orchestrator.store.schema.parquet_columns import NO_ROWS, Shape
+from orchestrator.store.schema.parquet_columns import NO_JSON_OBJECT, NO_ROWS, ParquetColumns
 from orchestrator.store.schema.tables import RECORD, REQUIRED
+from runner.contract.errors import DamagedFile
 
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
+FILES_AT_ONCE = 200
+"""Small files are held in memory as Arrow tables, so many at a time."""
+_LARGE_FILE = "incoming_file_"
+_FORMAT = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
 _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
 """The times that Python knows, wherever on earth."""
-FILES_AT_ONCE = 200
-"""DuckDB keeps nearly two megabytes of each file until a statement has read its last one."""
 
 
-def stage(connection: DuckDBPyConnection, files: Sequence[Path]) -> list[Damaged]:
+def stage(
+    connection: DuckDBPyConnection,
+    files: Sequence[Path],
+    check_interrupt: CheckInterrupt = lambda: None,
+) -> list[Damaged]:
     """Make the temporary relation `incoming` of the rows of all sound files; returns the others.
 
     Raises:
         duckdb.Error: reading failed, and not because of a file.
     """
     unstage(connection)
-    small = are_small(files)
-    with Bystander(threads=1 if small else None) as own:
-        shapes, damaged = shapes_of(own, files)
-        return damaged + (_copy if small else _view)(own, connection, shapes)
+    copy = _copy_small if are_small(files) else _attach_large
+    damaged = copy(connection, files, check_interrupt)
+    return sorted(damaged, key=lambda file: file.path)
 
 
 def unstage(connection: DuckDBPyConnection) -> None:
-    """Let go of `incoming`."""
-    for kind in ("VIEW", "TABLE"):
-        found = connection.execute(
-            f"SELECT 1 FROM duckdb_{kind.lower()}s() WHERE temporary AND {kind.lower()}_name ="
-            " 'incoming'"
+    """Drop `incoming` and the files behind it."""
+    for kind in ("view", "table"):
+        names = connection.execute(
+            f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE temporary AND"
+            f" ({kind}_name = 'incoming' OR starts_with({kind}_name, '{_LARGE_FILE}'))"
+            f" ORDER BY {kind}_name = 'incoming' DESC"
         ).fetchall()
-        if found:
-            connection.execute(f"DROP {kind} temp.incoming")
+        for (name,) in names:
+            if name == "incoming":
+                connection.execute(f"DROP {kind.upper()} temp.incoming")
+            else:
+                connection.unregister(name)
+
+
+@contextmanager
+def registered(connection: DuckDBPyConnection, name: str, rows: pa.Table) -> Iterator[None]:
+    """Let the connection know an Arrow table under that name."""
+    connection.register(name, rows)
+    try:
+        yield
+    finally:
+        connection.unregister(name)
 
 
 def are_small(files: Sequence[Path]) -> bool:
-    """Whether it is the number of these files that matters, and not their size."""
+    """True if the number of these files matters, and not their size."""
     sizes = (path.stat().st_size for path in files if path.exists())
     return sum(sizes) <= SMALL_FILE_BYTES * len(files)
 
 
-def _view(own: Bystander, connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> list[Damaged]:
-    """Read large files where they are, as often as need be."""
-    damaged: list[Damaged] = []
-    queries: list[str] = []
-    for shape in shapes:
-        unsound: list[Path] = []
-        damaged += apart(shape.files, partial(_find_unsound, own, shape, unsound))
-        damaged += map(_unsound, unsound)
-        left = tuple(without(shape.files, damaged))
-        queries += [replace(shape, files=left).query] if left else []
-    connection.execute(f"CREATE TEMP VIEW incoming AS {' UNION ALL '.join(queries) or NO_ROWS}")
-    return damaged
-
-
-def _find_unsound(own: Bystander, shape: Shape, unsound: list[Path], files: Sequence[Path]) -> None:
-    rows = own.rows(_UNSOUND_FILES.format(rows=f"({replace(shape, files=tuple(files)).query})"))
-    unsound += [Path(name) for (name,) in rows]
-
-
-def _copy(own: Bystander, connection: DuckDBPyConnection, shapes: Sequence[Shape]) -> list[Damaged]:
-    """Read small files into memory."""
+def _copy_small(
+    connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
+) -> list[Damaged]:
+    """Read small files into a table, those with the same columns together."""
     connection.execute(f"CREATE TEMP TABLE incoming AS {NO_ROWS}")
     damaged: list[Damaged] = []
-    for shape in shapes:
-        for first in range(0, len(shape.files), FILES_AT_ONCE):
-            some = shape.files[first : first + FILES_AT_ONCE]
-            damaged += apart(some, partial(_insert, own, connection, shape))
-    unsound = connection.execute(_UNSOUND_FILES.format(rows="incoming")).fetchall()
+    for first in range(0, len(files), FILES_AT_ONCE):
+        groups: dict[pa.Schema, list[pa.Table]] = defaultdict(list)
+        for path in files[first : first + FILES_AT_ONCE]:
+            check_interrupt()
+            try:
+                table = _with_origin(path, read_records(path))
+            except DamagedFile as error:
+                damaged.append(Damaged(path, str(error)))
+            else:
+                groups[table.schema].append(table)
+        for schema, tables in groups.items():
+            query = ParquetColumns(frozenset(schema.names).difference(ORIGIN_COLUMNS)).query(
+                "read_rows"
+            )
+            with registered(connection, "read_rows", pa.concat_tables(tables).combine_chunks()):
+                connection.execute(f"INSERT INTO incoming BY NAME {query}")
+    unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
     if unsound:
-        names = ", ".join(text(name) for (name,) in unsound)
+        names = ", ".join(map(text, unsound))
         connection.execute(f"DELETE FROM incoming WHERE filename IN ({names})")
-    return [*damaged, *(_unsound(Path(name)) for (name,) in unsound)]
+    return damaged + [_unsound(Path(name)) for name in unsound]
 
 
-def _insert(
-    own: Bystander, connection: DuckDBPyConnection, shape: Shape, files: Sequence[Path]
-) -> None:
-    with offering(connection, "read_rows", own.table(replace(shape, files=tuple(files)).query)):
-        connection.execute("INSERT INTO incoming BY NAME FROM read_rows")
+def _with_origin(path: Path, table: pa.Table) -> pa.Table:
+    """The rows with their file and their numbers in it, without the file's own metadata."""
+    name, numbers = ORIGIN_COLUMNS
+    files = pa.array([str(path)] * len(table), pa.string())
+    located = table.append_column(name, files)
+    located = located.append_column(numbers, pa.array(range(len(table)), pa.int64()))
+    return located.replace_schema_metadata()
+
+
+def _attach_large(
+    connection: DuckDBPyConnection, files: Sequence[Path], check_interrupt: CheckInterrupt
+) -> list[Damaged]:
+    """Check the pages of large files, then read them where they are, as often as need be."""
+    damaged: list[Damaged] = []
+    queries: dict[str, str] = {}
+    for number, path in enumerate(files):
+        try:
+            columns = check_pages(path, check_interrupt)
+        except DamagedFile as error:
+            damaged.append(Damaged(path, str(error)))
+            continue
+        name = f"{_LARGE_FILE}{number}"
+        connection.register(
+            name, ds.dataset([str(path)], format=_FORMAT, filesystem=LocalFileSystem())
+        )
+        located = (
+            f"(SELECT *, {text(str(path))} AS filename,"
+            f" row_number() OVER () - 1 AS file_row_number FROM {name})"
+        )
+        queries[str(path)] = ParquetColumns(frozenset(columns)).query(located)
+    _create_view(connection, queries)
+    unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
+    if unsound:
+        _create_view(connection, {name: queries[name] for name in queries if name not in unsound})
+    return damaged + [_unsound(Path(name)) for name in unsound]
+
+
+def _create_view(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> None:
+    rows = " UNION ALL ".join(queries.values()) or NO_ROWS
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW incoming AS {rows}")
 
 
 def _unsound(path: Path) -> Damaged:
-    return Damaged(path, fault(path) or "pyarrow and DuckDB differ in what is in it")
+    return Damaged(path, file_fault(path) or "its rows are none that a record may have")
 
 
 def _impossible(column: Column) -> str:
@@ -124,10 +186,12 @@ def _impossible(column: Column) -> str:
     return " OR ".join(conditions)
 
 
-_UNSOUND_FILES = "SELECT DISTINCT filename FROM {{rows}} WHERE {} ORDER BY filename".format(
-    " OR ".join(filter(None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS))))
+_UNSOUND_FILES = "SELECT DISTINCT filename FROM incoming WHERE {} ORDER BY filename".format(
+    " OR ".join(
+        filter(None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), NO_JSON_OBJECT))
+    )
 )
-"""Which files have rows that no record may have."""
+"""The files with rows that no record may have."""
 
 
 def _distinct(column: str) -> str:
@@ -148,7 +212,7 @@ _SUMMARY = """
 
 @dataclass(frozen=True)
 class Examined:
-    """What a file of sound records holds."""
+    """The content of a file of sound records."""
 
     records: int
     repeated: int
@@ -161,7 +225,7 @@ class Examined:
 
 @interruptible()
 def examine(path: Path) -> Examined | str:
-    """What the file holds, or what keeps it from being merged."""
+    """The content of a file, or the reason why it cannot be merged."""
     with duckdb.connect() as connection:
         try:
             damaged = stage(connection, [path])

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from orchestrator.store.records.validate import Unsound, sound_table
-from runner.contract.errors import StoreError
+from orchestrator.store.records.validate import read_validated
+from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
-from runner.contract.record import read_table
+from runner.contract.record import read_table, write_records
 
 _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
 
@@ -102,13 +101,13 @@ def _look(records: Path, run_id: str) -> _Found:
     compacted = {}
     for path in compact_files(records):
         try:
-            compacted[path] = sound_table(path)
-        except Unsound as unsound:
-            raise NotCompact(f"{path.name}: {unsound}") from unsound
+            compacted[path] = read_validated(path)
+        except DamagedFile as damaged:
+            raise NotCompact(f"{path.name}: {damaged}") from damaged
     loose = {}
     for path in sorted(records.glob("*/*.parquet")):
-        with suppress(Unsound):
-            loose[path] = sound_table(path)
+        with suppress(DamagedFile):
+            loose[path] = read_validated(path)
     ours = {path: table for path, table in loose.items() if _is_record(path, table, run_id)}
     return _Found(ours, compacted)
 
@@ -132,7 +131,8 @@ def _write(records: Path, table: pa.Table) -> Path:
     columns = hashlib.sha256(table.schema.serialize().to_pybytes()).hexdigest()[:8]
     path = records / f"compact-{columns}.parquet"
     with atomic_path(path) as unfinished:
-        pq.write_table(table, unfinished, compression="zstd")
+        with unfinished.open("wb") as file:
+            write_records(table, file)
         if not _same(table, read_table(unfinished)):
             raise StoreError(
                 f"{unfinished}: does not read back as it was written",

@@ -1,8 +1,8 @@
 """The columns of record files: which of ours they have, which they lack, which we do not know."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from orchestrator.store.schema.columns import Column, text
 from orchestrator.store.schema.origin import Origin
@@ -53,75 +53,82 @@ DEFAULTS: Mapping[str, str] = {
     for name, info in value.model_fields.items()
     if isinstance(info.default, str | bool)
 }
-"""What stands for columns that a file lacks, since no older runner knew them."""
+"""Values of columns that a file lacks, since no older runner knew them."""
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 
 NO_ROWS = (
     "SELECT NULL::VARCHAR AS result_id, NULL::VARCHAR AS filename,"
     " NULL::BIGINT AS file_row_number, "
-    + ", ".join(f"NULL::{each.type} AS {each.name}" for each in (*KNOWN.values(), OTHER))
+    + ", ".join(f"NULL::{column.type} AS {column.name}" for column in (*KNOWN.values(), OTHER))
     + " WHERE false"
 )
-"""The columns of `Shape.query` without a row."""
+"""The columns of `ParquetColumns.query` without a row."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Files with the same columns."""
+class ParquetColumns:
+    """The columns of some record files, which are read under those that a merge works with."""
 
-    files: tuple[Path, ...]
-    columns: frozenset[str]
+    names: frozenset[str]
 
-    @property
-    def query(self) -> str:
-        """All their rows, under the columns that a merge works with."""
+    def query(self, rows: str) -> str:
+        """SELECT the rows of a relation that adds `filename` and `file_row_number` to them."""
         known = ", ".join(map(self._value, KNOWN.values()))
         return (
-            f"SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number, {known},"
-            f" {self._other} FROM read_parquet([{literals(self.files)}], filename = true,"
-            " file_row_number = true, hive_partitioning = false)"
+            "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"
+            f" {known}, {self._other} FROM {rows}"
         )
 
     def _value(self, column: Column) -> str:
         name = column.name
         if name in self._derived:
             return f"{self._derived[name]} AS {name}"
-        if name not in self.columns:
+        if name not in self.names:
             return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
         return name
 
     @property
     def _derived(self) -> Mapping[str, str]:
-        """What older runners did not write, by column; what others measured is left alone."""
-        if "source" in self.columns:
+        """Expressions for what older runners did not write; imported records stay as they are."""
+        if "source" in self.names:
             return {}
-        model = MODEL if "job" in self.columns and "model_spec" not in self.columns else {}
-        if "environment_id" in self.columns:
+        model = MODEL if "job" in self.names and "model_spec" not in self.names else {}
+        if "environment_id" in self.names:
             return model
-        return {**model, "environment_id": environment_id(self.columns)}
+        return {**model, "environment_id": environment_id(self.names)}
 
     @property
     def _other(self) -> str:
-        """A bundle brings its own, with what another database did not know."""
-        unknown = sorted(self.columns - KNOWN.keys() - {OTHER.name})
+        """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
+        unknown = sorted(self.names - KNOWN.keys() - {OTHER.name})
         fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
         value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
-        if OTHER.name not in self.columns:
+        if OTHER.name not in self.names:
             return f"{value} AS {OTHER.name}"
         if not unknown:
             return OTHER.name
-        both = f"json_merge_patch(coalesce({OTHER.name}, '{{}}'), {value})::VARCHAR"
-        return f"{both} AS {OTHER.name}"
+        return f"""
+            CASE WHEN json_valid(coalesce({OTHER.name}, '{{}}'))
+            THEN json_merge_patch(coalesce({OTHER.name}, '{{}}'), {value})::VARCHAR
+            ELSE {OTHER.name} END AS {OTHER.name}
+        """
 
 
-def literals(files: Sequence[Path]) -> str:
-    """The files as SQL literals, each as a pattern that matches it alone."""
-    return ", ".join(text(pattern(file)) for file in files)
+NO_JSON_OBJECT = f"""
+    CASE WHEN json_valid({OTHER.name}) THEN json_type({OTHER.name}) <> 'OBJECT'
+    ELSE {OTHER.name} IS NOT NULL END
+"""
+"""The condition under which `other` is none."""
 
 
-def pattern(path: Path) -> str:
-    """The path as a pattern that matches it alone."""
-    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(path))
+def is_json_object(value: object) -> bool:
+    """True for text that holds one, and for None: there may be none."""
+    if value is None:
+        return True
+    try:
+        return isinstance(json.loads(str(value)), dict)
+    except ValueError:
+        return False
 
 
 def identifier(name: str) -> str:

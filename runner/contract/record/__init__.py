@@ -11,6 +11,7 @@ from runner.contract.record.files import (
     rows,
     save_record,
     to_table,
+    write_records,
 )
 from runner.contract.record.quality import Grade, Outcome, Phase, Proof, Status
 from runner.contract.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Columns, Record, digest
@@ -36,4 +37,5 @@ __all__ = [
     "rows",
     "save_record",
     "to_table",
+    "write_records",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import IO, Annotated, Any, Literal, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,13 +54,30 @@ def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
 
 UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
 """What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""
-ONE_ROW: Mapping[str, Any] = {
-    "compression": "zstd",
-    "store_schema": False,
-    "use_dictionary": False,
-    "write_statistics": False,
-}
-"""How a file of one row is written: what helps with many rows would take two thirds of it."""
+_COMPRESSED_FROM_BYTES = 128
+"""Smaller values only grow by compression, and take twice the time to read."""
+
+
+def write_records(table: pa.Table, file: IO[bytes]) -> None:
+    """Write records as Parquet with their Arrow schema and a checksum of each page."""
+    pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+
+
+def _write_one_row(table: pa.Table, file: IO[bytes]) -> None:
+    """Write one record; what helps with many rows would take two thirds of its file."""
+    pq.write_table(
+        table,
+        file,
+        compression={name: _compression(table[name]) for name in table.column_names},
+        write_page_checksum=True,
+        store_schema=False,
+        use_dictionary=False,
+        write_statistics=False,
+    )
+
+
+def _compression(column: pa.ChunkedArray) -> str:
+    return "zstd" if column.nbytes >= _COMPRESSED_FROM_BYTES else "none"
 
 
 def save_record(record: Record, folder: Path) -> Path:
@@ -71,7 +88,7 @@ def save_record(record: Record, folder: Path) -> Path:
     """
     path = folder / f"{record.cell_id}.parquet"
     table = to_table([record])
-    save_file(path, lambda file: pq.write_table(table, file, **ONE_ROW))
+    save_file(path, lambda file: _write_one_row(table, file))
     return path
 
 
@@ -91,14 +108,16 @@ def read_record(path: Path) -> Record:
         raise RecordError(f"{path}: not a whole record file: {summary}") from error
 
 
-def read_table(source: Path | bytes) -> pa.Table:
+def read_table(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """All rows of a Parquet file, or of its content; of one that is damaged, raises `UNREADABLE`.
 
-    On one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
+    Checksums of pages are verified where the file has them: runners write them since 0.2. All on
+    one thread, since a pool's thread that lets go of a buffer while Python ends aborts.
     """
     opened = pa.OSFile(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
     with opened as file:
-        return pq.ParquetFile(file).read(use_threads=False)
+        parquet = pq.ParquetFile(file, page_checksum_verification=True)
+        return parquet.read(None if columns is None else list(columns), use_threads=False)
 
 
 def record_of(row: Mapping[str, Any]) -> Record:

@@ -20,7 +20,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.synthetic import synthesise
+from performance.synthetic import synthesise
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:

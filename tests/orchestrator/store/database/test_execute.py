@@ -29,6 +29,17 @@ def test_ctrl_c_ends_each_of_several_statements(ctrl_c: Callable[[], None]) -> N
             thread.wait_for(work)
 
 
+def test_ctrl_c_ends_work_between_statements_too(ctrl_c: Callable[[], None]) -> None:
+    def work() -> None:
+        while True:
+            thread.check_interrupt()
+
+    with duckdb.connect() as connection, AnotherThread(connection) as thread:
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            thread.wait_for(work)
+
+
 def test_a_transaction_that_ctrl_c_ends_is_undone(ctrl_c: Callable[[], None]) -> None:
     def work() -> None:
         with transaction(connection):

@@ -90,7 +90,7 @@ with Store.open(Path(sys.argv[1])):
 READ_ONLY_RECORDS = """
 import os, sys
 from pathlib import Path
-from orchestrator.run_merge import merge_paths
+from orchestrator.app.results.merge import merge_paths
 
 database, records = map(Path, sys.argv[1:])
 if os.geteuid() == 0:

@@ -23,7 +23,7 @@ SIZES = (1, 2, 4, 8, 16, 32)
 COMPACT = """
 import sys
 from pathlib import Path
-from orchestrator.store.health.compaction import compact
+from orchestrator.store.records.compact import compact
 records, run_id, *planned = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -33,7 +33,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.health.compaction import compact
+from orchestrator.store.records.compact import compact
 records, run_id, *planned = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -48,7 +48,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.health.compaction import compact
+from orchestrator.store.records.compact import compact
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 records, run_id, *planned = sys.argv[1:]
 try:

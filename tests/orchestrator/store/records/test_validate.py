@@ -1,49 +1,187 @@
-"""What a merge left out is told, all of it."""
+"""Whatever bit of a file is flipped: it is left out with a reason, or merged as it was."""
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Damaged, MergeReport
-from runner.contract.errors import StoreError
+from orchestrator.store import MergeReport, Store
+from orchestrator.store.records.validate import REASON_LETTERS, read_records
+from runner.contract.errors import DamagedFile
+from runner.contract.record import arrow_schema, read_table, save_record, to_table, write_records
+from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.records import a_failure, a_record
 
-SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7))
+FLIPS = 40
+TAIL = 8
+"""A Parquet file ends with the footer, the footer's length in four bytes, and four letters."""
+
+
+def merge(database: Path, results: Path) -> MergeReport:
+    with Store.open(database) as store:
+        return store.merge([results])
+
+
+def flipped(content: bytes, at: int, bit: int = 7) -> bytes:
+    changed = bytearray(content)
+    changed[at] ^= 1 << bit
+    return bytes(changed)
+
+
+def footer_of(content: bytes) -> range:
+    length = int.from_bytes(content[-TAIL:-4], "little")
+    return range(len(content) - TAIL - length, len(content))
+
+
+def first_in_footer(content: bytes, word: bytes) -> int:
+    return content.index(word, footer_of(content).start)
+
+
+def test_a_flipped_bit_in_a_readable_page_is_found(
+    database: Path, results: Path, save: Save
+) -> None:
+    path = save(a_record(device_name="card 4"))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"card 4", b"card 5"))
+    assert pq.read_table(path)["device_name"].to_pylist() == ["card 5"]
+    report = merge(database, results)
+    assert (report.inserted, [file.path for file in report.damaged]) == (0, [path])
+    assert "CRC checksum verification failed" in report.damaged[0].reason
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_file_with_a_flipped_bit_is_refused_or_says_the_same(results: Path, seed: int) -> None:
+    path = save_record(a_record(), results)
+    whole, content = read_records(path), path.read_bytes()
+    chance = random.Random(seed)
+    refused = 0
+    for _ in range(FLIPS):
+        at = chance.randrange(4, footer_of(content).start)
+        path.write_bytes(flipped(content, at, chance.randrange(8)))
+        try:
+            assert read_records(path).equals(whole)
+        except DamagedFile:
+            refused += 1
+    assert refused > FLIPS / 4
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_flipped_bit_of_a_footer_stops_the_merge(
+    database: Path, results: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    sound = save_record(a_failure("lost", "gone"), results)
+    content = sound.read_bytes()
+    for number in range(FLIPS):
+        at, bit = chance.choice(footer_of(content)), chance.randrange(8)
+        (results / f"{number}.parquet").write_bytes(flipped(content, at, bit))
+    report = merge(database, results)
+    reasons = {file.path.name: file.reason for file in report.damaged}
+    assert sound.name not in reasons
+    assert len(reasons) == len(report.damaged) > FLIPS / 4
+    assert report.inserted + report.replaced + report.unchanged == FLIPS + 1 - len(reasons)
+    longest = REASON_LETTERS + 1
+    assert all("\n" not in reason and len(reason) <= longest for reason in reasons.values())
+    assert scalar(database, "SELECT min(status) FROM benchmark_results") == "lost"
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_one_of_many_files_with_the_same_columns_does_not_condemn_the_others(
+    database: Path, results: Path, which: int
+) -> None:
+    paths = [results / f"{number}.parquet" for number in range(3)]
+    for size, path in enumerate(paths, start=1):
+        pq.write_table(to_table([a_record(batch_size=size)]), path)
+    content = paths[which].read_bytes()
+    at = first_in_footer(content, b"ARROW:schema") + 40
+    paths[which].write_bytes(flipped(content, at))
+    report = merge(database, results)
+    assert (report.inserted, [file.path for file in report.damaged]) == (2, [paths[which]])
+
+
+def no_text(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(flipped(content, first_in_footer(content, b"latency_median_s")))
+
+
+def value_that_is_no_text(path: Path) -> None:
+    table = read_table(path)
+    at = table.column_names.index("model")
+    words = pa.array([b"\xff\xfe"]).view(pa.string())
+    pq.write_table(table.set_column(at, "model", words), path)
+
+
+def with_columns(**values: object) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        table = read_table(path)
+        for name, value in values.items():
+            table = table.append_column(name, pa.array([value]))
+        pq.write_table(table, path)
+
+    return write
+
+
+def at_moment(moment: int) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        table = read_table(path)
+        at = table.column_names.index("recorded_at")
+        far = pa.array([moment]).cast(table.schema.field(at).type)
+        pq.write_table(table.set_column(at, table.schema.field(at), far), path)
+
+    return write
 
 
 @pytest.mark.parametrize(
-    ("report", "told", "hinted"),
+    ("damage", "reason"),
     [
-        (
-            MergeReport(3, damaged=SEVERAL[:1]),
-            "1 damaged record file was left out: 0.parquet: cut",
-            "; all others were merged",
-        ),
-        (
-            MergeReport(3, refused=("run/cell",)),
-            "refused 1 row that no device made: run/cell",
-            "; all others were merged",
-        ),
-        (
-            MergeReport(unchanged=1, refused=("a", "b"), damaged=SEVERAL),
-            "refused 2 rows that no device made: a, b; 7 damaged record files were left out:"
-            " 0.parquet: cut, 1.parquet: cut, 2.parquet: cut, 3.parquet: cut, 4.parquet: cut"
-            " and 2 more",
-            "--resume`; all others were merged",
-        ),
-        (
-            MergeReport(damaged=SEVERAL[:2]),
-            "2 damaged record files were left out: 0.parquet: cut, 1.parquet: cut",
-            "; nothing was merged",
-        ),
+        (no_text, "truncated or not a Parquet file: "),
+        (value_that_is_no_text, "Invalid UTF8"),
+        (with_columns(other="{cut", colour="red"), "other: '{cut' is not a JSON object"),
+        (with_columns(other="[1]"), "other: '[1]' is not a JSON object"),
+        (with_columns(STATUS="ok"), "columns that differ in case at most: ['STATUS', 'status']"),
+        (with_columns(filename="a"), "names that a merge uses itself: ['filename']"),
+        (at_moment(2**61), "date value out of range"),
+        (at_moment(-(2**61)), "date value out of range"),
     ],
-    ids=["damaged", "refused", "both", "nothing-else"],
+    ids=["name", "text", "other", "list", "case", "reserved", "later", "earlier"],
 )
-def test_all_that_was_left_out_is_told(report: MergeReport, told: str, hinted: str) -> None:
-    with pytest.raises(StoreError) as raised:
-        report.require_complete()
-    assert str(raised.value) == told
-    assert str(raised.value.hint).endswith(hinted)
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+def test_what_no_record_may_hold_is_left_out_with_the_reason(
+    database: Path,
+    results: Path,
+    save: Save,
+    damage: Callable[[Path], None],
+    reason: str,
+    large: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if large:
+        monkeypatch.setattr("orchestrator.store.merge.staging.SMALL_FILE_BYTES", 0)
+    save(a_record(batch_size=1))
+    path = save(a_record(batch_size=2))
+    damage(path)
+    report = merge(database, results)
+    assert (report.inserted, [file.path for file in report.damaged]) == (1, [path])
+    assert reason in report.damaged[0].reason
 
 
-def test_a_merge_of_everything_is_complete() -> None:
-    MergeReport(1, 2, 3, quarantined=4).require_complete()
+def test_large_files_are_read_where_they_are(database: Path, results: Path, save: Save) -> None:
+    durations = np.random.default_rng(7).integers(1, 2**60, 150_000).tolist()
+    paths = [save(a_record(batch_size=size)) for size in (1, 2, 4, 8)]
+    at = arrow_schema().names.index("durations_ns")
+    for path in paths:
+        table = read_table(path)
+        values = pa.array([durations], table.schema.field(at).type)
+        with path.open("wb") as file:
+            write_records(table.set_column(at, table.schema.field(at), values), file)
+    paths[1].write_bytes(paths[1].read_bytes()[:-100])
+    content = paths[3].read_bytes()
+    paths[3].write_bytes(flipped(content, len(content) // 2))
+    report = merge(database, results)
+    assert report.inserted == 2
+    assert {file.path for file in report.damaged} == {paths[1], paths[3]}
+    assert scalar(database, "SELECT max(len(durations_ns)) FROM raw_benchmark_data") == 150_000
