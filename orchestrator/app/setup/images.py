@@ -1,0 +1,51 @@
+"""The images of a registry and this version: list, build, pull, push and remove them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from orchestrator.backends.catalogue import real_backends
+from orchestrator.images import ImageSettings, LocalImages, PrunedImages, prune_images
+from orchestrator.system.engine import connect_engine
+from orchestrator.system.git import git_commit
+from orchestrator.system.problems import not_one_of
+from runner.contract.cell import Backend
+from runner.contract.errors import UsageError
+
+
+def open_images(registry: str | None, report: Callable[[str], None]) -> LocalImages:
+    """The engine's images under that registry, or under the environment's if it is None.
+
+    Lines about the work under way go to `report`.
+
+    Raises:
+        EngineUnavailable: no engine answers.
+        UsageError: the registry is none.
+    """
+    return LocalImages(connect_engine(), _settings(registry), report)
+
+
+def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
+    """Remove images of other versions, or `everything` of ours.
+
+    Raises:
+        EngineUnavailable: no engine answers.
+        UsageError: the registry is none.
+    """
+    return prune_images(connect_engine(), _settings(registry), everything=everything)
+
+
+def known_backend(name: str) -> Backend:
+    """The backend of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for backend in real_backends():
+        if backend == name:
+            return backend
+    raise UsageError(not_one_of(name, real_backends()))
+
+
+def _settings(registry: str | None) -> ImageSettings:
+    settings = ImageSettings.from_environment(revision=git_commit())
+    return settings if registry is None else replace(settings, registry=registry)
