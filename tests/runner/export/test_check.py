@@ -120,35 +120,30 @@ def answer(tmp_path: Path) -> Evaluate:
     return evaluator(tmp_path / "layer.onnx")
 
 
-def sample_onnx_check(answer: Evaluate, scale: float = 1.0, **more: Any) -> Sample:
+def layer_sample(answer: Evaluate, scale: float = 1.0, **more: Any) -> Sample:
     return Sample({"x": X}, {"logits": answer({"x": X})["logits"] * scale, **more})
 
 
-def test_equal_answers_differ_by_nothing(answer: Evaluate) -> None:
-    assert largest_difference(answer, [sample_onnx_check(answer)], "fp32") == 0
-
-
 def test_the_largest_difference_counts(answer: Evaluate) -> None:
-    samples = [sample_onnx_check(answer), sample_onnx_check(answer, 1 + 5e-5)]
+    equal = layer_sample(answer)
+    assert largest_difference(answer, [equal], "fp32") == 0
+    samples = [equal, layer_sample(answer, 1 + 5e-5)]
     assert largest_difference(answer, samples, "fp32") == pytest.approx(5e-5, rel=0.1)
 
 
 @pytest.mark.parametrize("numbers", ["fp32", "fp16", "int8_dynamic", "int8_qdq"])
 def test_each_format_is_allowed_what_its_sessions_are(answer: Evaluate, numbers: Any) -> None:
     allowed = TOLERANCES["int8" if numbers.startswith("int8") else numbers]
-    largest_difference(answer, [sample_onnx_check(answer, 1 / (1 + 0.9 * allowed))], numbers)
+    largest_difference(answer, [layer_sample(answer, 1 / (1 + 0.9 * allowed))], numbers)
     with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
-        largest_difference(answer, [sample_onnx_check(answer, 1 / (1 + 1.1 * allowed))], numbers)
+        largest_difference(answer, [layer_sample(answer, 1 / (1 + 1.1 * allowed))], numbers)
 
 
-def test_a_missing_output_is_wrong(answer: Evaluate) -> None:
+def test_a_missing_output_and_numbers_that_are_none_are_wrong(answer: Evaluate) -> None:
     with pytest.raises(WrongExport, match="names or shapes differ"):
-        largest_difference(answer, [sample_onnx_check(answer, hidden=X)], "fp32")
-
-
-def test_numbers_that_are_none_are_wrong(answer: Evaluate) -> None:
+        largest_difference(answer, [layer_sample(answer, hidden=X)], "fp32")
     with pytest.raises(WrongExport):
-        largest_difference(answer, [sample_onnx_check(answer, np.nan)], "fp32")
+        largest_difference(answer, [layer_sample(answer, np.nan)], "fp32")
 
 
 def test_inputs_that_the_file_does_not_take_are_left_out(answer: Evaluate) -> None:

@@ -1,4 +1,4 @@
-"""An exporter's error becomes one line that still says why."""
+"""Shapes of a job's graphs, sizes of the check, and summaries of errors."""
 
 import pytest
 
@@ -20,26 +20,25 @@ def chained(first: Exception, last: Exception) -> Exception:
         return error
 
 
-def test_the_first_line_without_colours_and_programs() -> None:
-    error = RuntimeError("\n\x1b[96mno way\x1b[0m to export\n\ndef forward(self, x):\n")
-    assert error_summary(error) == "RuntimeError: no way to export"
-
-
-def test_what_led_to_it_is_told_too() -> None:
-    error = chained(KeyError("gather"), ValueError("conversion failed"))
-    assert error_summary(error) == "ValueError: conversion failed, caused by KeyError: 'gather'"
-
-
-def test_a_cause_that_says_the_same_is_told_once() -> None:
-    assert error_summary(chained(ValueError("no"), ValueError("no"))) == "ValueError: no"
-
-
-def test_an_error_without_words_is_its_type() -> None:
-    assert error_summary(MemoryError()) == "MemoryError"
-
-
-def test_a_long_line_is_cut() -> None:
-    assert len(error_summary(RuntimeError("x" * 10_000))) == _LONGEST
+@pytest.mark.parametrize(
+    ("error", "summary"),
+    [
+        (
+            RuntimeError("\n\x1b[96mno way\x1b[0m to export\n\ndef forward(self, x):\n"),
+            "RuntimeError: no way to export",
+        ),
+        (
+            chained(KeyError("gather"), ValueError("conversion failed")),
+            "ValueError: conversion failed, caused by KeyError: 'gather'",
+        ),
+        (chained(ValueError("no"), ValueError("no")), "ValueError: no"),
+        (MemoryError(), "MemoryError"),
+        (RuntimeError("x" * 10_000), f"RuntimeError: {'x' * 10_000}"[:_LONGEST]),
+    ],
+    ids=["first line", "with its cause", "the same cause", "no message", "long"],
+)
+def test_an_error_becomes_one_line_that_still_says_why(error: Exception, summary: str) -> None:
+    assert error_summary(error) == summary
 
 
 BERT = find("bert-tiny")

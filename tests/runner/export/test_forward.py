@@ -78,27 +78,33 @@ def test_where_images_lie_becomes_constant(tmp_path: Path) -> None:
     assert graph.difference_relative < ROUNDING
 
 
-def test_halves_are_as_exact_as_halves_can_be(tmp_path: Path) -> None:
-    graph = exported(tiny_vision(), tmp_path, "dynamic", backend="cuda", precision="fp16")
-    assert graph.numbers == "fp16"
-    assert ROUNDING < graph.difference_relative < 1e-2
-
-
-def test_int8_for_the_cpu_is_dynamic(tmp_path: Path) -> None:
-    graph = exported(tiny_vision(), tmp_path, "dynamic", precision="int8")
-    assert graph.method == (
-        "dynamic, MatMul and Gemm: int8 weights per channel, uint8 activations, in 7 of 9 products"
-    )
-    assert ROUNDING < graph.difference_relative < 0.1
-
-
-def test_int8_for_qnn_has_ranges_and_one_shape(tmp_path: Path) -> None:
-    graph = exported(tiny_vision(), tmp_path, "b2", backend="qnn", precision="int8")
-    assert str(graph.method).startswith(
-        "QDQ: uint8 weights, uint16 activations, in 8 of 10 products, "
-        "ranges between the extremes of 8 random queries, masks of -100"
-    )
-    assert ROUNDING < graph.difference_relative < 0.1
+@pytest.mark.parametrize(
+    ("shape", "changes", "method", "most"),
+    [
+        ("dynamic", {"backend": "cuda", "precision": "fp16"}, "None", 1e-2),
+        (
+            "dynamic",
+            {"precision": "int8"},
+            "dynamic, MatMul and Gemm: int8 weights per channel, uint8 activations, "
+            "in 7 of 9 products",
+            0.1,
+        ),
+        (
+            "b2",
+            {"backend": "qnn", "precision": "int8"},
+            "QDQ: uint8 weights, uint16 activations, in 8 of 10 products, "
+            "ranges between the extremes of 8 random queries, masks of -100",
+            0.1,
+        ),
+    ],
+    ids=["fp16", "int8 for the cpu", "int8 for qnn"],
+)
+def test_other_numbers_are_as_exact_as_they_can_be(
+    shape: str, changes: dict[str, str], method: str, most: float, tmp_path: Path
+) -> None:
+    graph = exported(tiny_vision(), tmp_path, shape, **changes)
+    assert str(graph.method).startswith(method)
+    assert ROUNDING < graph.difference_relative < most
 
 
 @pytest.mark.parametrize("script", [False, True])

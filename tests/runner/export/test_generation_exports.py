@@ -1,5 +1,6 @@
 """Real exports of generating models: two files, any length, weights once."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,30 +54,23 @@ def sample_of(model: ModelSpec, **changes: object) -> Sample:
     return sample
 
 
-def test_a_decoder_becomes_two_dynamic_parts(prepared: PreparedGraphs) -> None:
-    graph, _ = exported(generating_job(tiny_decoder()), prepared)
-    assert (graph.content, graph.shape, graph.remedy) == ("generation", "dynamic", "dynamic shapes")
-    assert list(graph.parts) == ["prefill", "decode"]
-    prompt = {"input_ids", "position_ids", "logits_to_keep"}
-    assert without_caches(graph.parts["prefill"]) == (prompt, {"logits"})
-    assert without_caches(graph.parts["decode"]) == ({"input_ids", "position_ids"}, {"logits"})
-    assert graph.difference_relative < ROUNDING
-
-
-def test_what_the_first_part_gives_is_what_the_second_takes(prepared: PreparedGraphs) -> None:
-    graph, _ = exported(generating_job(tiny_decoder()), prepared)
-    given = {name for name in graph.parts["prefill"].outputs if name != "logits"}
-    taken = {name for name in graph.parts["decode"].inputs if name.startswith("input.")}
-    grown = {name for name in graph.parts["decode"].outputs if name != "logits"}
-    assert taken == {f"input.{name}" for name in given}
-    assert grown == {f"output.{name}" for name in given}
-
-
-def test_weights_that_both_parts_have_are_written_once(prepared: PreparedGraphs) -> None:
+def test_a_decoder_becomes_two_dynamic_parts_that_share_their_weights(
+    prepared: PreparedGraphs,
+) -> None:
     graph, folder = exported(generating_job(tiny_decoder()), prepared)
-    weights = list(folder.glob("*.data"))
-    assert [path.name for path in weights] == ["prefill.onnx.data"]
-    assert weights[0].stat().st_size < 1.5 * BYTES * graph.parameters
+    assert (graph.content, graph.shape, graph.remedy) == ("generation", "dynamic", "dynamic shapes")
+    assert graph.difference_relative < ROUNDING
+    prefill, decode = graph.parts["prefill"], graph.parts["decode"]
+    assert without_caches(prefill) == ({"input_ids", "position_ids", "logits_to_keep"}, {"logits"})
+    assert without_caches(decode) == ({"input_ids", "position_ids"}, {"logits"})
+    caches = set(prefill.outputs) - {"logits"}
+    assert {name for name in decode.inputs if name.startswith("input.")} == {
+        f"input.{name}" for name in caches
+    }
+    assert set(decode.outputs) - {"logits"} == {f"output.{name}" for name in caches}
+    (weights,) = folder.glob("*.data")
+    assert weights.name == "prefill.onnx.data"
+    assert weights.stat().st_size < 1.5 * BYTES * graph.parameters
 
 
 def test_an_encoders_part_of_the_cache_is_not_given_again(prepared: PreparedGraphs) -> None:
@@ -116,31 +110,35 @@ def test_any_batch_and_length_can_be_checked(batch_size: int, prepared: Prepared
     assert difference(folder, sample, tiny_decoder()) < ROUNDING
 
 
-def test_a_step_that_differs_is_noticed(prepared: PreparedGraphs) -> None:
-    _, folder = exported(generating_job(tiny_decoder()), prepared)
-    sample = sample_of(tiny_decoder())
+def with_other_logits(sample: Sample) -> Sample:
     assert sample.generated is not None
     logits = sample.generated.logits.copy()
     logits[:, -1] += 1e-3
-    wrong = replace(sample, generated=replace(sample.generated, logits=logits))
-    with pytest.raises(WrongExport, match="generating after fresh prompts, the outputs differ"):
-        difference(folder, wrong, tiny_decoder())
+    return replace(sample, generated=replace(sample.generated, logits=logits))
 
 
-def test_other_tokens_are_noticed(prepared: PreparedGraphs) -> None:
-    _, folder = exported(generating_job(tiny_decoder()), prepared)
-    sample = sample_of(tiny_decoder())
+def with_other_tokens(sample: Sample) -> Sample:
     assert sample.generated is not None
     tokens = sample.generated.tokens.copy()
     tokens[:, -1] += 1  # the last one goes into no step
-    wrong = replace(sample, generated=replace(sample.generated, tokens=tokens))
-    with pytest.raises(WrongExport, match="80% of the generated tokens equal the reference's"):
-        difference(folder, wrong, tiny_decoder())
+    return replace(sample, generated=replace(sample.generated, tokens=tokens))
 
 
-def test_a_wrong_forward_pass_is_noticed(prepared: PreparedGraphs) -> None:
+def with_other_outputs(sample: Sample) -> Sample:
+    return replace(sample, outputs={"logits": np.ones_like(sample.outputs["logits"])})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (with_other_logits, "generating after fresh prompts, the outputs differ"),
+        (with_other_tokens, "80% of the generated tokens equal the reference's"),
+        (with_other_outputs, "on fresh inputs, the outputs differ"),
+    ],
+)
+def test_what_differs_from_torch_is_noticed(
+    change: Callable[[Sample], Sample], message: str, prepared: PreparedGraphs
+) -> None:
     _, folder = exported(generating_job(tiny_decoder()), prepared)
-    sample = sample_of(tiny_decoder())
-    wrong = replace(sample, outputs={"logits": np.ones_like(sample.outputs["logits"])})
-    with pytest.raises(WrongExport, match="on fresh inputs, the outputs differ"):
-        difference(folder, wrong, tiny_decoder())
+    with pytest.raises(WrongExport, match=message):
+        difference(folder, change(sample_of(tiny_decoder())), tiny_decoder())

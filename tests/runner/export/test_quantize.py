@@ -155,18 +155,19 @@ def files(folder: Path, model: onnx.ModelProto, name: str = "forward") -> Files:
     return source, folder / f"{name}-int8.onnx"
 
 
-def test_products_with_weights_are_counted_among_all(tmp_path: Path) -> None:
-    assert quantize_dynamically([files(tmp_path, mixed())]).endswith("in 1 of 2 products")
-
-
-def test_the_counts_of_parts_are_added(tmp_path: Path) -> None:
-    parts = [files(tmp_path, model, name) for name, model in (("a", mixed()), ("b", layer()))]
-    assert quantize_dynamically(parts).endswith("in 2 of 3 products")
-
-
-def test_a_part_without_products_needs_none(tmp_path: Path) -> None:
-    parts = [files(tmp_path, without_weights("Add"), "embed"), files(tmp_path, layer())]
-    assert quantize_dynamically(parts).endswith("in 1 of 1 products")
+@pytest.mark.parametrize(
+    ("models", "counts"),
+    [
+        ([mixed()], "in 1 of 2 products"),
+        ([mixed(), layer()], "in 2 of 3 products"),
+        ([without_weights("Add"), layer()], "in 1 of 1 products"),
+    ],
+)
+def test_products_with_weights_are_counted_over_all_parts(
+    models: list[onnx.ModelProto], counts: str, tmp_path: Path
+) -> None:
+    parts = [files(tmp_path, model, f"part{number}") for number, model in enumerate(models)]
+    assert quantize_dynamically(parts).endswith(counts)
 
 
 def test_a_file_that_stays_fp32_is_refused(tmp_path: Path) -> None:
@@ -187,12 +188,8 @@ def test_products_inside_of_branches_are_found(tmp_path: Path) -> None:
         integer_products(source, target, ["MatMul"])
 
 
-def test_weights_between_quantising_nodes_are_counted(tmp_path: Path) -> None:
+def test_weights_between_quantising_nodes_are_counted_and_needed(tmp_path: Path) -> None:
     queries = [{"x": np.ones((GRAPH_WIDTH, GRAPH_WIDTH), dtype=np.float32)}]
     assert "in 1 of 2 products, " in quantize_by_calibration([files(tmp_path, mixed())], queries)
-
-
-def test_ranges_without_weights_make_no_int8(tmp_path: Path) -> None:
-    queries = [{"x": np.ones((GRAPH_WIDTH, GRAPH_WIDTH), dtype=np.float32)}]
     with pytest.raises(Unsupported, match="none was quantised"):
         quantize_by_calibration([files(tmp_path, without_weights("MatMul"))], queries)

@@ -212,13 +212,6 @@ def test_the_processor_is_the_cpus_device() -> None:
     assert not device.is_accelerator
 
 
-def test_the_layer_of_these_tests_computes_what_it_says() -> None:
-    session = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
-    (logits,) = session.run(None, {"x": np.ones((2, 8), dtype=np.float32)})
-    assert logits.shape == (2, 8)
-    assert (logits >= 0).all()
-
-
 MEGABYTE = 1_000_000
 BROAD = 4096
 SMALL, LARGE = onnx_cell(4), onnx_cell(10_000)

@@ -128,7 +128,7 @@ def test_every_node_must_lie_where_it_is_claimed(
 
 
 @pytest.fixture
-def query_onnxruntime_trace(tmp_path: Path) -> OnnxQuery:
+def parts_query(tmp_path: Path) -> OnnxQuery:
     parts = {"vision": layer("x", "features"), "language": layer("features", "logits")}
     graph = save_graph(tmp_path, parts)
     opened = OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
@@ -144,49 +144,38 @@ def kernel(at: int, took: int, name: str = "MatMul") -> dict[str, Any]:
     return {"cat": "Node", "name": f"{name}_kernel", "ts": at, "dur": took, "args": about}
 
 
-def test_a_trace_holds_one_call_of_every_part(
-    query_onnxruntime_trace: OnnxQuery, tmp_path: Path
-) -> None:
-    usual = query_onnxruntime_trace.opened.sessions
-    trace(query_onnxruntime_trace, query_onnxruntime_trace.opened, tmp_path / "cell")
-    assert query_onnxruntime_trace.opened.sessions is usual
+def test_a_trace_holds_one_call_of_every_part(parts_query: OnnxQuery, tmp_path: Path) -> None:
+    usual = parts_query.opened.sessions
+    trace(parts_query, parts_query.opened, tmp_path / "cell")
+    assert parts_query.opened.sessions is usual
     events = json.loads((tmp_path / "cell.trace.json").read_bytes())["traceEvents"]
     assert [event["name"] for event in events].count("model_run") == 2
     kernels = [event["args"]["op_name"] for event in events if event["cat"] == "Node"]
     assert sorted(kernels) == ["MatMul", "MatMul", "Relu", "Relu"]
     table = (tmp_path / "cell.operators.txt").read_text("utf-8")
-    assert table.splitlines()[0].split() == [
-        "operator",
-        "provider",
-        "calls",
-        "total",
-        "µs",
-        "share",
-    ]
+    assert table.split()[:6] == ["operator", "provider", "calls", "total", "µs", "share"]
     assert {line.split()[0] for line in table.splitlines()[1:]} == {"MatMul", "Relu"}
 
 
 def test_a_trace_that_cannot_be_saved_leaves_nothing(
-    query_onnxruntime_trace: OnnxQuery, tmp_path: Path
+    parts_query: OnnxQuery, tmp_path: Path
 ) -> None:
     with pytest.raises(RecordNotSaved, match="cannot be written"):
-        trace(
-            query_onnxruntime_trace, query_onnxruntime_trace.opened, tmp_path / "missing" / "cell"
-        )
+        trace(parts_query, parts_query.opened, tmp_path / "missing" / "cell")
     assert not (tmp_path / "missing").exists()
 
 
 def test_a_failing_call_gives_the_usual_sessions_back(
-    query_onnxruntime_trace: OnnxQuery, tmp_path: Path
+    parts_query: OnnxQuery, tmp_path: Path
 ) -> None:
-    usual = query_onnxruntime_trace.opened.sessions
+    usual = parts_query.opened.sessions
 
     def fail() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        trace(fail, query_onnxruntime_trace.opened, tmp_path / "cell")
-    assert query_onnxruntime_trace.opened.sessions is usual
+        trace(fail, parts_query.opened, tmp_path / "cell")
+    assert parts_query.opened.sessions is usual
     assert not list(tmp_path.glob("cell*"))
 
 

@@ -1,4 +1,4 @@
-"""Parts that are executed step by step; whole generations are in test_graph_generation_runtimes."""
+"""Queries and executors over parts of graphs; generation is tried in graphs/."""
 
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,13 @@ from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, percep
 X = np.random.default_rng(1).standard_normal((2, WIDTH)).astype(np.float32)
 
 
+def opened_in(graphs: Path, graph: Graph) -> OnnxGraph:
+    return OnnxGraph(graph, graphs / KEY / graph.shape, cpu_device(), threads=1)
+
+
 @pytest.fixture
 def opened(tmp_path: Path) -> OnnxGraph:
-    graph = save_graph(tmp_path, {"decode": layer()})
-    return OnnxGraph(graph, tmp_path / KEY / "dynamic", cpu_device(), threads=1)
+    return opened_in(tmp_path, save_graph(tmp_path, {"decode": layer()}))
 
 
 @pytest.fixture
@@ -77,63 +80,54 @@ def test_parts_that_extend_no_cache_do_not_generate(opened: OnnxGraph) -> None:
         make_generator(opened, perceptron(), {"x": X}, 2, FakeClock())
 
 
-X_ONNXRUNTIME_QUERY = np.random.default_rng(1).standard_normal((3, WIDTH)).astype(np.float32)
-
-
-def opened_onnxruntime_query(graphs: Path, graph: Graph) -> OnnxGraph:
-    return OnnxGraph(graph, graphs / KEY / graph.shape, cpu_device(), threads=1)
-
-
 def query_over(graph: OnnxGraph, **inputs: Any) -> OnnxQuery:
     return OnnxQuery(graph, perceptron(), inputs)
 
 
 @pytest.fixture
 def single(tmp_path: Path) -> OnnxGraph:
-    return opened_onnxruntime_query(tmp_path, save_graph(tmp_path, {"forward": layer()}))
+    return opened_in(tmp_path, save_graph(tmp_path, {"forward": layer()}))
 
 
 def test_outputs_go_to_the_same_memory_from_the_first_query_on(single: OnnxGraph) -> None:
-    query = query_over(single, x=X_ONNXRUNTIME_QUERY)
+    query = query_over(single, x=X)
     first = query()["logits"]
     where = first.data_ptr()
     again = query()["logits"]
     assert again.data_ptr() == where
     session = single.sessions["forward"]
-    assert (again.numpy() == session.run(None, {"x": X_ONNXRUNTIME_QUERY})[0]).all()
+    assert (again.numpy() == session.run(None, {"x": X})[0]).all()
 
 
 def test_inputs_that_no_part_takes_are_left_out(single: OnnxGraph) -> None:
-    query = query_over(single, x=X_ONNXRUNTIME_QUERY, mask=np.ones(3, dtype=np.int64))
+    query = query_over(single, x=X, mask=np.ones(2, dtype=np.int64))
     assert query.inputs.keys() == {"x"}
-    assert to_host(query())["logits"].shape == (3, WIDTH)
+    assert to_host(query())["logits"].shape == (2, WIDTH)
 
 
 def test_floating_inputs_come_in_the_type_that_the_graph_declares() -> None:
-    value = to_device(X_ONNXRUNTIME_QUERY, "tensor(float16)", cpu_device())
+    value = to_device(X, "tensor(float16)", cpu_device())
     assert value.data_type() == "tensor(float16)"
-    assert (
-        to_device(X_ONNXRUNTIME_QUERY, "tensor(float)", cpu_device()).data_type() == "tensor(float)"
-    )
+    assert to_device(X, "tensor(float)", cpu_device()).data_type() == "tensor(float)"
     assert to_device(np.ones(2, dtype=np.int64), "any", cpu_device()).data_type() == "tensor(int64)"
     with pytest.raises(Unsupported, match=r"declares tensor\(int64\) where the input is float32"):
-        to_device(X_ONNXRUNTIME_QUERY, "tensor(int64)", cpu_device())
+        to_device(X, "tensor(int64)", cpu_device())
 
 
 def test_slices_are_bound_as_they_read_not_as_they_lie(single: OnnxGraph) -> None:
-    wide = np.concatenate([X_ONNXRUNTIME_QUERY, X_ONNXRUNTIME_QUERY], axis=1)[:, ::2]
+    wide = np.concatenate([X, X], axis=1)[:, ::2]
     straight = query_over(single, x=wide.copy())()["logits"].numpy()
     assert (query_over(single, x=wide)()["logits"].numpy() == straight).all()
 
 
 def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
     parts = {"vision": layer("x", "features"), "language": layer("features", "logits")}
-    graph = opened_onnxruntime_query(tmp_path, save_graph(tmp_path, parts))
-    query = query_over(graph, x=X_ONNXRUNTIME_QUERY)
+    graph = opened_in(tmp_path, save_graph(tmp_path, parts))
+    query = query_over(graph, x=X)
     first, second = query(), query()
     assert first.keys() == {"logits"}
     assert len(query.sessions) == 2
-    features = graph.sessions["vision"].run(None, {"x": X_ONNXRUNTIME_QUERY})[0]
+    features = graph.sessions["vision"].run(None, {"x": X})[0]
     logits = graph.sessions["language"].run(None, {"features": features})[0]
     assert (second["logits"].numpy() == logits).all()
 
@@ -141,7 +135,7 @@ def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
 def test_other_sessions_are_bound_anew_and_the_old_ones_again(
     single: OnnxGraph, tmp_path: Path
 ) -> None:
-    query = query_over(single, x=X_ONNXRUNTIME_QUERY)
+    query = query_over(single, x=X)
     usual = query()["logits"].data_ptr()
     with single.profiled(tmp_path) as sessions:
         assert query()["logits"].data_ptr() != usual
@@ -151,7 +145,7 @@ def test_other_sessions_are_bound_anew_and_the_old_ones_again(
 
 
 def test_a_query_that_failed_is_bound_anew(single: OnnxGraph) -> None:
-    query = query_over(single, x=X_ONNXRUNTIME_QUERY[:, :3])
+    query = query_over(single, x=X[:, :3])
     for _ in range(2):
         with pytest.raises(Exception, match="invalid dimensions"):
             query()
@@ -163,11 +157,11 @@ def test_an_output_that_is_an_input_has_its_own_memory(tmp_path: Path) -> None:
     node = helper.make_node("Identity", ["x"], ["y"])
     model: onnx.ModelProto = model_of(helper.make_graph([node], "same", value[:1], value[1:]))
     query = query_over(
-        opened_onnxruntime_query(tmp_path, save_graph(tmp_path, {"forward": model})),
-        x=X_ONNXRUNTIME_QUERY,
+        opened_in(tmp_path, save_graph(tmp_path, {"forward": model})),
+        x=X,
     )
     query()
-    assert (query()["y"].numpy() == X_ONNXRUNTIME_QUERY).all()
+    assert (query()["y"].numpy() == X).all()
     assert query.inputs["x"].data_ptr() != query()["y"].data_ptr()
 
 

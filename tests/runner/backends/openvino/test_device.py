@@ -66,15 +66,12 @@ def test_without_a_wish_a_gpu_goes_before_the_cpu_and_an_npu_is_left_alone(
 
 
 @pytest.mark.parametrize(
-    ("asked", "taken"),
+    ("requested", "name"),
     [("CPU", "CPU"), ("NPU", "NPU"), ("GPU", "GPU.0"), ("GPU.0", "GPU.0"), ("GPU.1", "GPU.1")],
 )
-def test_a_device_is_taken_by_its_name(asked: str, taken: str) -> None:
-    device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU"), asked)
-    assert (device.name, device.requested) == (taken, asked)
-
-
-def test_a_lone_gpu_answers_to_its_number() -> None:
+def test_a_device_is_taken_by_its_name(requested: str, name: str) -> None:
+    device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", "NPU"), requested)
+    assert (device.name, device.requested) == (name, requested)
     assert find_openvino_device(FakeCore("CPU", "GPU"), "GPU.0").name == "GPU"
 
 

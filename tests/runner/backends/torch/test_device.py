@@ -48,20 +48,25 @@ class FakeMemory:
         return self.driver
 
 
-def test_memory_of_a_device_is_counted_from_before_the_load() -> None:
+@pytest.mark.parametrize(
+    ("device", "changes", "memory"),
+    [
+        (CUDA, {"free": 30, "peak": 45}, DeviceMemory(allocator_peak_bytes=45, used_bytes=50)),
+        (CUDA, {"free": 95}, DeviceMemory(allocator_peak_bytes=0, used_bytes=0)),
+        (MPS, {"driver": 70}, DeviceMemory(allocator_peak_bytes=None, used_bytes=60)),
+        (CPU, {"free": 30}, None),
+    ],
+)
+def test_memory_counts_from_before_the_load_and_a_peak_from_its_reset(
+    device: torch.device, changes: dict[str, int], memory: DeviceMemory | None
+) -> None:
     library = FakeMemory()
-    gauge = TorchMemory(CUDA, library)
-    library.free, library.peak = 30, 45
-    assert gauge.read() == DeviceMemory(allocator_peak_bytes=45, used_bytes=50)
+    gauge = TorchMemory(device, library)
+    vars(library).update(changes)
+    assert gauge.read() == memory
     assert library.resets == 0
-
-
-def test_a_new_peak_begins_when_asked() -> None:
-    library = FakeMemory()
-    gauge = TorchMemory(CUDA, library)
-    library.free = 30
     gauge.read(reset=True)
-    assert library.resets == 1
+    assert library.resets == (device == CUDA)
 
 
 @pytest.mark.parametrize(("device", "free"), [(CUDA, 100), (MPS, 100), (CPU, 30)])
@@ -73,23 +78,6 @@ def test_what_an_accelerators_allocator_keeps_is_given_back(
     library.free = 30
     gauge.trim()
     assert library.free == free
-
-
-def test_memory_freed_by_others_is_not_negative_use() -> None:
-    library = FakeMemory()
-    gauge = TorchMemory(CUDA, library)
-    library.free = 95
-    memory = gauge.read()
-    assert memory is not None
-    assert memory.used_bytes == 0
-
-
-def test_unified_memory_is_what_metal_gave_and_has_no_peak() -> None:
-    library = FakeMemory()
-    gauge = TorchMemory(MPS, library)
-    library.driver = 70
-    assert gauge.read(reset=True) == DeviceMemory(allocator_peak_bytes=None, used_bytes=60)
-    assert library.resets == 0
 
 
 def test_every_function_of_torch_that_counts_memory_is_there() -> None:
@@ -109,9 +97,8 @@ def test_the_type_of_numbers_is_named_and_whether_a_cpu_stands_in_for_it(
     assert ("slower than torch.float32" in computation_type(dtype, CPU)) == slow
 
 
-def test_the_cpu_needs_no_waiting_and_has_no_memory_of_its_own() -> None:
+def test_the_cpu_needs_no_waiting() -> None:
     wait_for(CPU)()
-    assert TorchMemory(CPU, FakeMemory()).read(reset=True) is None
     assert activities(CPU) == {ProfilerActivity.CPU}
 
 
@@ -209,16 +196,16 @@ def rocm(**changes: Any) -> FakeTorch:
 
 
 def test_the_cpu_is_always_there() -> None:
-    place = find_torch_device("cpu", "int8")
-    assert place.device == torch.device("cpu")
-    assert place.name
-    assert place.uuid is None
+    found = find_torch_device("cpu", "int8")
+    assert found.device == torch.device("cpu")
+    assert found.name
+    assert found.uuid is None
 
 
 def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
     library, environment = FakeTorch(), dict[str, str]()
-    place = find_torch_device("cuda", "fp32", library, environment)
-    assert place == TorchDevice(
+    found = find_torch_device("cuda", "fp32", library, environment)
+    assert found == TorchDevice(
         torch.device("cuda", 0),
         "GPU 0",
         f"GPU-{FIRST}",
@@ -232,8 +219,8 @@ def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
 @pytest.mark.parametrize("chosen", ["1", f"GPU-{SECOND}", "GPU-77aa", "cuda=1", "rocm=0,1"])
 def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
     library = FakeTorch()
-    place = find_torch_device("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
-    assert (place.device, place.name) == (torch.device("cuda", 1), "GPU 1")
+    found = find_torch_device("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
+    assert (found.device, found.name) == (torch.device("cuda", 1), "GPU 1")
     assert library.cuda.current == 1
 
 
@@ -278,15 +265,11 @@ def test_this_builds_own_reason_is_the_reason() -> None:
             find_torch_device("cuda", "fp32")
 
 
-def test_rocm_names_the_architecture_too() -> None:
-    place = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
-    assert place == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
-
-
-def test_mps_has_one_device_with_the_chips_name() -> None:
-    assert find_torch_device("mps", "bf16", FakeTorch(), {}) == TorchDevice(
-        torch.device("mps", 0), "Apple M4"
-    )
+def test_rocm_names_the_architecture_and_mps_the_chip() -> None:
+    found = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
+    assert found == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
+    found = find_torch_device("mps", "bf16", FakeTorch(), {})
+    assert found == TorchDevice(torch.device("mps", 0), "Apple M4")
 
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
@@ -310,10 +293,5 @@ def test_precisions_that_a_device_lacks_are_unsupported(
         find_torch_device(backend, precision, library, {})
 
 
-def test_whole_numbers_are_multiplied_with_cuda() -> None:
+def test_int8_is_computed_with_cuda() -> None:
     assert find_torch_device("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
-
-
-def test_a_backend_of_another_runtime_is_unsupported() -> None:
-    with pytest.raises(Unsupported, match="no device for backend openvino"):
-        find_torch_device("openvino", "fp32")
