@@ -12,6 +12,24 @@ Precision = Literal["fp32", "bf16", "fp16", "int8"]
 Mode = Literal["inference", "generation", "training", "startup"]
 Scenario = Literal["single_stream", "offline", "server"]
 
+PLANNED: Mapping[Backend, tuple[Runtime, ...]] = {
+    "webnn": ("onnxruntime_web",),
+    "webgpu": ("onnxruntime_web",),
+    "wasm": ("onnxruntime_web",),
+}
+"""The runtimes of backends that a matrix may name and that no release can run yet."""
+RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
+    "cpu": ("torch", "torch_compile", "onnxruntime"),
+    "cuda": ("torch", "torch_compile", "onnxruntime"),
+    "rocm": ("torch", "torch_compile", "onnxruntime"),
+    "mps": ("torch", "torch_compile"),
+    "openvino": ("openvino", "onnxruntime"),
+    "qnn": ("onnxruntime",),
+    **PLANNED,
+    "fake": ("fake",),
+}
+"""The runtimes that can execute on a backend at all; the first is its default."""
+
 AxisName = Literal[
     "model",
     "backend",

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt
 
-from runner.contract.axes import SIZE_LETTERS, Backend, Mode, Precision, Runtime, Scenario
+from runner.contract.axes import RUNTIMES, SIZE_LETTERS, Backend, Mode, Precision, Runtime, Scenario
 
 __all__ = [
     "DEFAULT_RUNTIMES",
@@ -23,18 +23,7 @@ __all__ = [
 ProfileName = Literal["quick", "standard", "audit"]
 Purpose = Literal["measure", "verify", "time", "reference", "prepare"]
 
-DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {
-    "cpu": "torch",
-    "cuda": "torch",
-    "rocm": "torch",
-    "mps": "torch",
-    "openvino": "openvino",
-    "qnn": "onnxruntime",
-    "webnn": "onnxruntime_web",
-    "webgpu": "onnxruntime_web",
-    "wasm": "onnxruntime_web",
-    "fake": "fake",
-}
+DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {name: of[0] for name, of in RUNTIMES.items()}
 
 
 class Frozen(BaseModel):

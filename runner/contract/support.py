@@ -1,27 +1,15 @@
-"""Which runtimes there are on each backend, and what this release has built. Pure data."""
+"""What can run where, and the reasons why the rest cannot: read by host and runner alike."""
 
 from collections.abc import Mapping, Set
 from types import MappingProxyType
 
 from runner import __version__
-from runner.contract.cell import Backend, Cell, Mode, Precision, Runtime
+from runner.contract.axes import RUNTIMES, SIZE_AXES, Backend, Mode, Precision, Runtime
+from runner.contract.cell import Cell
+from runner.contract.errors import Unsupported
 from runner.contract.models import AxisRange, ModelSpec, prompt_length, refusal
 
-RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
-    "cpu": ("torch", "torch_compile", "onnxruntime"),
-    "cuda": ("torch", "torch_compile", "onnxruntime"),
-    "rocm": ("torch", "torch_compile", "onnxruntime"),
-    "mps": ("torch", "torch_compile"),
-    "openvino": ("openvino", "onnxruntime"),
-    "qnn": ("onnxruntime",),
-    "webnn": ("onnxruntime_web",),
-    "webgpu": ("onnxruntime_web",),
-    "wasm": ("onnxruntime_web",),
-    "fake": ("fake",),
-}
-"""The runtimes that can execute on a backend at all."""
-
-_Built = Mapping[tuple[Backend, Runtime, Mode], Set[Precision]]
+_Supported = Mapping[tuple[Backend, Runtime, Mode], Set[Precision]]
 _FLOATS: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
 _EAGER: tuple[Mode, ...] = ("inference", "generation", "startup")
 _COMPILED: tuple[Mode, ...] = ("inference", "startup")
@@ -33,7 +21,7 @@ def _on(
     return {(backend, runtime, mode): frozenset(precisions) for mode in modes}
 
 
-BUILT: _Built = MappingProxyType(
+SUPPORTED: _Supported = MappingProxyType(
     _on("cpu", "torch", _EAGER, *_FLOATS, "int8")
     | _on("cpu", "torch", ("training",), "fp32", "bf16")
     | _on("cpu", "torch_compile", _COMPILED, *_FLOATS)
@@ -54,13 +42,13 @@ BUILT: _Built = MappingProxyType(
     | _on("openvino", "openvino", ("generation",), *_FLOATS)
     | _on("qnn", "onnxruntime", ("inference",), "fp16", "int8")
 )
-"""The precisions that this release can run. The fake backend, for tests, runs everything."""
+"""The precisions that this release runs. The fake backend, for tests, runs everything."""
 
-_NOT_WHOLE = "this runner multiplies whole numbers in torch on CPUs and with CUDA alone"
+_NO_INTEGERS = "this runner multiplies whole numbers in torch on CPUs and with CUDA alone"
 _PACKED = (
     "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
 )
-LACKS: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
+UNSUPPORTED_PRECISION: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
     ("cpu", "onnxruntime"): {
         "bf16": "ONNX Runtime's CPU provider has no bf16 kernels for matrix products",
         "fp16": "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts",
@@ -74,20 +62,54 @@ LACKS: Mapping[tuple[Backend, Runtime], Mapping[Precision, str]] = {
         "bf16": "the HTP computes in fp16 whatever floating-point graph it is given",
     },
     ("cpu", "torch_compile"): {"int8": _PACKED},
-    ("rocm", "torch_compile"): {"int8": _NOT_WHOLE},
-    ("rocm", "torch"): {"int8": _NOT_WHOLE},
-    ("mps", "torch"): {"int8": _NOT_WHOLE},
+    ("rocm", "torch_compile"): {"int8": _NO_INTEGERS},
+    ("rocm", "torch"): {"int8": _NO_INTEGERS},
+    ("mps", "torch"): {"int8": _NO_INTEGERS},
 }
-"""Precisions that a runtime cannot compute in on a backend, each with the reason."""
+"""The reasons why a runtime cannot compute in a precision on a backend."""
 
-REFUSES: Mapping[tuple[Runtime, Mode], str] = {
+UNSUPPORTED_MODE: Mapping[tuple[Runtime, Mode], str] = {
     ("torch_compile", "generation"): "with fixed shapes every token would be compiled anew, as the "
     "key-value cache grows",
     ("openvino", "training"): "OpenVINO executes inference graphs only",
     ("onnxruntime", "training"): "ONNX Runtime executes inference graphs only",
     ("onnxruntime_web", "training"): "ONNX Runtime Web executes inference graphs only",
 }
-"""Modes that a runtime cannot have, each with the reason."""
+"""The reasons why a runtime cannot have a mode."""
+
+UNSUPPORTED_BACKEND: Mapping[tuple[Backend, Runtime], str] = {
+    ("rocm", "onnxruntime"): "its releases have no ROCm provider any more, and its provider for "
+    "MIGraphX comes in a package of its own",
+    ("mps", "onnxruntime"): "it has a provider for Core ML, none for MPS",
+    ("openvino", "onnxruntime"): "its OpenVINO provider comes in a package of its own; the runtime "
+    "openvino executes the same graph",
+}
+"""The reasons why a runtime has no device of a backend in this release."""
+UNTRAINED_PRECISION: Mapping[Precision, str] = {
+    "int8": "whole numbers have no gradients",
+    "fp16": "it has no loss scaling yet",
+}
+"""The reasons why no model is trained in a precision."""
+_NO_REASON = "this release does not support it"
+
+
+def mode_error(cell: Cell, mode: Mode) -> Unsupported:
+    """The refusal of a mode by the cell's runtime."""
+    reason = UNSUPPORTED_MODE.get((cell.runtime, mode), _NO_REASON)
+    return Unsupported(f"{mode} is not possible with {_path(cell)}: {reason}")
+
+
+def precision_error(cell: Cell) -> Unsupported:
+    """The refusal of the cell's precision by its runtime on its backend."""
+    path = (cell.backend, cell.runtime)
+    reason = UNSUPPORTED_PRECISION.get(path, {}).get(cell.precision)
+    reason = reason or UNSUPPORTED_BACKEND.get(path, _NO_REASON)
+    return Unsupported(f"{cell.precision} is not possible with {_path(cell)}: {reason}")
+
+
+def training_error(precision: Precision) -> Unsupported:
+    """The refusal to train in a precision of `UNTRAINED_PRECISION`."""
+    return Unsupported(f"training is not possible in {precision}: {UNTRAINED_PRECISION[precision]}")
 
 
 def why_not_shape(cell: Cell, model: ModelSpec) -> str | None:
@@ -95,19 +117,12 @@ def why_not_shape(cell: Cell, model: ModelSpec) -> str | None:
 
     An image's size comes first, since the prompt's length may follow from it.
     """
-    return (
-        _out_of_range(cell, "image_size", cell.image_size, model.image_size)
-        or _out_of_range(cell, "audio_seconds", cell.audio_seconds, model.audio_seconds)
-        or _too_long(cell, model)
-        or _too_many(cell, model)
-    )
-
-
-def _out_of_range(cell: Cell, axis: str, size: int | None, allowed: AxisRange | None) -> str | None:
-    if size is None or allowed is None:
-        return None
-    reason = refusal(allowed, size)
-    return f"{cell.model} takes {axis} of {reason}, not {size}" if reason else None
+    for axis in SIZE_AXES:
+        allowed: AxisRange | None = getattr(model, axis, None)
+        size: int | None = getattr(cell, axis)
+        if allowed and size is not None and (reason := refusal(allowed, size)):
+            return f"{cell.model} takes {axis} of {reason}, not {size}"
+    return _too_long(cell, model) or _too_many(cell, model)
 
 
 def _too_long(cell: Cell, model: ModelSpec) -> str | None:
@@ -148,31 +163,31 @@ _GENERATING_TASKS = frozenset(
 
 
 def why_not(cell: Cell, model: ModelSpec) -> str | None:
-    """Why the cell can't run with this release on any machine; None if it can."""
+    """The reason why the cell can't run with this release on any machine; None if it can."""
     if reason := why_not_shape(cell, model):
         return reason
     if cell.backend == "fake":
         return _wrong_runtime(cell)
-    return _impossible(cell, model) or _not_built(cell)
+    return _impossible(cell, model) or _unsupported(cell)
 
 
 def _impossible(cell: Cell, model: ModelSpec) -> str | None:
     if reason := _wrong_runtime(cell):
         return reason
-    if reason := REFUSES.get((cell.runtime, cell.mode)):
+    if reason := UNSUPPORTED_MODE.get((cell.runtime, cell.mode)):
         return f"{cell.mode} is not possible with {_path(cell)}: {reason}"
     if cell.mode == "training" and (reason := _untrainable(cell, model)):
         return f"training is not possible {reason}"
     if cell.mode == "generation" and not generates(model):
         return f"generation is not possible with {cell.model}: its task is {model.task}"
-    if reason := LACKS.get((cell.backend, cell.runtime), {}).get(cell.precision):
+    if reason := UNSUPPORTED_PRECISION.get((cell.backend, cell.runtime), {}).get(cell.precision):
         return f"{cell.precision} is not possible with {_path(cell)}: {reason}"
     return None
 
 
 def _untrainable(cell: Cell, model: ModelSpec) -> str | None:
     if cell.precision == "int8":
-        return "in int8: whole numbers have no gradients"
+        return f"in int8: {UNTRAINED_PRECISION['int8']}"
     if not model.trains:
         return f"with {cell.model}: it has no labels to learn from"
     if model.contrastive and cell.batch_size < 2:
@@ -181,7 +196,7 @@ def _untrainable(cell: Cell, model: ModelSpec) -> str | None:
 
 
 def generates(model: ModelSpec) -> bool:
-    """Whether the model writes tokens."""
+    """True if the model writes tokens."""
     return model.encoder_decoder or model.task in _GENERATING_TASKS
 
 
@@ -199,18 +214,18 @@ def _wrong_runtime(cell: Cell) -> str | None:
     return reason
 
 
-def _not_built(cell: Cell) -> str | None:
+def _unsupported(cell: Cell) -> str | None:
     backend, runtime, mode = cell.backend, cell.runtime, cell.mode
-    built = [key for key in BUILT if key[0] == backend]
+    supported = [key for key in SUPPORTED if key[0] == backend]
     release = f"accelmatrix {__version__}"
-    if not built:
+    if not supported:
         return f"{release} has no runner for backend {backend}"
-    if not any(key[1] == runtime for key in built):
+    if not any(key[1] == runtime for key in supported):
         return f"{release} has no runner for {_path(cell)}"
-    if (backend, runtime, mode) not in BUILT:
+    if (backend, runtime, mode) not in SUPPORTED:
         return f"{release} cannot measure {mode} with {_path(cell)}"
-    if cell.precision not in BUILT[backend, runtime, mode]:
+    if cell.precision not in SUPPORTED[backend, runtime, mode]:
         if mode == "training" and cell.precision == "fp16":
-            return f"{release} cannot train in fp16: it has no loss scaling yet"
+            return f"{release} cannot train in fp16: {UNTRAINED_PRECISION['fp16']}"
         return f"{release} cannot run {cell.precision} with {_path(cell)} in mode {mode}"
     return None

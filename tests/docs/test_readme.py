@@ -14,11 +14,11 @@ from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.matrix import load_matrix
 from orchestrator.render.results import COLUMNS
-from runner.contract import errors
+from runner.contract import errors, support
 from runner.contract.cell import Cell, Mode, Scenario
 from runner.contract.errors import BenchError
 from runner.contract.models import catalogue, find
-from runner.contract.support import BUILT, why_not
+from runner.contract.support import why_not
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
 from tests.docs.pages import (
@@ -77,7 +77,7 @@ def test_the_supported_combinations_are_those_that_are_built() -> None:
         assert str(CATALOGUE[backend[0]].support_class) == row[4]
         for mode in modes:
             claimed.add((backend[0], runtime[0], mode, *sorted(precisions)))
-    assert claimed == {(*key, *sorted(precisions)) for key, precisions in BUILT.items()}
+    assert claimed == {(*key, *sorted(precisions)) for key, precisions in support.SUPPORTED.items()}
 
 
 def test_the_backends_not_built_are_named() -> None:

@@ -10,7 +10,7 @@ from orchestrator.render.verify import table_of
 from orchestrator.system.git import ROOT
 from runner.contract.cell import Backend, Runtime
 from runner.contract.models import catalogue, model_sets
-from runner.contract.support import BUILT, generates
+from runner.contract.support import SUPPORTED, generates
 from tools.docs.commands import help_markdown
 
 VERIFIED = ROOT / "docs" / "verified.json"
@@ -35,7 +35,7 @@ def with_sections(page: Path) -> str:
 def support_markdown() -> str:
     """Backends × runtimes, each with the mark of its support class."""
     lines = [f"| backend | {_code(RUNTIMES, ' | ')} |", "|---" * (len(RUNTIMES) + 1) + "|"]
-    built = {(backend, runtime) for backend, runtime, _ in BUILT}
+    built = {(backend, runtime) for backend, runtime, _ in SUPPORTED}
     for backend in dict.fromkeys(backend for backend, _ in built):
         mark = MARKS[CATALOGUE[backend].support_class or 3]
         marks = (mark if (backend, runtime) in built else "" for runtime in RUNTIMES)
@@ -57,7 +57,7 @@ def built_markdown() -> str:
 def _built() -> Iterator[tuple[Backend, Runtime, list[str], list[str]]]:
     """Modes of a backend and runtime that have the same precisions stand together."""
     groups: dict[tuple[Backend, Runtime, tuple[str, ...]], list[str]] = {}
-    for (backend, runtime, mode), supported in BUILT.items():
+    for (backend, runtime, mode), supported in SUPPORTED.items():
         precisions = tuple(name for name in PRECISIONS if name in supported)
         groups.setdefault((backend, runtime, precisions), []).append(mode)
     for (backend, runtime, precisions), modes in groups.items():

@@ -18,7 +18,7 @@ from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precis
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import write_atomic
 from runner.contract.record import Record, Status
-from runner.contract.support import BUILT
+from runner.contract.support import SUPPORTED
 
 Mark = Literal[
     "ok", "partial", "unproven", "unverified", "wrong", "contradicted", "predicted", Status
@@ -259,10 +259,10 @@ def _known(backends: Sequence[str]) -> list[Backend]:
 
 
 def _runtimes(backend: Backend, asked: Sequence[str]) -> list[Runtime]:
-    built = dict.fromkeys(runtime for known, runtime, _ in BUILT if known == backend)
+    built = dict.fromkeys(runtime for known, runtime, _ in SUPPORTED if known == backend)
     return [runtime for runtime in built if not asked or runtime in asked]
 
 
 def _plainest(backend: Backend) -> Precision:
-    built = {each for key, found in BUILT.items() if key[0] == backend for each in found}
+    built = {each for key, found in SUPPORTED.items() if key[0] == backend for each in found}
     return next((precision for precision in PRECISIONS if precision in built), PRECISIONS[0])

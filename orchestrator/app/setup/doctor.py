@@ -19,9 +19,9 @@ from orchestrator.images import ImageSettings, ImageStatus, LocalImages
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.system.engine import connect_engine
+from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend
 from runner.contract.errors import BenchError
-from runner.contract.support import RUNTIMES
 
 SUPPORT_CLASSES: Mapping[SupportClass, str] = {
     1: "measured in CI",

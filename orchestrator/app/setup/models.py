@@ -7,11 +7,11 @@ from typing import Any, get_args
 from orchestrator.matrix import Location, Source, resolve
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import memory_need_bytes
-from runner.contract.axes import SIZE_AXES
+from runner.contract.axes import RUNTIMES, SIZE_AXES
 from runner.contract.cell import Backend, Cell, Precision, Runtime
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, TensorSpec, Work, find, shape_of, sizes_of, work
-from runner.contract.support import RUNTIMES, why_not_shape
+from runner.contract.support import why_not_shape
 
 Verdict = tuple[Cell, str | None]
 """A cell, with the reason if no machine can run it."""

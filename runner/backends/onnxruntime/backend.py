@@ -25,10 +25,11 @@ from runner.backends.onnxruntime.query import (
 )
 from runner.backends.onnxruntime.sessions import recorded_options
 from runner.contract.cell import Cell
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_graph, fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Proof
+from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.environment import versions
@@ -177,8 +178,8 @@ class OnnxSession:
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
         """Refuse: graphs for inference have no gradients."""
-        del cell, inputs, clock
-        raise Unsupported("ONNX Runtime executes inference graphs only")
+        del inputs, clock
+        raise mode_error(cell, "training")
 
     def empty(self) -> Query:
         """A query over a graph of one node that hands its input on, on the CPU."""

@@ -10,37 +10,13 @@ import onnxruntime
 
 from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Cell, Precision
-from runner.contract.errors import Unavailable, Unsupported
+from runner.contract.errors import Unavailable
 from runner.contract.job import VARIABLE, chosen_device
+from runner.contract.support import precision_error
 from runner.measure.environment import read_environment
 from runner.measure.vendors.nvidia import load_nvml, used_bytes
 
 CPU = "CPUExecutionProvider"
-
-NO_PROVIDER: Mapping[Backend, str] = {
-    "rocm": "its releases have no ROCm provider any more, and its provider for MIGraphX comes in "
-    "a package of its own",
-    "mps": "it has a provider for Core ML, none for MPS",
-    "openvino": "its OpenVINO provider comes in a package of its own; the runtime openvino "
-    "executes the same graph",
-}
-"""The reasons why backends of other runtimes have no device here."""
-
-_COMPUTED_IN_FP32 = "ONNX Runtime's CPU provider computes fp16 graphs in fp32, between casts"
-_NO_BF16 = "ONNX Runtime's CPU provider has no bf16 kernels for matrix products"
-_HTP_FP16 = "the HTP computes in fp16 whatever floating-point graph it is given"
-
-LACKS: Mapping[tuple[Backend, Precision], str] = {
-    ("cpu", "fp16"): _COMPUTED_IN_FP32,
-    ("cpu", "bf16"): _NO_BF16,
-    ("cuda", "bf16"): "no graph is prepared in bf16, of which ONNX Runtime's CUDA provider has "
-    "kernels for a part of the operators only",
-    ("cuda", "int8"): "dynamically quantized graphs need DynamicQuantizeLinear, "
-    "which ONNX Runtime's CUDA provider lacks",
-    ("qnn", "fp32"): _HTP_FP16,
-    ("qnn", "bf16"): _HTP_FP16,
-}
-"""Precisions that are not to be had on a backend, each with the reason."""
 
 _COMPUTES: Mapping[tuple[Backend, Precision], str] = {
     ("cpu", "fp32"): "float32",
@@ -95,8 +71,7 @@ def arithmetic_of(cell: Cell) -> str:
     key = (cell.backend, cell.precision)
     if key in _COMPUTES:
         return _COMPUTES[key]
-    lack = LACKS.get(key) or NO_PROVIDER.get(cell.backend, "not supported")
-    raise Unsupported(f"{cell.precision} is not possible with onnxruntime on {key[0]}: {lack}")
+    raise precision_error(cell)
 
 
 def cpu_device() -> OnnxDevice:

@@ -18,6 +18,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
 from runner.contract.record import Proof
+from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.environment import versions
@@ -116,8 +117,8 @@ class OpenVINOSession:
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> Trainer:
         """Refuse: graphs for inference have no gradients."""
-        del cell, inputs, clock
-        raise Unsupported("OpenVINO executes inference graphs only")
+        del inputs, clock
+        raise mode_error(cell, "training")
 
     def empty(self) -> GraphQuery:
         """A query over a model without operators, which returns its input."""

@@ -26,6 +26,7 @@ from runner.contract.cell import Cell, Precision
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Proof
+from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
 from runner.measure.environment import versions
@@ -35,10 +36,6 @@ _DTYPES: Mapping[Precision, torch.dtype] = {
     "bf16": torch.bfloat16,
     "fp16": torch.float16,
     "int8": torch.float32,  # of everything that is not quantised
-}
-_NOT_TRAINED: Mapping[Precision, str] = {
-    "fp16": "training in fp16 needs loss scaling, which this runner lacks",
-    "int8": "training is not possible in int8: whole numbers have no gradients",
 }
 _LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
 _OUT_OF_MEMORY_MESSAGES = (
@@ -114,8 +111,8 @@ class TorchSession:
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
         """Move a batch with labels to the device; its trainer, with dropout by the job's seed."""
-        if cell.precision in _NOT_TRAINED:
-            raise Unsupported(_NOT_TRAINED[cell.precision])
+        if cell.precision in UNTRAINED_PRECISION:
+            raise training_error(cell.precision)
         torch.manual_seed(self._seed)
         return TorchTrainer(
             self._model,

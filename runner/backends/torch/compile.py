@@ -23,20 +23,13 @@ from runner.contract.cell import Cell, Mode
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Proof
+from runner.contract.support import mode_error, precision_error
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
 
 HEADERS = Path(sysconfig.get_path("include"))
 MOST_SHAPES = 1 << 16
 """Torch executes further shapes of a model eagerly without a message; a job has fewer."""
-NO_INT8 = (
-    "int8 is not possible with torch_compile: on CPUs the quantised layers of torch.ao hold packed "
-    "weights, which torch.compile leaves to eager mode; elsewhere it is not supported"
-)
-NO_GENERATION = (
-    "torch_compile does not generate here: with fixed shapes every token would be compiled anew, "
-    "as the key-value cache grows"
-)
 
 
 class CompiledSession(TorchSession):
@@ -85,8 +78,8 @@ class CompiledSession(TorchSession):
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchGenerator:
         """Refuse."""
-        del cell, inputs, clock
-        raise Unsupported(NO_GENERATION)
+        del inputs, clock
+        raise mode_error(cell, "generation")
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchTrainer:
         """Bind as in eager mode; the backward pass is compiled too, the optimizer is not."""
@@ -124,7 +117,7 @@ def open_session(job: Job, threads: int, graphs: Path | None = None) -> Compiled
     """Build the job's model on its device; nothing is compiled yet."""
     del graphs
     if job.cells[0].precision == "int8":
-        raise Unsupported(NO_INT8)
+        raise precision_error(job.cells[0])
     device = prepare_device(job, threads)
     require_compiler()
     return CompiledSession(job, device)

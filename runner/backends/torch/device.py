@@ -14,6 +14,7 @@ from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Precision
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.job import VARIABLE, chosen_device
+from runner.contract.support import UNSUPPORTED_PRECISION
 from runner.measure.environment import read_environment
 
 _ACCELERATORS = ("cuda", "mps")
@@ -96,7 +97,6 @@ def _finished() -> None:
 
 _UUID_PREFIX = "GPU-"
 MPS_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
-NO_INT8 = "this runner multiplies whole numbers on CPUs and with CUDA alone"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,8 @@ def find_torch_device(
     if backend not in _FINDERS:
         raise Unsupported(f"the runtime torch has no device for backend {backend}")
     chosen = _FINDERS[backend](library, environment)
-    lack = _lack(chosen.device.type, precision, library)
+    lack = UNSUPPORTED_PRECISION.get((backend, "torch"), {}).get(precision)
+    lack = lack or _lack(chosen.device.type, precision, library)
     if lack is not None:
         raise Unsupported(f"{precision} is not possible with torch on {chosen.name}: {lack}")
     return chosen
@@ -224,8 +225,6 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
 
 def _lack(device_type: str, precision: Precision, library: Any) -> str | None:
     """The reason why the device does not compute in that precision; None if it does."""
-    if precision == "int8" and (device_type == "mps" or library.version.hip is not None):
-        return NO_INT8
     if precision != "bf16" or device_type == "cpu":
         return None
     if device_type == "mps":

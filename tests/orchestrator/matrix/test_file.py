@@ -16,11 +16,10 @@ from orchestrator.matrix.profiles import measure_of
 from orchestrator.planning.expand import expand
 from orchestrator.planning.memory import memory_need_bytes
 from orchestrator.planning.plan import make_plan
-from runner.contract.axes import AXIS_NAMES
+from runner.contract.axes import AXIS_NAMES, RUNTIMES
 from runner.contract.cell import Backend, Runtime
 from runner.contract.job import PROFILES
 from runner.contract.models import find
-from runner.contract.support import RUNTIMES
 from tests.support.matrices import matrix_of
 from tests.support.weights import a_weights_folder
 

@@ -5,9 +5,10 @@ from typing import Any, get_args
 import pytest
 
 from runner import __version__
+from runner.contract.axes import RUNTIMES
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Cell, Mode, Precision, Runtime, Scenario
 from runner.contract.models import ModelSpec, find
-from runner.contract.support import BUILT, LACKS, RUNTIMES, why_not, why_not_shape
+from runner.contract.support import SUPPORTED, UNSUPPORTED_PRECISION, why_not, why_not_shape
 from tests.support.jobs import fake_cell
 from tests.support.matrices import sized_model
 
@@ -171,19 +172,19 @@ def test_a_backends_default_runtime_executes_on_it(backend: Backend) -> None:
     assert DEFAULT_RUNTIMES[backend] in RUNTIMES[backend]
 
 
-@pytest.mark.parametrize("key", BUILT, ids="-".join)
+@pytest.mark.parametrize("key", SUPPORTED, ids="-".join)
 def test_whatever_is_built_is_not_refused(key: tuple[Backend, Runtime, Mode]) -> None:
     backend, runtime, mode = key
-    assert BUILT[key]
-    for precision in BUILT[key]:
+    assert SUPPORTED[key]
+    for precision in SUPPORTED[key]:
         assert (
             reason_support(backend=backend, runtime=runtime, mode=mode, precision=precision) is None
         )
 
 
 def test_what_a_runtime_lacks_is_not_built() -> None:
-    for (backend, runtime), lacks in LACKS.items():
-        built = {key: found for key, found in BUILT.items() if key[:2] == (backend, runtime)}
+    for (backend, runtime), lacks in UNSUPPORTED_PRECISION.items():
+        built = {key: found for key, found in SUPPORTED.items() if key[:2] == (backend, runtime)}
         assert built, (backend, runtime)
         for found in built.values():
             assert not found & set(lacks)

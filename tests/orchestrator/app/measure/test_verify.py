@@ -19,7 +19,7 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets
 from runner.contract.models.sizes import sizes_of
 from runner.contract.record import Record
-from runner.contract.support import BUILT
+from runner.contract.support import SUPPORTED
 from runner.correctness.reference import fixed_cell
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
@@ -171,11 +171,11 @@ def test_runtimes_and_precisions_can_be_named() -> None:
 
 
 def test_nothing_that_is_built_is_out_of_reach() -> None:
-    backends = sorted({backend for backend, _, _ in BUILT})
+    backends = sorted({backend for backend, _, _ in SUPPORTED})
     named = ["fp32", "bf16", "fp16", "int8"]
     built = {
         (backend, runtime, precision)
-        for (backend, runtime, _), precisions in BUILT.items()
+        for (backend, runtime, _), precisions in SUPPORTED.items()
         for precision in precisions
     }
     assert built <= paths(*backends, precisions=named)

@@ -4,10 +4,11 @@ import pytest
 
 from orchestrator.app.setup.models import ModelSheet, model_sheet
 from orchestrator.planning.memory import memory_need_bytes
+from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend, Cell, Runtime
 from runner.contract.errors import MatrixError, UnknownModel, Unsupported
 from runner.contract.models import catalogue, find, model_sets, work
-from runner.contract.support import RUNTIMES, why_not
+from runner.contract.support import why_not
 
 
 def shapes(sheet: ModelSheet) -> dict[str, tuple[int, ...]]:

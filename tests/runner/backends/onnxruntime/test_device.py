@@ -171,8 +171,8 @@ def test_what_a_session_computes_in_is_told(
     [
         ("cpu", "fp16", "in fp32, between casts"),
         ("cpu", "bf16", "no bf16 kernels"),
-        ("cuda", "bf16", "no graph is prepared in bf16"),
-        ("cuda", "int8", "DynamicQuantizeLinear"),
+        ("cuda", "bf16", "bf16 kernels for a part of the operators"),
+        ("cuda", "int8", "no kernel for dynamically quantized"),
         ("qnn", "fp32", "HTP computes in fp16"),
         ("qnn", "bf16", "HTP computes in fp16"),
         ("rocm", "fp32", "no ROCm provider"),

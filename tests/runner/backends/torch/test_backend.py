@@ -92,7 +92,7 @@ def test_training_in_fp16_is_refused() -> None:
     job = torch_job(tiny_decoder(), precision="fp16")
     with (
         closing(open_session(job, threads=1)) as session,
-        pytest.raises(Unsupported, match="fp16 needs loss scaling"),
+        pytest.raises(Unsupported, match="fp16: it has no loss scaling"),
     ):
         session.bind_training(job.cells[0], {}, FakeClock())
 
