@@ -1,3 +1,5 @@
+"""Processes of the runner: exit status, streams, and the end of the parent."""
+
 import json
 import signal
 import subprocess
@@ -6,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.__main__ import main
 from runner.contract.job import Job
 from runner.contract.record import read_record
 from tests.conftest import ROOT
@@ -39,21 +42,15 @@ def test_stdout_holds_progress_alone_whatever_libraries_print(tmp_path: Path) ->
     assert "a stray line on stdout" in stderr
 
 
-@pytest.mark.slow
-def test_an_unreadable_job_is_refused_in_one_line(tmp_path: Path) -> None:
-    process = start(a_job(), tmp_path)
-    process.communicate()
-    (tmp_path / "job.json").write_text('{"run_id": 3}')
-    again = subprocess.run(
-        [sys.executable, "-m", "runner", "--job", tmp_path / "job.json", "--out", tmp_path],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert again.returncode == 2
-    assert "not a job this runner understands" in again.stderr
-    assert "Traceback" not in again.stderr
+def test_an_unreadable_job_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = tmp_path / "job.json"
+    job.write_text('{"run_id": 3}')
+    monkeypatch.setattr(sys, "argv", ["runner", "--job", str(job), "--out", str(tmp_path)])
+    assert main() == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"{job}: not a job this runner understands")
 
 
 def test_a_runner_dies_with_its_orchestrator(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
+"""Jobs on the fake backend: a record for every cell, whatever happens to it."""
+
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +25,88 @@ def run(job: Job, out: Path) -> tuple[dict[Cell, Record], KeptProgress]:
     return {cell: read_record(out / f"{cell.id}.parquet") for cell in job.cells}, progress
 
 
-def test_every_cell_gets_one_record_with_raw_durations(tmp_path: Path) -> None:
-    job = a_job([fake_cell(1), fake_cell(2)])
-    records, _ = run(job, tmp_path)
-    for cell, record in records.items():
-        assert record.status == "ok"
-        assert record.batch_size == cell.batch_size
+@dataclass(frozen=True)
+class Finished:
+    """A job of two shapes that was measured, with traces."""
+
+    job: Job
+    folder: Path
+    records: dict[Cell, Record]
+    progress: KeptProgress
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    folder = tmp_path_factory.mktemp("out")
+    job = a_job([fake_cell(1), fake_cell(2)]).model_copy(update={"trace": True})
+    records, progress = run(job, folder)
+    return Finished(job, folder, records, progress)
+
+
+def test_every_cell_gets_one_record_with_raw_durations(finished: Finished) -> None:
+    for cell, record in finished.records.items():
+        assert (record.status, record.batch_size) == ("ok", cell.batch_size)
         assert record.durations_ns is not None
         assert len(record.durations_ns) == record.iterations >= 3
         assert record.warmup_durations_ns is not None
         assert len(record.warmup_durations_ns) == 1 + (record.warmup_iterations or 0)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(finished.folder.glob("*.parquet"))) == 2
 
 
-@pytest.mark.slow
-def test_shapes_share_one_loaded_model(tmp_path: Path) -> None:
-    records, progress = run(a_job([fake_cell(1), fake_cell(2), fake_cell(4)]), tmp_path)
-    loads = [event for event in progress.events if event.get("phase") == "load"]
-    assert len(loads) == 1
-    assert len({record.load_time_s for record in records.values()}) == 1
+def test_shapes_share_one_loaded_model(finished: Finished) -> None:
+    assert len({record.load_time_s for record in finished.records.values()}) == 1
+    phases = [event.get("phase") for event in finished.progress.events]
+    assert phases.count("load") == 1
 
 
-def test_what_a_session_tells_of_a_shape_is_its_cells(tmp_path: Path) -> None:
-    records, _ = run(a_job([fake_cell(1), fake_cell(2)]), tmp_path)
-    for cell, record in records.items():
+def test_columns_of_a_session_about_a_shape_belong_to_its_cell(finished: Finished) -> None:
+    for cell, record in finished.records.items():
         assert record.execution_options == {"shape": cell.shape}
+
+
+def test_a_record_of_the_fake_backend_claims_no_proof(finished: Finished) -> None:
+    for record in finished.records.values():
+        assert (record.proof, record.backend) == ("none", "fake")
+
+
+def test_a_record_holds_the_job_that_can_be_run_again(finished: Finished) -> None:
+    for cell, record in finished.records.items():
+        fields = {**json.loads(record.job or ""), "model": json.loads(record.model_spec or "")}
+        again = Job.model_validate(fields)
+        assert (again.cells, again.model) == ((cell,), finished.job.model)
+        assert again.measure == finished.job.measure
+
+
+def test_traces_lie_beside_the_records(finished: Finished) -> None:
+    for cell in finished.job.cells:
+        assert (finished.folder / f"{cell.id}.trace.json").exists()
+        assert (finished.folder / f"{cell.id}.operators.txt").exists()
+
+
+def test_progress_reports_each_phase_and_status_in_order(finished: Finished) -> None:
+    first, second = (cell.id for cell in finished.job.cells)
+    events = [
+        (event["event"], event.get("phase") or event.get("status"), event["cell_id"])
+        for event in finished.progress.events
+    ]
+    assert events == [
+        ("phase", "load", None),
+        ("phase", "first", first),
+        ("phase", "warmup", first),
+        ("phase", "steady", first),
+        ("phase", "observe", first),
+        ("phase", "observe", first),
+        ("phase", "verify", first),
+        ("recorded", "ok", first),
+        ("phase", "first", second),
+        ("phase", "warmup", second),
+        ("phase", "steady", second),
+        ("phase", "observe", second),
+        ("phase", "observe", second),
+        ("recorded", "ok", second),
+        ("phase", "observe", first),  # traces come last
+        ("phase", "observe", second),
+    ]
 
 
 def test_a_cell_that_failed_tells_nothing_of_anothers_shape(tmp_path: Path) -> None:
@@ -56,22 +116,6 @@ def test_a_cell_that_failed_tells_nothing_of_anothers_shape(tmp_path: Path) -> N
     assert good.execution_options is not None
     assert bad.execution_options is None
     assert bad.load_time_s == good.load_time_s
-
-
-def test_progress_tells_each_phase_and_verdict_in_order(tmp_path: Path) -> None:
-    cell = fake_cell()
-    _, progress = run(a_job([cell]), tmp_path)
-    told = [(e["event"], e.get("phase") or e.get("status"), e["cell_id"]) for e in progress.events]
-    assert told == [
-        ("phase", "load", None),
-        ("phase", "first", cell.id),
-        ("phase", "warmup", cell.id),
-        ("phase", "steady", cell.id),
-        ("phase", "observe", cell.id),
-        ("phase", "observe", cell.id),
-        ("phase", "verify", cell.id),
-        ("recorded", "ok", cell.id),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +157,6 @@ def test_what_the_runner_cannot_do_is_unsupported(
     assert reason in (record.reason or "")
 
 
-def test_a_fake_row_claims_no_proof(tmp_path: Path) -> None:
-    records, _ = run(a_job(), tmp_path)
-    (record,) = records.values()
-    assert (record.proof, record.backend) == ("none", "fake")
-
-
 def test_a_folder_that_takes_no_records_ends_the_job(tmp_path: Path) -> None:
     with pytest.raises(RecordNotSaved):
         Harness(a_job(), tmp_path / "gone", KeptProgress()).run()
@@ -141,14 +179,17 @@ def trainable(**config: Any) -> ModelSpec:
     return fake_model(**config).model_copy(update={"labels": labels})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "filled"),
     [
         ({}, ["latency_median_s", "first_latency_s", "memory_steady_peak_bytes"]),
         ({"mode": "generation", "new_tokens": 3}, ["time_to_first_token_mean_s"]),
         ({"mode": "training"}, ["forward_mean_s", "optimizer_median_s", "training_loss_last"]),
-        ({"mode": "startup"}, ["startup_import_mean_s", "concurrent_speedup"]),
+        pytest.param(
+            {"mode": "startup"},
+            ["startup_import_mean_s", "concurrent_speedup"],
+            marks=pytest.mark.slow,
+        ),
         ({"scenario": "offline"}, ["search", "throughput"]),
         ({"scenario": "server", "target_qps": 200.0}, ["achieved_qps", "service_median_s"]),
     ],
@@ -190,7 +231,7 @@ def in_round(number: int, rounds: int = 3) -> Job:
 
 
 @pytest.mark.slow
-def test_rounds_leave_parts_and_the_last_one_makes_the_records(tmp_path: Path) -> None:
+def test_rounds_leave_results_and_the_last_one_makes_the_records(tmp_path: Path) -> None:
     for number in (1, 2):
         job, progress = in_round(number), KeptProgress()
         Harness(job, tmp_path, progress).run()
@@ -231,32 +272,6 @@ def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
     (record,) = records.values()
     assert (record.correct, record.correct_reason) == (None, "not verified: --no-verify")
     assert record.latency_median_s is not None
-
-
-def test_a_trace_lies_beside_the_record(tmp_path: Path) -> None:
-    job = a_job().model_copy(update={"trace": True})
-    records, _ = run(job, tmp_path)
-    (cell,) = records
-    assert (tmp_path / f"{cell.id}.trace.json").exists()
-    assert (tmp_path / f"{cell.id}.operators.txt").exists()
-
-
-def test_a_record_holds_the_job_that_can_be_run_again(tmp_path: Path) -> None:
-    job = a_job([fake_cell(1), fake_cell(2)])
-    records, _ = run(job, tmp_path)
-    for cell, record in records.items():
-        told = {**json.loads(record.job or ""), "model": json.loads(record.model_spec or "")}
-        again = Job.model_validate(told)
-        assert (again.cells, again.model, again.measure) == ((cell,), job.model, job.measure)
-
-
-def test_nothing_is_queried_before_the_first_query_and_traces_come_last(tmp_path: Path) -> None:
-    job = a_job([fake_cell(1), fake_cell(2)]).model_copy(update={"trace": True})
-    _, progress = run(job, tmp_path)
-    told = [event.get("phase") or event["event"] for event in progress.events]
-    assert told[:2] == ["load", "first"]
-    assert told.count("verify") == 1
-    assert told[-3:] == ["recorded", "observe", "observe"]
 
 
 def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:

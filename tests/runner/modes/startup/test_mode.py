@@ -59,63 +59,49 @@ def measured(round_: int, rounds: int, limits: Limits | None = None) -> tuple[Ro
     return measure_startup(job, cell, scene.instruments(earlier)), scene
 
 
-@pytest.fixture(scope="module")
-def part() -> RoundResult:
-    return measured(1, rounds=1)[0]
-
-
 @pytest.mark.slow
-def test_a_start_is_repeated_until_its_median_has_an_interval(part: RoundResult) -> None:
-    assert len(part.durations_ns) == fewest()
-    assert part.samples == 2 * fewest()
-    assert part.steady_ns == sum(part.durations_ns)
-    assert (part.first_ns, part.settled, part.warmup_ns) == (None, None, [])
+def test_a_start_is_repeated_until_its_median_has_an_interval() -> None:
+    result, _ = measured(1, rounds=1)
+    assert len(result.durations_ns) == fewest()
+    assert result.samples == 2 * fewest()
+    assert result.steady_ns == sum(result.durations_ns)
+    assert (result.first_ns, result.settled, result.warmup_ns) == (None, None, [])
 
+    assert set(result.parts_ns) == {*STARTUP_STAGES, "runner"}
+    starts = zip(*(result.parts_ns[stage] for stage in STARTUP_STAGES), strict=True)
+    assert [sum(stages) for stages in starts] == result.durations_ns
+    assert min(result.parts_ns["weights"]) >= 0.1e9
+    assert all(value > 0 for values in result.parts_ns.values() for value in values)
 
-def test_a_duration_is_the_sum_of_its_stages(part: RoundResult) -> None:
-    assert set(part.parts_ns) == {*STARTUP_STAGES, "runner"}
-    starts = zip(*(part.parts_ns[stage] for stage in STARTUP_STAGES), strict=True)
-    assert [sum(stages) for stages in starts] == part.durations_ns
-    assert min(part.parts_ns["weights"]) >= 0.1e9
-    assert all(value > 0 for values in part.parts_ns.values() for value in values)
-
-
-def test_starts_at_once_are_compared_with_starts_in_turn(part: RoundResult) -> None:
-    columns = part.columns
+    columns = result.columns  # of starts at once
     assert columns["concurrent_workers"] == 2
     assert columns["concurrent_time_s"] > 0.1
     rate = columns["concurrent_models_per_second"]
     assert rate == pytest.approx(2 / columns["concurrent_time_s"])
     assert columns["concurrent_speedup"] > 0
 
-
-def test_memory_is_the_started_processes(part: RoundResult) -> None:
-    assert part.memory.peak_bytes is not None
-    assert 10e6 < part.memory.peak_bytes < 1e9
-    assert "started process" in part.columns["memory_method"]
-
-
-def test_the_boundaries_are_stated(part: RoundResult) -> None:
-    assert "page cache" in part.columns["timed_region"]
-    assert "without the runner's own imports" in part.columns["timed_region"]
+    assert result.memory.peak_bytes is not None
+    assert 10e6 < result.memory.peak_bytes < 1e9
+    assert "started process" in columns["memory_method"]
+    assert "page cache" in columns["timed_region"]
+    assert "without the runner's own imports" in columns["timed_region"]
 
 
+@pytest.mark.slow
 def test_all_but_the_last_round_leave_starts_at_once_alone() -> None:
-    part, scene = measured(1, rounds=2)
-    assert "concurrent_workers" not in part.columns
-    assert len(part.durations_ns) == 1
+    result, scene = measured(1, rounds=2)
+    assert "concurrent_workers" not in result.columns
+    assert len(result.durations_ns) == 1
     assert scene.phases == ["steady"]
 
 
-def test_no_more_models_are_held_at_once_than_process_ids_allow() -> None:
-    part, _ = measured(2, 2, Limits(pids=20))
-    assert part.columns["concurrent_workers"] == 1
-
-
-def test_no_more_models_are_held_at_once_than_memory_has_room_for() -> None:
-    part, _ = measured(2, 2, Limits(memory_bytes=1 << 20))
-    assert part.columns["concurrent_workers"] == 1
-    assert part.doubts == [("B", "there is room for 1 of 2 models at once: lower measure.workers")]
+@pytest.mark.slow
+@pytest.mark.parametrize("limits", [Limits(pids=20), Limits(memory_bytes=1 << 20)])
+def test_no_more_models_are_held_at_once_than_ids_and_memory_allow(limits: Limits) -> None:
+    result, _ = measured(2, 2, limits)
+    assert result.columns["concurrent_workers"] == 1
+    doubt = "there is room for 1 of 2 models at once: lower measure.workers"
+    assert result.doubts == [("B", doubt)]
 
 
 def test_stages_become_columns() -> None:
@@ -125,54 +111,51 @@ def test_stages_become_columns() -> None:
     assert columns["startup_weights_stddev_s"] == pytest.approx(2**0.5)
 
 
-def test_a_start_is_timed_by_one_clock_in_two_processes() -> None:
-    before = monotonic()
-    start = start_once(a_request(load_s=0.05))
-    assert before < start.launched_at_ns < start.report.first_line_at_ns
+@pytest.fixture(scope="module")
+def start() -> ColdStart:
+    """A start that prints on stdout as it loads, which must do no harm."""
+    return start_once(a_request({"load": "print"}, load_s=0.05))
+
+
+def test_a_start_is_timed_by_one_clock_in_two_processes(start: ColdStart) -> None:
+    assert start.launched_at_ns < start.report.first_line_at_ns
     assert start.report.first_line_at_ns < start.report.loaded_at_ns < monotonic()
     assert start.to_loaded_ns >= start.stages_ns["interpreter"] + start.stages_ns["weights"]
 
 
-def test_what_is_our_own_is_kept_apart() -> None:
-    start = start_once(a_request())
-    stages = start.stages_ns
-    before_query = start.to_output_ns - stages["first_query"]
+def test_the_runners_own_share_is_kept_apart(start: ColdStart) -> None:
+    before_query = start.to_output_ns - start.stages_ns["first_query"]
     assert start.runner_ns + before_query == start.to_loaded_ns
 
 
+@pytest.mark.slow
 def test_starts_at_once_take_the_time_until_the_last_has_loaded() -> None:
     assert start_at_once(a_request(load_s=0.2), 2) >= 0.2e9
 
 
-@pytest.mark.parametrize("where", ["load", "*-startup"])
-def test_a_failure_is_told_in_its_own_words_with_the_trace(where: str) -> None:
-    with pytest.raises(BenchError, match="RuntimeError: a scripted failure") as caught:
-        start_once(a_request({where: "raise"}))
-    assert "Traceback" in caught.value.__notes__[0]
-
-
-def test_memory_that_ran_out_there_ran_out_here() -> None:
-    with pytest.raises(MemoryError, match="a scripted shortage"):
-        start_once(a_request({"load": "memory_error"}))
-
-
-def test_outputs_must_be_finite() -> None:
-    with pytest.raises(BenchError, match="NaN or infinity"):
-        start_once(a_request(finite=False))
-
-
-def test_what_the_runner_cannot_do_is_unsupported() -> None:
-    job = a_job([a_cell(runtime="onnxruntime_web")])
-    with pytest.raises(Unsupported, match="knows no runtime onnxruntime_web"):
-        start_once(StartRequest(job=job, threads=1, query=True))
+NOT_SUPPORTED = StartRequest(job=a_job([a_cell(runtime="onnxruntime_web")]), threads=1, query=True)
 
 
 @pytest.mark.parametrize(
-    ("fault", "ending"), [("die", "died by SIGKILL"), ("exit", "ended with exit status 3")]
+    ("request_", "kind", "message"),
+    [
+        (a_request({"load": "raise"}), BenchError, "RuntimeError: a scripted failure"),
+        (a_request({"*-startup": "raise"}), BenchError, "RuntimeError: a scripted failure"),
+        (a_request({"load": "memory_error"}), MemoryError, "a scripted shortage"),
+        (a_request(finite=False), BenchError, "NaN or infinity"),
+        (NOT_SUPPORTED, Unsupported, "knows no runtime onnxruntime_web"),
+        (a_request({"load": "die"}), BenchError, "died by SIGKILL; its last words"),
+        (a_request({"load": "exit"}), BenchError, "ended with exit status 3; its last words"),
+    ],
+    ids=["load", "query", "memory", "outputs", "runtime", "kill", "exit"],
 )
-def test_a_sudden_end_is_told_with_its_last_words(fault: str, ending: str) -> None:
-    with pytest.raises(BenchError, match=f"a cold start {ending}; its last words"):
-        start_once(a_request({"load": fault}))
+def test_a_start_that_fails_raises_the_childs_error(
+    request_: StartRequest, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message) as caught:
+        start_once(request_)
+    assert caught.value.__notes__[0].startswith("stderr of the cold start:")
+    assert ("Traceback" in caught.value.__notes__[0]) == ("last words" not in message)
 
 
 def test_last_words_are_on_stderr() -> None:
@@ -184,18 +167,14 @@ def test_last_words_are_on_stderr() -> None:
         start.wait()
 
 
-def test_a_clock_that_is_not_ours_is_refused() -> None:
-    line = start_once(a_request()).report.model_copy(update={"first_line_at_ns": 1})
+def test_a_clock_that_is_not_ours_is_refused(start: ColdStart) -> None:
+    line = start.report.model_copy(update={"first_line_at_ns": 1})
     command = [sys.executable, "-c", f"print({line.model_dump_json()!r})"]
     with (
-        launch_start(a_request(), command) as start,
+        launch_start(a_request(), command) as pending,
         pytest.raises(BenchError, match="processes disagree about the time"),
     ):
-        start.wait()
-
-
-def test_strays_on_stdout_do_no_harm() -> None:
-    assert isinstance(start_once(a_request({"load": "print"})), ColdStart)
+        pending.wait()
 
 
 def test_leaving_ends_a_start_that_hangs(tmp_path: Path) -> None:
