@@ -1,7 +1,12 @@
-"""Run every measurement, or those named: `python -m performance start_up merge_records`."""
+"""Run every measurement, or those named: `python -m performance start_up merge_records`.
+
+`python -m performance synthesise --rows N --output DIR` writes results to measure the store with.
+"""
 
 import subprocess
 import sys
+
+from performance.synthesise import main as synthesise
 
 MEASUREMENTS = (
     "start_up",
@@ -26,6 +31,8 @@ MEASUREMENTS = (
 
 def main() -> int:
     """Run each measurement in a fresh process, without the imports and memory of another."""
+    if sys.argv[1:2] == ["synthesise"]:
+        return synthesise(sys.argv[2:])
     names = sys.argv[1:] or MEASUREMENTS
     codes = []
     for name in names:

@@ -13,6 +13,7 @@ from hypothesis import settings
 from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
+from tests.support.blank_database import copy_blank
 from tests.support.needs import lacking
 from tests.support.prepared import PreparedGraphs
 from tests.support.proxy import EngineProxy
@@ -53,6 +54,14 @@ def old_heap() -> None:
     that has imported every runtime each would take a third of a second."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def blank_databases() -> Iterator[None]:
+    """New databases of this process are copies of one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("orchestrator.store.database.connect.write_schema", copy_blank)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import typer
 
 from orchestrator.cli.measure import bench, plan, prepare, replay, run, verify
 from orchestrator.cli.results import export, imports, maintain, results, snapshots, status, validate
-from orchestrator.cli.setup import dev, doctor, images, models
+from orchestrator.cli.setup import doctor, images, models
 
 
 def register(app: typer.Typer) -> None:
@@ -27,5 +27,4 @@ def register(app: typer.Typer) -> None:
     app.command(name="doctor")(doctor.doctor)
     app.add_typer(images.app, name="images")
     app.add_typer(models.app, name="models")
-    app.add_typer(dev.app, name="dev")
     app.command(name="schema")(plan.schema)

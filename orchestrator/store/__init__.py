@@ -30,7 +30,6 @@ from orchestrator.store.records.find import files_below, find_files, id_fault
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.store.schema.columns import Column
 from orchestrator.store.schema.origin import OURS, SYNTHETIC, Origin
-from orchestrator.store.schema.page import schema_markdown
 from orchestrator.store.schema.parquet_columns import DEFAULTS
 from orchestrator.store.schema.tables import STORE_VERSION, TABLES, Run
 from orchestrator.store.schema.views import VIEWS
@@ -95,7 +94,6 @@ __all__ = [
     "query",
     "restore",
     "save_answer",
-    "schema_markdown",
     "size_on_disk",
     "snapshots",
     "take",

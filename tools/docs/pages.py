@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from orchestrator.matrix import matrix_json_schema
-from orchestrator.store import schema_markdown
 from orchestrator.system.git import ROOT
+from tools.docs.schema import schema_markdown
 from tools.docs.sections import with_sections
 
 PAGES = (

@@ -7,11 +7,10 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.blank import write_blank
 from orchestrator.store.database.errors import explain, interruptible
 from orchestrator.store.database.lock import in_use
 from orchestrator.store.database.paths import discard, log_of
-from orchestrator.store.schema.version import mark_as_made
+from orchestrator.store.schema.version import create_schema, mark_as_made
 from runner.contract.errors import StoreError
 
 RETRY_S = 0.05
@@ -66,7 +65,7 @@ def create(path: Path, *, scratch: bool) -> None:
     try:
         discard(unfinished)
         log_of(path).unlink(missing_ok=True)
-        write_blank(unfinished)
+        write_schema(unfinished)
         with duckdb.connect(unfinished) as connection:
             mark_as_made(connection, scratch=scratch)
         unfinished.replace(path)
@@ -76,6 +75,16 @@ def create(path: Path, *, scratch: bool) -> None:
             f"{path}: cannot be created: {explain(error)}",
             hint="see that the folder can be written and the disk is not full",
         ) from error
+
+
+def write_schema(path: Path) -> None:
+    """Write a new database with all tables and views, and without a row.
+
+    Raises:
+        duckdb.Error: the file system refuses.
+    """
+    with duckdb.connect(path) as connection:
+        create_schema(connection)
 
 
 def _unusable(path: Path, error: Exception) -> StoreError:

@@ -95,11 +95,6 @@ def test_two_options_that_name_two_formats_are_refused(measured: Workplace) -> N
     assert json.loads(done.stdout)[0] == {"batch_size": 1, "status": "ok"}
 
 
-def test_what_takes_synthetic_results_is_told_where_they_are_made(place: Workplace) -> None:
-    assert "--scratch" in place.do("merge", "--help").stdout
-    assert "--scratch" in place.do("dev", "synthesise", "--help").stdout
-
-
 def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
     """Whether the process has a file of this name open."""
     opened = Path(f"/proc/{process.pid}/fd").iterdir()

@@ -32,7 +32,7 @@ NO_SPACE = """
 import resource, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.file.backup import copy_database
+from orchestrator.store.database.backup import copy_database
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:

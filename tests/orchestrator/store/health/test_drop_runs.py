@@ -18,7 +18,7 @@ from tests.support.whole_database import after, done, everything, killed, time_o
 DROP = """
 import sys
 from pathlib import Path
-from orchestrator.store.file.lock import writer_lock
+from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.dropping import drop_runs
 print("ready", flush=True)
 sys.stdin.readline()

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.store import Run, Store, schema_markdown
+from orchestrator.store import Run, Store
 from orchestrator.store.schema.columns import Column, columns_of, sql_type
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
@@ -21,6 +21,7 @@ from orchestrator.store.schema.tables import (
 )
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.record import Record
+from tools.docs.schema import schema_markdown
 
 ROOT = Path(__file__).parents[4]
 

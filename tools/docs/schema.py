@@ -1,8 +1,6 @@
 """The documentation of tables and views, for docs/schema.md."""
 
-from orchestrator.store.schema.columns import Column
-from orchestrator.store.schema.tables import STORE_VERSION, TABLES
-from orchestrator.store.schema.views import VIEWS
+from orchestrator.store import STORE_VERSION, TABLES, VIEWS, Column
 
 
 def schema_markdown() -> str:
