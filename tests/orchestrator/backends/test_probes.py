@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -12,8 +12,6 @@ from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.backends.probes import HTP_NODES, Need
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable
-
-SMI = "NVIDIA H100 80GB HBM3, 570.86.15"
 
 
 @dataclass
@@ -49,154 +47,156 @@ class MadeUp:
         return self.engine_info
 
 
-def probed(backend: Backend, host: MadeUp, *, in_container: bool = False) -> list[Need]:
+def needs(backend: Backend, host: MadeUp, *, in_container: bool = False) -> list[Need]:
     probe = CATALOGUE[backend].probe
     assert probe
     return list(probe(host, in_container=in_container))
 
 
-def missing(backend: Backend, host: MadeUp, *, in_container: bool = False) -> list[Need]:
-    return [check for check in probed(backend, host, in_container=in_container) if not check.ok]
+def missing(backend: Backend, host: MadeUp, *, in_container: bool = False) -> list[tuple[str, str]]:
+    found = needs(backend, host, in_container=in_container)
+    return [(need.kind, need.message) for need in found if not need.ok]
 
 
-def messages(checks: list[Need]) -> list[tuple[str, str]]:
-    return [(check.kind, check.message) for check in checks]
+def with_torch(host: MadeUp, version: str) -> MadeUp:
+    return replace(host, versions={"torch": version})
 
 
+SMI = "NVIDIA H100 80GB HBM3, 570.86.15"
 GPU = MadeUp(there=("/dev/nvidia0", "/dev/nvidiactl"), says={"nvidia-smi": SMI})
-
-
-@pytest.mark.parametrize("version", ["2.13.0+cu128", "2.13.0"])
-def test_a_gpu_with_driver_and_the_right_torch_lacks_nothing(version: str) -> None:
-    host = MadeUp(there=GPU.there, says=GPU.says, versions={"torch": version})
-    assert missing("cuda", host) == []
-    driver = next(check for check in probed("cuda", host) if check.kind == "driver")
-    assert driver.message == SMI
-
-
-def test_torch_for_the_cpu_is_no_torch_for_cuda() -> None:
-    host = MadeUp(there=GPU.there, says=GPU.says, versions={"torch": "2.13.0+cpu"})
-    (check,) = missing("cuda", host)
-    assert (check.kind, check.message) == ("library", "torch 2.13.0+cpu is no build for CUDA")
-    assert check.remedy == "install torch's CUDA build"
-
-
-def test_without_a_gpu_driver_and_device_are_missing() -> None:
-    assert messages(missing("cuda", MadeUp())) == [
-        ("driver", "there is no NVIDIA driver"),
-        ("device", "no /dev/nvidia0"),
-    ]
-
-
-def test_a_gpu_whose_driver_does_not_answer_is_told_apart() -> None:
-    host = MadeUp(there=GPU.there)
-    assert messages(missing("cuda", host)) == [("driver", "nvidia-smi finds no driver")]
+AMD = MadeUp(there=("/dev/kfd", "/dev/dri/renderD128"))
+MAC = MadeUp(system="darwin", machine="arm64")
+RENDER = "/dev/dri/renderD128"
+INTERPRETER = Path(sys.executable).name
+SNAPDRAGON = MadeUp(machine="aarch64")
 
 
 @pytest.mark.parametrize(
-    "info",
+    ("backend", "host", "lacks"),
     [
-        {"Runtimes": {"runc": {}, "nvidia": {}}},
-        {"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]},
+        ("cuda", with_torch(GPU, "2.13.0+cu128"), []),
+        ("cuda", with_torch(GPU, "2.13.0"), []),
+        (
+            "cuda",
+            with_torch(GPU, "2.13.0+cpu"),
+            [("library", "torch 2.13.0+cpu is no build for CUDA")],
+        ),
+        (
+            "cuda",
+            MadeUp(),
+            [("driver", "there is no NVIDIA driver"), ("device", "no /dev/nvidia0")],
+        ),
+        ("cuda", replace(GPU, says={}), [("driver", "nvidia-smi finds no driver")]),
+        ("rocm", with_torch(AMD, "2.13.0+rocm7.1"), []),
+        (
+            "rocm",
+            with_torch(MadeUp(), "2.13.0+cpu"),
+            [
+                ("driver", "there is no /dev/kfd"),
+                ("device", "there is no /dev/dri/renderD*"),
+                ("library", "torch 2.13.0+cpu is no build for ROCm"),
+            ],
+        ),
+        (
+            "rocm",
+            replace(AMD, forbidden=("/dev/kfd",)),
+            [("permission", "this user may not use /dev/kfd")],
+        ),
+        ("mps", MAC, []),
+        (
+            "mps",
+            MadeUp(system="darwin"),
+            [("device", "Metal computes for torch on Apple silicon alone, and this is x86_64")],
+        ),
+        ("mps", MadeUp(), []),  # the launcher says that this is no macOS
+        (
+            "openvino",
+            MadeUp(versions={"openvino": "2026.4.1"}),
+            [("device", "OpenVINO lists no devices")],
+        ),
+        ("qnn", SNAPDRAGON, [("device", "there is no /dev/fastrpc-cdsp")]),
+        ("qnn", replace(SNAPDRAGON, there=("/dev/fastrpc-cdsp",)), []),
     ],
-    ids=["runtime", "cdi"],
 )
-def test_containers_get_gpus_by_a_runtime_or_by_cdi(info: dict[str, object]) -> None:
-    host = MadeUp(there=GPU.there, says=GPU.says, engine_info=info)
-    assert missing("cuda", host, in_container=True) == []
+def test_a_local_process_lacks_exactly_what_is_not_there(
+    backend: Backend, host: MadeUp, lacks: list[tuple[str, str]]
+) -> None:
+    assert missing(backend, host) == lacks
 
 
-def test_without_the_toolkit_no_container_gets_a_gpu() -> None:
-    host = MadeUp(there=GPU.there, says=GPU.says, engine_info={"Runtimes": {"runc": {}}})
-    (check,) = missing("cuda", host, in_container=True)
-    assert check.message == "the engine cannot hand GPUs to containers"
-    assert "nvidia-ctk runtime configure" in str(check.remedy)
+@pytest.mark.parametrize(
+    ("info", "lacks"),
+    [
+        ({"Runtimes": {"runc": {}, "nvidia": {}}}, []),
+        ({"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, []),
+        ({"Runtimes": {"runc": {}}}, [("engine", "the engine cannot hand GPUs to containers")]),
+    ],
+    ids=["runtime", "cdi", "neither"],
+)
+def test_containers_get_gpus_by_a_runtime_or_by_cdi(
+    info: dict[str, object], lacks: list[tuple[str, str]]
+) -> None:
+    host = replace(GPU, engine_info=info)
+    assert missing("cuda", host, in_container=True) == lacks
+    remedies = [need.remedy for need in needs("cuda", host, in_container=True) if not need.ok]
+    assert all("nvidia-ctk runtime configure" in str(remedy) for remedy in remedies)
 
 
-AMD = ("/dev/kfd", "/dev/dri/renderD128")
-
-
-def test_an_amd_gpu_needs_kfd_a_renderer_and_torch_for_rocm() -> None:
-    assert missing("rocm", MadeUp(there=AMD, versions={"torch": "2.13.0+rocm7.1"})) == []
-    assert messages(missing("rocm", MadeUp(versions={"torch": "2.13.0+cpu"}))) == [
-        ("driver", "there is no /dev/kfd"),
-        ("device", "there is no /dev/dri/renderD*"),
-        ("library", "torch 2.13.0+cpu is no build for ROCm"),
-    ]
-
-
-def test_who_may_not_use_a_device_learns_the_group_to_join() -> None:
-    (check,) = missing("rocm", MadeUp(there=AMD, forbidden=("/dev/kfd",)))
-    assert (check.kind, check.message) == ("permission", "this user may not use /dev/kfd")
-    assert check.remedy == "`sudo usermod --append --groups render $USER`, then log in again"
+def test_remedies_name_what_helps() -> None:
+    (build,) = [need for need in needs("cuda", with_torch(GPU, "2.13.0+cpu")) if not need.ok]
+    assert build.remedy == "install torch's CUDA build"
+    (group,) = [need for need in needs("rocm", replace(AMD, forbidden=(RENDER,))) if not need.ok]
+    assert group.remedy == "`sudo usermod --append --groups render $USER`, then log in again"
 
 
 def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None:
-    assert missing("rocm", MadeUp(there=AMD, forbidden=AMD), in_container=True) == []
+    assert missing("rocm", replace(AMD, forbidden=AMD.there), in_container=True) == []
 
 
-def test_mps_is_on_macs_with_apple_silicon_alone() -> None:
-    assert missing("mps", MadeUp(system="darwin", machine="arm64")) == []
-    (check,) = missing("mps", MadeUp(system="darwin"))
-    assert "on Apple silicon alone, and this is x86_64" in check.message
-    assert missing("mps", MadeUp()) == [], "the launcher has said that this is no macOS"
-
-
-def test_openvino_tells_its_devices() -> None:
-    interpreter = Path(sys.executable).name
-    host = MadeUp(says={interpreter: "CPU: AMD EPYC"}, versions={"openvino": "2026.4.1"})
-    (check,) = probed("openvino", host)
-    assert (check.ok, check.message) == (True, "CPU: AMD EPYC")
-
-
-def test_an_openvino_that_lists_no_devices_is_told() -> None:
-    host = MadeUp(versions={"openvino": "2026.4.1"})
-    assert messages(missing("openvino", host)) == [("device", "OpenVINO lists no devices")]
+@pytest.mark.parametrize(
+    ("backend", "host", "in_container", "message"),
+    [
+        ("cuda", with_torch(GPU, "2.13.0"), False, SMI),
+        ("openvino", MadeUp(says={INTERPRETER: "CPU: AMD EPYC"}), False, "CPU: AMD EPYC"),
+        (
+            "openvino",
+            MadeUp(there=("/dev/accel/accel0",)),
+            True,
+            "the CPU, and what OpenVINO knows of /dev/accel/accel0",
+        ),
+        (
+            "qnn",
+            MadeUp(),
+            False,
+            "the HTP simulator, which tells what is correct and never what is fast",
+        ),
+    ],
+)
+def test_what_is_there_is_named(
+    backend: Backend, host: MadeUp, in_container: bool, message: str
+) -> None:
+    first = needs(backend, host, in_container=in_container)[0]
+    assert (first.ok, first.message) == (True, message)
 
 
 def test_a_gpu_that_openvino_may_not_use_is_a_remark_since_the_cpu_computes() -> None:
-    render = "/dev/dri/renderD128"
-    says = {Path(sys.executable).name: "CPU: AMD EPYC"}
-    host = MadeUp(there=(render,), forbidden=(render,), says=says)
-    (check,) = missing("openvino", host)
-    assert (check.kind, check.message) == ("permission", f"this user may not use {render}")
-    assert not check.needed
-    assert "--groups render" in str(check.remedy)
-
-
-def test_openvino_in_containers_has_the_cpu_and_what_nodes_there_are() -> None:
-    (check,) = probed("openvino", MadeUp(there=("/dev/accel/accel0",)), in_container=True)
-    assert check.ok
-    assert check.message == "the CPU, and what OpenVINO knows of /dev/accel/accel0"
-
-
-def test_qnn_on_x86_is_a_simulator_and_says_so() -> None:
-    (check,) = probed("qnn", MadeUp())
-    assert check.ok
-    assert "simulator" in check.message
-    assert "never what is fast" in check.message
-
-
-def test_qnn_on_a_snapdragon_needs_its_driver() -> None:
-    assert messages(missing("qnn", MadeUp(machine="aarch64"))) == [
-        ("device", "there is no /dev/fastrpc-cdsp")
-    ]
-    assert missing("qnn", MadeUp(machine="aarch64", there=("/dev/fastrpc-cdsp",))) == []
+    host = MadeUp(there=(RENDER,), forbidden=(RENDER,), says={INTERPRETER: "CPU: AMD EPYC"})
+    assert missing("openvino", host) == [("permission", f"this user may not use {RENDER}")]
+    assert not needs("openvino", host)[-1].needed
 
 
 @pytest.mark.parametrize("node", HTP_NODES)
 def test_every_node_that_qnn_is_found_by_reaches_containers(node: str) -> None:
-    (check,) = probed("qnn", MadeUp(machine="aarch64", there=(node,)), in_container=True)
-    assert (check.ok, check.message) == (True, node)
+    (need,) = needs("qnn", replace(SNAPDRAGON, there=(node,)), in_container=True)
+    assert (need.ok, need.message) == (True, node)
     assert node in CATALOGUE["qnn"].device.optional_nodes
 
 
 def test_qnn_by_process_needs_one_node_that_this_user_may_use() -> None:
     plain, secure = HTP_NODES[:2]
-    one = MadeUp(machine="aarch64", there=(plain, secure), forbidden=(secure,))
-    assert [(check.message, check.needed) for check in missing("qnn", one)] == [
-        (f"this user may not use {secure}", False)
-    ]
-    none = MadeUp(machine="aarch64", there=(plain, secure), forbidden=(plain, secure))
-    assert [check.needed for check in missing("qnn", none)] == [True, True]
+    one = replace(SNAPDRAGON, there=(plain, secure), forbidden=(secure,))
+    assert missing("qnn", one) == [("permission", f"this user may not use {secure}")]
+    assert not needs("qnn", one)[-1].needed
+    none = replace(one, forbidden=(plain, secure))
+    assert [need.needed for need in needs("qnn", none) if not need.ok] == [True, True]
     assert missing("qnn", none, in_container=True) == []

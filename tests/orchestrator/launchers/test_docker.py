@@ -1,13 +1,18 @@
+"""The docker launcher with scripts: confinement, output, refusals and outages.
+
+Its promises with the real runner stand in `tests/contracts/test_launchers.py`.
+"""
+
 import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from docker import DockerClient
+from docker.errors import NotFound
 
 from orchestrator.launchers.container import labels
 from orchestrator.launchers.docker import DockerLauncher
@@ -16,7 +21,7 @@ from runner.contract.job import Limits
 from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, OneImage
 from tests.support.proxy import EngineProxy
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 HANG = "print('up', flush=True); import time; time.sleep(600)"
 
@@ -114,58 +119,15 @@ def test_the_end_of_stderr_is_kept_and_the_exit_status_told(bench: Bench) -> Non
     assert len(end.log) <= 8192
 
 
-def test_the_engines_oom_kill_is_told_apart(bench: Bench) -> None:
-    script = "held = [bytearray(b'x') * (16 << 20) for _ in range(1000)]"
-    _, end = bench.run(script, Limits(memory_bytes=64 * MIB))
-    assert end.out_of_memory
-    assert end.code == 137
-
-
-def test_a_runner_that_kills_itself_is_no_oom(bench: Bench) -> None:
-    _, end = bench.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert (end.code, end.out_of_memory) == (128 + signal.SIGKILL, False)
-
-
-def test_a_hanging_runner_dies_with_its_children(bench: Bench) -> None:
-    script = "import subprocess; subprocess.Popen(['sleep', '600']);" + HANG
-    with bench.launch(script) as execution:
-        assert execution.lines.get() == "up"
-        execution.kill()
-        execution.kill()
-        assert execution.wait().code == 137
-        assert execution.lines.get() is None
-        execution.kill()
-        assert execution.wait().code == 137
-
-
-def test_a_container_killed_from_outside(bench: Bench) -> None:
+@pytest.mark.parametrize("action", ["kill", "remove_container"])
+def test_a_container_ended_from_outside(bench: Bench, action: str) -> None:
     with bench.launch(HANG) as execution:
         assert execution.lines.get() == "up"
         (name,) = bench.containers()
-        bench.client.api.kill(name)
+        force = {"force": True} if action == "remove_container" else {}
+        getattr(bench.client.api, action)(name, **force)
         assert execution.lines.get() is None
-        assert execution.wait().code == 137
-
-
-def test_a_container_removed_from_outside(bench: Bench) -> None:
-    with bench.launch(HANG) as execution:
-        assert execution.lines.get() == "up"
-        (name,) = bench.containers()
-        bench.client.api.remove_container(name, force=True)
-        assert execution.lines.get() is None
-        assert execution.wait().code == 137
-
-
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ZeroDivisionError])
-def test_leaving_removes_the_container(bench: Bench, interruption: type[BaseException]) -> None:
-    def interrupted() -> None:
-        with bench.launch(HANG):
-            assert len(bench.containers()) == 1
-            raise interruption
-
-    with pytest.raises(interruption):
-        interrupted()
-    assert bench.containers() == []
+        assert execution.wait().code == 128 + signal.SIGKILL
 
 
 def test_a_missing_image(bench: Bench, client: DockerClient) -> None:
@@ -241,15 +203,6 @@ def test_an_engine_that_is_gone(cut_bench: Bench, proxy: EngineProxy) -> None:
         cut_bench.launcher.clean(frozenset({"fake"}))
 
 
-@contextmanager
-def a_container(client: DockerClient, image: str, named: dict[str, str]) -> Iterator[str]:
-    container = client.api.create_container(image, labels=named)["Id"]
-    try:
-        yield container
-    finally:
-        client.containers.get(container).remove(force=True)
-
-
 def test_cleaning_leaves_everything_foreign(
     bench: Bench, client: DockerClient, script_image: str
 ) -> None:
@@ -261,16 +214,12 @@ def test_cleaning_leaves_everything_foreign(
         mine | {"org.accelmatrix.devices": "cpu"},
         {"org.accelmatrix.devices": "fake"},
     ]
-    left = client.api.create_container(script_image, labels=mine)["Id"]
-    with (
-        a_container(client, script_image, foreign[0]),
-        a_container(client, script_image, foreign[1]),
-        a_container(client, script_image, foreign[2]),
-        a_container(client, script_image, foreign[3]),
-    ):
-        before = {container["Id"] for container in client.api.containers(all=True)}
+    made = [client.api.create_container(script_image, labels=of)["Id"] for of in (mine, *foreign)]
+    try:
         assert bench.launcher.clean(frozenset({"fake"})) == 1
-        after = {container["Id"] for container in client.api.containers(all=True)}
-    assert left in before
-    assert left not in after
-    assert len(before & after) >= len(foreign)
+        left = {container["Id"] for container in client.api.containers(all=True)}
+        assert [container in left for container in made] == [False, True, True, True, True]
+    finally:
+        for container in made:
+            with suppress(NotFound):
+                client.api.remove_container(container, force=True)

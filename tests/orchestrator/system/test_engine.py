@@ -1,3 +1,5 @@
+"""The container engine: its address, and its failures as one error."""
+
 import json
 import socket
 from collections.abc import Iterator
@@ -53,10 +55,37 @@ def test_a_dead_docker_host_is_named_with_a_way_out(monkeypatch: pytest.MonkeyPa
     assert not engine_answers()
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tcp://", "gopher://somewhere"])
-def test_a_docker_host_that_is_none(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", address)
-    with pytest.raises(EngineUnavailable, match="DOCKER_HOST"):
+HOST, CONTEXT = "DOCKER_HOST", "DOCKER_CONTEXT"
+SOCKET = "unix:///from/the/context.sock"
+
+
+@pytest.mark.parametrize(
+    ("variables", "current", "message"),
+    [
+        ({HOST: "nonsense"}, None, "DOCKER_HOST"),
+        ({HOST: "tcp://"}, None, "DOCKER_HOST"),
+        ({HOST: "gopher://somewhere"}, None, "DOCKER_HOST"),
+        ({CONTEXT: "remote"}, None, r"/from/the/context\.sock .*remote"),
+        ({}, "remote", r"/from/the/context\.sock .*remote"),
+        ({CONTEXT: "remote", HOST: "unix:///the/host.sock"}, None, r"/the/host\.sock"),
+        ({CONTEXT: "nobody"}, None, "'nobody' does not exist"),
+        ({CONTEXT: "damaged"}, None, "damaged"),
+    ],
+)
+def test_the_address_comes_from_host_then_context_then_configuration(
+    variables: dict[str, str],
+    current: str | None,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    add_context(tmp_path, "remote", SOCKET)
+    add_context(tmp_path, "damaged", "").write_text("{")
+    if current:
+        configure(tmp_path, currentContext=current)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(EngineUnavailable, match=message):
         connect_engine()
 
 
@@ -71,41 +100,6 @@ def test_missing_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_an_engine_that_never_answers(silent_socket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{silent_socket}")
     assert not engine_answers(timeout_s=1)
-
-
-def test_a_context_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    add_context(tmp_path, "remote", "unix:///from/the/context.sock")
-    monkeypatch.setenv("DOCKER_CONTEXT", "remote")
-    with pytest.raises(EngineUnavailable, match=r"/from/the/context\.sock .*remote"):
-        connect_engine()
-
-
-def test_the_current_context_of_the_configuration(tmp_path: Path) -> None:
-    add_context(tmp_path, "chosen", "unix:///from/the/context.sock")
-    configure(tmp_path, currentContext="chosen")
-    with pytest.raises(EngineUnavailable, match=r"/from/the/context\.sock .*chosen"):
-        connect_engine()
-
-
-def test_docker_host_outweighs_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    add_context(tmp_path, "remote", "unix:///from/the/context.sock")
-    monkeypatch.setenv("DOCKER_CONTEXT", "remote")
-    monkeypatch.setenv("DOCKER_HOST", "unix:///from/the/host.sock")
-    with pytest.raises(EngineUnavailable, match=r"/from/the/host\.sock"):
-        connect_engine()
-
-
-def test_a_context_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_CONTEXT", "nobody")
-    with pytest.raises(EngineUnavailable, match="'nobody' does not exist"):
-        connect_engine()
-
-
-def test_a_damaged_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    add_context(tmp_path, "damaged", "").write_text("{")
-    monkeypatch.setenv("DOCKER_CONTEXT", "damaged")
-    with pytest.raises(EngineUnavailable, match="damaged"):
-        connect_engine()
 
 
 @pytest.mark.parametrize(
@@ -128,6 +122,7 @@ def test_failures_are_explained_in_one_line() -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 def test_the_real_engine_answers(
     engine: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
