@@ -1,4 +1,4 @@
-"""The interface between runtimes and the harness."""
+"""The interface between runtimes and the harness, and the meaning of their errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.contract.cell import Cell
+from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.inputs import Inputs
@@ -16,6 +17,7 @@ from runner.measure.clock import Clock
 
 FloatArray = npt.NDArray[np.float32]
 Stage = Literal["instantiate", "weights"]
+FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
 
 
 class Query(Protocol):
@@ -212,3 +214,24 @@ class RuntimeModule(Protocol):
     def is_out_of_memory(self, error: BaseException) -> bool:
         """True if the error is this runtime's way to say that memory ran out."""
         ...
+
+
+def failure_kind(error: BaseException, runtime: RuntimeModule | None) -> FailureKind:
+    """The status that the error means; `runtime` is None before it has been imported."""
+    if isinstance(error, Unsupported):
+        return "unsupported"
+    if isinstance(error, Unavailable):
+        return "unavailable"
+    return "out_of_memory" if ran_out_of_memory(error, runtime) else "failed"
+
+
+def ran_out_of_memory(error: BaseException, runtime: RuntimeModule | None) -> bool:
+    """True if Python or the runtime says by that error that memory ran out."""
+    if isinstance(error, MemoryError):
+        return True
+    return runtime is not None and runtime.is_out_of_memory(error)
+
+
+def failure_reason(error: BaseException) -> str:
+    """The error as a record's reason: the message of our own errors, type and message of others."""
+    return str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.backends import load_runtime
-from runner.backends.base import FloatArray, Session
-from runner.backends.failures import failure_reason
+from runner.backends.base import FloatArray, Session, failure_reason
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell

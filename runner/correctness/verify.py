@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from runner.backends.base import Session
-from runner.backends.failures import failure_reason
+from runner.backends.base import Session, failure_reason
 from runner.contract.errors import BenchError
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from runner import __version__
-from runner.backends.failures import failure_kind, failure_reason
+from runner.backends.base import failure_kind, failure_reason
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text

@@ -5,7 +5,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from runner.backends.failures import failure_reason
+from runner.backends.base import failure_reason
 from runner.contract.artifact_keys import GRAPHS, check_key, graph_key
 from runner.contract.errors import JobError, RecordNotSaved
 from runner.contract.files import save_text

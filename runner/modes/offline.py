@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from runner.backends import load_runtime
-from runner.backends.base import Session
-from runner.backends.failures import ran_out_of_memory
+from runner.backends.base import Session, ran_out_of_memory
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job

@@ -22,8 +22,14 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from runner.backends import load_runtime
-from runner.backends.base import RuntimeModule, Session, Stage
-from runner.backends.failures import FailureKind, failure_kind, failure_reason
+from runner.backends.base import (
+    FailureKind,
+    RuntimeModule,
+    Session,
+    Stage,
+    failure_kind,
+    failure_reason,
+)
 from runner.contract.cell import Frozen
 from runner.contract.errors import BenchError
 from runner.contract.job import Job

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
 
-from runner.backends.failures import FailureKind
+from runner.backends.base import FailureKind
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.process_exit import describe_end, last_line, oom_kills, tail_of
 from runner.measure.clock import monotonic

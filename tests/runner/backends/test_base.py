@@ -3,7 +3,7 @@
 import pytest
 
 from runner.backends import load_runtime
-from runner.backends.failures import FailureKind, failure_kind, failure_reason, ran_out_of_memory
+from runner.backends.base import FailureKind, failure_kind, failure_reason, ran_out_of_memory
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 
 
