@@ -22,7 +22,7 @@ Service = Callable[[int], float]
 
 
 class Scene:
-    """What a mode needs, with a session whose queries let a fake clock pass."""
+    """Instruments of a mode, and a session whose queries advance a fake clock."""
 
     def __init__(
         self,

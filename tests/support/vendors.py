@@ -125,11 +125,11 @@ class AmdSmi:
         return 71
 
     def amdsmi_get_violation_status(self, device: str) -> dict[str, Any]:
-        """Why it is slowed down."""
+        """The reasons for a low clock."""
         return {"active_ppt_pwr": True, "active_vr_thrm": "N/A", "active_hbm_thrm": False}
 
     def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
-        """Ticks, and what one of them is."""
+        """Ticks, and microjoules of one."""
         return {self._energy_key: 2_000_000, "counter_resolution": 15.3, "timestamp": 1}
 
 
@@ -137,9 +137,9 @@ class OlderAmdSmi(AmdSmi):
     """The same before MI300."""
 
     def amdsmi_get_violation_status(self, device: str) -> dict[str, Any]:
-        """Not told."""
+        """Not supported."""
         raise RuntimeError("AMDSMI_STATUS_NOT_SUPPORTED")
 
     def amdsmi_get_gpu_metrics_info(self, device: str) -> dict[str, Any]:
-        """Whether it is slowed down."""
+        """Metrics with the throttle status."""
         return {"throttle_status": True, "indep_throttle_status": 4}

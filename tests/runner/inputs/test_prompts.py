@@ -65,7 +65,7 @@ def test_losses_leave_the_image_out(model: ModelSpec) -> None:
 
 
 @pytest.mark.parametrize("name", ["qwen2-vl-micro", "qwen3-vl-micro"])
-def test_qwen_is_told_where_the_image_is_and_its_grid(name: str) -> None:
+def test_qwen_gets_the_place_of_the_image_and_its_grid(name: str) -> None:
     model = find(name)
     inputs = synthesise(model, cell_of(model), seed=0)
     assert inputs["mm_token_type_ids"].dtype == np.int32
@@ -73,7 +73,7 @@ def test_qwen_is_told_where_the_image_is_and_its_grid(name: str) -> None:
     assert inputs["image_grid_thw"].tolist() == [[1, 4, 4]] * 2
 
 
-def test_llava_is_told_the_images_size() -> None:
+def test_llava_gets_the_size_of_the_image() -> None:
     model = find("llava-next-micro")
     inputs = synthesise(model, fake_cell(2, image_size=40), seed=0)
     assert inputs["image_sizes"].tolist() == [[40, 40]] * 2
@@ -94,7 +94,7 @@ def test_texts_of_contrastive_models_end_with_the_token_they_are_read_at(name: s
     assert (ids[:, :-1] < 998).all()
 
 
-def test_clap_is_told_that_no_sound_is_longer() -> None:
+def test_clap_gets_no_longer_sound() -> None:
     longer = synthesise(find("clap-micro"), cell_of(find("clap-micro")), seed=0)["is_longer"]
     assert longer.dtype == np.bool_
     assert not longer.any()

@@ -109,7 +109,7 @@ def test_progress_reports_each_phase_and_status_in_order(finished: Finished) -> 
     ]
 
 
-def test_a_cell_that_failed_tells_nothing_of_anothers_shape(tmp_path: Path) -> None:
+def test_a_failed_cell_has_no_columns_of_another_shape(tmp_path: Path) -> None:
     job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b2-*": "raise"}))
     records, _ = run(job, tmp_path)
     good, bad = (records[cell] for cell in job.cells)

@@ -28,26 +28,26 @@ def job(made_by: Mapping[str, str] = HERE, **changes: object) -> Job:
 
 
 def reason(job: Job, out: Path) -> str:
-    """Why a session has no graph."""
+    """The reason that a session gives for having no graph."""
     prepare_graphs(job, out, KeptProgress(), monotonic)
     with pytest.raises(Unsupported) as caught:
         find_graph(job, job.cells[0], out)
     return str(caught.value)
 
 
-def test_other_versions_than_the_name_tells_are_the_reason(tmp_path: Path) -> None:
-    told = reason(job({**HERE, "torch": "1.0.0"}), tmp_path)
-    assert "torch1.0.0" in told
-    assert f"this environment would make tiny-forward-fp32-onnx{HERE['onnx']}" in told
+def test_other_versions_than_in_the_name_are_the_reason(tmp_path: Path) -> None:
+    message = reason(job({**HERE, "torch": "1.0.0"}), tmp_path)
+    assert "torch1.0.0" in message
+    assert f"this environment would make tiny-forward-fp32-onnx{HERE['onnx']}" in message
 
 
-def test_other_code_than_the_name_tells_is_the_reason(tmp_path: Path) -> None:
-    told = reason(job({**HERE, "runner": "00000000"}), tmp_path)
-    assert "-runner00000000-" in told
-    assert f"-runner{HERE['runner']}-" in told
+def test_other_code_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
+    message = reason(job({**HERE, "runner": "00000000"}), tmp_path)
+    assert "-runner00000000-" in message
+    assert f"-runner{HERE['runner']}-" in message
 
 
-def test_another_seed_or_model_than_the_name_tells_is_the_reason(tmp_path: Path) -> None:
+def test_another_seed_or_model_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
     assert "this environment would make" in reason(job(seed=1), tmp_path)
 
 
@@ -57,7 +57,7 @@ def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.torch
-def test_a_host_that_knows_the_image_alone_is_served(tmp_path: Path) -> None:
+def test_a_key_with_the_version_of_the_image_alone_is_accepted(tmp_path: Path) -> None:
     odd = tiny_vision().model_copy(update={"architecture": "NoSuchModel"})
     key = graph_key(odd, "forward", "fp32", 0, GRAPHS.versions({"image": __version__}))
     known = job(graph=key, model=odd)

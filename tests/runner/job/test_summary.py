@@ -17,32 +17,36 @@ CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 
 def columns(*rounds: Any, **cell: Any) -> dict[str, Any]:
     job = a_job([fake_cell(**cell)])
-    found = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
-    record_for(job, job.cells[0], **found)
-    return found
+    summary = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
+    record_for(job, job.cells[0], **summary)
+    return summary
 
 
 def test_iterations_of_all_rounds_count_together() -> None:
-    found = columns(a_round([2_000_000] * 10), a_round([4_000_000] * 30))
-    assert (found["rounds"], found["round_iterations"], found["iterations"]) == (2, [10, 30], 40)
-    assert found["durations_ns"] == [2_000_000] * 10 + [4_000_000] * 30
-    assert found["steady_time_s"] == pytest.approx(0.14)
-    assert found["throughput"] == pytest.approx(40 / 0.14)
-    assert found["drift"] == pytest.approx(1.0)
-    assert found["drift_p_value"] < 0.001
+    summary = columns(a_round([2_000_000] * 10), a_round([4_000_000] * 30))
+    assert (summary["rounds"], summary["round_iterations"], summary["iterations"]) == (
+        2,
+        [10, 30],
+        40,
+    )
+    assert summary["durations_ns"] == [2_000_000] * 10 + [4_000_000] * 30
+    assert summary["steady_time_s"] == pytest.approx(0.14)
+    assert summary["throughput"] == pytest.approx(40 / 0.14)
+    assert summary["drift"] == pytest.approx(1.0)
+    assert summary["drift_p_value"] < 0.001
 
 
 def test_one_round_has_no_drift() -> None:
-    found = columns(a_round())
-    assert (found["drift"], found["drift_p_value"]) == (None, None)
+    summary = columns(a_round())
+    assert (summary["drift"], summary["drift_p_value"]) == (None, None)
 
 
 def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() -> None:
-    found = columns(a_round(first_ns=9_000_000), a_round(first_ns=1, settled=False))
-    assert found["first_latency_s"] == pytest.approx(0.009)
-    assert found["warmup_iterations"] == 2
-    assert found["warmup_durations_ns"] == [9_000_000, 12_000_000, 11_000_000]
-    assert found["warmup_settled"] is False
+    summary = columns(a_round(first_ns=9_000_000), a_round(first_ns=1, settled=False))
+    assert summary["first_latency_s"] == pytest.approx(0.009)
+    assert summary["warmup_iterations"] == 2
+    assert summary["warmup_durations_ns"] == [9_000_000, 12_000_000, 11_000_000]
+    assert summary["warmup_settled"] is False
 
 
 def test_cold_starts_have_no_warm_up() -> None:
@@ -50,18 +54,18 @@ def test_cold_starts_have_no_warm_up() -> None:
     result = a_round(
         first_ns=None, warmup_ns=[], settled=None, parts_ns={name: [1, 2] for name in names}
     )
-    found = columns(result, mode="startup")
-    assert "warmup_settled" not in found
-    assert found["startup_import_mean_s"] == pytest.approx(1.5e-9)
+    summary = columns(result, mode="startup")
+    assert "warmup_settled" not in summary
+    assert summary["startup_import_mean_s"] == pytest.approx(1.5e-9)
 
 
 def test_memory_is_the_highest_of_any_round() -> None:
     big = MemoryUse(peak_bytes=900 * MIB, steady_peak_bytes=None, average_bytes=1)
-    found = columns(a_round(memory=big), a_round())
-    assert found["memory_peak_bytes"] == 900 * MIB
-    assert found["memory_steady_peak_bytes"] == 290 * MIB
-    assert found["memory_allocator_peak_bytes"] is None
-    assert found["memory_average_bytes"] == 280 * MIB
+    summary = columns(a_round(memory=big), a_round())
+    assert summary["memory_peak_bytes"] == 900 * MIB
+    assert summary["memory_steady_peak_bytes"] == 290 * MIB
+    assert summary["memory_allocator_peak_bytes"] is None
+    assert summary["memory_average_bytes"] == 280 * MIB
 
 
 def test_energy_is_that_of_all_rounds_or_of_none() -> None:
@@ -83,38 +87,38 @@ def test_energy_is_that_of_all_rounds_or_of_none() -> None:
 
 def test_noise_and_load_are_those_of_the_worst_round() -> None:
     loud = QUIET.model_copy(update={"other_load": 0.5})
-    found = columns(a_round(noise=loud, load_average_1m=3.0), a_round())
-    assert found["noise_other_load"] == 0.5
-    assert found["noise_score"] == pytest.approx(0.51)
-    assert found["load_average_1m"] == 3.0
+    summary = columns(a_round(noise=loud, load_average_1m=3.0), a_round())
+    assert summary["noise_other_load"] == 0.5
+    assert summary["noise_score"] == pytest.approx(0.51)
+    assert summary["load_average_1m"] == 3.0
 
 
-def test_what_a_mode_doubts_itself_counts_for_the_grade_and_stands_first() -> None:
+def test_doubts_of_the_mode_itself_count_for_the_grade_and_come_first() -> None:
     doubt = ("D", "the queue grew: lower target_qps")
-    found = columns(a_round(doubts=[doubt]), a_round(doubts=[doubt]))
-    assert found["grade"] == "D"
-    assert found["grade_reasons"][0] == doubt[1]
-    assert found["grade_reasons"].count(doubt[1]) == 1
+    summary = columns(a_round(doubts=[doubt]), a_round(doubts=[doubt]))
+    assert summary["grade"] == "D"
+    assert summary["grade_reasons"][0] == doubt[1]
+    assert summary["grade_reasons"].count(doubt[1]) == 1
 
 
 def test_columns_that_the_mode_alone_knows_outweigh_what_was_planned() -> None:
     job = a_job([fake_cell(scenario="offline")])
-    found = summarise_rounds(job, job.cells[0], [a_round(columns={"batch_size": 16})], CONDITIONS)
-    assert record_for(job, job.cells[0], **found).batch_size == 16
+    summary = summarise_rounds(job, job.cells[0], [a_round(columns={"batch_size": 16})], CONDITIONS)
+    assert record_for(job, job.cells[0], **summary).batch_size == 16
 
 
 def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> None:
     fast = a_round([5] * 4, steady_ns=1_000, parts_ns={"service": [2] * 4})
     slow = a_round([9] * 4, steady_ns=3_000, parts_ns={"service": [4] * 4})
-    found = columns(fast, slow, scenario="server", target_qps=1.0)
-    assert found["achieved_qps"] == pytest.approx(8 / 4_000e-9)
-    assert found["service_median_s"] == pytest.approx(3e-9)
+    summary = columns(fast, slow, scenario="server", target_qps=1.0)
+    assert summary["achieved_qps"] == pytest.approx(8 / 4_000e-9)
+    assert summary["service_median_s"] == pytest.approx(3e-9)
 
 
 def test_an_accelerators_state_is_the_worst_of_all_rounds() -> None:
     hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttle_reasons=["SwPowerCap"])
     cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttle_reasons=[])
-    found = columns(a_round(device=hot), a_round(device=cool))
-    assert (found["device_clock_hz"], found["device_temperature_c"]) == (1.5e9, 90)
-    assert found["device_throttle_reasons"] == ["SwPowerCap"]
+    summary = columns(a_round(device=hot), a_round(device=cool))
+    assert (summary["device_clock_hz"], summary["device_temperature_c"]) == (1.5e9, 90)
+    assert summary["device_throttle_reasons"] == ["SwPowerCap"]
     assert "device_throttle_reasons" not in columns(a_round())

@@ -1,4 +1,4 @@
-"""A GPU's state, told by vendors' libraries that objects with the same functions play."""
+"""State of a GPU, read from stand-ins for the libraries of vendors."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
     ],
     ids=["none", "idle", "power and heat", "somebody's setting"],
 )
-def test_nvml_tells_clock_temperature_and_reasons(mask: int, reasons: list[str]) -> None:
+def test_nvml_reports_clock_temperature_and_reasons(mask: int, reasons: list[str]) -> None:
     state = nvidia.nvidia_state_reader(Nvml(mask))()
     assert state == DeviceState(clock_hz=1_980e6, temperature_c=64, throttle_reasons=reasons)
 
@@ -32,7 +32,7 @@ def test_of_several_gpus_the_one_with_the_uuid_is_read() -> None:
         nvidia.nvidia_state_reader(Nvml(devices=2))
 
 
-def test_amd_smi_tells_the_same() -> None:
+def test_amd_smi_reports_the_same() -> None:
     state = amd.amd_state_reader(AmdSmi())()
     assert state == DeviceState(
         clock_hz=2_100e6, temperature_c=71, throttle_reasons=["PackagePower"]

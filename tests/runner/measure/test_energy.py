@@ -24,7 +24,7 @@ class Bench:
         ]
 
     def measure(self, seconds: float, **gains: float) -> Energy:
-        """What the meter says of that time in which the counters advance by that much."""
+        """The energy of a window in which the counters advance by that much."""
         meter = EnergyMeter(lambda: self.counters, self.clock)
         meter.start()
         self.clock.pass_by(round(seconds * SECOND))

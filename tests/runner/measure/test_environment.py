@@ -24,7 +24,7 @@ from tests.support.vendors import AmdSmi, Nvml
 GIB = 1 << 30
 
 
-def test_nvidias_driver_is_told() -> None:
+def test_the_driver_of_nvidia_has_a_version() -> None:
     assert driver_version("cuda", Nvml()) == {"nvidia-driver": "580.95.05"}
 
 
@@ -32,7 +32,7 @@ def test_amds_driver_has_its_own_name() -> None:
     assert driver_version("rocm", AmdSmi()) == {"amdgpu": "6.14.14"}
 
 
-def test_what_is_not_told_is_left_out() -> None:
+def test_an_unknown_driver_is_left_out() -> None:
     assert driver_version("rocm", AmdSmi(devices=2)) == {}
     assert driver_version("cuda", object()) == {}
     assert driver_version("cpu", Nvml()) == {}
@@ -50,7 +50,7 @@ def test_every_fact_is_a_column() -> None:
     assert set(vars(read_environment())) <= set(Record.model_fields)
 
 
-def test_hardware_id_tells_devices_apart_and_stays_the_same() -> None:
+def test_the_hardware_id_differs_by_device_and_stays_the_same() -> None:
     environment = read_environment()
     assert hardware_id(environment, "a") == hardware_id(read_environment(), "a")
     assert hardware_id(environment, "a") != hardware_id(environment, "b")

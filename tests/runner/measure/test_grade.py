@@ -74,12 +74,14 @@ def doubts(
     drift: Drift | None = None,
     **measure: Any,
 ) -> list[Doubt]:
-    asked = MEASURE.model_copy(update=measure)
-    return doubts_of(summary or measured(), asked, rounds or (quiet_round(),), conditions, drift)
+    requested = MEASURE.model_copy(update=measure)
+    return doubts_of(
+        summary or measured(), requested, rounds or (quiet_round(),), conditions, drift
+    )
 
 
-def only(found: list[Doubt]) -> tuple[str, str]:
-    (doubt,) = found
+def only(doubts_: list[Doubt]) -> tuple[str, str]:
+    (doubt,) = doubts_
     return doubt.grade, doubt.text
 
 
@@ -106,8 +108,8 @@ def test_a_scale_is_exceeded_not_reached() -> None:
 
 
 def test_a_warm_up_that_did_not_settle() -> None:
-    found = doubts(None, quiet_round(), quiet_round(settled=False, warmup_ns=[1] * 9))
-    assert only(found) == (
+    results = doubts(None, quiet_round(), quiet_round(settled=False, warmup_ns=[1] * 9))
+    assert only(results) == (
         "C",
         "the warm-up did not settle in 9 iterations: raise measure.warmup_max_duration",
     )
@@ -126,8 +128,8 @@ def test_fewer_iterations_than_asked() -> None:
 
 @pytest.mark.parametrize(("count", "grade"), [(1, "D"), (5, "D"), (6, "C"), (10, "C")])
 def test_too_few_iterations_for_a_median(count: int, grade: str) -> None:
-    found = doubts(measured(count, spread=0.001), iterations=1)
-    assert only(found) == (
+    results = doubts(measured(count, spread=0.001), iterations=1)
+    assert only(results) == (
         grade,
         f"{plural(count)} cannot support a median, which takes 11: raise measure.iterations",
     )
@@ -181,14 +183,14 @@ def test_drift_that_is_no_chance(change: float, grade: str) -> None:
 @pytest.mark.parametrize(
     "drift", [Drift(0.015, p_value=1e-9), Drift(0.5, p_value=0.2), Drift(None, p_value=1e-9)]
 )
-def test_drift_that_is_small_or_may_be_chance_or_cannot_be_told(drift: Drift) -> None:
+def test_drift_that_is_small_or_unknown_or_may_be_chance_is_no_doubt(drift: Drift) -> None:
     assert doubts(drift=drift) == []
 
 
 @pytest.mark.parametrize(("load", "grade"), [(3.1, "B"), (4.4, "C"), (9.0, "D")])
 def test_a_loaded_host(load: float, grade: str) -> None:
-    found = doubts(None, quiet_round(load_average_1m=load), quiet_round())
-    assert only(found) == (grade, f"host load {load:.1f} on 2 cores: stop what else runs")
+    results = doubts(None, quiet_round(load_average_1m=load), quiet_round())
+    assert only(results) == (grade, f"host load {load:.1f} on 2 cores: stop what else runs")
 
 
 def test_our_own_earlier_cells_do_not_count_as_load() -> None:
@@ -251,13 +253,13 @@ def test_every_doubt_comes_with_its_remedy() -> None:
     )
     poor = Conditions(replace(HOST, cpu_governor="powersave"), 1.0, 1.0)
     summary = replace(measured(8, spread=2), effective_iterations=1.0, latency_precision=0.5)
-    found = doubts(summary, wild, conditions=poor, drift=Drift(0.5, p_value=0.0))
-    assert len(found) == 15
-    for doubt in found:
+    results = doubts(summary, wild, conditions=poor, drift=Drift(0.5, p_value=0.0))
+    assert len(results) == 15
+    for doubt in results:
         finding, _, remedy = doubt.text.partition(": ")
         assert finding
         assert remedy
-    assert grade_of(found) == "D"
+    assert grade_of(results) == "D"
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,9 @@ def test_a_throttled_accelerator_is_held_against_the_numbers(
     reasons: list[str], grades: list[str]
 ) -> None:
     state = DeviceState(clock_hz=1e9, temperature_c=90, throttle_reasons=reasons)
-    found = doubts_of(
+    results = doubts_of(
         measured(), MEASURE, [quiet_round(device=state), quiet_round()], CONDITIONS, None
     )
-    assert [doubt.grade for doubt in found] == grades
-    for doubt, reason in zip(found, [r for r in reasons if grades], strict=True):
+    assert [doubt.grade for doubt in results] == grades
+    for doubt, reason in zip(results, [r for r in reasons if grades], strict=True):
         assert f"({reason}): cool it" in doubt.text

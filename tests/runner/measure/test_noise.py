@@ -11,7 +11,7 @@ SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class Host:
-    """A /proc/stat, a clock, our own CPU time and a kernel, all told what to say."""
+    """A /proc/stat, a clock, our own CPU time and a kernel, all scripted."""
 
     def __init__(self, folder: Path, durations: Iterator[int]) -> None:
         self._clock = FakeClock()
@@ -53,7 +53,7 @@ def test_a_silent_host_scores_zero(tmp_path: Path) -> None:
     assert noise.score == 0
 
 
-def test_others_are_what_is_busy_without_us_and_steal_stands_apart(tmp_path: Path) -> None:
+def test_other_load_is_busy_time_without_ours_and_without_steal(tmp_path: Path) -> None:
     host = Host(tmp_path, steady(1000))
     host.spend(user=0, idle=0)
     host.meter.before()
@@ -80,7 +80,7 @@ def test_without_proc_stat_the_shares_are_unknown(tmp_path: Path) -> None:
     assert (noise.steal, noise.other_load) == (None, None)
 
 
-def test_a_line_with_too_few_fields_tells_nothing(tmp_path: Path) -> None:
+def test_a_line_with_too_few_fields_gives_no_shares(tmp_path: Path) -> None:
     path = tmp_path / "stat"
     path.write_text("cpu 1 2 3 4\n")
     meter = NoiseMeter(path, FakeClock(), kernel=lambda: None)

@@ -38,15 +38,15 @@ def measured(scene: Scene, cell: Cell | None = None, **changes: Any) -> RoundRes
 
 def test_the_largest_useful_batch_is_found_and_measured() -> None:
     scene = Scene(saturates_at(8))
-    part = measured(scene)
-    assert part.columns["batch_size"] == 8
+    result = measured(scene)
+    assert result.columns["batch_size"] == 8
     assert scene.bound == [1, 2, 4, 8, 16, 8]
-    assert part.samples == 8 * len(part.durations_ns)
-    assert part.durations_ns[0] == pytest.approx(10 * MILLISECOND, abs=2)
-    assert part.doubts == []
+    assert result.samples == 8 * len(result.durations_ns)
+    assert result.durations_ns[0] == pytest.approx(10 * MILLISECOND, abs=2)
+    assert result.doubts == []
 
 
-def test_the_search_is_told_try_by_try() -> None:
+def test_the_record_has_a_line_for_each_try() -> None:
     search = measured(Scene(saturates_at(2))).columns["search"]
     assert search == [
         "batch 1: 30 queries, 100.0 samples/s",
@@ -72,18 +72,18 @@ def test_the_search_begins_at_the_cells_batch() -> None:
 
 def test_batches_end_at_1024() -> None:
     scene = Scene(lambda _: 0.01)
-    part = measured(scene, fake_cell(256, scenario="offline"))
+    result = measured(scene, fake_cell(256, scenario="offline"))
     assert scene.bound == [256, 512, 1024, 1024]
-    assert part.columns["search"][-1] == "ended: batches beyond 1024 are not tried"
+    assert result.columns["search"][-1] == "ended: batches beyond 1024 are not tried"
 
 
 def test_a_batch_that_would_not_fit_into_memory_is_never_tried() -> None:
     scene = Scene(lambda _: 0.01, bytes_of=lambda size: 100 * MIB + 50 * MIB * size)
-    part = measured(scene, limits=Limits(memory_bytes=1000 * MIB))
+    result = measured(scene, limits=Limits(memory_bytes=1000 * MIB))
     assert max(scene.bound) == 8
-    assert part.columns["batch_size"] == 8
-    assert "batch 16 would need some 1.0 GB, and 0.8 GB" in part.columns["search"][-1]
-    assert part.doubts == []
+    assert result.columns["batch_size"] == 8
+    assert "batch 16 would need some 1.0 GB, and 0.8 GB" in result.columns["search"][-1]
+    assert result.doubts == []
 
 
 def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
@@ -96,15 +96,15 @@ def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
 
 
 def test_a_batch_that_the_runtime_has_not_ends_the_search_with_what_was_found() -> None:
-    part = measured(Scene(fails_beyond(4, Unsupported("no prepared graph"))))
-    assert part.columns["batch_size"] == 4
-    assert part.columns["search"][-1] == "ended: batch 8 is not possible: no prepared graph"
+    result = measured(Scene(fails_beyond(4, Unsupported("no prepared graph"))))
+    assert result.columns["batch_size"] == 4
+    assert result.columns["search"][-1] == "ended: batch 8 is not possible: no prepared graph"
 
 
 def test_memory_that_runs_out_ends_the_search_with_what_was_found() -> None:
-    part = measured(Scene(fails_beyond(4, MemoryError("no more"))))
-    assert part.columns["batch_size"] == 4
-    assert part.columns["search"][-1] == "ended: batch 8 ran out of memory"
+    result = measured(Scene(fails_beyond(4, MemoryError("no more"))))
+    assert result.columns["batch_size"] == 4
+    assert result.columns["search"][-1] == "ended: batch 8 ran out of memory"
 
 
 def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> None:
@@ -114,17 +114,17 @@ def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> N
         measured(Scene(fails_beyond(0, MemoryError("no more"))))
 
 
-def test_a_search_that_time_ended_is_told_with_the_remedy() -> None:
+def test_a_search_that_time_ended_is_a_doubt_with_the_remedy() -> None:
     scene = Scene(lambda _: 3.0)
-    part = measured(scene)
-    ((grade, text),) = part.doubts
-    assert (grade, part.columns["batch_size"]) == ("C", 1)
+    result = measured(scene)
+    ((grade, text),) = result.doubts
+    assert (grade, result.columns["batch_size"]) == ("C", 1)
     assert text == "no time was left to try batch 2: raise measure.max_duration"
 
 
 def test_a_slow_first_batch_is_tried_no_longer_than_the_search_may_last() -> None:
-    part = measured(Scene(lambda _: 15.0))
-    assert part.columns["search"][0].startswith("batch 1: 1 queries")
+    result = measured(Scene(lambda _: 15.0))
+    assert result.columns["search"][0].startswith("batch 1: 1 queries")
 
 
 def test_the_first_query_is_the_first_at_that_batch() -> None:
@@ -134,8 +134,8 @@ def test_the_first_query_is_the_first_at_that_batch() -> None:
         calls.append(size)
         return 0.5 if calls.count(size) == 1 else 0.01 * max(1.0, size / 2)
 
-    part = measured(Scene(warms_up))
-    assert part.first_ns == pytest.approx(500 * MILLISECOND, abs=2)
+    result = measured(Scene(warms_up))
+    assert result.first_ns == pytest.approx(500 * MILLISECOND, abs=2)
 
 
 def test_later_rounds_take_the_first_ones_batch_without_a_search() -> None:
@@ -144,8 +144,8 @@ def test_later_rounds_take_the_first_ones_batch_without_a_search() -> None:
     job = a_job([cell], measure=MEASURE.model_copy(update={"rounds": 2}))
     job = job.model_copy(update={"round": 2})
     first = a_round(columns={"batch_size": 4, "search": ["batch 4: found"], "timed_region": "x"})
-    part = measure_offline(scene.session, job, cell, scene.instruments([first]))
+    result = measure_offline(scene.session, job, cell, scene.instruments([first]))
     assert scene.bound == [4]
-    assert part.columns["batch_size"] == 4
-    assert part.columns["search"] == ["batch 4: found"]
-    assert part.samples == 4 * len(part.durations_ns)
+    assert result.columns["batch_size"] == 4
+    assert result.columns["search"] == ["batch 4: found"]
+    assert result.samples == 4 * len(result.durations_ns)

@@ -1,4 +1,4 @@
-"""What happens around the phases of a warm cell."""
+"""Phases of a warm cell."""
 
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
@@ -24,5 +24,5 @@ def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:
     def make() -> InferenceWorkload:
         return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
 
-    part = measure_steadily(make, scene.session, job, scene.instruments())
-    assert part.memory.peak_bytes == 100
+    result = measure_steadily(make, scene.session, job, scene.instruments())
+    assert result.memory.peak_bytes == 100

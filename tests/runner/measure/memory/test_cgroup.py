@@ -161,7 +161,7 @@ def peak_file(folder: Path, value: int) -> Path:
     return path
 
 
-def test_a_peak_that_cannot_be_reset_tells_only_if_it_rises(tmp_path: Path) -> None:
+def test_a_peak_that_cannot_be_reset_counts_only_if_it_rises(tmp_path: Path) -> None:
     path = peak_file(tmp_path, 500)
     with path.open("rb", buffering=0) as file:
         peak = KernelPeak(file)
@@ -171,7 +171,7 @@ def test_a_peak_that_cannot_be_reset_tells_only_if_it_rises(tmp_path: Path) -> N
         assert peak.risen_bytes() == 501
 
 
-def test_a_peak_that_can_be_reset_tells_lower_ones_too(tmp_path: Path) -> None:
+def test_a_peak_that_can_be_reset_counts_lower_ones_too(tmp_path: Path) -> None:
     path = peak_file(tmp_path, 500)
     peak = open_kernel_peak(path)
     peak.begin()
@@ -188,7 +188,7 @@ def test_beginning_anew_forgets_what_had_risen(tmp_path: Path) -> None:
         assert peak.risen_bytes() is None
 
 
-def test_without_a_file_it_never_tells(tmp_path: Path) -> None:
+def test_without_a_file_there_is_no_peak(tmp_path: Path) -> None:
     peak = open_kernel_peak(tmp_path / "none")
     peak.begin()
     assert peak.risen_bytes() is None

@@ -21,9 +21,9 @@ DURATIONS = st.lists(st.integers(1, 10**12), min_size=6, max_size=200)
 
 
 def interval_of(durations: list[int] | Floats, effective: float, seed: int = 0) -> Interval:
-    found = median_interval(durations, effective, seed)
-    assert found is not None
-    return found
+    interval = median_interval(durations, effective, seed)
+    assert interval is not None
+    return interval
 
 
 def random(seed: int = 0) -> Generator:
@@ -32,9 +32,9 @@ def random(seed: int = 0) -> Generator:
 
 @given(DURATIONS)
 def test_an_interval_encloses_the_median_of_what_was_measured(durations: list[int]) -> None:
-    found = interval_of(durations, len(durations))
-    assert min(durations) <= found.low <= found.median <= found.high <= max(durations)
-    assert found.median == np.median(durations)
+    interval = interval_of(durations, len(durations))
+    assert min(durations) <= interval.low <= interval.median <= interval.high <= max(durations)
+    assert interval.median == np.median(durations)
 
 
 @pytest.mark.parametrize("count", [6, 7, 50, 51, 400])
@@ -43,10 +43,10 @@ def test_it_agrees_with_scipys_bootstrap(count: int) -> None:
     expected = stats.bootstrap(
         (durations,), np.median, n_resamples=10_000, method="percentile", rng=random(2)
     ).confidence_interval
-    found = interval_of(durations, count)
+    interval = interval_of(durations, count)
     width = expected.high - expected.low
-    assert found.low == pytest.approx(expected.low, abs=0.1 * width)
-    assert found.high == pytest.approx(expected.high, abs=0.1 * width)
+    assert interval.low == pytest.approx(expected.low, abs=0.1 * width)
+    assert interval.high == pytest.approx(expected.high, abs=0.1 * width)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 12, 40])
@@ -54,9 +54,9 @@ def test_smaller_resamples_agree_with_those_drawn_by_hand(size: int) -> None:
     durations = random(3).lognormal(0, 0.2, 40)
     medians = np.median(random(4).choice(durations, (20_000, size)), axis=1)
     low, high = np.quantile(medians, [0.025, 0.975])
-    found = interval_of(durations, size)
-    assert found.low == pytest.approx(low, abs=0.1 * (high - low))
-    assert found.high == pytest.approx(high, abs=0.1 * (high - low))
+    interval = interval_of(durations, size)
+    assert interval.low == pytest.approx(low, abs=0.1 * (high - low))
+    assert interval.high == pytest.approx(high, abs=0.1 * (high - low))
 
 
 def test_durations_that_repeat_each_other_give_a_wider_interval() -> None:
@@ -68,8 +68,9 @@ def test_durations_that_repeat_each_other_give_a_wider_interval() -> None:
 
 def test_intervals_enclose_the_true_median_as_often_as_they_say() -> None:
     draws = random(6).lognormal(0, 0.1, (1000, 25))
-    found = [interval_of(durations, 25) for durations in draws]
-    assert sum(each.low <= 1 <= each.high for each in found) == pytest.approx(950, abs=30)
+    intervals = [interval_of(durations, 25) for durations in draws]
+    enclosing = sum(interval.low <= 1 <= interval.high for interval in intervals)
+    assert enclosing == pytest.approx(950, abs=30)
 
 
 def test_the_same_durations_always_give_the_same_interval() -> None:
@@ -144,6 +145,6 @@ def test_every_percentile_has_a_place_even_without_durations() -> None:
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=30))
 def test_percentiles_rise(durations: list[int]) -> None:
-    found = [value for value in percentiles_s(durations * 6636).values() if value is not None]
-    assert len(found) == 5
-    assert found == sorted(found)
+    values = [value for value in percentiles_s(durations * 6636).values() if value is not None]
+    assert len(values) == 5
+    assert values == sorted(values)

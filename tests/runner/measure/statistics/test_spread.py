@@ -149,9 +149,9 @@ ROUND = st.lists(st.integers(1, 50), min_size=1, max_size=40)
 
 
 def drifted(*rounds: list[int]) -> Drift:
-    found = drift(rounds)
-    assert found is not None
-    return found
+    result = drift(rounds)
+    assert result is not None
+    return result
 
 
 def durations(seed: int, count: int = 300, mean: int = 1_000_000) -> list[int]:
@@ -174,8 +174,8 @@ def test_the_statistic_is_scipys_with_and_without_ties(rounds: list[list[int]]) 
 @given(st.lists(ROUND, min_size=2, max_size=6))
 def test_dependence_never_makes_drift_more_certain(rounds: list[list[int]]) -> None:
     plain = chi_square_survival(kruskal_wallis(rounds), len(rounds) - 1)
-    found = drifted(*rounds)
-    assert plain - 1e-12 <= found.p_value <= 1 + 1e-12
+    result = drifted(*rounds)
+    assert plain - 1e-12 <= result.p_value <= 1 + 1e-12
 
 
 def test_one_round_cannot_drift() -> None:
@@ -197,14 +197,14 @@ def test_no_change_can_be_stated_from_nothing() -> None:
 
 def test_rounds_of_the_same_thing_seldom_differ() -> None:
     seeds = range(0, 600, 3)
-    found = [drifted(*(durations(seed + part) for part in range(3))) for seed in seeds]
-    assert sum(each.p_value < 0.05 for each in found) <= 20
+    drifts = [drifted(*(durations(seed + round_) for round_ in range(3))) for seed in seeds]
+    assert sum(drift_.p_value < 0.05 for drift_ in drifts) <= 20
 
 
 def test_a_round_that_is_slower_differs() -> None:
-    found = drifted(durations(1), durations(2), durations(3, mean=1_030_000))
-    assert found.change == pytest.approx(0.03, abs=0.005)
-    assert found.p_value < 1e-6
+    result = drifted(durations(1), durations(2), durations(3, mean=1_030_000))
+    assert result.change == pytest.approx(0.03, abs=0.005)
+    assert result.p_value < 1e-6
 
 
 def test_rounds_that_wander_are_not_taken_for_drift_as_easily() -> None:

@@ -99,12 +99,12 @@ def test_many_iterations_are_all_counted() -> None:
 @given(DURATIONS)
 def test_a_distribution_is_that_of_the_latency_under_another_name(durations: list[int]) -> None:
     columns = asdict(summary_of(durations))
-    found = distribution("time_to_first_token", durations)
+    tokens = distribution("time_to_first_token", durations)
     names = ("mean", "median", "stddev", *PERCENTILE_FRACTIONS)
-    assert list(found) == [f"time_to_first_token_{name}_s" for name in names]
+    assert list(tokens) == [f"time_to_first_token_{name}_s" for name in names]
     for name in names:
         expected = columns[f"latency_{name}_s"]
-        assert found[f"time_to_first_token_{name}_s"] == (
+        assert tokens[f"time_to_first_token_{name}_s"] == (
             None if expected is None else pytest.approx(expected)
         )
 
@@ -117,8 +117,8 @@ def test_parts_have_a_mean_and_a_median() -> None:
 
 
 def test_stages_have_a_mean_and_a_deviation() -> None:
-    found = mean_and_stddev("startup_import", [10**9, 3 * 10**9])
-    assert found == {
+    columns = mean_and_stddev("startup_import", [10**9, 3 * 10**9])
+    assert columns == {
         "startup_import_mean_s": 2.0,
         "startup_import_stddev_s": pytest.approx(2**0.5),
     }

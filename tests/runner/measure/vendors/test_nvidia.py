@@ -1,4 +1,4 @@
-"""Which GPU NVML is asked about, and how much of its memory is in use."""
+"""Selection of the NVIDIA GPU, and the use of its memory."""
 
 import pytest
 

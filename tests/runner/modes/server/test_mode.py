@@ -39,34 +39,34 @@ def test_the_phases_come_in_order() -> None:
 
 
 def test_count_and_time_are_met_at_the_offered_rate() -> None:
-    part = measured(Scene(), a_server_cell(target_qps=50))
-    assert len(part.durations_ns) >= 50
-    assert part.steady_ns >= 2e9
-    assert len(part.durations_ns) / (part.steady_ns / 1e9) == pytest.approx(50, rel=0.3)
+    result = measured(Scene(), a_server_cell(target_qps=50))
+    assert len(result.durations_ns) >= 50
+    assert result.steady_ns >= 2e9
+    assert len(result.durations_ns) / (result.steady_ns / 1e9) == pytest.approx(50, rel=0.3)
     rare = measured(Scene(), a_server_cell(target_qps=5))
     assert len(rare.durations_ns) >= 50
     assert rare.steady_ns == pytest.approx(10e9, rel=0.4)
 
 
 def test_the_window_is_from_the_first_arrival_to_the_last_end_and_not_the_latencies_sum() -> None:
-    part = measured(Scene(), a_server_cell(target_qps=50))
-    count = len(part.durations_ns)
-    assert part.samples == count
-    assert sum(part.durations_ns) < part.steady_ns
+    result = measured(Scene(), a_server_cell(target_qps=50))
+    count = len(result.durations_ns)
+    assert result.samples == count
+    assert sum(result.durations_ns) < result.steady_ns
 
 
 def test_samples_count_the_batch() -> None:
-    part = measured(Scene(), a_server_cell(batch_size=4))
-    assert part.samples == 4 * len(part.durations_ns)
+    result = measured(Scene(), a_server_cell(batch_size=4))
+    assert result.samples == 4 * len(result.durations_ns)
 
 
 def test_latency_holds_the_wait_and_service_does_not() -> None:
-    part = measured(Scene(), a_server_cell(target_qps=60))
-    service = part.parts_ns["service"]
-    assert len(service) == len(part.durations_ns)
+    result = measured(Scene(), a_server_cell(target_qps=60))
+    service = result.parts_ns["service"]
+    assert len(service) == len(result.durations_ns)
     assert set(service) == {10 * MILLISECOND + 1}
-    assert max(part.durations_ns) > 15 * MILLISECOND
-    assert "waiting included" in part.columns["timed_region"]
+    assert max(result.durations_ns) > 15 * MILLISECOND
+    assert "waiting included" in result.columns["timed_region"]
 
 
 def test_rounds_take_their_share_and_have_schedules_of_their_own() -> None:
@@ -94,25 +94,25 @@ def test_rounds_before_count_for_the_precision() -> None:
     job = a_job([cell], measure=measure).model_copy(update={"round": 2})
     scene = Scene()
     known = scene.instruments([a_round([11 * MILLISECOND] * 5000)])
-    part = measure_server(scene.session, job, cell, known, scene.sleep)
-    assert part.steady_ns < 2e9
+    result = measure_server(scene.session, job, cell, known, scene.sleep)
+    assert result.steady_ns < 2e9
 
 
-def test_a_rate_beyond_the_capacity_is_told_with_the_remedy() -> None:
-    part = measured(Scene(lambda _: 0.05), a_server_cell(target_qps=50))
-    ((grade, text),) = part.doubts
+def test_a_rate_beyond_the_capacity_is_a_doubt_with_the_remedy() -> None:
+    result = measured(Scene(lambda _: 0.05), a_server_cell(target_qps=50))
+    ((grade, text),) = result.doubts
     assert grade == "D"
     assert text.startswith("offered 50 qps, completed 20")
     assert "the queue grew" in text
     assert "lower target_qps below 20" in text
-    assert part.steady_ns == pytest.approx(20e9, rel=0.01)
+    assert result.steady_ns == pytest.approx(20e9, rel=0.01)
 
 
 def test_a_rate_that_is_met_raises_no_doubt() -> None:
     assert measured(Scene(), a_server_cell(target_qps=50)).doubts == []
 
 
-def test_a_line_that_the_budget_cut_off_is_told() -> None:
+def test_a_queue_that_the_budget_cut_off_is_a_doubt() -> None:
     held_up = Served([1], [10 * MILLISECOND] * 90, [], waiting=10, window_ns=10**9)
     ((grade, text),) = overload(held_up, 60)
     assert grade == "C"
@@ -125,6 +125,6 @@ def test_outputs_must_be_finite() -> None:
 
 
 def test_memory_is_observed_after_the_steady_phase() -> None:
-    part = measured(Scene(bytes_of=lambda batch: 100 * batch), a_server_cell())
-    assert part.memory.peak_bytes == 100
-    assert part.memory.average_bytes is not None
+    result = measured(Scene(bytes_of=lambda batch: 100 * batch), a_server_cell())
+    assert result.memory.peak_bytes == 100
+    assert result.memory.average_bytes is not None

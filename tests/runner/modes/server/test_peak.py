@@ -80,7 +80,7 @@ def test_the_latencies_are_those_of_the_peak_and_meet_the_objective() -> None:
     assert outcome.window_ns > sum(outcome.service_ns)
 
 
-def test_the_search_is_told_trial_by_trial() -> None:
+def test_the_record_has_a_line_for_each_trial() -> None:
     *trials, ended = seek(slo_ms=50).columns["search"]
     assert trials[0].startswith("50 qps: 2500 queries, p99 ")
     assert trials[0].endswith(" ms, met")
@@ -159,7 +159,7 @@ def test_a_cell_that_seeks_its_peak_is_measured_like_any_other() -> None:
     scene = Scene(lambda _: SERVICE_S)
     cell: Any = fake_cell(scenario="server", slo_ms=50)
     job = a_job([cell], measure=PROFILES["standard"].model_copy(update={"max_s": 60}))
-    part = measure_server(scene.session, job, cell, scene.instruments(), scene.sleep)
-    assert part.columns["peak_qps"] == pytest.approx(true_peak_qps(5), rel=0.25)
+    result = measure_server(scene.session, job, cell, scene.instruments(), scene.sleep)
+    assert result.columns["peak_qps"] == pytest.approx(true_peak_qps(5), rel=0.25)
     assert scene.phases == ["first", "warmup", "steady", "observe"]
-    assert (part.settled, len(part.parts_ns["service"])) == (True, len(part.durations_ns))
+    assert (result.settled, len(result.parts_ns["service"])) == (True, len(result.durations_ns))

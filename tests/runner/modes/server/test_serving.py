@@ -133,7 +133,7 @@ def test_no_query_begins_after_the_budget_and_those_in_line_are_counted() -> Non
     assert served.waiting == 13 - 3
 
 
-def test_nobody_sleeps_beyond_the_budget() -> None:
+def test_no_sleep_lasts_beyond_the_budget() -> None:
     served = serve([MILLISECOND] * 2, [0, 60 * NANOSECONDS], budget_ns=NANOSECONDS)
     assert (len(served.latencies_ns), served.waiting) == (1, 0)
     assert served.window_ns < NANOSECONDS
@@ -155,7 +155,7 @@ class ThinksWhileIdle(Judge):
         return False
 
 
-def test_time_stands_still_while_the_judge_thinks() -> None:
+def test_the_time_that_the_judge_takes_does_not_count() -> None:
     clock = FakeClock()
 
     def query() -> int:

@@ -34,7 +34,7 @@ def ask(child: "subprocess.Popen[bytes]", line: bytes) -> StartReport | StartFai
     return START_ANSWER.validate_json(child.stdout.readline())
 
 
-def test_a_start_tells_its_stages(child: "subprocess.Popen[bytes]") -> None:
+def test_a_start_reports_its_stages(child: "subprocess.Popen[bytes]") -> None:
     report = ask(child, a_line(query=True, load_s=0.05, latency_s=0.02))
     assert isinstance(report, StartReport)
     assert report.stages_ns["weights"] >= 0.05e9
