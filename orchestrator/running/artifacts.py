@@ -14,7 +14,7 @@ from orchestrator.running.observer import QuietObserver
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import ROOT
 from orchestrator.system.locks import hold_devices
-from runner.contract.artifact_keys import Maker
+from runner.contract.artifact_keys import Producer
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.files import write_atomic
@@ -131,19 +131,19 @@ PINS = ROOT / "images" / "cpu" / "requirements.txt"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;#]+)", re.MULTILINE)
 
 
-def versions_of(maker: Maker, *, in_images: bool, pins: Path = PINS) -> dict[str, str]:
+def versions_of(producer: Producer, *, in_images: bool, pins: Path = PINS) -> dict[str, str]:
     """Versions of our code, and of the libraries where the backend cpu's jobs are launched.
 
     Containers have what the cpu image is built from, which its fingerprint guarantees; without a
     checkout they are known by the image's version. Processes have what is installed here.
     """
     if not in_images:
-        return maker.versions(maker.installed())
+        return producer.versions(producer.installed())
     try:
-        return maker.versions(_pinned(pins.read_text("utf-8"), maker))
+        return producer.versions(_pinned(pins.read_text("utf-8"), producer))
     except OSError:
-        return maker.versions({"image": runner.__version__})
+        return producer.versions({"image": runner.__version__})
 
 
-def _pinned(text: str, maker: Maker) -> dict[str, str]:
-    return {name: version for name, version in _PIN.findall(text) if name in maker.libraries}
+def _pinned(text: str, producer: Producer) -> dict[str, str]:
+    return {name: version for name, version in _PIN.findall(text) if name in producer.libraries}

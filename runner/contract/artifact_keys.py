@@ -21,65 +21,73 @@ from runner.contract.models import ModelSpec
 
 PACKAGE = Path(__file__).parents[1]
 RUNNER = "runner"
-"""What our own code is called among those that made something."""
-_MODEL_AND_INPUTS = (
-    "contract/models/*.py",
-    "inputs/*.py",
-    "contract/weights.py",
-    "backends/torch/model.py",
-    "backends/torch/forward.py",
-    "backends/torch/weights.py",
-)
-
+"""Our own code among the versions of producers."""
 Versions = Mapping[str, str]
 """What something was made by, each with its version; our code's is a hash over its files."""
 
+_NEUTRAL = (
+    "runner.measure",
+    "runner.process",
+    "runner.backends.base",
+    "runner.contract.artifact_keys",
+    "runner.contract.axes",
+    "runner.contract.cell",
+    "runner.contract.errors",
+    "runner.contract.files",
+    "runner.contract.job",
+    "runner.contract.record",
+    "runner.contract.rounds",
+    "runner.contract.support",
+)
+"""Modules and packages that producers import and that change nothing in what they make: the look
+of jobs, records, errors and files."""
+_IMPORT = re.compile(rf"^\s*from ({RUNNER}\b[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
+
 
 @dataclass(frozen=True)
-class Maker:
+class Producer:
     """What decides, beside the job, what a graph or a reference holds."""
 
     libraries: tuple[str, ...]
     """Distributions."""
-    sources: tuple[str, ...]
-    """Patterns of our own files, in the folder of this package."""
+    modules: tuple[str, ...]
+    """Our own modules that begin to make it; what they import belongs to them."""
+    neutral: tuple[str, ...] = ()
+    """Modules that they import and that change nothing in it, beside `_NEUTRAL`."""
 
     def installed(self) -> dict[str, str]:
         """Versions of the libraries that are installed here.
 
         Without a local part such as torch's `+cpu`: it makes nothing else.
         """
-        found = {}
+        versions = {}
         for name in self.libraries:
             with suppress(metadata.PackageNotFoundError):
-                found[name] = metadata.version(name).partition("+")[0]
-        return found
+                versions[name] = metadata.version(name).partition("+")[0]
+        return versions
 
     def versions(self, libraries: Versions) -> dict[str, str]:
         """Those of the libraries, and that of our own code."""
-        return {**libraries, RUNNER: fingerprint(self.sources)}
+        return {**libraries, RUNNER: fingerprint(self)}
 
 
-GRAPHS = Maker(
+GRAPHS = Producer(
     libraries=EXPORTERS,
-    sources=(
-        *_MODEL_AND_INPUTS,
-        "export/*.py",
-        "contract/graph.py",
-        "correctness/*.py",
-        "backends/torch/device.py",
-        "backends/graphs/*.py",
-        "backends/onnxruntime/qnn/*.py",
-    ),
+    modules=("runner.export.graphs", "runner.export.forward", "runner.export.generation"),
 )
-REFERENCES = Maker(
+REFERENCES = Producer(
     libraries=("numpy", "torch", "transformers"),
-    sources=(
-        *_MODEL_AND_INPUTS,
-        "correctness/reference.py",
-        "backends/torch/backend.py",
-        "backends/torch/device.py",
-        "backends/torch/generation.py",
+    modules=("runner.correctness.reference", "runner.backends.torch.backend"),
+    # They are fp32, nothing is trained, watched or compared while they are made, from no graph.
+    neutral=(
+        "runner.backends.evidence",
+        "runner.backends.graphs.outputs",
+        "runner.backends.torch.evidence",
+        "runner.backends.torch.int8",
+        "runner.backends.torch.training",
+        "runner.contract.graph",
+        "runner.correctness.compare_outputs",
     ),
 )
 
@@ -97,19 +105,19 @@ def reference_key(model: ModelSpec, content: GraphKind, seed: int, made_by: Vers
 
 
 def is_made_by(name: str, made_by: Versions) -> bool:
-    """Whether the name is one of what these make, of whichever model and seed."""
-    return re.search(f"-{re.escape(_told(made_by))}-[0-9a-f]{{16}}$", name) is not None
+    """True if the name is one of what these make, of whichever model and seed."""
+    return re.search(f"-{re.escape(_format(made_by))}-[0-9a-f]{{16}}$", name) is not None
 
 
-def check_key(name: str, maker: Maker, key: Callable[[Versions], str]) -> None:
-    """The name must be one that `key` gives to what is made in this environment.
+def check_key(name: str, producer: Producer, key: Callable[[Versions], str]) -> None:
+    """Insist that the name is one that `key` gives to what is made in this environment.
 
     Raises:
         BenchError: it is another one.
     """
     # A host without a checkout knows an image by its version alone.
-    known = (maker.installed(), {"image": __version__})
-    names = [key(maker.versions(libraries)) for libraries in known]
+    known = (producer.installed(), {"image": __version__})
+    names = [key(producer.versions(libraries)) for libraries in known]
     if name not in names:
         raise BenchError(
             f"{name}: this environment would make {names[0]}",
@@ -118,21 +126,49 @@ def check_key(name: str, maker: Maker, key: Callable[[Versions], str]) -> None:
 
 
 @cache
-def fingerprint(sources: tuple[str, ...], package: Path = PACKAGE) -> str:
+def fingerprint(producer: Producer, package: Path = PACKAGE) -> str:
     """Eight hex digits over the names and contents of the files, as they are at the first call."""
-    return hash_files(package, [path.relative_to(package) for path in files(sources, package)])[:8]
+    files = sorted(sources(producer, package).values())
+    return hash_files(package, [path.relative_to(package) for path in files])[:8]
 
 
-def files(sources: tuple[str, ...], package: Path = PACKAGE) -> list[Path]:
-    """The files of these patterns, each once, in order."""
-    return sorted({path for pattern in sources for path in package.glob(pattern)})
+def sources(producer: Producer, package: Path = PACKAGE) -> dict[str, Path]:
+    """The files of the producer's modules and of all that they import of ours, by module.
+
+    They are read, not imported: the host has none of the runtimes.
+    """
+    files: dict[str, Path] = {}
+    ignored = (*_NEUTRAL, *producer.neutral)
+    left = list(producer.modules)
+    while left:
+        module = left.pop()
+        path = _file_of(module, package)
+        if path is None or module in files or _is_within(module, ignored):
+            continue
+        files[module] = path
+        for parent, names in _IMPORT.findall(path.read_text("utf-8")):
+            left += [parent, *(f"{parent}.{name}" for name in _NAME.findall(names))]
+    return files
+
+
+def _file_of(module: str, package: Path) -> Path | None:
+    """The file of a module below the package; None for other names."""
+    path = package.joinpath(*module.split(".")[1:])
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next(
+        (file for file in files if file != package / "__init__.py" and file.is_file()), None
+    )
+
+
+def _is_within(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in packages)
 
 
 def _key(model: ModelSpec, what: tuple[str, ...], seed: int, made_by: Versions) -> str:
     identity = f"{(*what, seed, sorted(made_by.items()))}\n{model.model_dump_json()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return "-".join((model.name, *what, _told(made_by), digest))
+    return "-".join((model.name, *what, _format(made_by), digest))
 
 
-def _told(made_by: Versions) -> str:
+def _format(made_by: Versions) -> str:
     return "-".join(f"{name}{version}" for name, version in sorted(made_by.items()))

@@ -14,7 +14,7 @@ from orchestrator.running import graphs, references
 from orchestrator.running.artifacts import hold_groundwork, versions_of
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.system.files import translate_os_errors
-from runner.contract.artifact_keys import GRAPHS, REFERENCES, Maker, is_made_by
+from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, is_made_by
 
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
 _REFERENCE = re.compile(r"\.?([0-9a-f]{32}|.+-[0-9a-f]{16})\.(npz|failed)(\.tmp)?")
@@ -87,10 +87,10 @@ def _preparations(folder: Path) -> Iterator[Path]:
     return (path for path in _entries(folder) if (path / RUN_FILE).is_file())
 
 
-def _current(maker: Maker) -> Callable[[str], bool]:
+def _current(producer: Producer) -> Callable[[str], bool]:
     """Tells names that the present code gives, whichever launcher its jobs would be launched by."""
     kinds = {launcher.needs_images for launcher in LAUNCHERS.values()}
-    makers = [versions_of(maker, in_images=in_images) for in_images in kinds]
+    makers = [versions_of(producer, in_images=in_images) for in_images in kinds]
     return lambda name: any(is_made_by(name, versions) for versions in makers)
 
 

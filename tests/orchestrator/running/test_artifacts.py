@@ -7,7 +7,7 @@ import pytest
 
 import runner
 from orchestrator.running.artifacts import versions_of
-from runner.contract.artifact_keys import GRAPHS, REFERENCES, Maker, fingerprint
+from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, fingerprint
 
 PINS = """
 # a comment
@@ -16,9 +16,9 @@ onnx==1.23.2
 torch==2.13.0; platform_machine == "x86_64"
 numpy==2.4.6
 """
-CODE = {"runner": fingerprint(GRAPHS.sources)}
+CODE = {"runner": fingerprint(GRAPHS)}
 
-both = pytest.mark.parametrize("maker", [GRAPHS, REFERENCES])
+both = pytest.mark.parametrize("producer", [GRAPHS, REFERENCES])
 
 
 def test_containers_have_what_their_image_is_built_from(tmp_path: Path) -> None:
@@ -31,8 +31,8 @@ def test_containers_have_what_their_image_is_built_from(tmp_path: Path) -> None:
 
 
 @both
-def test_the_checkouts_pins_name_every_library(maker: Maker) -> None:
-    assert set(versions_of(maker, in_images=True)) == {*maker.libraries, "runner"}
+def test_the_checkouts_pins_name_every_library(producer: Producer) -> None:
+    assert set(versions_of(producer, in_images=True)) == {*producer.libraries, "runner"}
 
 
 def test_without_a_checkout_the_images_version_stands_for_them(tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ def test_without_a_checkout_the_images_version_stands_for_them(tmp_path: Path) -
 
 
 @both
-def test_processes_have_what_is_installed(maker: Maker) -> None:
-    libraries = versions_of(maker, in_images=False)
-    assert libraries.pop("runner") == fingerprint(maker.sources)
-    assert set(libraries) <= set(maker.libraries)
+def test_processes_have_what_is_installed(producer: Producer) -> None:
+    libraries = versions_of(producer, in_images=False)
+    assert libraries.pop("runner") == fingerprint(producer)
+    assert set(libraries) <= set(producer.libraries)
     assert all(version(name).partition("+")[0] == told for name, told in libraries.items())

@@ -10,16 +10,15 @@ import pytest
 from runner import __version__
 from runner.contract.artifact_keys import (
     GRAPHS,
-    PACKAGE,
     REFERENCES,
     RUNNER,
-    Maker,
+    Producer,
     check_key,
-    files,
     fingerprint,
     graph_key,
     is_made_by,
     reference_key,
+    sources,
 )
 from runner.contract.errors import BenchError
 from runner.contract.models import find
@@ -27,69 +26,24 @@ from runner.contract.models import find
 BERT = find("bert-tiny")
 MADE_BY = {"torch": "2.13.0", "onnx": "1.23.2", RUNNER: "0a1b2c3d"}
 
-IDLE = {
-    "runner.backends",
-    "runner.backends.base",
-    "runner.backends.evidence",
-    "runner.contract.axes",
-    "runner.contract.cell",
-    "runner.contract.support",
-    "runner.contract.job",
-    "runner.contract.errors",
-    "runner.contract.files",
-    "runner.contract.rounds",
-    "runner.contract.artifact_keys",
-    "runner.process.streams",
-}
-IDLE_PACKAGES = ("runner.measure", "runner.contract.record")
-"""What makers import and what changes nothing in what they make: how jobs and records look, how
-errors are told, how files appear."""
-OF_REFERENCES_ALONE = {
-    "runner.correctness.compare_outputs",
-    "runner.backends.graphs.outputs",
-    "runner.backends.torch.int8",
-    "runner.backends.torch.training",
-    "runner.backends.torch.evidence",
-    "runner.contract.graph",
-}
-"""The same for references: they are fp32, nobody trains, watches or compares while they are made,
-and no graph is theirs."""
 
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join((RUNNER, *parts)).removesuffix(".__init__")
-
-
-def imported(*starts: str) -> set[str]:
-    """These modules and all that they import, directly or not."""
+@pytest.mark.parametrize("producer", [GRAPHS, REFERENCES], ids=["graphs", "references"])
+def test_whatever_a_producer_imports_decides(producer: Producer) -> None:
     graph = grimp.build_graph(RUNNER, cache_dir=None)
-    return set(starts).union(*(graph.find_upstream_modules(start) for start in starts)) - {RUNNER}
+    found = sources(producer)
+    for module in found:
+        imported = graph.find_modules_directly_imported_by(module) - {RUNNER}
+        assert imported <= {*found, *producer.neutral} | neutral(imported), module
+    assert all(found[module].is_file() for module in producer.modules)
 
 
-@pytest.mark.parametrize(
-    ("maker", "starts", "idle"),
-    [
-        (
-            GRAPHS,
-            ("runner.export.graphs", "runner.export.forward", "runner.export.generation"),
-            IDLE,
-        ),
-        (
-            REFERENCES,
-            ("runner.correctness.reference", "runner.backends.torch.backend"),
-            IDLE | OF_REFERENCES_ALONE,
-        ),
-    ],
-    ids=["graphs", "references"],
-)
-def test_no_file_that_decides_is_forgotten(
-    maker: Maker, starts: tuple[str, ...], idle: set[str]
-) -> None:
-    named = {module_of(path) for path in files(maker.sources)}
-    unnamed = imported(*starts) - named - idle
-    assert {name for name in unnamed if not name.startswith(IDLE_PACKAGES)} == set()
-    assert all(list(PACKAGE.glob(pattern)) for pattern in maker.sources)
+def neutral(modules: set[str]) -> set[str]:
+    """Those of the modules that change nothing in what is made."""
+    packages = ("runner.measure", "runner.process", "runner.contract.record")
+    named = {"artifact_keys", "axes", "cell", "errors", "files", "job", "rounds", "support"}
+    own = {f"runner.contract.{name}" for name in named}
+    own.add("runner.backends.base")
+    return {name for name in modules if name in own or name.startswith(packages)}
 
 
 def test_a_key_tells_what_was_made_by_what() -> None:
@@ -135,34 +89,43 @@ def test_a_name_tells_whether_these_made_it() -> None:
         assert not is_made_by(f"{key}-b1", MADE_BY)
 
 
-def test_a_fingerprint_is_of_names_and_contents(tmp_path: Path) -> None:
-    def fingerprint_of(folder: str, **texts: str) -> str:
-        package = tmp_path / folder
-        (package / "export").mkdir(parents=True)
-        for name, text in texts.items():
-            (package / "export" / f"{name}.py").write_text(text)
-        (package / "other.py").write_text(folder)
-        return fingerprint(("export/*.py", "export/a.py"), package)
+def test_a_fingerprint_is_of_the_names_and_contents_of_all_that_is_imported(
+    tmp_path: Path,
+) -> None:
+    producer = Producer((), ("runner.export.a",), neutral=("runner.export.quiet",))
+    texts = {
+        "a": "from runner.export import (\n    b,\n    quiet,\n)\n",
+        "b": "import json\n\ndef late():\n    from runner.export.c import C\n",
+        "c": "C = 1\n",
+        "quiet": "from runner.export import unused\n",
+        "unused": "",
+    }
 
-    found = fingerprint_of("first", a="1", b="2")
-    assert len(found) == 8
-    assert fingerprint_of("same", b="2", a="1") == found
-    assert fingerprint_of("changed", a="1", b="3") != found
-    assert fingerprint_of("renamed", a="1", c="2") != found
-    assert fingerprint_of("moved", a="12", b="") != found
+    def fingerprint_of(folder: str, **changes: str) -> str:
+        package = tmp_path / folder / RUNNER
+        (package / "export").mkdir(parents=True)
+        for name, text in {**texts, **changes}.items():
+            (package / "export" / f"{name}.py").write_text(text)
+        return fingerprint(producer, package)
+
+    first = fingerprint_of("first")
+    assert len(first) == 8
+    assert fingerprint_of("same", quiet="1", unused="2", other="3") == first
+    changed = {fingerprint_of(f"{name}", **{name: f"{texts[name]}# more\n"}) for name in "abc"}
+    assert len({first, *changed}) == 4
 
 
 def test_versions_are_those_that_are_installed_and_our_own() -> None:
-    maker = Maker(("pydantic", "no-such-distribution"), ("keys.py",))
-    assert maker.installed() == {"pydantic": version("pydantic")}
-    assert maker.versions({"image": "1"}) == {"image": "1", RUNNER: fingerprint(("keys.py",))}
+    producer = Producer(("pydantic", "no-such-distribution"), ("runner.contract.graph",))
+    assert producer.installed() == {"pydantic": version("pydantic")}
+    assert producer.versions({"image": "1"}) == {"image": "1", RUNNER: fingerprint(producer)}
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("maker", [GRAPHS, REFERENCES])
-def test_versions_tell_no_processor(maker: Maker) -> None:
-    found = maker.installed()
-    assert sorted(found) == sorted(maker.libraries)
+@pytest.mark.parametrize("producer", [GRAPHS, REFERENCES])
+def test_versions_tell_no_processor(producer: Producer) -> None:
+    found = producer.installed()
+    assert sorted(found) == sorted(producer.libraries)
     assert not any("+" in version for version in found.values())
 
 
