@@ -24,7 +24,7 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.errors import StoreError
 from runner.contract.record import Row, each_row
-from runner.contract.record.identity import Host, Raw, Session
+from runner.contract.record.identity import Host, Raw, RuntimeFacts
 from runner.contract.record.measured import (
     Arrivals,
     Generation,
@@ -40,7 +40,17 @@ if TYPE_CHECKING:
 
 
 class StoredRecord(
-    Raw, Host, Session, Resources, Arrivals, Startup, Training, Generation, Timing, Trust, Origin
+    Raw,
+    Host,
+    RuntimeFacts,
+    Resources,
+    Arrivals,
+    Startup,
+    Training,
+    Generation,
+    Timing,
+    Trust,
+    Origin,
 ):
     """A record with its id and where it came from, in base units. None says `not known`.
 

@@ -67,8 +67,8 @@ class Identity(Frozen):
     `orchestrator replay` runs again."""
 
 
-class Session(Frozen):
-    """What only the runtime's session knows."""
+class RuntimeFacts(Frozen):
+    """Facts that only the runtime's session knows."""
 
     weights_revision: str | None = None
     """Which pretrained weights: `sha256:…` of a folder's files, or a hub's commit; else null."""
@@ -100,7 +100,7 @@ class Session(Frozen):
     """Why the accelerator's driver held its clock down; empty if it did not."""
 
 
-class Execution(Session):
+class Execution(RuntimeFacts):
     """How the model was executed, if it was."""
 
     weights: Literal["random", "pretrained"] = "random"
