@@ -1,4 +1,4 @@
-"""What every Dockerfile keeps to, whether its base can be had here or not."""
+"""The rules of every Dockerfile, whether its base can be had here or not."""
 
 import json
 import re
@@ -59,23 +59,23 @@ def test_its_arguments_are_those_that_a_build_gives(path: Path) -> None:
 
 
 @every
-def test_its_commands_are_shell(path: Path) -> None:
+def test_its_commands_are_shell_that_downloads_by_package_managers_and_leaves_nothing(
+    path: Path,
+) -> None:
     for command in arguments(path, "RUN"):
         checked = subprocess.run(["sh", "-n", "-c", command], capture_output=True, check=False)
         assert checked.returncode == 0, checked.stderr
-
-
-@every
-def test_it_downloads_by_package_managers_alone(path: Path) -> None:
-    for command in arguments(path, "RUN"):
         assert not re.search(r"\b(curl|wget|git|sudo)\b|://", command)
-
-
-@every
-def test_what_is_installed_leaves_nothing_else_in_its_layer(path: Path) -> None:
-    for command in arguments(path, "RUN"):
         assert "apt-get" not in command
         assert command.count("pip install") == command.count("--no-cache-dir")
+
+
+@every
+def test_it_copies_the_runner_alone_and_after_the_dependencies(path: Path) -> None:
+    *dependencies, last = [text.rpartition(" ")[0] for text in arguments(path, "COPY")]
+    image = f"images/{path.parent.name}/requirements.txt"
+    assert " ".join(dependencies).split() == ["images/setup.sh", "images/install.py", image]
+    assert last == "runner"
 
 
 @every

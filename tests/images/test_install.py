@@ -1,3 +1,5 @@
+"""`images/install.py`: the build of torch that a file is meant for, and never CUDA by accident."""
+
 import base64
 import hashlib
 import os
@@ -7,15 +9,32 @@ import sys
 import venv
 import zipfile
 from collections.abc import Mapping, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.images.script import PATH, InstallError, install, main
+from orchestrator.system.git import ROOT
 
+PATH = ROOT / "images/install.py"
 PINNED = "torch==2.13.0"
 CPU = "torch==2.13.0+cpu"
 INDEX = "https://index.example/cpu"
+ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
+
+
+def script() -> Any:
+    """The script, which lies outside all packages: Dockerfiles copy it alone."""
+    spec = spec_from_file_location("install", PATH)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT = script()
 
 
 class FakePip:
@@ -33,101 +52,89 @@ class FakePip:
         return 0 if arguments[-1] in self._served.get(source, ()) else 1
 
     @property
-    def asked_torch(self) -> list[str]:
-        """What torch was asked for, in order."""
-        return [call[-1] for call in self.calls if "--requirement" not in call]
+    def torch_requests(self) -> list[tuple[str | None, str]]:
+        """Each index that was asked for torch, with the version."""
+        calls = [call for call in self.calls if "--requirement" not in call]
+        return [(call[1] if call[0] == "--index-url" else None, call[-1]) for call in calls]
+
+
+def install(path: Path, pip: FakePip, **options: Any) -> None:
+    SCRIPT.install(path, pip=pip, **{"system": "linux", "torch_index_url": INDEX, **options})
+
+
+def write(folder: Path, *lines: str) -> Path:
+    path = folder / "requirements.txt"
+    path.write_text("\n".join(["numpy==2.4.6", *lines, ""]))
+    return path
 
 
 @pytest.fixture
 def requirements(tmp_path: Path) -> Path:
-    path = tmp_path / "requirements.txt"
-    path.write_text(f"numpy==2.4.6\n{PINNED}\n")
-    return path
+    return write(tmp_path, PINNED)
 
 
-def test_an_installed_cpu_build_is_kept(requirements: Path) -> None:
-    pip = FakePip()
-    install(requirements, pip=pip, installed="2.13.0+cpu", system="linux")
-    assert pip.calls == [["--requirement", str(requirements)]]
-
-
-def test_a_local_wheel_or_mirror_is_taken_without_asking_the_index(requirements: Path) -> None:
-    pip = FakePip(configured=[CPU])
-    install(requirements, pip=pip, torch_index_url=INDEX, system="linux")
-    assert pip.asked_torch == [CPU]
-    assert not any(INDEX in call for call in pip.calls)
-
-
-def test_otherwise_torch_comes_from_its_index(requirements: Path) -> None:
-    pip = FakePip(index=[CPU])
-    install(requirements, pip=pip, torch_index_url=INDEX, system="linux")
-    assert pip.calls[1][:2] == ["--index-url", INDEX]
-    assert pip.calls[-1] == ["--requirement", str(requirements)]
+@pytest.mark.parametrize(
+    ("line", "options", "served", "requests"),
+    [
+        (PINNED, {"installed": "2.13.0+cpu"}, {}, []),
+        (PINNED, {}, {"configured": [CPU]}, [(None, CPU)]),
+        (PINNED, {}, {"index": [CPU]}, [(None, CPU), (INDEX, CPU)]),
+        (PINNED, {"system": "darwin"}, {}, []),
+        ("# torch==1.0\ntorchvision==1.0", {}, {}, []),
+        (f'{PINNED}; python_version < "3.14"', {}, {"configured": [CPU]}, [(None, CPU)]),
+    ],
+    ids=["installed", "local-wheel", "index", "macos", "no-torch", "marker"],
+)
+def test_torch_is_asked_for_where_pip_looks_and_then_of_its_index(
+    tmp_path: Path,
+    line: str,
+    options: dict[str, str],
+    served: dict[str, list[str]],
+    requests: list[tuple[str | None, str]],
+) -> None:
+    path, pip = write(tmp_path, line), FakePip(**served)
+    install(path, pip, **options)
+    assert pip.torch_requests == requests
+    assert pip.calls[-1] == ["--requirement", str(path)]
 
 
 @pytest.mark.parametrize("installed", [None, "2.13.0", "2.13.0+cu130", "2.12.0+cpu"])
 def test_cuda_is_never_asked_for(requirements: Path, installed: str | None) -> None:
     pip = FakePip(configured=[PINNED], index=[PINNED])
-    with pytest.raises(InstallError, match="TORCH_INDEX_URL"):
-        install(requirements, pip=pip, installed=installed, system="linux")
-    assert pip.asked_torch == [CPU, CPU]
+    with pytest.raises(SCRIPT.InstallError, match="TORCH_INDEX_URL"):
+        install(requirements, pip, installed=installed)
+    assert pip.torch_requests == [(None, CPU), (INDEX, CPU)]
     assert not any("--requirement" in call for call in pip.calls)
-
-
-def test_macos_has_no_cuda_to_avoid(requirements: Path) -> None:
-    pip = FakePip()
-    install(requirements, pip=pip, system="darwin")
-    assert pip.calls == [["--requirement", str(requirements)]]
 
 
 @pytest.mark.parametrize("installed", [None, "2.13.0+cpu", "2.12.0"])
 def test_a_file_for_cuda_takes_what_pypi_has_and_no_local_build(
     tmp_path: Path, installed: str | None
 ) -> None:
-    path = tmp_path / "requirements.txt"
-    path.write_text(f"# torch build: pypi\n{PINNED}\n")
+    path = write(tmp_path, "# torch build: pypi", PINNED)
     pip = FakePip(configured=["torch===2.13.0"])
-    install(path, pip=pip, torch_index_url=INDEX, installed=installed, system="linux")
-    assert pip.asked_torch == ["torch===2.13.0"]
-    assert not any(INDEX in call for call in pip.calls)
-    with pytest.raises(InstallError, match="nor on PyPI"):
-        install(path, pip=FakePip(), torch_index_url=INDEX, system="linux")
+    install(path, pip, installed=installed)
+    assert pip.torch_requests == [(None, "torch===2.13.0")]
+    with pytest.raises(SCRIPT.InstallError, match="nor on PyPI"):
+        install(path, FakePip())
 
 
 def test_a_file_for_rocm_takes_torch_and_its_triton_from_the_builds_index(tmp_path: Path) -> None:
-    path = tmp_path / "requirements.txt"
-    path.write_text(f"# torch build: rocm7.2\n{PINNED}\ntriton-rocm==3.7.1\n")
+    path = write(tmp_path, "# torch build: rocm7.2", PINNED, "triton-rocm==3.7.1")
     pip = FakePip(index=["torch==2.13.0+rocm7.2"])
-    install(path, pip=pip, system="linux")
-    url = "https://download.pytorch.org/whl/rocm7.2"
+    install(path, pip, torch_index_url=None)
     packages = ["--no-deps", "triton-rocm==3.7.1", "torch==2.13.0+rocm7.2"]
-    assert pip.calls[1] == ["--index-url", url, *packages]
+    assert pip.calls[1] == ["--index-url", ROCM_INDEX, *packages]
     assert pip.calls[-1] == ["--requirement", str(path)]
 
 
-def test_requirements_without_torch_are_just_installed(tmp_path: Path) -> None:
-    path = tmp_path / "requirements.txt"
-    path.write_text("# torch==1.0\ntorchvision==1.0\n")
-    pip = FakePip()
-    install(path, pip=pip, system="linux")
-    assert pip.calls == [["--requirement", str(path)]]
-
-
-def test_a_marker_is_no_part_of_the_version(tmp_path: Path) -> None:
-    path = tmp_path / "requirements.txt"
-    path.write_text('torch==2.13.0; python_version < "3.14"\n')
-    pip = FakePip(configured=[CPU])
-    install(path, pip=pip, system="linux")
-    assert pip.asked_torch == [CPU]
-
-
 def test_a_failure_of_pip_is_an_error(requirements: Path) -> None:
-    with pytest.raises(InstallError, match=r"requirements\.txt"):
-        install(requirements, pip=lambda _: 1, installed="2.13.0+cpu", system="linux")
+    with pytest.raises(SCRIPT.InstallError, match=r"requirements\.txt"):
+        SCRIPT.install(requirements, pip=lambda _: 1, installed="2.13.0+cpu", system="linux")
 
 
 def test_a_missing_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path / "missing.txt")]) == 1
+    assert SCRIPT.main([str(tmp_path / "missing.txt")]) == 1
     assert "missing.txt" in capsys.readouterr().err
 
 

@@ -40,8 +40,8 @@ class Workshop:
         """The folder that images are built from."""
         return self.settings.checkout
 
-    def shelf(self, **changes: object) -> LocalImages:
-        """A shelf with some settings changed."""
+    def images(self, **changes: object) -> LocalImages:
+        """A images with some settings changed."""
         settings = replace(self.settings, **changes)  # type: ignore[arg-type]
         return LocalImages(self.client, settings, self.lines.append)
 

@@ -1,3 +1,5 @@
+"""Removing images of other versions, and none that is not ours."""
+
 import io
 from typing import Any, cast
 
@@ -8,7 +10,7 @@ from orchestrator.images import Image, PrunedImages, prune_images
 from orchestrator.images.image import VERSION_LABEL
 from tests.orchestrator.images.conftest import Workshop
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 class OnlyOf:
@@ -33,7 +35,7 @@ def pruned(workshop: Workshop, *, everything: bool = False) -> PrunedImages:
 
 
 def build_old(workshop: Workshop) -> Image:
-    old = workshop.shelf(version=f"{workshop.settings.version}-old").build("cpu")
+    old = workshop.images(version=f"{workshop.settings.version}-old").build("cpu")
     workshop.write("runner/__init__.py", "# newer")
     return old
 
@@ -42,36 +44,35 @@ def exists(workshop: Workshop, reference: str) -> bool:
     return any(reference in image.tags for image in workshop.client.images.list())
 
 
-@pytest.mark.slow
 def test_old_versions_go_and_the_present_one_stays(workshop: Workshop) -> None:
-    old, image = build_old(workshop), workshop.shelf().build("cpu")
+    old, image = build_old(workshop), workshop.images().build("cpu")
     assert pruned(workshop) == PrunedImages(removed=(old.reference,), in_use=())
     assert not exists(workshop, old.reference)
-    assert workshop.shelf().find("cpu") == image
+    assert workshop.images().find("cpu") == image
 
 
 def test_images_that_lost_their_name_go(workshop: Workshop) -> None:
-    replaced = workshop.shelf().build("cpu")
+    replaced = workshop.images().build("cpu")
     workshop.write("runner/__init__.py", "# newer")
-    workshop.shelf().build("cpu")
+    workshop.images().build("cpu")
     assert pruned(workshop).removed == (replaced.id,)
 
 
 def test_everything_of_ours_goes_if_asked(workshop: Workshop) -> None:
-    old, image = build_old(workshop), workshop.shelf().build("cpu")
+    old, image = build_old(workshop), workshop.images().build("cpu")
     done = pruned(workshop, everything=True)
     assert set(done.removed) == {old.reference, image.reference}
-    assert workshop.shelf().find("cpu") is None
+    assert workshop.images().find("cpu") is None
 
 
 def test_the_same_version_under_a_registry_stays(workshop: Workshop) -> None:
-    image = workshop.shelf(registry="registry.example/team").build("cpu")
+    image = workshop.images(registry="registry.example/team").build("cpu")
     assert pruned(workshop) == PrunedImages((), ())
     assert pruned(workshop, everything=True).removed == (image.reference,)
 
 
 def test_images_that_others_built_upon_ours_stay(workshop: Workshop) -> None:
-    base = workshop.shelf().build("cpu")
+    base = workshop.images().build("cpu")
     theirs = f"somebody/else:{workshop.settings.version}"
     dockerfile = f"FROM {base.reference}\nENV A=1\n".encode()
     workshop.client.images.build(fileobj=io.BytesIO(dockerfile), tag=theirs, rm=True)

@@ -1,3 +1,5 @@
+"""The names of images, and the settings that the environment gives."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,13 +9,20 @@ from runner import __version__
 from runner.contract.errors import Unavailable, UsageError
 
 
-def test_local_images_are_named_by_backend_and_version() -> None:
-    assert ImageSettings().reference("cpu") == f"accelmatrix-cpu:{__version__}"
-
-
-def test_a_registry_stands_before_the_name() -> None:
-    settings = ImageSettings(registry="ghcr.io/somebody", version="1.2")
-    assert settings.reference("cuda") == "ghcr.io/somebody/accelmatrix-cuda:1.2"
+@pytest.mark.parametrize(
+    ("settings", "reference"),
+    [
+        (ImageSettings(), f"accelmatrix-cpu:{__version__}"),
+        (
+            ImageSettings(registry="ghcr.io/somebody", version="1.2"),
+            "ghcr.io/somebody/accelmatrix-cpu:1.2",
+        ),
+    ],
+)
+def test_images_are_named_by_registry_backend_and_version(
+    settings: ImageSettings, reference: str
+) -> None:
+    assert settings.reference("cpu") == reference
 
 
 def test_the_environment_gives_registry_and_build_arguments() -> None:

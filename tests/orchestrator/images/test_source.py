@@ -1,3 +1,5 @@
+"""The files that an image is built from, and their fingerprint."""
+
 import tarfile
 from pathlib import Path
 

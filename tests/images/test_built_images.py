@@ -1,0 +1,153 @@
+"""The built images: pinned versions, the runner alone, and nothing compiled at start."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.images import Image
+from orchestrator.images.image import SOURCE_LABEL
+from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.system.engine import connect_engine
+from runner.contract.cell import Backend
+from runner.contract.record import read_record
+from tests.images.pins import pinned_here
+from tests.support.jobs import a_task
+from tests.support.onnx_graphs import layer, save_graph
+from tests.support.openvino_models import openvino_cell, openvino_job
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+MODULES = {
+    "cpu": ["torch", "transformers"],
+    "openvino": ["runner.backends.openvino"],
+    "qnn": ["runner.backends.onnxruntime"],
+}
+RUN = ("docker", "run", "--rm", "--network=none", "--read-only", "--tmpfs=/tmp")
+LOOK = """
+import importlib, importlib.metadata, importlib.util, json, os, pathlib, sys
+modules, names = (json.loads(argument) for argument in sys.argv[1:])
+for module in modules:
+    importlib.import_module(module)
+
+def compiled(module):
+    source = getattr(module, "__file__", None) or ""
+    if not source.endswith(".py") or not os.path.exists(source):
+        return True
+    return os.path.exists(importlib.util.cache_from_source(source))
+
+print(json.dumps({
+    "versions": {name: importlib.metadata.version(name) for name in names},
+    "installed": sorted(d.metadata["Name"].lower() for d in importlib.metadata.distributions()),
+    "uncompiled": [name for name, module in list(sys.modules.items()) if not compiled(module)],
+    "environment": dict(os.environ),
+    "home": os.path.expanduser("~"),
+    "packages": sorted(p.name for p in pathlib.Path.cwd().iterdir()),
+    "user": os.getuid(),
+}))
+"""
+
+BuiltImage = Callable[[Backend], Image]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A container's own account, made as a job's container is: no network, a read-only root."""
+
+    versions: dict[str, str]
+    """The installed versions of the distributions that the image's requirements pin."""
+    installed: list[str]
+    """All distributions."""
+    uncompiled: list[str]
+    """Modules that would be compiled at each start."""
+    environment: dict[str, str]
+    home: str
+    packages: list[str]
+    """The entries of the working folder."""
+    user: int
+
+
+class BuiltImages:
+    """Images that are built already."""
+
+    def __init__(self, built: BuiltImage) -> None:
+        self._built = built
+
+    def ensure(self, backend: Backend) -> Image:
+        """The backend's image."""
+        return self._built(backend)
+
+
+@pytest.fixture(scope="module", params=MODULES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def image(name: Backend, built_image: BuiltImage) -> Image:
+    return built_image(name)
+
+
+@pytest.fixture(scope="module")
+def facts(name: str, image: Image) -> Look:
+    """The account of a container that imports the image's modules."""
+    arguments = [json.dumps([*MODULES[name], "runner.job.harness"])]
+    arguments.append(json.dumps(list(pinned_here(name))))
+    command = [*RUN, "--entrypoint=python", image.id, "-c", LOOK, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Look(**json.loads(done.stdout))
+
+
+def test_the_installed_versions_are_the_pinned_ones(facts: Look, name: str) -> None:
+    pinned = pinned_here(name)
+    assert all(pinned[pin].specifier.contains(found) for pin, found in facts.versions.items())
+
+
+def test_torch_is_the_cpu_build_and_in_no_other_image(facts: Look, name: str) -> None:
+    if name == "cpu":
+        assert facts.versions["torch"].endswith("+cpu")
+        assert not [found for found in facts.installed if found.startswith("nvidia")]
+    else:
+        tools = {"pip", "setuptools", "wheel"}
+        installed = {found.replace("_", "-") for found in facts.installed} - tools
+        assert installed == set(pinned_here(name))
+
+
+def test_nothing_is_compiled_at_start(facts: Look) -> None:
+    assert facts.uncompiled == []
+
+
+def test_it_holds_the_runner_alone_and_is_nobody_without_a_home(facts: Look) -> None:
+    assert facts.packages == ["runner"]
+    assert facts.user != 0
+    assert facts.home == "/tmp"
+
+
+def test_the_image_of_torch_never_asks_the_hub(facts: Look, name: str) -> None:
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    assert name != "cpu" or {facts.environment.get(name) for name in names} == {"1"}
+
+
+def test_it_says_what_it_is_made_of_and_starts_the_runner(image: Image) -> None:
+    assert image.labels[SOURCE_LABEL].startswith("sha256:")
+    done = subprocess.run([*RUN, image.id, "--help"], capture_output=True, text=True, check=False)
+    assert "python -m runner" in done.stdout
+
+
+def test_openvino_executes_a_graph_in_its_container(
+    built_image: BuiltImage, tmp_path: Path
+) -> None:
+    cell = openvino_cell(2)
+    graphs = tmp_path / "graphs"
+    save_graph(graphs, {"forward": layer()})
+    task = replace(a_task(tmp_path, openvino_job(cell)), graphs=graphs)
+    with DockerLauncher(connect_engine(), BuiltImages(built_image)).launch(task) as execution:
+        end = execution.wait()
+    assert end.code == 0, end.log
+    record = read_record(task.out / f"{cell.id}.parquet")
+    assert (record.status, record.reason, record.proof) == ("ok", None, "proven")
+    assert record.inference_precision == "f32"
