@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from orchestrator.imports.importing import bring
-from orchestrator.imports.outcome import judge_all
-from orchestrator.imports.registry import FORMATS
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.importing import import_files
+from orchestrator.imports.outcome import read_files
 from performance.comparison import compare, seconds
 
 PATTERNS = {"legacy-results": "*.json", "timm": "*.csv"}
@@ -38,21 +38,21 @@ def measure(shape: str, files: Sequence[Path]) -> None:
         new = (Path(folder, str(number)) for number in count())
         comparison = compare(
             f"import_files {shape}",
-            lambda: bring_all(files, next(new)),
+            lambda: import_all(files, next(new)),
             lambda: read_all(files),
             ROUNDS,
         )
-        again_s = seconds(lambda: bring_all(files, Path(folder, "0")))
+        again_s = seconds(lambda: import_all(files, Path(folder, "0")))
     comparison.report("import", "json.load or csv.reader")
     import_s = statistics.median(comparison.ours)
     print(f"{len(files)} files: {len(files) / import_s:.3g} a second are imported,")
     print(f"{len(files) / again_s:.3g} a second where all are there already", flush=True)
 
 
-def bring_all(files: Sequence[Path], results: Path) -> None:
+def import_all(files: Sequence[Path], results: Path) -> None:
     """Import the files as `orchestrator import` does."""
-    verdicts = judge_all(files, FORMATS)
-    bring(verdicts, results, results / "benchmarks.duckdb", "performance.import_files")
+    outcomes = read_files(files, FORMATS)
+    import_files(outcomes, results, results / "benchmarks.duckdb", "performance.import_files")
 
 
 def read_all(files: Sequence[Path]) -> None:

@@ -1,4 +1,4 @@
-"""What rows of others say, as hashes: two readings of a file are the same if theirs are."""
+"""Hashes of imported rows, to tell what changed, and the files that an import reads."""
 
 import hashlib
 import json
@@ -12,75 +12,85 @@ import pyarrow as pa
 
 from runner.contract.errors import UsageError
 
-OF_THE_IMPORT = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
-"""What may differ from one import of a content to the next."""
+_VOLATILE = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
+"""Columns that may differ from one import of a content to the next."""
 
 
 @dataclass(frozen=True)
-class Content:
-    """One row."""
+class RowContent:
+    """The content of one row as a hash."""
 
     sha: str
-    """Hash of all that it says."""
+    """Hash of all its values but the volatile ones."""
     recorded_at: datetime
-    """When it was imported."""
+    """Time of the import."""
     file: str = ""
     """The file that it was read from."""
     length: int = 0
-    """How much it says, in letters."""
+    """Length of its values as text, in characters."""
 
 
-Contents = Mapping[str, Content]
+RowContents = Mapping[str, RowContent]
 """Rows by cell id."""
 
 
-def contents_of(table: pa.Table) -> dict[str, Content]:
-    """The rows of one run."""
+def contents_of(table: pa.Table) -> dict[str, RowContent]:
+    """Contents of one run's rows by cell id."""
     return dict(zip(table["cell_id"].to_pylist(), _contents(table), strict=True))
 
 
-def contents_by_run(table: pa.Table) -> dict[str, dict[str, Content]]:
-    """The rows of several runs, by run id."""
-    found: dict[str, dict[str, Content]] = {}
+def contents_by_run(table: pa.Table) -> dict[str, dict[str, RowContent]]:
+    """Contents of several runs' rows by run id and cell id."""
+    contents: dict[str, dict[str, RowContent]] = {}
     names = zip(table["run_id"].to_pylist(), table["cell_id"].to_pylist(), strict=True)
     for (run_id, cell_id), content in zip(names, _contents(table), strict=True):
-        found.setdefault(run_id, {})[cell_id] = content
-    return found
+        contents.setdefault(run_id, {})[cell_id] = content
+    return contents
 
 
-def same(one: Contents, other: Contents) -> bool:
-    """Whether both have the same rows, whenever they were imported."""
-    return {cell: each.sha for cell, each in one.items()} == {
-        cell: each.sha for cell, each in other.items()
-    }
+def same_contents(one: RowContents, other: RowContents) -> bool:
+    """True if both have the same rows, whenever they were imported."""
+    return _hashes(one) == _hashes(other)
 
 
-def tells_less(one: Contents, other: Contents) -> bool:
-    """Whether they are of differently named files, and the first says no more than the second.
+def is_less_informative(one: RowContents, other: RowContents) -> bool:
+    """True if the files have different names, and the first says no more than the second.
 
-    Of two readings of one content that is the one under the name that tells less.
+    For duplicate files, the reading under the more informative name is kept.
     """
     return (
         bool(other)
-        and not same(one, other)
-        and {each.file for each in one.values()} != {each.file for each in other.values()}
-        and sum(each.length for each in one.values()) <= sum(each.length for each in other.values())
+        and not same_contents(one, other)
+        and _files(one) != _files(other)
+        and _length(one) <= _length(other)
     )
 
 
-def _contents(table: pa.Table) -> Iterator[Content]:
-    names = sorted({*table.column_names} - OF_THE_IMPORT)
-    told = [name for name in names if table[name].null_count < table.num_rows]
-    rows = zip(*(_texts(name, table[name]) for name in told), strict=True)
-    around = zip(table["recorded_at"].to_pylist(), table["source_file"].to_pylist(), strict=True)
-    for row, (moment, file) in zip(rows, around, strict=True):
-        said = "\n".join(text for text in row if text is not None)
-        sha = hashlib.sha256(said.encode()).hexdigest()
-        yield Content(sha, moment.astimezone(UTC), file, len(said))
+def _hashes(contents: RowContents) -> dict[str, str]:
+    return {cell: content.sha for cell, content in contents.items()}
+
+
+def _files(contents: RowContents) -> set[str]:
+    return {content.file for content in contents.values()}
+
+
+def _length(contents: RowContents) -> int:
+    return sum(content.length for content in contents.values())
+
+
+def _contents(table: pa.Table) -> Iterator[RowContent]:
+    names = sorted({*table.column_names} - _VOLATILE)
+    filled = [name for name in names if table[name].null_count < table.num_rows]
+    rows = zip(*(_texts(name, table[name]) for name in filled), strict=True)
+    imports = zip(table["recorded_at"].to_pylist(), table["source_file"].to_pylist(), strict=True)
+    for row, (moment, file) in zip(rows, imports, strict=True):
+        values = "\n".join(text for text in row if text is not None)
+        sha = hashlib.sha256(values.encode()).hexdigest()
+        yield RowContent(sha, moment.astimezone(UTC), file, len(values))
 
 
 def _texts(name: str, column: pa.ChunkedArray) -> Iterator[str | None]:
-    """Each value of a column with its name, null where it says nothing; equal ones made once."""
+    """Each value of a column with its name, None if it is empty; equal values are encoded once."""
     if pa.types.is_map(column.type):
         return (_text(name, value and dict(value)) for value in column.to_pylist())
     if pa.types.is_nested(column.type):
@@ -115,14 +125,14 @@ def files_in(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[Path]:
         UsageError: a path does not exist.
     """
     left_out = {os.path.realpath(path) for path in without}
-    found = dict.fromkeys(file for path in paths for file in _files_below(path))
-    return [file for file in found if not left_out or os.path.realpath(file) not in left_out]
+    files = dict.fromkeys(file for path in paths for file in _files_below(path))
+    return [file for file in files if not left_out or os.path.realpath(file) not in left_out]
 
 
 def link_to(path: Path, roots: Sequence[Path]) -> Path | None:
     """The link by which a file was reached: itself, or the named folder above it."""
-    way = (path, *(root for root in roots if root == path or root in path.parents))
-    return next((step for step in way if step.is_symlink()), None)
+    steps = (path, *(root for root in roots if root == path or root in path.parents))
+    return next((step for step in steps if step.is_symlink()), None)
 
 
 def _files_below(path: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""A file that may hold measurements, read once for every format that looks at it."""
+"""Documents: a file's bytes, text and JSON, read once for every format."""
 
 import codecs
 import csv
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.system.problems import quote
+from runner.contract.errors import DamagedFile
 
 LARGEST_BYTES = 2**28
+"""Size of the largest file that is read."""
+TOP = "/"
+"""The location of a whole JSON document."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HALF_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class Unreadable(Exception):
-    """A file's bytes cannot be had: says why."""
-
-
 class Document:
-    """One file's bytes, and what they parse to."""
+    """One file: its bytes, text, JSON and CSV header."""
 
     def __init__(self, path: Path, content: bytes) -> None:
         self.path = path
@@ -33,19 +33,19 @@ class Document:
         """Read the file.
 
         Raises:
-            Unreadable: it is no regular file, cannot be read, or is larger than any result is.
+            DamagedFile: it is no regular file, cannot be read, or is larger than any result.
         """
         try:
             if path.is_dir():
-                raise Unreadable("it is a folder that cannot be listed")
+                raise DamagedFile("it is a folder that cannot be listed")
             if path.exists() and not path.is_file():
-                raise Unreadable("it is no regular file")
+                raise DamagedFile("it is no regular file")
             size = path.stat().st_size
             if size > largest_bytes:
-                raise Unreadable(f"it has {size:,} bytes; up to {largest_bytes:,} are read")
+                raise DamagedFile(f"it has {size:,} bytes; up to {largest_bytes:,} are read")
             return cls(path, path.read_bytes())
         except OSError as error:
-            raise Unreadable(f"cannot be read: {error.strerror or error}") from error
+            raise DamagedFile(f"cannot be read: {error.strerror or error}") from error
 
     @cached_property
     def sha256(self) -> str:
@@ -68,7 +68,7 @@ class Document:
 
     @property
     def json_fault(self) -> str | None:
-        """What keeps the content from being JSON, with line and column; None if it is JSON."""
+        """The reason why the content is no JSON, with line and column; None if it is JSON."""
         return self._parsed[1]
 
     @cached_property
@@ -92,8 +92,19 @@ class Document:
             return None, "not JSON that can be read: it is nested too deeply"
 
 
+def pointer(location: str, *keys: object) -> str:
+    """The JSON pointer of a value below another one."""
+    steps = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    return "/".join(("" if location == TOP else location, *steps))
+
+
+def last_key(location: str) -> str:
+    """The key or index at the end of a JSON pointer."""
+    return location.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
+
+
 def writable(value: Any) -> Any:
-    """The same value with text that can be written as UTF-8."""
+    """Replace the characters that cannot be written as UTF-8."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -107,23 +118,9 @@ def _loaded(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next((name for name, value in pairs if found[name] != value), None)
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        twice = next((name for name, value in pairs if data[name] != value), None)
         if twice is not None:
             raise ValueError(f"{quote(twice)} stands twice in one object, with different values")
-    return found
-
-
-WHOLE = "/"
-
-
-def under(place: str, *keys: object) -> str:
-    """The place of a value below another one."""
-    steps = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
-    return "/".join(("" if place == WHOLE else place, *steps))
-
-
-def last(place: str) -> str:
-    """The key or index at the end of a place."""
-    return place.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
+    return data

@@ -1,4 +1,4 @@
-"""Brings what others measured into the database."""
+"""Import of other benchmarks' measurements into the database."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,23 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from orchestrator.imports.content import Contents, contents_by_run, contents_of, same, tells_less
+from orchestrator.imports.content import (
+    RowContents,
+    contents_by_run,
+    contents_of,
+    is_less_informative,
+    same_contents,
+)
 from orchestrator.imports.document import writable
-from orchestrator.imports.outcome import Verdict
-from orchestrator.imports.record import LAUNCHER, contents_at, path_of, runs_of, save, table_of
+from orchestrator.imports.outcome import FileOutcome
+from orchestrator.imports.record import (
+    LAUNCHER,
+    read_contents,
+    read_runs,
+    records_path,
+    records_table,
+    save_records,
+)
 from orchestrator.store import MergeReport, Run, Store, held_at
 from runner import __version__
 
@@ -18,27 +31,27 @@ _TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
-class Change:
-    """Of one file's records, by cell id."""
+class RecordChanges:
+    """Changes to one file's records in the database, by cell id."""
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    """Those that an earlier version of the reader read otherwise."""
+    """Records that an earlier version of the reader read differently."""
     there: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
-    """Those that the database holds of the same file, and that are no longer read from it."""
+    """Records that the database holds of the same file, and that are no longer read from it."""
 
     @property
     def is_none(self) -> bool:
-        """Whether the database holds these records already, and no others of the file."""
+        """True if the database holds these records already, and no others of the file."""
         return not (self.new or self.changed or self.gone)
 
 
-def change_to(held: Contents, read: Contents) -> Change:
-    """What becomes of a database that holds these rows of a file once others are read from it."""
+def compare_contents(held: RowContents, read: RowContents) -> RecordChanges:
+    """Compare the rows of a file that the database holds with those read from it now."""
     both = held.keys() & read.keys()
     same = {cell for cell in both if held[cell].sha == read[cell].sha}
-    return Change(
+    return RecordChanges(
         new=tuple(cell for cell in read if cell not in held),
         changed=tuple(cell for cell in read if cell in both - same),
         there=tuple(cell for cell in read if cell in same),
@@ -46,13 +59,15 @@ def change_to(held: Contents, read: Contents) -> Change:
     )
 
 
-def newer(stored: Contents, held: Contents, change: Change) -> bool:
-    """Whether a merge of these rows would change in the database what is to change."""
+def is_newer(stored: RowContents, held: RowContents, change: RecordChanges) -> bool:
+    """True if a merge of the stored rows would replace those that changed."""
     return all(stored[cell].recorded_at > held[cell].recorded_at for cell in change.changed)
 
 
-def dated(table: pa.Table, held: Contents, change: Change, now: datetime) -> pa.Table:
-    """The rows with the time of their import: what did not change since keeps its own."""
+def set_import_times(
+    table: pa.Table, held: RowContents, change: RecordChanges, now: datetime
+) -> pa.Table:
+    """Set the time of import; unchanged rows keep theirs."""
     there = frozenset(change.there)
 
     def moment(cell: str) -> datetime:
@@ -60,20 +75,20 @@ def dated(table: pa.Table, held: Contents, change: Change, now: datetime) -> pa.
             return held[cell].recorded_at
         return max(now, held[cell].recorded_at + _TICK) if cell in held else now
 
-    place = table.schema.get_field_index("recorded_at")
+    index = table.schema.get_field_index("recorded_at")
     moments = [moment(cell) for cell in table["cell_id"].to_pylist()]
-    column = pa.array(moments, table.schema.field(place).type)
-    return table.set_column(place, table.schema.field(place), column)
+    column = pa.array(moments, table.schema.field(index).type)
+    return table.set_column(index, table.schema.field(index), column)
 
 
 @dataclass(frozen=True)
-class Import:
-    """What an import did, or would do."""
+class ImportReport:
+    """Effect of an import, done or previewed."""
 
-    changes: Mapping[str, Change]
+    changes: Mapping[str, RecordChanges]
     """By run id, of each file with records."""
     merged: MergeReport | None
-    """What the database took; None for a dry run."""
+    """The report of the merge; None for a dry run."""
 
     @property
     def added(self) -> int:
@@ -82,7 +97,7 @@ class Import:
 
     @property
     def replaced(self) -> int:
-        """Records that it held otherwise."""
+        """Records that it held with other values."""
         return self._count("changed") if self.merged is None else self.merged.replaced
 
     @property
@@ -104,24 +119,26 @@ class Import:
         return sum(len(getattr(change, name)) for change in self.changes.values())
 
 
-def foresee(verdicts: Iterable[Verdict], database: Path) -> Import:
-    """What `bring` would do; writes nothing, and makes no database where there is none.
+def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportReport:
+    """Report what `import_files` would do, without writing or creating anything.
 
     Raises:
         StoreError: the database is in use, or not ours.
     """
-    with_records, now = _with_records(verdicts), datetime.now(UTC)
-    run_ids = [verdict.run_id for verdict in with_records]
-    table = held_at(database, run_ids)
+    with_records, now = _with_records(outcomes), datetime.now(UTC)
+    table = held_at(database, [outcome.run_id for outcome in with_records])
     held = {} if table is None else contents_by_run(table)
     changes = {}
-    for each in with_records:
-        read, known = contents_of(table_of(each, now)), held.get(each.run_id, {})
-        changes[each.run_id] = change_to(known, known if _is_known(each, read, known) else read)
-    return Import(changes, None)
+    for outcome in with_records:
+        read, known = contents_of(records_table(outcome, now)), held.get(outcome.run_id, {})
+        kept = known if _is_known(outcome, read, known) else read
+        changes[outcome.run_id] = compare_contents(known, kept)
+    return ImportReport(changes, None)
 
 
-def bring(verdicts: Iterable[Verdict], results: Path, database: Path, command: str) -> Import:
+def import_files(
+    outcomes: Iterable[FileOutcome], results: Path, database: Path, command: str
+) -> ImportReport:
     """Write the records beside ours, and merge them; importing twice adds nothing.
 
     The records are on disk before the database hears of them, so what is interrupted is finished
@@ -130,59 +147,59 @@ def bring(verdicts: Iterable[Verdict], results: Path, database: Path, command: s
     Raises:
         StoreError: the results folder or the database cannot be written.
     """
-    with_records, now = _with_records(verdicts), datetime.now(UTC)
+    with_records, now = _with_records(outcomes), datetime.now(UTC)
     if not with_records:
-        return Import({}, MergeReport())
+        return ImportReport({}, MergeReport())
     with Store.open(database) as store:
-        held = contents_by_run(store.imported([verdict.run_id for verdict in with_records]))
+        held = contents_by_run(store.imported([outcome.run_id for outcome in with_records]))
         changes = {
-            verdict.run_id: _write(
-                verdict, held.get(verdict.run_id, {}), results, _run(verdict, now, command)
+            outcome.run_id: _write(
+                outcome, held.get(outcome.run_id, {}), results, _run(outcome, now, command)
             )
-            for verdict in with_records
+            for outcome in with_records
         }
-        changing = [each for each in with_records if not changes[each.run_id].is_none]
+        changing = [outcome for outcome in with_records if not changes[outcome.run_id].is_none]
         store.forget(
             [f"{run_id}/{cell}" for run_id, change in changes.items() for cell in change.gone]
         )
-        files = [path_of(results, verdict.run_id) for verdict in changing]
-        return Import(changes, store.merge(files, *runs_of(files)))
+        files = [records_path(results, outcome.run_id) for outcome in changing]
+        return ImportReport(changes, store.merge(files, *read_runs(files)))
 
 
-def _with_records(verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
-    return [verdict for verdict in verdicts if verdict.kind == "records"]
+def _with_records(outcomes: Iterable[FileOutcome]) -> Sequence[FileOutcome]:
+    return [outcome for outcome in outcomes if outcome.kind == "records"]
 
 
-def _write(verdict: Verdict, held: Contents, results: Path, run: Run) -> Change:
+def _write(outcome: FileOutcome, held: RowContents, results: Path, run: Run) -> RecordChanges:
     """Write a file's records, unless they lie there already."""
     now = run.started_at
-    table, path = table_of(verdict, now), path_of(results, verdict.run_id)
-    stored = contents_at(path)
+    table, path = records_table(outcome, now), records_path(results, outcome.run_id)
+    stored = read_contents(path)
     if not held and stored is None:
-        save(table, path, run)
-        return Change(new=tuple(table["cell_id"].to_pylist()))
+        save_records(table, path, run)
+        return RecordChanges(new=tuple(table["cell_id"].to_pylist()))
     read, known = contents_of(table), held or stored or {}
-    if _is_known(verdict, read, known):
-        return change_to(held, known)
-    change = change_to(held, read)
-    if stored is None or not same(stored, read) or not newer(stored, held, change):
-        save(dated(table, held, change, now), path, run)
+    if _is_known(outcome, read, known):
+        return compare_contents(held, known)
+    change = compare_contents(held, read)
+    if stored is None or not same_contents(stored, read) or not is_newer(stored, held, change):
+        save_records(set_import_times(table, held, change, now), path, run)
     return change
 
 
-def _is_known(verdict: Verdict, read: Contents, known: Contents) -> bool:
-    """Whether the content was imported under another name, which told as much or more of it."""
-    return not verdict.reading.beside and tells_less(read, known)
+def _is_known(outcome: FileOutcome, read: RowContents, known: RowContents) -> bool:
+    """True if the content was imported under another name that says as much or more of it."""
+    return not outcome.reading.beside and is_less_informative(read, known)
 
 
-def _run(verdict: Verdict, now: datetime, command: str) -> Run:
+def _run(outcome: FileOutcome, now: datetime, command: str) -> Run:
     return Run(
-        run_id=verdict.run_id,
+        run_id=outcome.run_id,
         started_at=now,
         finished_at=now,
-        matrix_path=writable(str(verdict.path)),
+        matrix_path=writable(str(outcome.path)),
         command=writable(command),
         launchers=(LAUNCHER,),
-        planned=len(verdict.reading.found),
+        planned=len(outcome.reading.measurements),
         orchestrator_version=__version__,
     )

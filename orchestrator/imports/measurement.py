@@ -1,4 +1,4 @@
-"""One measurement, or one failure, as a foreign file tells it."""
+"""Imported measurements in base units, and the conversion of foreign quantities."""
 
 import json
 import math
@@ -15,102 +15,9 @@ from runner.contract.cell import Frozen
 from runner.contract.record import Status
 
 _LARGEST = 2**63 - 1
-Positive = Annotated[int, Field(gt=0, le=_LARGEST)]
-Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
-Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Seconds = Number
-
-
-class Found(Frozen):
-    """What the file says, in base units, under the names of our columns; null: it does not say.
-
-    Nothing is derived: no throughput from a latency, no median from a mean, no precision from a
-    habit. Numbers whose unit the file does not make clear go into `details`, not into a column.
-    """
-
-    place: str
-    """Where in the file it stands: a JSON pointer, or `line 12`."""
-    model: str
-    """The model as the file names it, e.g. a hub id."""
-    family: str | None = None
-    task: str | None = None
-    modality: str | None = None
-    backend: str | None = None
-    """The hardware path in lower case, e.g. `cpu`, `cuda`, `webgpu`; need not be one of ours."""
-    runtime: str | None = None
-    """The software that executed it, e.g. `torch`; need not be one of ours."""
-    precision: str | None = None
-    batch_size: Positive | None = None
-    sequence_length: Positive | None = None
-    image_size: Positive | None = None
-    audio_seconds: Positive | None = None
-    new_tokens: Positive | None = None
-    mode: str | None = None
-    """`inference`, `generation`, `training` or `startup`, where the file makes it clear."""
-    scenario: str | None = None
-
-    status: Status
-    reason: str | None = None
-    """Why it did not end well, shortened to a few lines."""
-    simulated: bool = False
-    """Whether the file or the entry carries a mark that no device made the numbers."""
-    marks: tuple[str, ...] = ()
-    """Those marks with their places, e.g. `/is_simulation: true`."""
-
-    measured_at: AwareDatetime | None = None
-    """When it was measured; a time without a zone is taken as UTC, and `details` says so."""
-    device_name: str | None = None
-    cpu_model: str | None = None
-    cpu_cores_physical: Positive | None = None
-    cpu_cores_logical: Positive | None = None
-    memory_total_bytes: Positive | None = None
-    machine: str | None = None
-    hostname: str | None = None
-    operating_system: str | None = None
-    python_version: str | None = None
-    libraries: dict[str, str] = Field(default_factory=dict)
-
-    iterations: Whole | None = None
-    warmup_iterations: Whole | None = None
-    parameters: Whole | None = None
-    import_time_s: Seconds | None = None
-    load_time_s: Seconds | None = None
-    first_latency_s: Seconds | None = None
-    steady_time_s: Seconds | None = None
-    throughput: Number | None = None
-    """Samples per second."""
-    token_throughput: Number | None = None
-    """New tokens per second, prefill included."""
-    decode_throughput: Number | None = None
-    """Tokens per second after the first."""
-    latency_mean_s: Seconds | None = None
-    latency_median_s: Seconds | None = None
-    latency_min_s: Seconds | None = None
-    latency_max_s: Seconds | None = None
-    latency_stddev_s: Seconds | None = None
-    latency_p50_s: Seconds | None = None
-    latency_p90_s: Seconds | None = None
-    latency_p95_s: Seconds | None = None
-    latency_p99_s: Seconds | None = None
-    latency_p999_s: Seconds | None = None
-    time_to_first_token_mean_s: Seconds | None = None
-    time_per_output_token_mean_s: Seconds | None = None
-    memory_peak_bytes: Whole | None = None
-    memory_average_bytes: Whole | None = None
-    memory_device_peak_bytes: Whole | None = None
-    memory_allocator_peak_bytes: Whole | None = None
-    energy_joules: Number | None = None
-    energy_per_sample_joules: Number | None = None
-    durations_ns: tuple[Whole, ...] | None = None
-    """Raw durations in the file's order, where it holds them."""
-    part_durations_ns: dict[str, tuple[Whole, ...]] = Field(default_factory=dict)
-    """The same of an iteration's parts by name, e.g. `first_token`."""
-
-    details: dict[str, str] = Field(default_factory=dict)
-    """What the file says beside that and no column takes, by its own (dotted) names."""
-
-
-NumberQuantities = int | float
+_Positive = Annotated[int, Field(gt=0, le=_LARGEST)]
+_Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
+_Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _EXACT = Context(prec=60)
 
 UNITS: Mapping[str, Mapping[str, Decimal]] = {
@@ -158,26 +65,115 @@ UNITS: Mapping[str, Mapping[str, Decimal]] = {
         "billion": Decimal(10**9),
     },
 }
-"""By dimension, what one of each unit is in the base unit."""
+"""By dimension, the value of each unit in the base unit."""
 
-_WHOLE = frozenset({"bytes", "nanoseconds"})
-_LARGEST_QUANTITIES = 10**300
+_INTEGER_DIMENSIONS = frozenset({"bytes", "nanoseconds"})
+_LARGEST_QUANTITY = 10**300
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SILENT = frozenset({"", "nan", "null", "none", "n/a", "na", "-"})
-_LONGEST_SILENT = max(map(len, _SILENT))
+_NULL_WORDS = frozenset({"", "nan", "null", "none", "n/a", "na", "-"})
+_LONGEST_NULL_WORD = max(map(len, _NULL_WORDS))
 
 
-def says_nothing(value: object) -> bool:
-    """Whether a value only fills its place: null, not a number, or a word for that."""
+class ImportedMeasurement(Frozen):
+    """One measurement or failure in base units, by our columns; null if the file lacks it.
+
+    Nothing is derived: no throughput from a latency, no median from a mean, no precision from a
+    habit. Numbers whose unit the file does not make clear go into `details`, not into a column.
+    """
+
+    location: str
+    """Its location in the file: a JSON pointer, or `line 12`."""
+    model: str
+    """The model as the file names it, e.g. a hub id."""
+    family: str | None = None
+    task: str | None = None
+    modality: str | None = None
+    backend: str | None = None
+    """The hardware path in lower case, e.g. `cpu`, `cuda`, `webgpu`; need not be one of ours."""
+    runtime: str | None = None
+    """The software that executed it, e.g. `torch`; need not be one of ours."""
+    precision: str | None = None
+    batch_size: _Positive | None = None
+    sequence_length: _Positive | None = None
+    image_size: _Positive | None = None
+    audio_seconds: _Positive | None = None
+    new_tokens: _Positive | None = None
+    mode: str | None = None
+    """`inference`, `generation`, `training` or `startup`, where the file makes it clear."""
+    scenario: str | None = None
+
+    status: Status
+    reason: str | None = None
+    """Reason of a failure, shortened to a few lines."""
+    simulated: bool = False
+    """True if the file or the entry carries a mark that no device made the numbers."""
+    marks: tuple[str, ...] = ()
+    """Those marks with their locations, e.g. `/is_simulation: true`."""
+
+    measured_at: AwareDatetime | None = None
+    """Time of the measurement; a time without a zone is taken as UTC, and `details` says so."""
+    device_name: str | None = None
+    cpu_model: str | None = None
+    cpu_cores_physical: _Positive | None = None
+    cpu_cores_logical: _Positive | None = None
+    memory_total_bytes: _Positive | None = None
+    machine: str | None = None
+    hostname: str | None = None
+    operating_system: str | None = None
+    python_version: str | None = None
+    libraries: dict[str, str] = Field(default_factory=dict)
+
+    iterations: _Whole | None = None
+    warmup_iterations: _Whole | None = None
+    parameters: _Whole | None = None
+    import_time_s: _Number | None = None
+    load_time_s: _Number | None = None
+    first_latency_s: _Number | None = None
+    steady_time_s: _Number | None = None
+    throughput: _Number | None = None
+    """Samples per second."""
+    token_throughput: _Number | None = None
+    """New tokens per second, prefill included."""
+    decode_throughput: _Number | None = None
+    """Tokens per second after the first."""
+    latency_mean_s: _Number | None = None
+    latency_median_s: _Number | None = None
+    latency_min_s: _Number | None = None
+    latency_max_s: _Number | None = None
+    latency_stddev_s: _Number | None = None
+    latency_p50_s: _Number | None = None
+    latency_p90_s: _Number | None = None
+    latency_p95_s: _Number | None = None
+    latency_p99_s: _Number | None = None
+    latency_p999_s: _Number | None = None
+    time_to_first_token_mean_s: _Number | None = None
+    time_per_output_token_mean_s: _Number | None = None
+    memory_peak_bytes: _Whole | None = None
+    memory_average_bytes: _Whole | None = None
+    memory_device_peak_bytes: _Whole | None = None
+    memory_allocator_peak_bytes: _Whole | None = None
+    energy_joules: _Number | None = None
+    energy_per_sample_joules: _Number | None = None
+    durations_ns: tuple[_Whole, ...] | None = None
+    """Raw durations in the file's order, where it holds them."""
+    part_durations_ns: dict[str, tuple[_Whole, ...]] = Field(default_factory=dict)
+    """The same of an iteration's parts by name, e.g. `first_token`."""
+
+    details: dict[str, str] = Field(default_factory=dict)
+    """Other values of the file that no column takes, by their own (dotted) names."""
+
+
+def is_null(value: object) -> bool:
+    """True for null, NaN, and words for them such as `n/a`."""
     if isinstance(value, str):
         word = value.strip()
-        return len(word) <= _LONGEST_SILENT and word.lower() in _SILENT
+        return len(word) <= _LONGEST_NULL_WORD and word.lower() in _NULL_WORDS
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 @lru_cache
 def dimension_of(column: str) -> str:
-    """The dimension of one of our columns, which its name ends in."""
+    """The dimension of one of our columns, from the end of its name."""
     endings = {"_s": "seconds", "_ns": "nanoseconds", "_bytes": "bytes", "_joules": "joules"}
     for ending, dimension in endings.items():
         if column.endswith(ending):
@@ -185,15 +181,15 @@ def dimension_of(column: str) -> str:
     return "per second" if column.endswith("throughput") else "count"
 
 
-def quantity(value: object, unit: str | None, dimension: str) -> NumberQuantities | None:
-    """The value in its dimension's base unit, which None stands for; None if it says nothing.
+def quantity(value: object, unit: str | None, dimension: str) -> int | float | None:
+    """Convert a value to its dimension's base unit (the default unit); None for a null.
 
-    Whole where it is whole; bytes and nanoseconds are rounded to one.
+    The result is an integer where it is one; bytes and nanoseconds are rounded.
 
     Raises:
         ValueError: it is no finite number, or negative, or too large to keep, or the unit is none.
     """
-    if says_nothing(value):
+    if is_null(value):
         return None
     units = UNITS[dimension]
     if unit is not None and unit not in units:
@@ -203,9 +199,9 @@ def quantity(value: object, unit: str | None, dimension: str) -> NumberQuantitie
         scaled = _EXACT.multiply(scaled, units[unit])
     if scaled < 0:
         raise ValueError(f"{quote(value)} is negative")
-    if scaled > _LARGEST_QUANTITIES:
+    if scaled > _LARGEST_QUANTITY:
         raise ValueError(f"{quote(value)} is not a number that can be kept")
-    if dimension in _WHOLE:
+    if dimension in _INTEGER_DIMENSIONS:
         return round(scaled)
     return int(scaled) if scaled == scaled.to_integral_value() else float(scaled)
 
@@ -221,10 +217,10 @@ def _decimal(value: object) -> Decimal:
 
 
 def flatten(value: Any, name: str = "") -> dict[str, str]:
-    """Everything in a value that says something, by dotted names; lists of plain values whole."""
+    """All values that are not null as text, by dotted names; a list of plain values is one text."""
     if isinstance(value, dict | list):
         return dict(_leaves(value, name))
-    return {} if says_nothing(value) else {name: as_text(value)}
+    return {} if is_null(value) else {name: as_text(value)}
 
 
 def as_text(value: Any) -> str:
@@ -239,5 +235,5 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         for position, item in enumerate(value):
             yield from _leaves(item, f"{name}[{position}]")
-    elif value != [] and not says_nothing(value):
+    elif value != [] and not is_null(value):
         yield name, as_text(value)

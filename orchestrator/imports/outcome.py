@@ -1,24 +1,25 @@
-"""What became of one file."""
+"""Outcomes of files: imported, skipped or refused, with the reason."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from orchestrator.imports.document import Document, Unreadable
-from orchestrator.imports.formats.base import Format, NotReadable, Reading
-from orchestrator.imports.marks import marks_in_name
+from orchestrator.imports.document import Document
+from orchestrator.imports.reading import Format, Reading
+from orchestrator.imports.simulation_marks import marks_in_name
+from runner.contract.errors import DamagedFile
 from runner.contract.record import digest
 
-Kind = Literal["records", "same content", "no measurement", "not recognised"]
+OutcomeKind = Literal["records", "same content", "no measurement", "not recognised"]
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
-TOO_DEEP = "it is nested too deeply"
-NO_VALUE = "no entry has a measured value"
+_TOO_DEEP = "it is nested too deeply"
+_NO_VALUE = "no entry has a measured value"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One file ends in one of three ways: with records, as holding none, or not recognised."""
+class FileOutcome:
+    """The result of reading one file: with records, without any, or not recognised."""
 
     path: Path
     sha256: str = ""
@@ -29,29 +30,29 @@ class Verdict:
     """The project that writes this format."""
     reading: Reading = field(default_factory=Reading)
     refused: str | None = None
-    """Why nothing could be made of it."""
+    """Reason why nothing in it could be read."""
     same_as: Path | None = None
     """The file before it with the same content, whose records stand for both."""
 
     @property
-    def kind(self) -> Kind:
-        """What became of it."""
+    def kind(self) -> OutcomeKind:
+        """The kind of result."""
         if self.refused is not None:
             return "not recognised"
-        if not self.reading.found:
+        if not self.reading.measurements:
             return "no measurement"
         return "records" if self.same_as is None else "same content"
 
     @property
-    def outcome(self) -> str:
-        """The same in words."""
+    def summary(self) -> str:
+        """The result in words."""
         if self.refused is not None:
             return f"not recognised: {self.refused}"
-        if not self.reading.found:
-            return f"holds no measurement: {self.reading.nothing or NO_VALUE}"
+        if not self.reading.measurements:
+            return f"holds no measurement: {self.reading.nothing or _NO_VALUE}"
         if self.same_as is not None:
             return f"same content as {self.same_as}"
-        count = len(self.reading.found)
+        count = len(self.reading.measurements)
         return f"{count} record{'s' if count > 1 else ''}"
 
     @property
@@ -61,74 +62,77 @@ class Verdict:
         return f"import-{digest(rests_on)}"
 
 
-def judge_all(files: Iterable[Path], formats: Sequence[Format]) -> tuple[Verdict, ...]:
-    """What would become of each file; of those with the same records, the first has them."""
+def read_files(files: Iterable[Path], formats: Sequence[Format]) -> tuple[FileOutcome, ...]:
+    """Read each file; of those with the same records, the first has them."""
     first: dict[str, Path] = {}
-    verdicts = []
+    outcomes = []
     for file in files:
-        verdict = judge(file, formats)
-        if verdict.reading.found:
-            same = first.setdefault(verdict.run_id, file)
-            verdict = replace(verdict, same_as=None if same == file else same)
-        verdicts.append(verdict)
-    return tuple(verdicts)
+        outcome = read_file(file, formats)
+        if outcome.reading.measurements:
+            same = first.setdefault(outcome.run_id, file)
+            outcome = replace(outcome, same_as=None if same == file else same)
+        outcomes.append(outcome)
+    return tuple(outcomes)
 
 
-def judge(path: Path, formats: Sequence[Format]) -> Verdict:
+def read_file(path: Path, formats: Sequence[Format]) -> FileOutcome:
     """Read the file in the first format whose shape it has."""
     try:
         document = Document.read(path)
-    except Unreadable as reason:
-        return Verdict(path, refused=str(reason))
-    return judge_document(document, formats)
+    except DamagedFile as damage:
+        return FileOutcome(path, refused=str(damage))
+    return read_document(document, formats)
 
 
-def judge_document(document: Document, formats: Sequence[Format]) -> Verdict:
-    """The same for what was read already."""
+def read_document(document: Document, formats: Sequence[Format]) -> FileOutcome:
+    """Interpret a document in the first format whose shape it has."""
     try:
-        each = next((each for each in formats if each.recognises(document)), None)
-        if each is None:
-            return Verdict(document.path, document.sha256, refused=_why(document, formats))
-        return _read(document, each)
+        format_ = next((format_ for format_ in formats if format_.recognises(document)), None)
+        if format_ is None:
+            reason = _refusal(document, formats)
+            return FileOutcome(document.path, document.sha256, refused=reason)
+        return _read(document, format_)
     except RecursionError:
-        return Verdict(document.path, document.sha256, refused=TOO_DEEP)
+        return FileOutcome(document.path, document.sha256, refused=_TOO_DEEP)
 
 
-def _read(document: Document, each: Format) -> Verdict:
-    verdict = Verdict(document.path, document.sha256, each.name, each.source)
+def _read(document: Document, format_: Format) -> FileOutcome:
+    outcome = FileOutcome(document.path, document.sha256, format_.name, format_.source)
     try:
-        return replace(verdict, reading=_marked(each.read(document), document.path.name))
-    except NotReadable as reason:
-        return replace(verdict, refused=str(reason))
+        return replace(outcome, reading=_marked(format_.read(document), document.path.name))
+    except DamagedFile as damage:
+        return replace(outcome, refused=str(damage))
 
 
 def _marked(reading: Reading, name: str) -> Reading:
-    """The reading with the mark that the file's name is."""
+    """Add the mark that the file's name is."""
     marks = marks_in_name(name)
     if not marks:
         return reading
     return replace(
         reading,
-        found=tuple(
-            each.model_copy(update={"simulated": True, "marks": (*each.marks, *marks)})
-            for each in reading.found
+        measurements=tuple(
+            measurement.model_copy(
+                update={"simulated": True, "marks": (*measurement.marks, *marks)}
+            )
+            for measurement in reading.measurements
         ),
     )
 
 
-def _why(document: Document, formats: Sequence[Format]) -> str:
-    if unfit := _unfit(document):
-        return unfit
+def _refusal(document: Document, formats: Sequence[Format]) -> str:
+    if reason := _not_text(document):
+        return reason
     if document.json_fault and _looks_like_json(document):
         return document.json_fault
     if len(formats) == 1:
-        return _reason_of(formats[0], document)
+        return _refusal_of(formats[0], document)
     if document.json_fault is None:
         return f"JSON, but of no shape that is known: {_outline(document.json)}"
     return "no format that is known; `--mapping` describes any other CSV or JSON"
 
 
-def _unfit(document: Document) -> str | None:
+def _not_text(document: Document) -> str | None:
     if not document.content.strip():
         return "the file is empty"
     if document.content.startswith(b"PAR1"):
@@ -140,12 +144,11 @@ def _unfit(document: Document) -> str | None:
     return None
 
 
-def _reason_of(only: Format, document: Document) -> str:
-    """What the one format that was asked has to say."""
+def _refusal_of(only: Format, document: Document) -> str:
     try:
         only.read(document)
-    except NotReadable as reason:
-        return str(reason)
+    except DamagedFile as damage:
+        return str(damage)
     return f"it has not the shape of {only.name}"
 
 

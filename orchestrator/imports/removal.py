@@ -7,41 +7,44 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.imports.content import Contents, contents_by_run, contents_of, link_to
-from orchestrator.imports.document import Document, Unreadable
-from orchestrator.imports.formats.base import Format
-from orchestrator.imports.importing import Change, change_to
-from orchestrator.imports.outcome import Verdict, judge_document
-from orchestrator.imports.record import table_of
+from orchestrator.imports.content import RowContents, contents_by_run, contents_of, link_to
+from orchestrator.imports.document import Document
+from orchestrator.imports.importing import RecordChanges, compare_contents
+from orchestrator.imports.outcome import FileOutcome, read_document
+from orchestrator.imports.reading import Format
+from orchestrator.imports.record import records_table
 from orchestrator.store import held_at
+from runner.contract.errors import DamagedFile
 
-DAY_S = 86400.0
+_DAY_S = 86400.0
 
 
 @dataclass(frozen=True)
 class Removal:
-    """What happened to one file."""
+    """Deletion of one file, or the reason why it was kept."""
 
     path: Path
     kept: str | None = None
-    """Why it is still there; None if it was deleted, or would be."""
+    """Reason why it is still there; None if it was deleted, or would be."""
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Which files may go."""
+class RemovalTerms:
+    """Conditions for the deletion of imported files."""
 
     roots: Sequence[Path]
     """The paths that the user named."""
     formats: Sequence[Format]
-    """Those by which the files were read."""
+    """Formats in which the files were read."""
     older_than_s: float | None = None
     """Seconds since the file was last changed; None: however young it is."""
     now: float = field(default_factory=time.time)
 
 
-def remove_sources(verdicts: Sequence[Verdict], terms: Terms, database: Path) -> Iterator[Removal]:
-    """Delete each file whose every record the database holds, and tell of each what happened.
+def remove_sources(
+    outcomes: Sequence[FileOutcome], terms: RemovalTerms, database: Path
+) -> Iterator[Removal]:
+    """Delete each file whose every record the database holds; yields the result for each.
 
     Just before it goes, a file is read again: its hash must be the one that was imported, and its
     records, by count and by hash, those that the database holds of it.
@@ -49,68 +52,68 @@ def remove_sources(verdicts: Sequence[Verdict], terms: Terms, database: Path) ->
     Raises:
         StoreError: the database is in use, or not ours.
     """
-    held = _held(verdicts, database)
-    for verdict in verdicts:
-        reason = _kept(verdict, terms)
+    held = _held(outcomes, database)
+    for outcome in outcomes:
+        reason = _reason_to_keep(outcome, terms)
         if reason is None:
-            reason = _deleted(verdict, terms, held.get(verdict.run_id, {}))
-        yield Removal(verdict.path, reason)
+            reason = _delete(outcome, terms, held.get(outcome.run_id, {}))
+        yield Removal(outcome.path, reason)
 
 
-def foresee_removal(verdicts: Iterable[Verdict], terms: Terms) -> Iterator[Removal]:
-    """Which files could go once the database holds them."""
-    for verdict in verdicts:
-        yield Removal(verdict.path, _kept(verdict, terms))
+def preview_removal(outcomes: Iterable[FileOutcome], terms: RemovalTerms) -> Iterator[Removal]:
+    """Report the files that could be deleted once the database holds them."""
+    for outcome in outcomes:
+        yield Removal(outcome.path, _reason_to_keep(outcome, terms))
 
 
-def _held(verdicts: Iterable[Verdict], database: Path) -> Mapping[str, Contents]:
-    run_ids = list({verdict.run_id for verdict in verdicts if verdict.reading.found})
+def _held(outcomes: Iterable[FileOutcome], database: Path) -> Mapping[str, RowContents]:
+    run_ids = list({outcome.run_id for outcome in outcomes if outcome.reading.measurements})
     table = held_at(database, run_ids)
     return {} if table is None else contents_by_run(table)
 
 
-def _kept(verdict: Verdict, terms: Terms) -> str | None:
-    """Why the file stays, whatever the database holds."""
-    if not verdict.reading.found:
+def _reason_to_keep(outcome: FileOutcome, terms: RemovalTerms) -> str | None:
+    """Reason why the file stays, whatever the database holds."""
+    if not outcome.reading.measurements:
         return "none of its content is in the database"
-    if faults := len(verdict.reading.faults):
+    if faults := len(outcome.reading.faults):
         return f"{faults} of its entries could not be read, and are in no database"
-    if link := link_to(verdict.path, terms.roots):
+    if link := link_to(outcome.path, terms.roots):
         return f"{link} is a link, and links are not followed to delete"
     try:
-        age_s = terms.now - verdict.path.stat().st_mtime
+        age_s = terms.now - outcome.path.stat().st_mtime
     except OSError as error:
         return f"cannot be looked at: {error.strerror or error}"
     if terms.older_than_s is not None and age_s < terms.older_than_s:
-        return f"it was changed within the last {terms.older_than_s / DAY_S:g} days"
+        return f"it was changed within the last {terms.older_than_s / _DAY_S:g} days"
     return None
 
 
-def _deleted(verdict: Verdict, terms: Terms, held: Contents) -> str | None:
-    """Delete the file if it is verified; why not otherwise."""
+def _delete(outcome: FileOutcome, terms: RemovalTerms, held: RowContents) -> str | None:
+    """Delete the file if it is verified; else return the reason why not."""
     try:
-        before = _state(verdict.path)
-        document = Document.read(verdict.path)
-        reason = _unverified(verdict, judge_document(document, terms.formats), held)
-        if reason is None and _state(verdict.path) != before:
+        before = _state(outcome.path)
+        document = Document.read(outcome.path)
+        reason = _unverified(outcome, read_document(document, terms.formats), held)
+        if reason is None and _state(outcome.path) != before:
             reason = "it has changed since it was imported"
         if reason is None:
-            verdict.path.unlink()
-    except (OSError, Unreadable) as error:
+            outcome.path.unlink()
+    except (OSError, DamagedFile) as error:
         return f"cannot be deleted: {getattr(error, 'strerror', None) or error}"
     return reason
 
 
-def _unverified(verdict: Verdict, again: Verdict, held: Contents) -> str | None:
-    if again.sha256 != verdict.sha256:
+def _unverified(outcome: FileOutcome, again: FileOutcome, held: RowContents) -> str | None:
+    if again.sha256 != outcome.sha256:
         return "it has changed since it was imported"
-    if again.run_id != verdict.run_id or again.reading != verdict.reading:
+    if again.run_id != outcome.run_id or again.reading != outcome.reading:
         return "what lies beside it has changed since it was imported"
-    change = change_to(held, contents_of(table_of(again, datetime.now(UTC))))
+    change = compare_contents(held, contents_of(records_table(again, datetime.now(UTC))))
     return None if change.is_none else _difference(change)
 
 
-def _difference(change: Change) -> str:
+def _difference(change: RecordChanges) -> str:
     count = len(change.new) + len(change.changed) + len(change.there)
     if len(change.there) == count:
         return "the database holds records of it that are not in it"

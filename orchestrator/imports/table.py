@@ -1,4 +1,4 @@
-"""A CSV file as rows with the lines they stand in."""
+"""CSV files as rows with line numbers, and words of tables: yes or no, times."""
 
 import csv
 import io
@@ -7,26 +7,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import NotReadable
 from orchestrator.system.problems import quote
+from runner.contract.errors import DamagedFile
+
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line's fields by column, or what is wrong with the line."""
 
-    place: str
+    location: str
     """`line 12`, counted from 1 with the header."""
     cells: dict[str, str]
     """Empty if there is a fault."""
     fault: str | None = None
 
 
-def rows_of(document: Document, delimiter: str = ",") -> Iterator[Row]:
-    """The rows behind the header; lines without anything on them are passed over.
+def rows_of(document: Document, delimiter: str = ",") -> Iterator[TableRow]:
+    """The rows after the header, without empty lines.
 
     Raises:
-        NotReadable: the file is no CSV from some line on, or names a column twice.
+        DamagedFile: the file is no CSV from some line on, or names a column twice.
     """
     lines = csv.reader(io.StringIO(document.text or ""), delimiter=delimiter)
     try:
@@ -35,14 +37,14 @@ def rows_of(document: Document, delimiter: str = ",") -> Iterator[Row]:
             if any(field.strip() for field in fields):
                 yield _row(header, fields, f"line {lines.line_num}")
     except csv.Error as error:
-        raise NotReadable(f"line {lines.line_num}: not CSV: {error}") from None
+        raise DamagedFile(f"line {lines.line_num}: not CSV: {error}") from None
 
 
-def columns_of(document: Document, delimiter: str = ",") -> list[str]:
+def column_names(document: Document, delimiter: str = ",") -> list[str]:
     """The columns that the first line names; none if it is no CSV.
 
     Raises:
-        NotReadable: it names a column twice.
+        DamagedFile: it names a column twice.
     """
     try:
         return _header(next(csv.reader(io.StringIO(document.text or ""), delimiter=delimiter), []))
@@ -54,22 +56,19 @@ def _header(fields: list[str]) -> list[str]:
     header = [name.strip() for name in fields]
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
-        raise NotReadable(f"line 1: the column {twice!r} stands twice")
+        raise DamagedFile(f"line 1: the column {twice!r} stands twice")
     return header
 
 
-def _row(header: list[str], fields: list[str], place: str) -> Row:
+def _row(header: list[str], fields: list[str], location: str) -> TableRow:
     if len(fields) != len(header):
-        fault = f"{place}: {len(fields)} fields stand under {len(header)} columns"
-        return Row(place, {}, fault)
-    return Row(place, dict(zip(header, fields, strict=True)))
+        fault = f"{location}: {len(fields)} fields stand under {len(header)} columns"
+        return TableRow(location, {}, fault)
+    return TableRow(location, dict(zip(header, fields, strict=True)))
 
 
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
-def truth_from(value: object) -> bool | None:
-    """Yes or no, also as text or as 1 and 0; None for null.
+def parse_boolean(value: object) -> bool | None:
+    """True or false, also from text and from 1 and 0; None for null.
 
     Raises:
         ValueError: it is neither.
@@ -77,13 +76,13 @@ def truth_from(value: object) -> bool | None:
     if value is None:
         return None
     word = str(value).strip().lower()
-    if isinstance(value, bool | int | str) and word in _WORDS:
-        return _WORDS[word]
+    if isinstance(value, bool | int | str) and word in _BOOLEANS:
+        return _BOOLEANS[word]
     raise ValueError(f"{quote(value)} is neither true nor false")
 
 
-def moment_in(text: str) -> tuple[datetime, bool]:
-    """A point in time in ISO 8601, and whether its zone was told; else it is taken as UTC.
+def parse_time(text: str) -> tuple[datetime, bool]:
+    """A time in ISO 8601, with True if it names its zone; else it is taken as UTC.
 
     Raises:
         ValueError: it is no time.

@@ -1,4 +1,4 @@
-"""What became of imported files."""
+"""Reports of imports: each file with its outcome, and what the database took."""
 
 import json
 from collections import Counter
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
-from orchestrator.imports.importing import Import
-from orchestrator.imports.outcome import Kind, Verdict
+from orchestrator.imports.importing import ImportReport
+from orchestrator.imports.outcome import FileOutcome, OutcomeKind
 from orchestrator.imports.removal import Removal
 from orchestrator.render.lines import print_line
 from orchestrator.render.tables import print_table
 from orchestrator.system.text import plural
 
-COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
-SHOWN = 20
-_KINDS: dict[Kind, str] = {
+_COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
+_SHOWN = 20
+_KINDS: dict[OutcomeKind, str] = {
     "records": "with records",
     "same content": "with the same content as another",
     "no measurement": "without a measurement",
@@ -24,142 +24,150 @@ _KINDS: dict[Kind, str] = {
 
 
 def print_import(
-    verdicts: Sequence[Verdict],
-    done: Import,
+    outcomes: Sequence[FileOutcome],
+    report: ImportReport,
     removals: Iterable[Removal],
     database: Path,
     *,
     as_json: bool,
 ) -> None:
-    """Every file with its outcome, and what the database took, or would take in a dry run.
+    """Print every file with its outcome, and what the database took, or would take in a dry run.
 
-    Files are deleted while `removals` is gone through, so that each is told as it goes.
+    Files are deleted while `removals` is iterated, so each deletion is printed as it happens.
     """
     if as_json:
-        print_line(json.dumps(_data(verdicts, done, removals, database), indent=2))
+        print_line(json.dumps(_data(outcomes, report, removals, database), indent=2))
         return
-    print_table(COLUMNS, [_line(verdict) for verdict in verdicts])
+    print_table(_COLUMNS, [_line(outcome) for outcome in outcomes])
     print_line()
-    told = [verdict for verdict in verdicts if verdict.kind != "same content"]
-    _print_some("left out", list(_faults(told)))
-    _print_some("without a value", list(_empty(told)))
-    dry = done.merged is None
+    distinct = [outcome for outcome in outcomes if outcome.kind != "same content"]
+    _print_some("left out", list(_faults(distinct)))
+    _print_some("without a value", list(_empty(distinct)))
+    dry = report.merged is None
     for removal in removals:
-        print_line(_printable(_told(removal, dry=dry)))
-    print_line(_files(verdicts))
-    print_line(_records(verdicts, done))
+        print_line(_printable(_format_removal(removal, dry=dry)))
+    print_line(_format_files(outcomes))
+    print_line(_format_records(outcomes, report))
     print_line("nothing was written: a dry run" if dry else f"database: {database}")
 
 
 def _printable(text: str) -> str:
-    """The text without letters that a terminal obeys: names and content are somebody else's."""
+    """Escape everything that is not printable: names and content are somebody else's."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def _print_some(what: str, lines: Sequence[str]) -> None:
-    for line in lines[:SHOWN]:
-        print_line(f"{what}: {_printable(line)}")
-    if len(lines) > SHOWN:
-        print_line(f"{what}: and {len(lines) - SHOWN} more; --json has them all")
+def _print_some(heading: str, lines: Sequence[str]) -> None:
+    for line in lines[:_SHOWN]:
+        print_line(f"{heading}: {_printable(line)}")
+    if len(lines) > _SHOWN:
+        print_line(f"{heading}: and {len(lines) - _SHOWN} more; --json has them all")
 
 
-def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    for verdict in verdicts:
-        yield from (f"{verdict.path}: {fault}" for fault in verdict.reading.faults)
+def _faults(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
+    for outcome in outcomes:
+        yield from (f"{outcome.path}: {fault}" for fault in outcome.reading.faults)
 
 
-def _empty(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    for verdict in verdicts:
-        yield from (f"{verdict.path}: {place}" for place in verdict.reading.empty)
+def _empty(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
+    for outcome in outcomes:
+        yield from (f"{outcome.path}: {location}" for location in outcome.reading.empty)
 
 
-def _told(removal: Removal, *, dry: bool) -> str:
+def _format_removal(removal: Removal, *, dry: bool) -> str:
     if removal.kept is not None:
         return f"kept: {removal.path}: {removal.kept}"
     return f"{'would be deleted' if dry else 'deleted'}: {removal.path}"
 
 
-def _files(verdicts: Sequence[Verdict]) -> str:
-    kinds = Counter(verdict.kind for verdict in verdicts)
-    told = [f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind]]
-    return f"{len(verdicts)} file{'s' if len(verdicts) > 1 else ''}: {', '.join(told)}"
+def _format_files(outcomes: Sequence[FileOutcome]) -> str:
+    kinds = Counter(outcome.kind for outcome in outcomes)
+    counts = [f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind]]
+    return f"{len(outcomes)} {plural(len(outcomes), 'file')}: {', '.join(counts)}"
 
 
-def _records(verdicts: Sequence[Verdict], done: Import) -> str:
-    counts = _counts(verdicts)
-    would = "would be " if done.merged is None else ""
-    deeds = [f"{done.added} {would}added", f"{done.there} already there"]
-    if done.replaced:
-        deeds.append(f"{done.replaced} {would}replaced, since they are read otherwise now")
-    if done.gone:
-        deeds.append(f"{done.gone} {would}removed, since they are no longer read")
-    if done.quarantined:
-        deeds.append(f"{done.quarantined} left out, since `validate --fix` took them out before")
+def _format_records(outcomes: Sequence[FileOutcome], report: ImportReport) -> str:
+    counts = _counts(outcomes)
+    would = "would be " if report.merged is None else ""
+    changes = [f"{report.added} {would}added", f"{report.there} already there"]
+    if report.replaced:
+        changes.append(f"{report.replaced} {would}replaced, since they are read otherwise now")
+    if report.gone:
+        changes.append(f"{report.gone} {would}removed, since they are no longer read")
+    if report.quarantined:
+        changes.append(
+            f"{report.quarantined} left out, since `validate --fix` took them out before"
+        )
     records = f"{counts['records']} {plural(counts['records'], 'record')}"
     return (
         f"{records}, {counts['simulated']} of them simulated and"
-        f" {counts['failed']} failed: {', '.join(deeds)}"
+        f" {counts['failed']} failed: {', '.join(changes)}"
     )
 
 
-def _counts(verdicts: Sequence[Verdict]) -> Counter[str]:
-    found = [
-        each for verdict in verdicts if verdict.kind == "records" for each in verdict.reading.found
+def _counts(outcomes: Sequence[FileOutcome]) -> Counter[str]:
+    measurements = [
+        measurement
+        for outcome in outcomes
+        if outcome.kind == "records"
+        for measurement in outcome.reading.measurements
     ]
     return Counter(
-        records=len(found),
-        simulated=sum(each.simulated for each in found),
-        failed=sum(each.status != "ok" for each in found),
+        records=len(measurements),
+        simulated=sum(measurement.simulated for measurement in measurements),
+        failed=sum(measurement.status != "ok" for measurement in measurements),
     )
 
 
-def _row(verdict: Verdict) -> tuple[object, ...]:
-    counts = _counts([verdict]) if verdict.kind == "records" else {}
+def _row(outcome: FileOutcome) -> tuple[object, ...]:
+    counts = _counts([outcome]) if outcome.kind == "records" else {}
     shown = (counts.get(name) for name in ("records", "simulated", "failed"))
-    return (str(verdict.path), verdict.format, *shown, verdict.outcome)
+    return (str(outcome.path), outcome.format, *shown, outcome.summary)
 
 
-def _line(verdict: Verdict) -> tuple[object, ...]:
-    return tuple(_printable(cell) if isinstance(cell, str) else cell for cell in _row(verdict))
+def _line(outcome: FileOutcome) -> tuple[object, ...]:
+    return tuple(_printable(cell) if isinstance(cell, str) else cell for cell in _row(outcome))
 
 
 def _data(
-    verdicts: Sequence[Verdict], done: Import, removals: Iterable[Removal], database: Path
+    outcomes: Sequence[FileOutcome],
+    report: ImportReport,
+    removals: Iterable[Removal],
+    database: Path,
 ) -> dict[str, object]:
-    kinds = Counter(verdict.kind for verdict in verdicts)
+    kinds = Counter(outcome.kind for outcome in outcomes)
     return {
-        "dry_run": done.merged is None,
+        "dry_run": report.merged is None,
         "database": str(database),
-        "files": [_file(verdict, done) for verdict in verdicts],
-        "kinds": {kind: kinds[kind] for kind in get_args(Kind)},
-        **_counts(verdicts),
-        "added": done.added,
-        "replaced": done.replaced,
-        "already_there": done.there,
-        "removed": done.gone,
-        "quarantined": done.quarantined,
-        "sources": [_source(each, dry=done.merged is None) for each in removals],
+        "files": [_file_data(outcome, report) for outcome in outcomes],
+        "kinds": {kind: kinds[kind] for kind in get_args(OutcomeKind)},
+        **_counts(outcomes),
+        "added": report.added,
+        "replaced": report.replaced,
+        "already_there": report.there,
+        "removed": report.gone,
+        "quarantined": report.quarantined,
+        "sources": [_removal_data(removal, dry=report.merged is None) for removal in removals],
     }
 
 
-def _source(removal: Removal, *, dry: bool) -> dict[str, object]:
+def _removal_data(removal: Removal, *, dry: bool) -> dict[str, object]:
     goes = removal.kept is None
-    deed = {"deleted": False, "would_delete": goes} if dry else {"deleted": goes}
-    return {"file": str(removal.path), **deed, "kept": removal.kept}
+    deletion = {"deleted": False, "would_delete": goes} if dry else {"deleted": goes}
+    return {"file": str(removal.path), **deletion, "kept": removal.kept}
 
 
-def _file(verdict: Verdict, done: Import) -> dict[str, object]:
-    change = done.changes.get(verdict.run_id) if verdict.kind == "records" else None
+def _file_data(outcome: FileOutcome, report: ImportReport) -> dict[str, object]:
+    change = report.changes.get(outcome.run_id) if outcome.kind == "records" else None
     return {
-        **dict(zip(COLUMNS, _row(verdict), strict=True)),
-        "kind": verdict.kind,
-        "source": verdict.source,
-        "sha256": verdict.sha256 or None,
-        "run_id": verdict.run_id if change else None,
+        **dict(zip(_COLUMNS, _row(outcome), strict=True)),
+        "kind": outcome.kind,
+        "source": outcome.source,
+        "sha256": outcome.sha256 or None,
+        "run_id": outcome.run_id if change else None,
         "added": len(change.new) if change else None,
         "already_there": len(change.there) if change else None,
-        "faults": list(verdict.reading.faults),
-        "empty": list(verdict.reading.empty),
+        "faults": list(outcome.reading.faults),
+        "empty": list(outcome.reading.empty),
     }

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from orchestrator.bundles import is_bundle, merge_bundle, open_bundle
-from orchestrator.imports.record import runs_of
+from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_folder
 from orchestrator.running.run_file import RUN_FILE
@@ -69,7 +69,7 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
 
 def _imports(files: Sequence[Path], store: Store) -> list[Run]:
     """The imports of which the database knows less; most files are of none, so it is not asked."""
-    told = runs_of(files)
+    told = read_runs(files)
     return untold(told, store.described_runs()) if told else []
 
 

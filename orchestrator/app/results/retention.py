@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from orchestrator.imports.record import path_of
+from orchestrator.imports.record import records_path
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store import DatedRun, dated_runs
@@ -93,7 +93,7 @@ def _place_of(run_id: str, results: Path) -> Path | None:
     """Where its records lie; what others name their runs must lead to nothing else."""
     if Path(run_id).name != run_id or run_id.startswith("."):
         return None
-    folder, imported = results / run_id, path_of(results, run_id)
+    folder, imported = results / run_id, records_path(results, run_id)
     if (folder / RUN_FILE).is_file():
         return folder
     return imported if imported.is_file() else None

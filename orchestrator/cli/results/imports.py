@@ -1,4 +1,4 @@
-"""`import`: results that others measured."""
+"""`import`: results of other benchmarks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +12,8 @@ from orchestrator.system.files import RESULTS_FOLDER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from orchestrator.imports.formats.base import Format
-    from orchestrator.imports.outcome import Verdict
+    from orchestrator.imports.outcome import FileOutcome
+    from orchestrator.imports.reading import Format
     from orchestrator.imports.removal import Removal
 
 
@@ -43,32 +43,36 @@ def import_(
     json: options.Json = False,
 ) -> int:
     """Import what other benchmarks measured. Importing twice adds nothing."""
-    from orchestrator.imports.importing import bring, foresee
-    from orchestrator.imports.outcome import judge_all
-    from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
+    from orchestrator.imports.importing import import_files, preview_import
+    from orchestrator.imports.outcome import read_files
+    from orchestrator.imports.removal import RemovalTerms, preview_removal, remove_sources
     from orchestrator.render.imports import print_import
 
     age_s = _age_s(older_than, remove_source=remove_source)
     formats = _formats(mapping)
-    verdicts = judge_all(_files(paths, mapping), formats)
+    outcomes = read_files(_files(paths, mapping), formats)
     path = database_in(results, database)
-    done = foresee(verdicts, path) if dry_run else bring(verdicts, results, path, command_line())
+    report = (
+        preview_import(outcomes, path)
+        if dry_run
+        else import_files(outcomes, results, path, command_line())
+    )
     removals: Iterable[Removal] = ()
     if remove_source:
-        terms = Terms(paths, formats, age_s)
+        terms = RemovalTerms(paths, formats, age_s)
         removals = (
-            foresee_removal(verdicts, terms) if dry_run else remove_sources(verdicts, terms, path)
+            preview_removal(outcomes, terms) if dry_run else remove_sources(outcomes, terms, path)
         )
-    print_import(verdicts, done, removals, path, as_json=json)
-    if done.merged is not None:
-        done.merged.require_complete()
-    return _exit_code(verdicts, paths)
+    print_import(outcomes, report, removals, path, as_json=json)
+    if report.merged is not None:
+        report.merged.require_complete()
+    return _exit_code(outcomes, paths)
 
 
-def _exit_code(verdicts: "Sequence[Verdict]", paths: list[Path]) -> int:
-    """Folders also hold other files; what was named, or all that there was, was meant."""
-    refused = [verdict.path for verdict in verdicts if verdict.kind == "not recognised"]
-    return 1 if len(refused) == len(verdicts) or {*refused} & {*paths} else 0
+def _exit_code(outcomes: "Sequence[FileOutcome]", paths: list[Path]) -> int:
+    """1 if a named file was refused, or every file; folders may hold other files too."""
+    refused = [outcome.path for outcome in outcomes if outcome.kind == "not recognised"]
+    return 1 if len(refused) == len(outcomes) or {*refused} & {*paths} else 0
 
 
 def _age_s(older_than: str | None, *, remove_source: bool) -> float | None:
@@ -87,10 +91,10 @@ def _age_s(older_than: str | None, *, remove_source: bool) -> float | None:
 
 
 def _formats(mapping: Path | None) -> "Sequence[Format]":
-    from orchestrator.imports.formats.mapping import Mapped
-    from orchestrator.imports.registry import FORMATS
+    from orchestrator.imports.formats import FORMATS
+    from orchestrator.imports.formats.mapping import MappedFormat
 
-    return FORMATS if mapping is None else (Mapped.load(mapping),)
+    return FORMATS if mapping is None else (MappedFormat.load(mapping),)
 
 
 def _files(paths: list[Path], mapping: Path | None) -> list[Path]:

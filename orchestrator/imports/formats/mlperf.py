@@ -1,7 +1,7 @@
 """MLPerf inference's `mlperf_log_summary.txt`, as its loadgen writes it.
 
-A summary names a system under test, no model: that stands in the path of a submission alone,
-`<system>/<model>/<scenario>/performance/run_1/`, and is otherwise told as `unknown`. A result that
+A summary names a system under test, no model: only the path of a submission has it,
+`<system>/<model>/<scenario>/performance/run_1/`; otherwise it is `unknown`. A result that
 loadgen calls INVALID has the status `failed`, with the conditions that were not satisfied as its
 reason: by MLPerf's own rules its numbers do not count.
 """
@@ -12,49 +12,48 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.entry import Entry
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.gathering import Gathering
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import says_nothing
+from orchestrator.imports.entry import FileEntry
+from orchestrator.imports.measurement import is_null
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
 from orchestrator.system.problems import quote
 
-HEADING = "MLPerf Results Summary"
-SECTIONS = frozenset({"Additional Stats", "Test Parameters Used", "Per-query latency:"})
+_HEADING = "MLPerf Results Summary"
+_SECTIONS = frozenset({"Additional Stats", "Test Parameters Used", "Per-query latency:"})
 
 
 @dataclass
-class Summary:
-    """One summary's lines."""
+class _LogSummary:
+    """The lines of one summary."""
 
-    place: str
+    location: str
     """The line of its heading."""
     values: dict[str, str] = field(default_factory=dict)
-    """What stands before and behind the colons; the first of several equal names counts."""
+    """Text before and after the colons; the first of several equal names counts."""
     recommendations: list[str] = field(default_factory=list)
-    """What loadgen advises so that the next result is valid."""
+    """Advice of loadgen to get a valid result."""
     notes: list[str] = field(default_factory=list)
     """All other text."""
 
 
-def summaries(text: str) -> Iterator[Summary]:
+def _summaries(text: str) -> Iterator[_LogSummary]:
     """The summaries of a file, in order."""
-    summary: Summary | None = None
+    summary: _LogSummary | None = None
     advice = False
     for number, line in enumerate(text.splitlines(), start=1):
-        told = line.strip()
-        if told == HEADING:
+        stripped = line.strip()
+        if stripped == _HEADING:
             if summary is not None:
                 yield summary
-            summary = Summary(f"line {number}")
-        elif summary is not None and told.strip("=") and told not in SECTIONS:
-            advice = _add(summary, told, advice)
+            summary = _LogSummary(f"line {number}")
+        elif summary is not None and stripped.strip("=") and stripped not in _SECTIONS:
+            advice = _add(summary, stripped, advice)
     if summary is not None:
         yield summary
 
 
-def _add(summary: Summary, line: str, advice: bool) -> bool:
-    """Whether advice goes on behind this line."""
+def _add(summary: _LogSummary, line: str, advice: bool) -> bool:
+    """Add a line; returns True if advice continues after it."""
     name, colon, value = (part.strip() for part in line.partition(":"))
     if line == "Recommendations:" or name.endswith("Early Stopping Result"):
         return name == "Recommendations"
@@ -67,19 +66,19 @@ def _add(summary: Summary, line: str, advice: bool) -> bool:
     return advice and line.startswith("*")
 
 
-UNKNOWN_MODEL = "unknown"
-SCENARIOS = {
+_UNKNOWN_MODEL = "unknown"
+_SCENARIOS = {
     "singlestream": "single_stream",
     "multistream": "multi_stream",
     "offline": "offline",
     "server": "server",
 }
-FOLDERS = {"interactive": "server"}
-RUN_FOLDER = re.compile(r"run_\d+|performance|TEST\d+(?:-[A-Z])?")
-ENDS = re.compile(r"^(?:No|\d+) (?:warnings?|errors?) encountered", re.IGNORECASE | re.MULTILINE)
-ERRORS = re.compile(r"^\d+ ERRORS? encountered.*$", re.MULTILINE)
-PERMUTED = "sample_concatenate_permutation"
-LATENCIES = {
+_FOLDERS = {"interactive": "server"}
+_RUN_FOLDER = re.compile(r"run_\d+|performance|TEST\d+(?:-[A-Z])?")
+_ENDS = re.compile(r"^(?:No|\d+) (?:warnings?|errors?) encountered", re.IGNORECASE | re.MULTILINE)
+_ERRORS = re.compile(r"^\d+ ERRORS? encountered.*$", re.MULTILINE)
+_PERMUTED = "sample_concatenate_permutation"
+_LATENCIES = {
     "latency_min_s": "Min latency (ns)",
     "latency_max_s": "Max latency (ns)",
     "latency_mean_s": "Mean latency (ns)",
@@ -90,8 +89,8 @@ LATENCIES = {
     "latency_p999_s": "99.90 percentile latency (ns)",
     "time_to_first_token_mean_s": "Mean First Token latency (ns)",
 }
-PER_TOKEN = ("Mean Time per Output Token (ns)", "Mean Time to Output Token (ns)")
-RATES = {
+_PER_TOKEN = ("Mean Time per Output Token (ns)", "Mean Time to Output Token (ns)")
+_RATES = {
     "offline": ("Samples per second", "Tokens per second"),
     "server": ("Completed samples per second", "Completed tokens per second"),
     "single_stream": ("QPS w/ loadgen overhead", "TPS w/ loadgen overhead"),
@@ -105,50 +104,48 @@ class MLPerf:
     source = "mlperf-inference"
 
     def recognises(self, document: Document) -> bool:
-        """Whether loadgen's heading stands in it, or the lines that end each of its logs."""
+        """True if it has loadgen's heading, or the lines that end each of its logs."""
         text = document.text or ""
-        return any(summaries(text)) or bool(ENDS.match(text.lstrip()))
+        return any(_summaries(text)) or bool(_ENDS.match(text.lstrip()))
 
     def read(self, document: Document) -> Reading:
-        """One measurement for each summary.
+        """Read one measurement for each summary.
 
         Raises:
-            NotReadable: a summary is not whole, or its values cannot be read.
+            DamagedFile: a summary is not whole, or its values cannot be read.
         """
         text = document.text or ""
-        gathering = Gathering()
-        for summary in summaries(text):
-            gathering.take(_entry(summary, document.path, text))
-        errors = ERRORS.search(text)
-        told = f", though {errors[0]}" if errors else ""
-        return gathering.reading(f"a log of loadgen without results, as accuracy runs leave{told}")
+        errors = _ERRORS.search(text)
+        problem = f", though {errors[0]}" if errors else ""
+        entries = (_entry(summary, document.path, text) for summary in _summaries(text))
+        return gather(entries, f"a log of loadgen without results, as accuracy runs leave{problem}")
 
 
-def _entry(summary: Summary, path: Path, text: str) -> Entry:
-    entry = Entry(summary.place)
+def _entry(summary: _LogSummary, path: Path, text: str) -> FileEntry:
+    entry = FileEntry(summary.location)
     scenario = _scenario(entry, summary)
-    _verdict(entry, summary, text)
-    entry.mark(*marks_in(summary.values, summary.place))
+    _status(entry, summary, text)
+    entry.mark(*marks_in(summary.values, summary.location))
     _model(entry, path, scenario)
     _measure(entry, summary, scenario)
     for name, value in summary.values.items():
         entry.detail(name, value)
-    entry.detail("notes", [*summary.notes, *ERRORS.findall(text)])
+    entry.detail("notes", [*summary.notes, *_ERRORS.findall(text)])
     return entry
 
 
-def _scenario(entry: Entry, summary: Summary) -> str:
-    told = summary.values.get("Scenario", "")
-    scenario = SCENARIOS.get(told.replace(" ", "").lower(), "")
+def _scenario(entry: FileEntry, summary: _LogSummary) -> str:
+    value = summary.values.get("Scenario", "")
+    scenario = _SCENARIOS.get(value.replace(" ", "").lower(), "")
     if not scenario:
-        entry.fault("Scenario", f"{quote(told)} is not one of {', '.join(SCENARIOS.values())}")
+        entry.fault("Scenario", f"{quote(value)} is not one of {', '.join(_SCENARIOS.values())}")
     entry.set(scenario=scenario)
     return scenario
 
 
-def _verdict(entry: Entry, summary: Summary, text: str) -> None:
+def _status(entry: FileEntry, summary: _LogSummary, text: str) -> None:
     result = summary.values.get("Result is")
-    errors = ERRORS.search(text)
+    errors = _ERRORS.search(text)
     if result is None:
         entry.fault("Result is", "is missing, as if the file ended too early")
     elif result not in {"VALID", "INVALID"}:
@@ -157,32 +154,32 @@ def _verdict(entry: Entry, summary: Summary, text: str) -> None:
         entry.set(status="ok")
     else:
         unmet = [f"{name}: NO" for name, value in summary.values.items() if value == "NO"]
-        told = [*unmet, *summary.recommendations, *([errors[0]] if errors else [])]
-        entry.set(status="failed", reason="\n".join([f"loadgen: the result is {result}", *told]))
+        reasons = [*unmet, *summary.recommendations, *([errors[0]] if errors else [])]
+        entry.set(status="failed", reason="\n".join([f"loadgen: the result is {result}", *reasons]))
 
 
-def _model(entry: Entry, path: Path, scenario: str) -> None:
-    entry.set(model=UNKNOWN_MODEL)
+def _model(entry: FileEntry, path: Path, scenario: str) -> None:
+    entry.set(model=_UNKNOWN_MODEL)
     passed: set[str] = set()
     for folder in path.absolute().parents:
-        if not RUN_FOLDER.fullmatch(folder.name):
-            told = FOLDERS.get(folder.name.lower(), SCENARIOS.get(folder.name.lower()))
-            if told == scenario and "performance" in passed:
-                entry.set(model=folder.parent.name or UNKNOWN_MODEL)
+        if not _RUN_FOLDER.fullmatch(folder.name):
+            name = folder.name.lower()
+            if _FOLDERS.get(name, _SCENARIOS.get(name)) == scenario and "performance" in passed:
+                entry.set(model=folder.parent.name or _UNKNOWN_MODEL)
                 entry.detail("path.system", folder.parent.parent.name)
             return
         passed.add(folder.name)
 
 
-def _measure(entry: Entry, summary: Summary, scenario: str) -> None:
+def _measure(entry: FileEntry, summary: _LogSummary, scenario: str) -> None:
     values = summary.values
-    for column, name in LATENCIES.items():
+    for column, name in _LATENCIES.items():
         entry.number(column, name, values.get(name), "ns")
-    for name in PER_TOKEN:
+    for name in _PER_TOKEN:
         entry.number("time_per_output_token_mean_s", name, values.get(name), "ns")
-    samples, tokens = RATES.get(scenario, ("", ""))
+    samples, tokens = _RATES.get(scenario, ("", ""))
     entry.number("throughput", samples, values.get(samples))
     entry.number("token_throughput", tokens, values.get(tokens))
-    if scenario != "offline" and not any(PERMUTED in note for note in summary.notes):
+    if scenario != "offline" and not any(_PERMUTED in note for note in summary.notes):
         entry.number("batch_size", "samples_per_query", values.get("samples_per_query"))
-    entry.set(mode="inference" if says_nothing(values.get(tokens)) else "generation")
+    entry.set(mode="inference" if is_null(values.get(tokens)) else "generation")

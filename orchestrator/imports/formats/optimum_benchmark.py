@@ -7,24 +7,23 @@ as `benchmark_config.json`. A failure that was published is a report of a `trace
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.imports.document import Document, Unreadable
-from orchestrator.imports.entry import Entry, reason_of, status_of
-from orchestrator.imports.formats.base import NotReadable, Reading
-from orchestrator.imports.formats.optimum_targets import is_report, measure, measurements
-from orchestrator.imports.gathering import Gathering
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import says_nothing
+from orchestrator.imports.document import TOP, Document
+from orchestrator.imports.entry import FileEntry, failure_status, summarize_error
+from orchestrator.imports.formats.optimum_targets import JsonTree, fill_entry, is_report, targets_in
+from orchestrator.imports.measurement import is_null
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
+from runner.contract.errors import DamagedFile
 
-Tree = dict[str, Any]
-RUNTIMES = {"pytorch": "torch"}
-PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
-NO_CPU = "Could not find device name"
-SIZES: Mapping[str, tuple[tuple[str, str], ...]] = {
+_RUNTIMES = {"pytorch": "torch"}
+_PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+_NO_CPU = "Could not find device name"
+_SIZES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "batch_size": (
         ("input_shapes", "batch_size"),
         ("training_arguments", "per_device_train_batch_size"),
@@ -39,8 +38,8 @@ SIZES: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Columns, and where in the scenario they stand: the first one that is given counts."""
 
 
-def describe(entry: Entry, config: Tree) -> None:
-    """Fill the entry's columns about model and surroundings; all else becomes details."""
+def _describe(entry: FileEntry, config: JsonTree) -> None:
+    """Fill the entry's columns about model and host; all else becomes details."""
     backend, scenario = _table(config, "backend"), _table(config, "scenario", "benchmark")
     environment = _table(config, "environment")
     entry.text("model", "config.backend.model", backend.get("model"))
@@ -52,18 +51,18 @@ def describe(entry: Entry, config: Tree) -> None:
     entry.detail("config", config)
 
 
-def scenario_of(config: Tree) -> str:
+def _scenario_of(config: JsonTree) -> str:
     """The config's name for what was done: `inference`, `training`, `energy_star`."""
     return str(_table(config, "scenario", "benchmark").get("name", "")).replace("-", "_")
 
 
-def _table(tree: Tree, *names: str) -> Tree:
+def _table(tree: JsonTree, *names: str) -> JsonTree:
     return next((tree[name] for name in names if isinstance(tree.get(name), dict)), {})
 
 
-def _software(entry: Entry, backend: Tree, environment: Tree) -> None:
+def _software(entry: FileEntry, backend: JsonTree, environment: JsonTree) -> None:
     name = str(backend.get("name", ""))
-    runtime = RUNTIMES.get(name, name) or None
+    runtime = _RUNTIMES.get(name, name) or None
     compiled = runtime == "torch" and backend.get("torch_compile") is True
     entry.set(runtime="torch_compile" if compiled else runtime, precision=_precision(backend))
     entry.text(
@@ -72,38 +71,38 @@ def _software(entry: Entry, backend: Tree, environment: Tree) -> None:
     libraries = {
         key.removesuffix("_version").replace("_", "-"): str(version)
         for key, version in environment.items()
-        if key.endswith("_version") and key != "python_version" and not says_nothing(version)
+        if key.endswith("_version") and key != "python_version" and not is_null(version)
     }
-    if runtime and not says_nothing(backend.get("version")):
+    if runtime and not is_null(backend.get("version")):
         libraries[runtime] = str(backend["version"])
     entry.set(libraries=libraries)
 
 
-def _precision(backend: Tree) -> str | None:
+def _precision(backend: JsonTree) -> str | None:
     """The type of weights and arithmetic, where one type is all that the config names."""
     mixed = backend.get("autocast_enabled") or backend.get("quantization_scheme")
     if mixed or backend.get("quantization_config"):
         return None
     named = (backend.get(key) for key in ("torch_dtype", "dtype"))
-    return next((PRECISIONS[str(name)] for name in named if str(name) in PRECISIONS), None)
+    return next((_PRECISIONS[str(name)] for name in named if str(name) in _PRECISIONS), None)
 
 
-def _sizes(entry: Entry, scenario: Tree) -> None:
-    for column, names in SIZES.items():
+def _sizes(entry: FileEntry, scenario: JsonTree) -> None:
+    for column, names in _SIZES.items():
         for table, key in names:
             values = _table(scenario, table) if table else scenario
-            if not says_nothing(values.get(key)):
+            if not is_null(values.get(key)):
                 name = ".".join(filter(None, ("config.scenario", table, key)))
                 entry.number(column, name, values[key])
                 break
     shapes = _table(scenario, "input_shapes")
-    if not says_nothing(shapes.get("height")) and shapes.get("height") == shapes.get("width"):
+    if not is_null(shapes.get("height")) and shapes.get("height") == shapes.get("width"):
         entry.number("image_size", "config.scenario.input_shapes.height", shapes["height"])
 
 
-def _machine(entry: Entry, environment: Tree) -> None:
+def _machine(entry: FileEntry, environment: JsonTree) -> None:
     cpu = environment.get("cpu")
-    entry.text("cpu_model", "config.environment.cpu", None if cpu == NO_CPU else cpu)
+    entry.text("cpu_model", "config.environment.cpu", None if cpu == _NO_CPU else cpu)
     entry.text("machine", "config.environment.machine", environment.get("machine"))
     entry.text("operating_system", "config.environment.platform", environment.get("platform"))
     cores, memory = environment.get("cpu_count"), environment.get("cpu_ram_mb")
@@ -111,12 +110,12 @@ def _machine(entry: Entry, environment: Tree) -> None:
     entry.number("memory_total_bytes", "config.environment.cpu_ram_mb", memory, "MB")
 
 
-def _device(entry: Entry, backend: Tree, environment: Tree) -> None:
+def _device(entry: FileEntry, backend: JsonTree, environment: JsonTree) -> None:
     device = str(backend.get("device") or "").split(":")[0].lower() or None
     entry.set(backend=device)
     if device == "cpu":
         cpu = environment.get("cpu")
-        entry.text("device_name", "config.environment.cpu", None if cpu == NO_CPU else cpu)
+        entry.text("device_name", "config.environment.cpu", None if cpu == _NO_CPU else cpu)
     elif device == "cuda":
         gpu = _gpu(environment.get("gpu"), str(backend.get("device_ids") or ""))
         entry.text("device_name", "config.environment.gpu", gpu)
@@ -132,7 +131,7 @@ def _gpu(names: Any, device_ids: str) -> Any:
     return names[chosen] if 0 <= chosen < len(names) else None
 
 
-ERRORS = ("traceback", "error")
+_ERRORS = ("traceback", "error")
 
 
 class OptimumBenchmark:
@@ -142,22 +141,22 @@ class OptimumBenchmark:
     source = "optimum-benchmark"
 
     def recognises(self, document: Document) -> bool:
-        """Whether it is a report, a config or both in one."""
+        """True if it is a report, a config or both in one."""
         data = document.json
         if not isinstance(data, dict):
             return False
         if is_report(data) or _is_config(data):
             return True
         if _is_failure(data):
-            return _beside(document, "config") is not None
+            return _read_beside(document, "config") is not None
         report, config = data.get("report"), data.get("config")
         return _is_config(config) and isinstance(report, dict)
 
     def read(self, document: Document) -> Reading:
-        """One measurement for each subject of the report.
+        """Read one measurement for each subject of the report.
 
         Raises:
-            NotReadable: nothing says which model it was, or no measurement could be read.
+            DamagedFile: nothing says which model it was, or no measurement could be read.
         """
         data = document.json
         if _is_config(data):
@@ -170,23 +169,23 @@ class OptimumBenchmark:
 
 @dataclass(frozen=True)
 class _Parts:
-    report: Tree
-    report_place: str
-    config: Tree
-    config_place: str
+    report: JsonTree
+    report_location: str
+    config: JsonTree
+    config_location: str
     marks: tuple[str, ...] = ()
-    """What stands beside both and says that no device made the numbers."""
+    """Simulation marks beside both."""
     config_sha256: str | None = None
     """Hash of the config's own file; null if it stands in the same one."""
 
 
-def _read_report(document: Document, report: Tree) -> Reading:
-    whole = _beside(document, "whole")
+def _read_report(document: Document, report: JsonTree) -> Reading:
+    whole = _read_beside(document, "whole")
     if whole is not None and json.dumps(whole.json.get("report")) == json.dumps(report):
         return Reading(nothing=f"the report that {whole.path.name} beside it holds as well")
-    config = _beside(document, "config")
+    config = _read_beside(document, "config")
     if config is None:
-        raise NotReadable(
+        raise DamagedFile(
             "names no model: that stands in its benchmark_config.json, which is not beside it"
         )
     return _read_parts(
@@ -195,49 +194,51 @@ def _read_report(document: Document, report: Tree) -> Reading:
 
 
 def _read_parts(parts: _Parts) -> Reading:
-    gathering = Gathering()
-    if error := _error_of(parts.report):
-        entry = _entry(parts, parts.report_place or "/")
-        entry.set(status=status_of(error), reason=reason_of(error))
-        gathering.take(entry)
-    of_data_set = scenario_of(parts.config) == "energy_star"
-    for measured in measurements(parts.report):
-        entry = _entry(parts, f"{parts.report_place}/{measured.name}")
-        entry.set(status="ok")
-        measure(entry, measured, of_data_set)
-        gathering.take(entry)
-    reading = gathering.reading("a report of optimum-benchmark in which nothing was tracked")
+    reading = gather(_entries(parts), "a report of optimum-benchmark in which nothing was tracked")
     return replace(reading, beside=(parts.config_sha256,)) if parts.config_sha256 else reading
 
 
-def _entry(parts: _Parts, place: str) -> Entry:
-    entry = Entry(place)
+def _entries(parts: _Parts) -> Iterator[FileEntry]:
+    if error := _error_of(parts.report):
+        entry = _entry(parts, parts.report_location or TOP)
+        entry.set(status=failure_status(error), reason=summarize_error(error))
+        yield entry
+    of_data_set = _scenario_of(parts.config) == "energy_star"
+    for target in targets_in(parts.report):
+        entry = _entry(parts, f"{parts.report_location}/{target.name}")
+        entry.set(status="ok")
+        fill_entry(entry, target, of_data_set)
+        yield entry
+
+
+def _entry(parts: _Parts, location: str) -> FileEntry:
+    entry = FileEntry(location)
     entry.mark(*parts.marks)
-    entry.mark(*marks_in(parts.config, parts.config_place))
-    entry.mark(*marks_in(parts.report, parts.report_place))
-    describe(entry, parts.config)
+    entry.mark(*marks_in(parts.config, parts.config_location))
+    entry.mark(*marks_in(parts.report, parts.report_location))
+    _describe(entry, parts.config)
     entry.detail("config_sha256", parts.config_sha256)
     return entry
 
 
-def _beside(document: Document, part: str) -> Document | None:
+def _read_beside(document: Document, part: str) -> Document | None:
     """The config, or the report with its config, that was written together with a report."""
     name = document.path.name
     other = name.replace("_report", "_config") if part == "config" else name.replace("_report", "")
     path = document.path.with_name(other)
     if other == name or not path.is_file():
         return None
-    found = _read(path)
-    if found is None or not isinstance(found.json, dict):
+    beside = _read(path)
+    if beside is None or not isinstance(beside.json, dict):
         return None
-    config = found.json if part == "config" else found.json.get("config")
-    return found if _is_config(config) else None
+    config = beside.json if part == "config" else beside.json.get("config")
+    return beside if _is_config(config) else None
 
 
 def _read(path: Path) -> Document | None:
     try:
         return Document.read(path)
-    except Unreadable:
+    except DamagedFile:
         return None
 
 
@@ -251,11 +252,11 @@ def _is_config(data: Any) -> bool:
     )
 
 
-def _is_failure(data: Tree) -> bool:
-    return _error_of(data) is not None and data.keys() <= set(ERRORS)
+def _is_failure(data: JsonTree) -> bool:
+    return _error_of(data) is not None and data.keys() <= set(_ERRORS)
 
 
-def _error_of(report: Tree) -> str | None:
+def _error_of(report: JsonTree) -> str | None:
     """The error of a run that has no measurement."""
-    told = next((report[key] for key in ERRORS if report.get(key)), None)
-    return told if told is None or isinstance(told, str) else json.dumps(told)
+    error = next((report[key] for key in _ERRORS if report.get(key)), None)
+    return error if error is None or isinstance(error, str) else json.dumps(error)

@@ -1,4 +1,4 @@
-"""What optimum-benchmark's targets say, and which of them belong to one measurement.
+"""Targets of optimum-benchmark's reports, grouped by measurement.
 
 Its own code settles what the numbers mean: a latency is the time of one call, memory is MB of 10^6
 bytes, energy is the mean of one call, as codecarbon estimates it. Four things have no column, since
@@ -11,22 +11,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.imports.entry import Entry
-from orchestrator.imports.measurement import says_nothing
+from orchestrator.imports.entry import FileEntry
+from orchestrator.imports.measurement import is_null
 from orchestrator.system.problems import quote
 
-Tree = dict[str, Any]
-KINDS = ("memory", "latency", "throughput", "energy", "efficiency")
-GENERATION = ("generate", "decode", "prefill", "per_token")
-MODES: Mapping[str, str] = {
+JsonTree = dict[str, Any]
+_KINDS = ("memory", "latency", "throughput", "energy", "efficiency")
+_GENERATION = ("generate", "decode", "prefill", "per_token")
+_MODES: Mapping[str, str] = {
     "generation": "generation",
     "forward": "inference",
     "call": "inference",
     "train": "training",
 }
-LOADS = ("load_model", "load")
-AROUND = frozenset({*LOADS, "warmup", "overall", "load_dataset", "preprocess_dataset", "per_step"})
-LATENCY = {
+_LOADS = ("load_model", "load")
+_AROUND = frozenset(
+    {*_LOADS, "warmup", "overall", "load_dataset", "preprocess_dataset", "per_step"}
+)
+_LATENCY = {
     "iterations": "count",
     "steady_time_s": "total",
     "latency_mean_s": "mean",
@@ -36,58 +38,58 @@ LATENCY = {
     "latency_p95_s": "p95",
     "latency_p99_s": "p99",
 }
-MEMORY = {"memory_peak_bytes": "max_ram", "memory_allocator_peak_bytes": "max_allocated"}
-PARTS = {"prefill": "first_token", "decode": "decode", "per_token": "per_token"}
-DEFAULT_UNITS = {"latency": "s", "memory": "MB", "energy": "kWh"}
-JOULES_PER_KWH = 3_600_000
+_MEMORY = {"memory_peak_bytes": "max_ram", "memory_allocator_peak_bytes": "max_allocated"}
+_PARTS = {"prefill": "first_token", "decode": "decode", "per_token": "per_token"}
+_DEFAULT_UNITS = {"latency": "s", "memory": "MB", "energy": "kWh"}
+_JOULES_PER_KWH = 3_600_000
 
 
 @dataclass(frozen=True)
-class Measured:
+class ReportTarget:
     """One measurement of a report."""
 
     subject: str
     """`generation`, `load`, or the target itself."""
     name: str
-    """The target that tells most about it."""
-    report: Tree
+    """The most informative target."""
+    report: JsonTree
     """Its targets, and those about loading and first calls."""
 
 
-def is_report(data: Tree) -> bool:
-    """Whether a target in it has the shape of measurements."""
+def is_report(data: JsonTree) -> bool:
+    """True if a target in it has the shape of measurements."""
     return any(map(_is_target, data.values()))
 
 
-def measurements(report: Tree) -> Iterator[Measured]:
-    """What was measured; loads and first calls are told with each of them."""
-    told = [name for name, target in report.items() if _is_target(target) and _says(target)]
-    around = {name: report[name] for name in report if name not in told or _is_around(name)}
-    generation = {name: report[name] for name in GENERATION if name in told}
+def targets_in(report: JsonTree) -> Iterator[ReportTarget]:
+    """The measurements of a report, each with the targets of loads and first calls."""
+    filled = [name for name, target in report.items() if _is_target(target) and _is_filled(target)]
+    around = {name: report[name] for name in report if name not in filled or _is_around(name)}
+    generation = {name: report[name] for name in _GENERATION if name in filled}
     if generation:
-        yield Measured("generation", next(iter(generation)), around | generation)
-    rest = [name for name in told if name not in GENERATION and name not in around]
+        yield ReportTarget("generation", next(iter(generation)), around | generation)
+    rest = [name for name in filled if name not in _GENERATION and name not in around]
     for name in rest:
-        yield Measured(name, name, around | {name: report[name]})
-    if told and not generation and not rest:
-        yield Measured("load", told[0], around)
+        yield ReportTarget(name, name, around | {name: report[name]})
+    if filled and not generation and not rest:
+        yield ReportTarget("load", filled[0], around)
 
 
-def measure(entry: Entry, measured: Measured, of_data_set: bool) -> None:
+def fill_entry(entry: FileEntry, group: ReportTarget, of_data_set: bool) -> None:
     """Fill the entry's columns with one measurement; all else becomes details.
 
     `of_data_set` says that a latency is the time of the whole data set.
     """
     entry.measures()
-    entry.set(mode=MODES.get(measured.subject))
-    targets = _Targets(entry, measured.report)
+    entry.set(mode=_MODES.get(group.subject))
+    targets = _Targets(entry, group.report)
     targets.check()
-    name = "generate" if measured.subject == "generation" else measured.name
-    for load in LOADS:
+    name = "generate" if group.subject == "generation" else group.name
+    for load in _LOADS:
         targets.number("load_time_s", load, "latency", "mean")
     targets.number("first_latency_s", f"first_{name}", "latency", "mean")
     if not _is_around(name):
-        _memory(targets, "generate" if "generate" in measured.report else measured.name)
+        _memory(targets, "generate" if "generate" in group.report else group.name)
         _energy(targets, name, "the whole data set" if of_data_set else "one call")
         if of_data_set:
             targets.number("steady_time_s", name, "latency", "total")
@@ -97,11 +99,11 @@ def measure(entry: Entry, measured: Measured, of_data_set: bool) -> None:
         targets.rate("decode_throughput", "decode", "tokens/s")
         if name == "forward":
             targets.rate("throughput", name, "samples/s")
-    entry.detail("report", measured.report)
+    entry.detail("report", group.report)
 
 
 def _latency(targets: "_Targets", name: str) -> None:
-    for column, key in LATENCY.items():
+    for column, key in _LATENCY.items():
         targets.number(column, name, "latency", key)
     targets.durations(name)
 
@@ -109,12 +111,12 @@ def _latency(targets: "_Targets", name: str) -> None:
 def _tokens(targets: "_Targets") -> None:
     targets.number("time_to_first_token_mean_s", "prefill", "latency", "mean")
     targets.number("time_per_output_token_mean_s", "per_token", "latency", "mean")
-    for name, part in PARTS.items():
+    for name, part in _PARTS.items():
         targets.durations(name, part)
 
 
 def _memory(targets: "_Targets", name: str) -> None:
-    for column, key in MEMORY.items():
+    for column, key in _MEMORY.items():
         targets.number(column, name, "memory", key)
     # In a container the driver does not know the process by its number, and 0 is reported.
     if targets.kind(name, "memory").get("max_process_vram"):
@@ -127,69 +129,69 @@ def _energy(targets: "_Targets", name: str, span: str) -> None:
     efficiency = targets.kind(name, "efficiency")
     value = efficiency.get("value")
     if efficiency.get("unit") == "samples/kWh" and isinstance(value, int | float) and value > 0:
-        place = f"report.{name}.efficiency.value"
-        targets.entry.number("energy_per_sample_joules", place, JOULES_PER_KWH / value)
+        location = f"report.{name}.efficiency.value"
+        targets.entry.number("energy_per_sample_joules", location, _JOULES_PER_KWH / value)
 
 
 class _Targets:
     """Reads values of targets into an entry."""
 
-    def __init__(self, entry: Entry, report: Tree) -> None:
+    def __init__(self, entry: FileEntry, report: JsonTree) -> None:
         self.entry = entry
         self._report = report
 
     def check(self) -> None:
-        """Anything but a table where a kind of measurement stands is a fault."""
+        """Record a fault for every kind of measurement that is no table."""
         for name, target in self._report.items():
-            for kind in KINDS if _is_target(target) else ():
+            for kind in _KINDS if _is_target(target) else ():
                 if not isinstance(target.get(kind), dict | None):
-                    told = f"{quote(target[kind])} is not a table of measurements"
-                    self.entry.fault(f"report.{name}.{kind}", told)
+                    message = f"{quote(target[kind])} is not a table of measurements"
+                    self.entry.fault(f"report.{name}.{kind}", message)
 
-    def kind(self, name: str, kind: str) -> Tree:
-        """One kind of a target's measurements; empty if there is none."""
+    def kind(self, name: str, kind: str) -> JsonTree:
+        """One kind of a target's targets_in; empty if there is none."""
         target = self._report.get(name)
-        found = target.get(kind) if isinstance(target, dict) else None
-        return found if isinstance(found, dict) else {}
+        table = target.get(kind) if isinstance(target, dict) else None
+        return table if isinstance(table, dict) else {}
 
     def number(self, column: str, name: str, kind: str, key: str) -> bool:
-        """Whether there is a value, which the entry takes in its unit."""
+        """Set a column from a value in its unit; returns True if there is one."""
         table = self.kind(name, kind)
-        unit = None if key == "count" else str(table.get("unit") or DEFAULT_UNITS[kind])
+        unit = None if key == "count" else str(table.get("unit") or _DEFAULT_UNITS[kind])
         self.entry.number(column, f"report.{name}.{kind}.{key}", table.get(key), unit)
         return table.get(key) is not None
 
     def rate(self, column: str, name: str, unit: str) -> None:
-        """A throughput, if it is in the column's unit."""
+        """Set a throughput if it is in the column's unit."""
         table = self.kind(name, "throughput")
         if table.get("unit") == unit:
             self.entry.number(column, f"report.{name}.throughput.value", table.get("value"))
 
     def durations(self, name: str, part: str | None = None) -> None:
-        """Raw durations, of the whole iterations or of a part of them."""
+        """Set raw durations, of whole iterations or of a part of them."""
         table = self.kind(name, "latency")
-        unit = str(table.get("unit") or DEFAULT_UNITS["latency"])
+        unit = str(table.get("unit") or _DEFAULT_UNITS["latency"])
         self.entry.durations(f"report.{name}.latency.values", table.get("values"), unit, part)
 
 
 def _is_target(target: Any) -> bool:
     if not isinstance(target, dict):
         return False
-    tables = [target[kind] for kind in KINDS if isinstance(target.get(kind), dict)]
+    tables = [target[kind] for kind in _KINDS if isinstance(target.get(kind), dict)]
     return any("unit" in table for table in tables) or (
-        target.keys() >= set(KINDS) and not any(target.values())
+        target.keys() >= set(_KINDS) and not any(target.values())
     )
 
 
-def _says(target: Tree) -> bool:
-    kinds = [target[kind] for kind in KINDS if target.get(kind)]
+def _is_filled(target: JsonTree) -> bool:
+    kinds = [target[kind] for kind in _KINDS if target.get(kind)]
     return any(not isinstance(kind, dict) or _has_values(kind) for kind in kinds)
 
 
-def _has_values(kind: Tree) -> bool:
+def _has_values(kind: JsonTree) -> bool:
     values = [value for name, value in kind.items() if name != "unit"]
-    return any(value != [] and not says_nothing(value) for value in values)
+    return any(value != [] and not is_null(value) for value in values)
 
 
 def _is_around(name: str) -> bool:
-    return name in AROUND or name.startswith("first_")
+    return name in _AROUND or name.startswith("first_")

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.entry import Entry, reason_of, status_of
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.gathering import Gathering
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import says_nothing
-from orchestrator.imports.table import Row, rows_of
+from orchestrator.imports.entry import FileEntry, failure_status, summarize_error
+from orchestrator.imports.measurement import is_null
+from orchestrator.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
+from orchestrator.imports.table import TableRow, rows_of
 
 _NAME = re.compile(
     r"benchmark-(?:infer|train)-(?P<precision>[a-z0-9_]+)-(?P<layout>nchw|nhwc)"
@@ -25,7 +24,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True)
-class TimmName:
+class TimmFileName:
     """The parts of a name, as the source states them."""
 
     precision: str
@@ -36,16 +35,16 @@ class TimmName:
     """Null says that the processor was measured."""
     device: str
     dynamo: bool
-    """Whether `torch.compile` was used."""
+    """True if `torch.compile` was used."""
 
 
-def parse_name(name: str) -> TimmName | None:
+def parse_name(name: str) -> TimmFileName | None:
     """The parts of a file's name; None if it does not follow the pattern."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
     cuda = match["cuda"]
-    return TimmName(
+    return TimmFileName(
         precision=match["precision"],
         layout=match["layout"],
         torch=_torch_version(match["torch"]),
@@ -62,11 +61,11 @@ def _torch_version(digits: str) -> str:
     return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
 
 
-Part = Literal["infer", "train"]
-PARTS: dict[Part, str] = {"infer": "inference", "train": "training"}
-TIMINGS = ("samples_per_sec", "step_time")
-SIZES = ("gmacs", "macts", "batch_size", "img_size")
-COLUMNS = {
+_Part = Literal["infer", "train"]
+_PARTS: dict[_Part, str] = {"infer": "inference", "train": "training"}
+_TIMINGS = ("samples_per_sec", "step_time")
+_SIZES = ("gmacs", "macts", "batch_size", "img_size")
+_COLUMNS = {
     "throughput": "samples_per_sec",
     "latency_mean_s": "step_time",
     "batch_size": "batch_size",
@@ -81,30 +80,24 @@ class Timm:
     source = "pytorch-image-models"
 
     def recognises(self, document: Document) -> bool:
-        """Whether it is a table of models with this script's columns."""
+        """True for a table of models with this script's columns."""
         names = _names(document)
         return "model" in names and any(
-            f"{part}_{column}" in names for part in PARTS for column in (*TIMINGS, *SIZES)
+            f"{part}_{column}" in names for part in _PARTS for column in (*_TIMINGS, *_SIZES)
         )
 
     def read(self, document: Document) -> Reading:
-        """One measurement for each row and part.
+        """Read one measurement for each row and part.
 
         Raises:
-            NotReadable: no row could be read, or the table is not whole.
+            DamagedFile: no row could be read, or the table is not whole.
         """
-        parts = [part for part in PARTS if _is_timed(part, _names(document))]
+        parts = [part for part in _PARTS if _is_timed(part, _names(document))]
         if not parts and "error" not in _names(document):
             return Reading(nothing="sizes of models, without a timing")
         name = parse_name(document.path.name)
-        gathering = Gathering()
-        for row in _rows(document):
-            if row.fault:
-                gathering.fault(row.fault)
-                continue
-            for entry in _entries(row, parts, name):
-                gathering.take(entry)
-        return gathering.reading("a table of models without rows")
+        entries = (entry for row in _rows(document) for entry in _entries(row, parts, name))
+        return gather(entries, "a table of models without rows")
 
 
 def _names(document: Document) -> frozenset[str]:
@@ -118,63 +111,70 @@ def _json_rows(document: Document) -> list[dict[str, Any]] | None:
     return rows if whole else None
 
 
-def _rows(document: Document) -> Iterator[Row]:
+def _rows(document: Document) -> Iterator[TableRow]:
     rows = _json_rows(document)
     if rows is None:
         yield from rows_of(document)
     for position, cells in enumerate(rows or ()):
-        yield Row(f"/{position}" if isinstance(document.json, list) else "/", cells)
+        yield TableRow(f"/{position}" if isinstance(document.json, list) else "/", cells)
 
 
-def _is_timed(part: Part, names: frozenset[str]) -> bool:
-    return any(f"{part}_{timing}" in names for timing in TIMINGS)
+def _is_timed(part: _Part, names: frozenset[str]) -> bool:
+    return any(f"{part}_{timing}" in names for timing in _TIMINGS)
 
 
-def _entries(row: Row, parts: list[Part], name: TimmName | None) -> Iterator[Entry]:
+def _entries(
+    row: TableRow, parts: list[_Part], name: TimmFileName | None
+) -> Iterator[ReadableEntry]:
+    if row.fault:
+        yield BrokenEntry(row.location, row.fault)
+        return
     filled = [part for part in parts if _is_filled(part, row)]
     error = row.cells.get("error")
-    failed = not says_nothing(error)
+    failed = not is_null(error)
     several = len(filled) + failed > 1
     for part in filled:
         others = tuple(f"{other}_" for other in filled if other != part)
-        entry = _entry(row, f"{row.place}, {part}" if several else row.place, name, others)
-        entry.set(status="ok", mode=PARTS[part])
+        entry = _entry(row, f"{row.location}, {part}" if several else row.location, name, others)
+        entry.set(status="ok", mode=_PARTS[part])
         _measure(entry, row, part)
         yield entry
     if failed or not filled:
-        entry = _entry(row, f"{row.place}, error" if several else row.place, name, ())
+        entry = _entry(row, f"{row.location}, error" if several else row.location, name, ())
         entry.set(status="ok")
         if failed:
-            entry.set(status=status_of(str(error)), reason=reason_of(str(error)))
+            entry.set(status=failure_status(str(error)), reason=summarize_error(str(error)))
         yield entry
 
 
-def _is_filled(part: Part, row: Row) -> bool:
-    return any(not says_nothing(row.cells.get(f"{part}_{timing}")) for timing in TIMINGS)
+def _is_filled(part: _Part, row: TableRow) -> bool:
+    return any(not is_null(row.cells.get(f"{part}_{timing}")) for timing in _TIMINGS)
 
 
-def _entry(row: Row, place: str, name: TimmName | None, others: tuple[str, ...]) -> Entry:
-    entry = Entry(place)
-    entry.mark(*marks_in(row.cells, row.place.rstrip("/")))
+def _entry(
+    row: TableRow, location: str, name: TimmFileName | None, others: tuple[str, ...]
+) -> FileEntry:
+    entry = FileEntry(location)
+    entry.mark(*marks_in(row.cells, row.location.rstrip("/")))
     entry.set(family="vision", modality="image")
     entry.text("model", "model", row.cells.get("model"))
     entry.number("parameters", "param_count", row.cells.get("param_count"), "million")
     if name is not None:
-        _surroundings(entry, name)
+        _host(entry, name)
     for column, value in row.cells.items():
         if not column.startswith(others):
             entry.detail(column, value)
     return entry
 
 
-def _measure(entry: Entry, row: Row, part: Part) -> None:
-    for column, ending in COLUMNS.items():
+def _measure(entry: FileEntry, row: TableRow, part: _Part) -> None:
+    for column, ending in _COLUMNS.items():
         unit = "ms" if ending == "step_time" else None
         name = f"{part}_{ending}"
         entry.number(column, name, row.cells.get(name), unit)
 
 
-def _surroundings(entry: Entry, name: TimmName) -> None:
+def _host(entry: FileEntry, name: TimmFileName) -> None:
     libraries = {"torch": name.torch} | ({"cuda": name.cuda} if name.cuda else {})
     entry.set(
         precision=name.precision,

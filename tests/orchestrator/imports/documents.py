@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import Format, Reading
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Format, Reading
 
 
 def text_document(text: str, name: str = "results.csv") -> Document:
@@ -25,8 +25,8 @@ def read(format_: Format, document: Document) -> Reading:
     return format_.read(document)
 
 
-def only(reading: Reading) -> Found:
+def only(reading: Reading) -> ImportedMeasurement:
     """The one measurement of a reading without faults."""
     assert reading.faults == ()
-    (found,) = reading.found
+    (found,) = reading.measurements
     return found

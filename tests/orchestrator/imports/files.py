@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.imports.content import files_in
-from orchestrator.imports.outcome import Verdict, judge_all
-from orchestrator.imports.registry import FORMATS
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.outcome import FileOutcome, read_files
 
 TABLE = """\
 model,infer_img_size,infer_batch_size,infer_samples_per_sec,infer_step_time,param_count
@@ -23,6 +23,6 @@ def write(path: Path, content: Any) -> Path:
     return path
 
 
-def verdicts_on(*paths: Path) -> tuple[Verdict, ...]:
+def verdicts_on(*paths: Path) -> tuple[FileOutcome, ...]:
     """What becomes of these files, and of all in these folders."""
-    return judge_all(files_in(paths), FORMATS)
+    return read_files(files_in(paths), FORMATS)

@@ -1,4 +1,4 @@
-"""Rows are the same if they say the same, whenever and under whichever name."""
+"""Rows are the same_contents if they say the same_contents, whenever and under whichever name."""
 
 import os
 from datetime import UTC, datetime
@@ -11,14 +11,14 @@ from orchestrator.imports.content import (
     contents_by_run,
     contents_of,
     files_in,
+    is_less_informative,
     link_to,
-    same,
-    tells_less,
+    same_contents,
 )
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.measurement import Found
-from orchestrator.imports.outcome import Verdict
-from orchestrator.imports.record import table_of
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.outcome import FileOutcome
+from orchestrator.imports.reading import Reading
+from orchestrator.imports.record import records_table
 from runner.contract.errors import UsageError
 from tests.orchestrator.imports.files import write
 
@@ -27,14 +27,20 @@ LATER = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 def table(path: str = "a.json", at: datetime = LATER, **columns: object) -> pa.Table:
-    values = {"place": "/", "model": "m", "status": "ok", "throughput": 5, "libraries": {"a": "1"}}
-    found = Found.model_validate(values | columns)
-    return table_of(Verdict(Path(path), "f", "x", "y", Reading((found,))), at)
+    values = {
+        "location": "/",
+        "model": "m",
+        "status": "ok",
+        "throughput": 5,
+        "libraries": {"a": "1"},
+    }
+    found = ImportedMeasurement.model_validate(values | columns)
+    return records_table(FileOutcome(Path(path), "f", "x", "y", Reading((found,))), at)
 
 
 def test_time_and_name_of_the_file_do_not_matter() -> None:
     one, two = contents_of(table()), contents_of(table("b.json", EARLIER))
-    assert same(one, two)
+    assert same_contents(one, two)
     assert {each.recorded_at for each in one.values()} == {LATER}
     assert {each.recorded_at for each in two.values()} == {EARLIER}
 
@@ -58,7 +64,7 @@ def test_lists_and_maps_that_hold_nothing_are_null() -> None:
     one = table(libraries={})
     place = one.schema.get_field_index("libraries")
     empty = pa.array([[]], one.schema.field(place).type)
-    assert same(contents_of(one), contents_of(one.set_column(place, "libraries", empty)))
+    assert same_contents(contents_of(one), contents_of(one.set_column(place, "libraries", empty)))
 
 
 def test_rows_of_several_runs_are_kept_apart() -> None:
@@ -66,17 +72,17 @@ def test_rows_of_several_runs_are_kept_apart() -> None:
     place = two.schema.get_field_index("run_id")
     other = two.set_column(place, "run_id", pa.array(["import-2"]))
     found = contents_by_run(pa.concat_tables([one, other]))
-    assert same(found[one["run_id"][0].as_py()], contents_of(one))
-    assert same(found["import-2"], contents_of(other))
+    assert same_contents(found[one["run_id"][0].as_py()], contents_of(one))
+    assert same_contents(found["import-2"], contents_of(other))
 
 
 def test_of_two_names_one_can_tell_less() -> None:
     bare, full = contents_of(table("copy.csv")), contents_of(table("full.csv", precision="amp"))
-    assert tells_less(bare, full)
-    assert not tells_less(full, bare)
-    assert not tells_less(bare, {})
-    assert not tells_less(bare, contents_of(table("other.csv")))
-    assert not tells_less(contents_of(table("full.csv")), full)
+    assert is_less_informative(bare, full)
+    assert not is_less_informative(full, bare)
+    assert not is_less_informative(bare, {})
+    assert not is_less_informative(bare, contents_of(table("other.csv")))
+    assert not is_less_informative(contents_of(table("full.csv")), full)
 
 
 def test_folders_are_searched_in_order_and_hidden_files_left_out(tmp_path: Path) -> None:

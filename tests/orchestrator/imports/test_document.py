@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from orchestrator.imports.document import WHOLE, Document, last, under
+from orchestrator.imports.document import TOP, Document, last_key, pointer
 from tests.orchestrator.imports.documents import json_document, text_document
 
 
@@ -51,10 +51,10 @@ def test_utf_16_is_text_where_its_mark_says_so() -> None:
 
 
 def test_a_place_below_the_whole_and_below_another() -> None:
-    assert under(WHOLE, "results", 0) == "/results/0"
-    assert under("/results", "google/t5", "a~b") == "/results/google~1t5/a~0b"
+    assert pointer(TOP, "results", 0) == "/results/0"
+    assert pointer("/results", "google/t5", "a~b") == "/results/google~1t5/a~0b"
 
 
 def test_its_last_key_is_told_as_the_file_writes_it() -> None:
-    assert last("/results/google~1t5") == "google/t5"
-    assert last("/results/a~0b") == "a~b"
+    assert last_key("/results/google~1t5") == "google/t5"
+    assert last_key("/results/a~0b") == "a~b"

@@ -2,11 +2,12 @@
 
 import pytest
 
-from orchestrator.imports.entry import Broken, Entry, reason_of, status_of
+from orchestrator.imports.entry import FileEntry, failure_status, summarize_error
+from runner.contract.errors import SkipEntry
 
 
-def entry() -> Entry:
-    entry = Entry("line 2")
+def entry() -> FileEntry:
+    entry = FileEntry("line 2")
     entry.set(status="ok", model="resnet50")
     return entry
 
@@ -18,8 +19,7 @@ def test_columns_take_their_values_and_details_keep_the_rest() -> None:
     made.text("precision", "row.dtype", " fp16 ")
     made.durations("row.times", [1, "2.5"], "ms")
     made.detail("row", {"ms": "12.5", "bs": None, "dtype": "fp16", "times": [1], "note": "warm"})
-    found = made.found()
-    assert found is not None
+    found = made.measurement()
     assert (found.latency_mean_s, found.batch_size, found.precision) == (0.0125, None, "fp16")
     assert found.durations_ns == (1_000_000, 2_500_000)
     assert found.details == {"row.note": "warm"}
@@ -31,18 +31,18 @@ def test_marks_make_it_simulated() -> None:
     made.number("throughput", "fps", 5)
     made.mark("/a: true")
     made.mark("/a: true", "/b: MOCK")
-    found = made.found()
-    assert found is not None
+    found = made.measurement()
     assert (found.simulated, found.marks) == (True, ("/a: true", "/b: MOCK"))
 
 
-def test_an_entry_that_measured_nothing_is_none_unless_it_failed() -> None:
+def test_an_entry_that_measured_nothing_is_empty_unless_it_failed() -> None:
     made = entry()
     made.number("parameters", "params", 25, "million")
-    assert made.found() is None
+    with pytest.raises(SkipEntry) as skipped:
+        made.measurement()
+    assert skipped.value.reasons == ()
     made.set(status="failed", reason="it crashed")
-    found = made.found()
-    assert found is not None
+    found = made.measurement()
     assert found.reason == "it crashed"
 
 
@@ -50,8 +50,7 @@ def test_a_measurement_may_stand_in_the_details_alone() -> None:
     made = entry()
     made.detail("watts", 5)
     made.measures()
-    found = made.found()
-    assert found is not None
+    found = made.measurement()
     assert found.details == {"watts": "5"}
 
 
@@ -68,9 +67,9 @@ def test_wrong_values_are_told_by_the_file_s_names(column: str, value: object, t
     made = entry()
     made.number("throughput", "fps", 5)
     made.number(column, "it", value)
-    with pytest.raises(Broken) as broken:
-        made.found()
-    assert broken.value.faults == (told,)
+    with pytest.raises(SkipEntry) as broken:
+        made.measurement()
+    assert broken.value.reasons == (told,)
 
 
 @pytest.mark.parametrize(
@@ -84,24 +83,24 @@ def test_wrong_values_are_told_by_the_file_s_names(column: str, value: object, t
 def test_durations_are_whole_or_refused(values: object, told: str) -> None:
     made = entry()
     made.durations("times", values, "ms")
-    with pytest.raises(Broken, match=told):
-        made.found()
+    with pytest.raises(SkipEntry, match=told):
+        made.measurement()
 
 
 def test_an_entry_without_a_model_is_refused() -> None:
-    made = Entry("line 2")
+    made = FileEntry("line 2")
     made.set(status="ok")
     made.text("model", "net", "")
     made.number("throughput", "fps", 5)
-    with pytest.raises(Broken, match="line 2: net: is required"):
-        made.found()
+    with pytest.raises(SkipEntry, match="line 2: net: is required"):
+        made.measurement()
 
 
 def test_a_table_is_not_text() -> None:
     made = entry()
     made.text("task", "job", {"a": 1})
-    with pytest.raises(Broken, match=r"line 2: job: \{'a': 1\} is not text"):
-        made.found()
+    with pytest.raises(SkipEntry, match=r"line 2: job: \{'a': 1\} is not text"):
+        made.measurement()
 
 
 TRACEBACK = """Traceback (most recent call last):
@@ -124,14 +123,14 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
     ],
 )
 def test_says_what_kind_of_failure_it_was(error: str, status: str) -> None:
-    assert status_of(error) == status
+    assert failure_status(error) == status
 
 
 def test_the_last_line_of_a_traceback_tells() -> None:
     told = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
-    assert reason_of(TRACEBACK) == told
+    assert summarize_error(TRACEBACK) == told
 
 
 def test_other_errors_tell_in_their_first_lines() -> None:
-    assert reason_of("one\n\n two\nthree\nfour\n") == "one\ntwo\nthree"
-    assert len(reason_of("x" * 1000)) == 500
+    assert summarize_error("one\n\n two\nthree\nfour\n") == "one\ntwo\nthree"
+    assert len(summarize_error("x" * 1000)) == 500

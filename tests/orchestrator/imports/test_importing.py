@@ -8,10 +8,17 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.app.results.merge import merge_paths
-from orchestrator.imports.content import Content
-from orchestrator.imports.formats.mapping import Mapped
-from orchestrator.imports.importing import Import, bring, change_to, dated, foresee, newer
-from orchestrator.imports.outcome import Verdict, judge_all
+from orchestrator.imports.content import RowContent
+from orchestrator.imports.formats.mapping import MappedFormat
+from orchestrator.imports.importing import (
+    ImportReport,
+    compare_contents,
+    import_files,
+    is_newer,
+    preview_import,
+    set_import_times,
+)
+from orchestrator.imports.outcome import FileOutcome, read_files
 from orchestrator.store import Store, query
 from orchestrator.store.schema.tables import Run
 from runner.contract.errors import StoreError
@@ -30,14 +37,16 @@ class Place:
         self.results = folder / "results"
         self.database = folder / "results/benchmarks.duckdb"
 
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[FileOutcome, ...]:
         return verdicts_on(self.sources)
 
-    def bring(self) -> Import:
-        return bring(self.verdicts(), self.results, self.database, "orchestrator import sources")
+    def import_files(self) -> ImportReport:
+        return import_files(
+            self.verdicts(), self.results, self.database, "orchestrator import sources"
+        )
 
-    def foresee(self) -> Import:
-        return foresee(self.verdicts(), self.database)
+    def preview_import(self) -> ImportReport:
+        return preview_import(self.verdicts(), self.database)
 
     def files(self) -> list[Path]:
         return sorted((self.results / "imports").iterdir())
@@ -57,12 +66,12 @@ def place(tmp_path: Path) -> Place:
     return place
 
 
-def counts(done: Import) -> tuple[int, int, int, int]:
+def counts(done: ImportReport) -> tuple[int, int, int, int]:
     return done.added, done.replaced, done.there, done.gone
 
 
 def test_records_go_beside_ours_and_into_the_database(place: Place) -> None:
-    assert counts(place.bring()) == (6, 0, 0, 0)
+    assert counts(place.import_files()) == (6, 0, 0, 0)
     assert len(place.files()) == 3
     found = place.ask("SELECT source, count(*) AS n FROM benchmark_results GROUP BY 1 ORDER BY 1")
     assert found == [
@@ -72,7 +81,7 @@ def test_records_go_beside_ours_and_into_the_database(place: Place) -> None:
 
 
 def test_no_default_view_shows_them(place: Place) -> None:
-    place.bring()
+    place.import_files()
     for view in ("benchmark_performance", "latest_results", "failures", "compatibility", "history"):
         assert place.ask(f"SELECT * FROM {view}") == []
     models = place.ask("SELECT DISTINCT model FROM imported_results ORDER BY 1")
@@ -85,27 +94,27 @@ def test_no_default_view_shows_them(place: Place) -> None:
 
 
 def test_a_run_is_described(place: Place) -> None:
-    place.bring()
+    place.import_files()
     (run,) = place.ask("SELECT * FROM benchmark_runs WHERE matrix_path LIKE '%timm.csv'")
     assert (run["planned"], run["described"]) == (2, True)
     assert (run["command"], run["launchers"]) == ("orchestrator import sources", ["import"])
 
 
 def test_importing_twice_adds_nothing_and_writes_nothing(place: Place) -> None:
-    place.bring()
+    place.import_files()
     before = {file: file.stat().st_mtime_ns for file in place.files()}
     content = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
     runs = place.ask("SELECT * FROM benchmark_runs ORDER BY ALL")
-    assert counts(place.bring()) == (0, 0, 6, 0)
+    assert counts(place.import_files()) == (0, 0, 6, 0)
     assert {file: file.stat().st_mtime_ns for file in place.files()} == before
     assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == content
     assert place.ask("SELECT * FROM benchmark_runs ORDER BY ALL") == runs
 
 
 def test_another_name_is_the_same_content(place: Place) -> None:
-    place.bring()
+    place.import_files()
     (place.sources / "timm.csv").rename(place.sources / "renamed.csv")
-    assert counts(place.bring()) == (0, 0, 6, 0)
+    assert counts(place.import_files()) == (0, 0, 6, 0)
     (row,) = place.ask("SELECT DISTINCT source_file FROM imported_results WHERE model = 'resnet50'")
     assert str(row["source_file"]).endswith("timm.csv")
 
@@ -115,61 +124,61 @@ FULL_NAME = "benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv"
 
 def test_a_name_that_tells_less_takes_nothing_away(place: Place) -> None:
     (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
-    place.bring()
+    place.import_files()
     before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
     (place.sources / FULL_NAME).rename(place.sources / "copy.csv")
-    assert counts(place.foresee()) == counts(place.bring()) == (0, 0, 6, 0)
+    assert counts(place.preview_import()) == counts(place.import_files()) == (0, 0, 6, 0)
     assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
     place.database.unlink()
-    assert counts(place.bring()) == (6, 0, 0, 0)
+    assert counts(place.import_files()) == (6, 0, 0, 0)
     devices = place.ask("SELECT DISTINCT hardware FROM imported_results WHERE family = 'vision'")
     assert devices == [{"hardware": "rtx4090"}]
 
 
 def test_a_name_that_tells_more_replaces_what_was_read(place: Place) -> None:
-    place.bring()
+    place.import_files()
     (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
-    assert counts(place.foresee()) == counts(place.bring()) == (2, 0, 4, 2)
+    assert counts(place.preview_import()) == counts(place.import_files()) == (2, 0, 4, 2)
     found = place.ask("SELECT model, precision FROM imported_results WHERE source_format = 'timm'")
     assert {row["precision"] for row in found} == {"amp"}
     assert len(found) == 2
 
 
 def test_a_mark_in_a_name_stays(place: Place) -> None:
-    place.bring()
+    place.import_files()
     (place.sources / "timm.csv").rename(place.sources / "timm-simulated.csv")
-    assert counts(place.bring()) == (0, 2, 4, 0)
+    assert counts(place.import_files()) == (0, 2, 4, 0)
     (place.sources / "timm-simulated.csv").rename(place.sources / "timm.csv")
-    assert counts(place.bring()) == (0, 0, 6, 0)
+    assert counts(place.import_files()) == (0, 0, 6, 0)
     assert place.ask("SELECT model FROM imported_results WHERE source_format = 'timm'") == []
 
 
 def test_a_dry_run_writes_nothing_and_knows_what_is_there(place: Place, tmp_path: Path) -> None:
-    assert counts(place.foresee()) == (6, 0, 0, 0)
+    assert counts(place.preview_import()) == (6, 0, 0, 0)
     assert [path.name for path in tmp_path.iterdir()] == ["sources"]
-    place.bring()
+    place.import_files()
     write(place.sources / "later.csv", LATER)
     before = place.database.read_bytes()
-    assert counts(place.foresee()) == (2, 0, 6, 0)
+    assert counts(place.preview_import()) == (2, 0, 6, 0)
     assert place.database.read_bytes() == before
     assert len(place.files()) == 3
 
 
 def test_the_database_can_be_made_anew_from_the_files(place: Place, tmp_path: Path) -> None:
-    place.bring()
+    place.import_files()
     before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
     raw = place.ask("SELECT * FROM raw_benchmark_data ORDER BY ALL")
     assert merge_paths([place.results], tmp_path / "new.duckdb", scratch=False).inserted == 6
     place.database = tmp_path / "new.duckdb"
     assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
     assert place.ask("SELECT * FROM raw_benchmark_data ORDER BY ALL") == raw
-    assert counts(place.bring()) == (0, 0, 6, 0)
+    assert counts(place.import_files()) == (0, 0, 6, 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["results", "results/imports", "each file"])
 def test_the_imports_are_described_anew(place: Place, tmp_path: Path, which: str) -> None:
-    place.bring()
+    place.import_files()
     runs = place.ask("SELECT * FROM benchmark_runs ORDER BY ALL")
     paths = place.files() if which == "each file" else [tmp_path / which]
     for _ in range(2):
@@ -179,45 +188,45 @@ def test_the_imports_are_described_anew(place: Place, tmp_path: Path, which: str
 
 
 def test_after_the_files_were_deleted_nothing_is_replaced(place: Place, tmp_path: Path) -> None:
-    place.bring()
+    place.import_files()
     before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
     for file in place.files():
         file.unlink()
-    assert counts(place.bring()) == (0, 0, 6, 0)
+    assert counts(place.import_files()) == (0, 0, 6, 0)
     assert merge_paths([place.results], place.database, scratch=False).unchanged == 6
     assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
 
 
 def test_a_damaged_file_is_written_anew(place: Place) -> None:
-    place.bring()
+    place.import_files()
     for file in place.files():
         file.write_bytes(file.read_bytes()[:-50])
     place.database.unlink()
-    assert counts(place.bring()) == (6, 0, 0, 0)
+    assert counts(place.import_files()) == (6, 0, 0, 0)
 
 
 def test_what_was_interrupted_before_the_merge_is_finished(place: Place) -> None:
-    place.bring()
+    place.import_files()
     place.database.unlink()
     before = {file: file.stat().st_mtime_ns for file in place.files()}
-    assert counts(place.bring()) == (6, 0, 0, 0)
+    assert counts(place.import_files()) == (6, 0, 0, 0)
     assert {file: file.stat().st_mtime_ns for file in place.files()} == before
 
 
 def test_what_came_with_other_records_is_there(place: Place, tmp_path: Path) -> None:
-    place.bring()
+    place.import_files()
     elsewhere = Place(tmp_path / "elsewhere")
     write(elsewhere.sources / "copy.csv", TABLE)
     merge_paths([place.results], elsewhere.database, scratch=False)
     before = elsewhere.ask("SELECT * FROM benchmark_results ORDER BY ALL")
-    assert counts(elsewhere.foresee()) == counts(elsewhere.bring()) == (0, 0, 2, 0)
+    assert counts(elsewhere.preview_import()) == counts(elsewhere.import_files()) == (0, 0, 2, 0)
     assert elsewhere.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
     assert len(elsewhere.files()) == 1
 
 
-def mapped(folder: Path, *columns: str) -> Mapped:
+def mapped(folder: Path, *columns: str) -> MappedFormat:
     text = f"source: lab\ncolumns: {{model: {{from: net}}, {', '.join(columns)}}}"
-    return Mapped.load(write(folder / "lab.yaml", text))
+    return MappedFormat.load(write(folder / "lab.yaml", text))
 
 
 def test_what_is_read_otherwise_replaces_what_was_read_before(tmp_path: Path) -> None:
@@ -225,16 +234,16 @@ def test_what_is_read_otherwise_replaces_what_was_read_before(tmp_path: Path) ->
     file = write(place.sources / "lab.csv", "net,ms,ips\na,4,\nb,2,500\nc,,500\n")
     latency = "latency_mean_s: {from: ms, unit: ms}"
     wrong, right = (
-        judge_all([file], [mapped(tmp_path, *columns)])
+        read_files([file], [mapped(tmp_path, *columns)])
         for columns in (
             ("throughput: {from: ips}",),
             (latency,),
         )
     )
-    first = bring(wrong, place.results, place.database, "first")
+    first = import_files(wrong, place.results, place.database, "first")
     assert counts(first) == (2, 0, 0, 0)
-    foreseen = foresee(right, place.database)
-    again = bring(right, place.results, place.database, "second")
+    foreseen = preview_import(right, place.database)
+    again = import_files(right, place.results, place.database, "second")
     assert counts(foreseen) == counts(again) == (1, 1, 0, 1)
     told = place.ask("SELECT model, throughput, latency_mean_ms FROM imported_results ORDER BY 1")
     assert [tuple(row.values()) for row in told] == [("a", None, 4.0), ("b", None, 2.0)]
@@ -250,52 +259,56 @@ def test_without_records_there_is_no_database(tmp_path: Path) -> None:
     place = Place(tmp_path)
     write(place.sources / "models.json", MODELS)
     write(place.sources / "notes.md", "nothing")
-    assert counts(place.bring()) == (0, 0, 0, 0)
+    assert counts(place.import_files()) == (0, 0, 0, 0)
     assert not place.results.exists()
 
 
 def test_our_own_rows_stay_as_they_are(place: Place) -> None:
     with Store.open(place.database) as store:
         store.merge([], Run(run_id="ours", started_at="2026-11-22T00:00:00Z"))
-    place.bring()
+    place.import_files()
     assert place.ask("SELECT count(*) AS n FROM benchmark_runs WHERE run_id = 'ours'") == [{"n": 1}]
 
 
 def test_a_scratch_database_is_not_for_imports(place: Place) -> None:
     Store.open(place.database, scratch=True).close()
     with pytest.raises(StoreError, match="a scratch database"):
-        place.bring()
+        place.import_files()
 
 
 def test_a_results_folder_that_cannot_be_written_leaves_nothing_half(place: Place) -> None:
     write(place.results / "imports", "a file where the folder goes")
     with pytest.raises(StoreError, match="cannot be written") as refused:
-        place.bring()
-    assert refused.value.hint == "mend that, then import again: no file is half written"
+        place.import_files()
+    assert refused.value.hint == "fix that and import again; nothing was written"
     assert place.ask("SELECT * FROM benchmark_results") == []
     (place.results / "imports").unlink()
-    assert counts(place.bring()) == (6, 0, 0, 0)
+    assert counts(place.import_files()) == (6, 0, 0, 0)
 
 
 THEN = datetime(2026, 11, 21, tzinfo=UTC)
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-HELD = {"a": Content("1", THEN), "b": Content("2", THEN), "c": Content("3", THEN)}
-READ = {"a": Content("1", NOW), "b": Content("9", NOW), "d": Content("4", NOW)}
+HELD = {"a": RowContent("1", THEN), "b": RowContent("2", THEN), "c": RowContent("3", THEN)}
+READ = {"a": RowContent("1", NOW), "b": RowContent("9", NOW), "d": RowContent("4", NOW)}
 
 
 def test_records_are_new_changed_there_or_gone() -> None:
-    change = change_to(HELD, READ)
+    change = compare_contents(HELD, READ)
     assert (change.new, change.changed) == (("d",), ("b",))
     assert (change.there, change.gone) == (("a",), ("c",))
     assert not change.is_none
-    assert change_to(HELD, HELD).is_none
-    assert change_to({}, READ).new == ("a", "b", "d")
+    assert compare_contents(HELD, HELD).is_none
+    assert compare_contents({}, READ).new == ("a", "b", "d")
 
 
-def moments(held: dict[str, Content], read: dict[str, Content], now: datetime) -> list[datetime]:
+def moments(
+    held: dict[str, RowContent], read: dict[str, RowContent], now: datetime
+) -> list[datetime]:
     type_ = pa.timestamp("us", tz="UTC")
     table = pa.table({"cell_id": list(read), "recorded_at": pa.array([NOW] * len(read), type_)})
-    told: list[datetime] = dated(table, held, change_to(held, read), now)["recorded_at"].to_pylist()
+    told: list[datetime] = set_import_times(table, held, compare_contents(held, read), now)[
+        "recorded_at"
+    ].to_pylist()
     return told
 
 
@@ -309,6 +322,6 @@ def test_what_changed_is_newer_even_if_the_clock_went_back() -> None:
 
 
 def test_a_file_serves_if_a_merge_of_it_changes_what_is_to_change() -> None:
-    change = change_to(HELD, READ)
-    assert newer(READ, HELD, change)
-    assert not newer({**READ, "b": Content("9", THEN)}, HELD, change)
+    change = compare_contents(HELD, READ)
+    assert is_newer(READ, HELD, change)
+    assert not is_newer({**READ, "b": RowContent("9", THEN)}, HELD, change)

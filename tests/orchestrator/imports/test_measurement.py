@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.imports.measurement import UNITS, dimension_of, flatten, quantity, says_nothing
+from orchestrator.imports.measurement import UNITS, dimension_of, flatten, is_null, quantity
 
 
 def test_tables_become_dotted_names_and_plain_lists_stay_whole() -> None:
@@ -62,13 +62,13 @@ def test_converts_without_rounding_on_the_way(
 
 @pytest.mark.parametrize("value", [None, "", "  ", "NaN", "null", "None", "n/a", "-", math.nan])
 def test_fillers_say_nothing(value: object) -> None:
-    assert says_nothing(value)
+    assert is_null(value)
     assert quantity(value, "ms", "seconds") is None
 
 
 @pytest.mark.parametrize("value", [0, False, "0", "fast", []])
 def test_other_values_say_something(value: object) -> None:
-    assert not says_nothing(value)
+    assert not is_null(value)
 
 
 @pytest.mark.parametrize(

@@ -4,31 +4,32 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.imports.document import Document, Unreadable
-from orchestrator.imports.formats.mapping import Mapped
-from orchestrator.imports.outcome import Verdict, judge, judge_document
-from orchestrator.imports.registry import FORMATS
+from orchestrator.imports.document import Document
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.formats.mapping import MappedFormat
+from orchestrator.imports.outcome import FileOutcome, read_document, read_file
+from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import json_document, text_document
 from tests.orchestrator.imports.files import TABLE, verdicts_on, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
 from tests.orchestrator.imports.formats.optimum import config
 
 
-def judged(content: bytes, name: str = "file.json") -> Verdict:
-    return judge_document(Document(Path(name), content), FORMATS)
+def judged(content: bytes, name: str = "file.json") -> FileOutcome:
+    return read_document(Document(Path(name), content), FORMATS)
 
 
 def test_a_file_with_records() -> None:
-    verdict = judge_document(json_document(DIRECT), FORMATS)
-    assert (verdict.kind, verdict.outcome) == ("records", "2 records")
+    verdict = read_document(json_document(DIRECT), FORMATS)
+    assert (verdict.kind, verdict.summary) == ("records", "2 records")
     assert (verdict.format, verdict.source) == ("legacy-direct", "ipfs_accelerate_py")
-    assert judge_document(text_document(TABLE), FORMATS).outcome == "2 records"
+    assert read_document(text_document(TABLE), FORMATS).summary == "2 records"
 
 
 def test_a_file_without_a_measurement() -> None:
-    verdict = judge_document(json_document(MODELS), FORMATS)
+    verdict = read_document(json_document(MODELS), FORMATS)
     assert verdict.kind == "no measurement"
-    assert verdict.outcome == "holds no measurement: a list of models"
+    assert verdict.summary == "holds no measurement: a list of models"
 
 
 @pytest.mark.parametrize(
@@ -56,13 +57,13 @@ def test_a_file_without_a_measurement() -> None:
 def test_what_is_not_recognised_says_why(content: bytes, why: str) -> None:
     verdict = judged(content)
     assert verdict.kind == "not recognised"
-    assert why in verdict.outcome
+    assert why in verdict.summary
 
 
 def test_text_of_another_kind_is_told_of_the_mapping() -> None:
     verdict = judged(b"# Notes\n\nNothing measured.\n", "notes.md")
-    assert verdict.outcome.endswith("`--mapping` describes any other CSV or JSON")
-    assert judged(b'{"a": ', "results.txt").outcome.startswith("not recognised: not JSON: ")
+    assert verdict.summary.endswith("`--mapping` describes any other CSV or JSON")
+    assert judged(b'{"a": ', "results.txt").summary.startswith("not recognised: not JSON: ")
 
 
 def test_nesting_that_json_allows_ends_as_an_outcome() -> None:
@@ -74,21 +75,21 @@ def test_nesting_that_json_allows_ends_as_an_outcome() -> None:
 
 
 def test_the_name_of_the_file_marks_its_records() -> None:
-    verdict = judge_document(text_document(TABLE, "rtx4090_simulated.csv"), FORMATS)
-    assert all(found.simulated for found in verdict.reading.found)
-    assert verdict.reading.found[0].marks == ("file name: 'rtx4090_simulated.csv'",)
+    verdict = read_document(text_document(TABLE, "rtx4090_simulated.csv"), FORMATS)
+    assert all(found.simulated for found in verdict.reading.measurements)
+    assert verdict.reading.measurements[0].marks == ("file name: 'rtx4090_simulated.csv'",)
 
 
 def test_text_in_utf_16_is_read_where_its_mark_says_so() -> None:
     encoded = TABLE.encode("utf-16")
-    assert judged(encoded, "results.csv").outcome == "2 records"
+    assert judged(encoded, "results.csv").summary == "2 records"
 
 
 def test_a_shape_whose_values_contradict_it_keeps_its_format() -> None:
     broken = {**DIRECT, "batch_results": {"1": {"avg_latency_ms": "slow"}}}
-    verdict = judge_document(json_document(broken), FORMATS)
+    verdict = read_document(json_document(broken), FORMATS)
     assert (verdict.kind, verdict.format) == ("not recognised", "legacy-direct")
-    assert "'slow' is not a number" in verdict.outcome
+    assert "'slow' is not a number" in verdict.summary
 
 
 def test_with_a_mapping_its_own_reason_is_told(tmp_path: Path) -> None:
@@ -96,25 +97,25 @@ def test_with_a_mapping_its_own_reason_is_told(tmp_path: Path) -> None:
         tmp_path / "lab.yaml",
         "source: lab\ncolumns: {model: {from: net}, mode: {const: inference}}",
     )
-    verdict = judge_document(text_document("nett,ms\na,1\n"), (Mapped.load(mapping),))
+    verdict = read_document(text_document("nett,ms\na,1\n"), (MappedFormat.load(mapping),))
     assert verdict.kind == "not recognised"
-    assert "'net', which is not in the file; did you mean 'nett'?" in verdict.outcome
+    assert "'net', which is not in the file; did you mean 'nett'?" in verdict.summary
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     dangling = tmp_path / "dangling.json"
     dangling.symlink_to(tmp_path / "nowhere")
-    verdict = judge(dangling, FORMATS)
-    assert verdict.outcome == "not recognised: cannot be read: No such file or directory"
+    verdict = read_file(dangling, FORMATS)
+    assert verdict.summary == "not recognised: cannot be read: No such file or directory"
     assert verdict.sha256 == ""
-    assert judge(Path("/dev/null"), FORMATS).outcome == "not recognised: it is no regular file"
-    folder = judge(tmp_path, FORMATS).outcome
+    assert read_file(Path("/dev/null"), FORMATS).summary == "not recognised: it is no regular file"
+    folder = read_file(tmp_path, FORMATS).summary
     assert folder == "not recognised: it is a folder that cannot be listed"
 
 
 def test_giants_are_not_read(tmp_path: Path) -> None:
     file = write(tmp_path / "a.json", "x" * 2000)
-    with pytest.raises(Unreadable, match="it has 2,000 bytes; up to 1,000 are read"):
+    with pytest.raises(DamagedFile, match="it has 2,000 bytes; up to 1,000 are read"):
         Document.read(file, largest_bytes=1000)
 
 
@@ -124,7 +125,7 @@ def test_of_two_files_with_the_same_content_the_first_has_the_records(tmp_path: 
     kinds = [verdict.kind for verdict in verdicts_on(first, second, other)]
     assert kinds == ["records", "same content", "records"]
     told = verdicts_on(tmp_path)
-    assert told[1].outcome == f"same content as {first}"
+    assert told[1].summary == f"same content as {first}"
     assert told[0].run_id == told[1].run_id != told[2].run_id
 
 
@@ -148,8 +149,8 @@ def test_the_same_failure_of_two_models_is_two_imports(tmp_path: Path) -> None:
 
 def test_each_mapping_makes_an_import_of_its_own(tmp_path: Path) -> None:
     text = "source: lab\ncolumns: {model: {from: net}, latency_mean_s: {from: ms, unit: ms}}"
-    formats = [Mapped.load(write(tmp_path / name, text)) for name in ("one.yaml", "two.yaml")]
+    formats = [MappedFormat.load(write(tmp_path / name, text)) for name in ("one.yaml", "two.yaml")]
     document = text_document("net,ms\na,1\n")
-    one, two = (judge_document(document, [each]) for each in formats)
-    assert one.reading.found == two.reading.found
+    one, two = (read_document(document, [each]) for each in formats)
+    assert one.reading.measurements == two.reading.measurements
     assert one.run_id != two.run_id

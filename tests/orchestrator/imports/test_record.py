@@ -7,13 +7,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.imports.content import contents_of, same
+from orchestrator.imports.content import contents_of, same_contents
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.measurement import Found
-from orchestrator.imports.outcome import Verdict, judge_document
-from orchestrator.imports.record import SCHEMA, contents_at, path_of, runs_of, save, table_of
-from orchestrator.imports.registry import FORMATS
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.outcome import FileOutcome, read_document
+from orchestrator.imports.reading import Reading
+from orchestrator.imports.record import (
+    IMPORT_SCHEMA,
+    read_contents,
+    read_runs,
+    records_path,
+    records_table,
+    save_records,
+)
 from orchestrator.store import Run
 from runner.contract.errors import StoreError
 from runner.contract.record import Row, rows
@@ -23,19 +30,21 @@ from tests.orchestrator.imports.formats.legacy.samples import DIRECT
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-def rows_of(*found: Found, path: str = "results/a.json") -> list[Row]:
-    verdict = Verdict(Path(path), "f" * 64, "some-format", "somebody", Reading(found))
-    return rows(table_of(verdict, NOW))
+def rows_of(*found: ImportedMeasurement, path: str = "results/a.json") -> list[Row]:
+    verdict = FileOutcome(Path(path), "f" * 64, "some-format", "somebody", Reading(found))
+    return rows(records_table(verdict, NOW))
 
 
-def measured(**columns: object) -> Found:
-    return Found.model_validate({"place": "/", "model": "m", "status": "ok", **columns})
+def measured(**columns: object) -> ImportedMeasurement:
+    return ImportedMeasurement.model_validate(
+        {"location": "/", "model": "m", "status": "ok", **columns}
+    )
 
 
 def test_a_row_says_what_the_file_says_and_where_it_stood() -> None:
     document = json_document(DIRECT, "bert.json")
-    verdict = judge_document(document, FORMATS)
-    first, failed = rows(table_of(verdict, NOW))
+    verdict = read_document(document, FORMATS)
+    first, failed = rows(records_table(verdict, NOW))
     assert (first["source"], first["source_format"]) == ("ipfs_accelerate_py", "legacy-direct")
     assert first["source_file"] == "somewhere/bert.json"
     assert first["source_sha256"] == document.sha256
@@ -59,7 +68,7 @@ def test_nothing_is_filled_in() -> None:
 
 def test_ids_are_readable_and_differ_by_place() -> None:
     one = measured(model="org/Model name", backend="cuda", batch_size=8)
-    two = one.model_copy(update={"place": "/b"})
+    two = one.model_copy(update={"location": "/b"})
     ids = [row["cell_id"] for row in rows_of(one, two, two)]
     assert all(each.startswith("cuda-org_Model_name-8-") for each in ids)
     assert len(set(ids)) == 3
@@ -82,8 +91,8 @@ def test_equal_machines_and_software_have_one_id() -> None:
 
 def test_every_value_fits_its_column() -> None:
     largest = measured(batch_size=2**63 - 1, durations_ns=(2**63 - 1,), throughput=1e300)
-    table = table_of(Verdict(Path("a\udcff.csv"), "f", "x", "y", Reading((largest,))), NOW)
-    assert table.schema == SCHEMA
+    table = records_table(FileOutcome(Path("a\udcff.csv"), "f", "x", "y", Reading((largest,))), NOW)
+    assert table.schema == IMPORT_SCHEMA
     assert table["batch_size"].to_pylist() == [2**63 - 1]
     assert table["source_file"].to_pylist() == ["a?.csv"]
     assert pa.types.is_timestamp(table.schema.field("source_measured_at").type)
@@ -97,16 +106,16 @@ def test_the_name_of_the_file_is_the_user_s() -> None:
 
 
 RUN = Run(run_id="import-1", started_at=NOW, command="orchestrator import ü", planned=3)
-TABLE = table_of(judge_document(json_document(DIRECT), FORMATS), NOW)
+TABLE = records_table(read_document(json_document(DIRECT), FORMATS), NOW)
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
-    path = path_of(tmp_path / "results", "import-1")
+    path = records_path(tmp_path / "results", "import-1")
     assert path == tmp_path / "results/imports/import-1.parquet"
-    save(TABLE, path, RUN)
-    stored = contents_at(path)
+    save_records(TABLE, path, RUN)
+    stored = read_contents(path)
     assert stored is not None
-    assert same(stored, contents_of(TABLE))
+    assert same_contents(stored, contents_of(TABLE))
     assert [file.name for file in path.parent.iterdir()] == ["import-1.parquet"]
 
 
@@ -115,39 +124,39 @@ def test_what_cannot_be_read_is_told_as_missing(tmp_path: Path, content: bytes |
     path = tmp_path / "import-1.parquet"
     if content is not None:
         path.write_bytes(content)
-    assert contents_at(path) is None
+    assert read_contents(path) is None
 
 
 def test_half_a_file_is_told_as_missing(tmp_path: Path) -> None:
     path = tmp_path / "import-1.parquet"
-    save(TABLE, path, RUN)
+    save_records(TABLE, path, RUN)
     path.write_bytes(path.read_bytes()[:-100])
-    assert contents_at(path) is None
+    assert read_contents(path) is None
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file")
     with pytest.raises(StoreError, match=r"cannot be written: .* directory"):
-        save(TABLE, path_of(tmp_path / "results", "import-1"), RUN)
+        save_records(TABLE, records_path(tmp_path / "results", "import-1"), RUN)
 
 
 def test_it_says_how_it_was_imported(tmp_path: Path) -> None:
-    path = path_of(tmp_path, RUN.run_id)
-    save(TABLE, path, RUN)
-    assert runs_of([path]) == [RUN]
+    path = records_path(tmp_path, RUN.run_id)
+    save_records(TABLE, path, RUN)
+    assert read_runs([path]) == [RUN]
 
 
 def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:
-    silent, other, elsewhere = (path_of(tmp_path, name) for name in ("silent", "other", "x"))
-    save(TABLE, other, RUN)
+    silent, other, elsewhere = (records_path(tmp_path, name) for name in ("silent", "other", "x"))
+    save_records(TABLE, other, RUN)
     pq.write_table(TABLE, silent)
     elsewhere.write_bytes(b"PAR1")
-    save(TABLE, tmp_path / "import-1.parquet", RUN)
-    assert runs_of([silent, other, elsewhere, tmp_path / "import-1.parquet"]) == []
+    save_records(TABLE, tmp_path / "import-1.parquet", RUN)
+    assert read_runs([silent, other, elsewhere, tmp_path / "import-1.parquet"]) == []
 
 
 def test_a_column_whose_name_is_no_text_is_told_as_missing(tmp_path: Path) -> None:
     path = tmp_path / "import-1.parquet"
-    save(TABLE, path, RUN)
+    save_records(TABLE, path, RUN)
     path.write_bytes(path.read_bytes().replace(b"source_place", b"source_plac\xf3"))
-    assert contents_at(path) is None
+    assert read_contents(path) is None

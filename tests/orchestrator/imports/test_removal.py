@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from orchestrator.imports.importing import bring
-from orchestrator.imports.outcome import Verdict
-from orchestrator.imports.registry import FORMATS
-from orchestrator.imports.removal import Terms, foresee_removal, remove_sources
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.importing import import_files
+from orchestrator.imports.outcome import FileOutcome
+from orchestrator.imports.removal import RemovalTerms, preview_removal, remove_sources
 from orchestrator.store import query
 from tests.orchestrator.imports.files import LATER, TABLE, verdicts_on, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
@@ -30,19 +30,19 @@ class Place:
         write(self.sources / "direct.json", DIRECT)
         write(self.sources / "timm.csv", TABLE)
 
-    def imported(self) -> tuple[Verdict, ...]:
+    def imported(self) -> tuple[FileOutcome, ...]:
         verdicts = verdicts_on(self.sources)
-        bring(verdicts, self.results, self.database, "orchestrator import sources")
+        import_files(verdicts, self.results, self.database, "orchestrator import sources")
         return verdicts
 
     def remove(
         self,
-        verdicts: Sequence[Verdict],
+        verdicts: Sequence[FileOutcome],
         older_than_s: float | None = None,
         root: Path | None = None,
     ) -> dict[str, str | None]:
         """Why each file was kept, by its name; None: it was deleted."""
-        terms = Terms([root or self.sources], FORMATS, older_than_s)
+        terms = RemovalTerms([root or self.sources], FORMATS, older_than_s)
         told = remove_sources(verdicts, terms, self.database)
         return {each.path.name: each.kept for each in told}
 
@@ -203,7 +203,7 @@ def test_a_file_that_is_gone_already_is_told(place: Place) -> None:
 def test_what_would_go_is_told_without_deleting(place: Place) -> None:
     write(place.sources / "models.json", MODELS)
     verdicts = verdicts_on(place.sources)
-    told = foresee_removal(verdicts, Terms([place.sources], FORMATS))
+    told = preview_removal(verdicts, RemovalTerms([place.sources], FORMATS))
     assert {each.path.name: each.kept for each in told} == {
         "direct.json": None,
         "models.json": "none of its content is in the database",
@@ -213,6 +213,6 @@ def test_what_would_go_is_told_without_deleting(place: Place) -> None:
 
 
 def alter(database: Path, sql: str) -> None:
-    """Change the database as no command of ours does."""
+    """RecordChanges the database as no command of ours does."""
     with duckdb.connect(database) as connection:
         connection.execute(sql)

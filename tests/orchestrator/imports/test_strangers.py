@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.measurement import UNITS, Found
-from orchestrator.imports.outcome import Verdict, judge_document
-from orchestrator.imports.record import table_of
-from orchestrator.imports.registry import FORMATS
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.measurement import UNITS, ImportedMeasurement
+from orchestrator.imports.outcome import FileOutcome, read_document
+from orchestrator.imports.record import records_table
 from tests.conftest import ROOT
 from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION
@@ -28,9 +28,9 @@ from tests.orchestrator.imports.formats.optimum import config, encoder_report, g
 
 FOLDER = ROOT.parent / "shared/data/legacy-results"
 REAL = sorted(FOLDER.rglob("*.json"))
-WHOLE = {"config": config(), "report": encoder_report()}
+TOP = {"config": config(), "report": encoder_report()}
 GENERATED = {"config": config(), "report": generation_report()}
-SAMPLES = [*ALL.values(), COLLECTION, WHOLE, GENERATED]
+SAMPLES = [*ALL.values(), COLLECTION, TOP, GENERATED]
 BROKEN = [
     *(None, True, False, 0, -1, 1, 7, 1e400, -1e400, float("nan"), 10**30, 10**400, 2**63, 1e300),
     *("", " ", "12.5", "12 ms", "1,5", "slow", "N/A", "nan", "inf", "\ud800", "\x00", "x" * 3000),
@@ -51,13 +51,13 @@ NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 
 
-def judged(content: bytes, name: str = "results.json") -> Verdict:
+def judged(content: bytes, name: str = "results.json") -> FileOutcome:
     """The verdict on a file, which is one of the outcomes, and whose records can be stored."""
-    verdict = judge_document(Document(Path(name), content), FORMATS)
-    assert verdict.outcome
-    found = verdict.reading.found
+    verdict = read_document(Document(Path(name), content), FORMATS)
+    assert verdict.summary
+    found = verdict.reading.measurements
     assert bool(found) == (verdict.kind == "records")
-    table = table_of(verdict, WHEN)
+    table = records_table(verdict, WHEN)
     assert table.num_rows == len(found) == len(set(table["cell_id"].to_pylist()))
     assert all(each.simulated == bool(each.marks) for each in found)
     assert all(each.reason for each in found if each.status != "ok")
@@ -117,7 +117,7 @@ def told_numbers(value: Any) -> Iterator[float]:
         yield float(value)
 
 
-def invented(found: Found, value: Any) -> list[float]:
+def invented(found: ImportedMeasurement, value: Any) -> list[float]:
     """Numbers of a record that the file does not tell, in whichever of our units."""
     numbers = list(told_numbers(value))
     told = [number * factor for number in numbers for factor in FACTORS]
@@ -138,7 +138,7 @@ def is_near(number: float, told: float) -> bool:
 @given(mutated(SAMPLES))
 def test_mutated_samples_end_in_an_outcome(value: Any) -> None:
     verdict = judged(json.dumps(value).encode())
-    for found in verdict.reading.found[:3]:
+    for found in verdict.reading.measurements[:3]:
         assert invented(found, json.loads(json.dumps(value))) == []
 
 
@@ -158,7 +158,9 @@ def test_mutated_real_files_end_in_an_outcome(data: st.DataObject) -> None:
 def test_a_mark_at_the_top_marks_every_row(value: Any, mark: dict[str, Any]) -> None:
     if isinstance(value, dict):
         marked = {**value, **mark}
-        assert all(found.simulated for found in judged(json.dumps(marked).encode()).reading.found)
+        assert all(
+            found.simulated for found in judged(json.dumps(marked).encode()).reading.measurements
+        )
 
 
 @pytest.mark.parametrize("mark", MARKS)
@@ -167,7 +169,7 @@ def test_a_mark_at_the_top_changes_no_ending(mark: dict[str, Any]) -> None:
         if isinstance(value, dict):
             plain, marked = (judged(json.dumps(each).encode()) for each in (value, value | mark))
             assert (marked.format, marked.kind) == (plain.format, plain.kind)
-            assert len(marked.reading.found) == len(plain.reading.found)
+            assert len(marked.reading.measurements) == len(plain.reading.measurements)
 
 
 @settings(max_examples=200)
@@ -197,5 +199,5 @@ def test_mutated_tables_end_in_an_outcome(data: st.DataObject) -> None:
         row[data.draw(st.integers(0, len(row) - 1))] = data.draw(st.sampled_from(CELLS))
     text = "\n".join(",".join(row) for row in rows)
     verdict = judged(text.encode(), "benchmark-infer-amp-nhwc-pt210-cu121-rtx3090.csv")
-    for found in verdict.reading.found:
+    for found in verdict.reading.measurements:
         assert invented(found, text) == []

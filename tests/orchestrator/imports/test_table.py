@@ -4,23 +4,23 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from orchestrator.imports.formats.base import NotReadable
-from orchestrator.imports.table import Row, columns_of, moment_in, rows_of, truth_from
+from orchestrator.imports.table import TableRow, column_names, parse_boolean, parse_time, rows_of
+from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import text_document
 
 
 def test_rows_know_their_lines() -> None:
     document = text_document('\ufeffmodel, ms\r\n"a,b",1\r\n\r\n,\r\nc,2\r\n')
-    assert columns_of(document) == ["model", "ms"]
+    assert column_names(document) == ["model", "ms"]
     assert list(rows_of(document)) == [
-        Row("line 2", {"model": "a,b", "ms": "1"}),
-        Row("line 5", {"model": "c", "ms": "2"}),
+        TableRow("line 2", {"model": "a,b", "ms": "1"}),
+        TableRow("line 5", {"model": "c", "ms": "2"}),
     ]
 
 
 def test_another_delimiter_is_taken() -> None:
     rows = list(rows_of(text_document("model;ms\na;1,5\n"), ";"))
-    assert rows == [Row("line 2", {"model": "a", "ms": "1,5"})]
+    assert rows == [TableRow("line 2", {"model": "a", "ms": "1,5"})]
 
 
 def test_a_row_of_another_length_is_a_fault() -> None:
@@ -30,15 +30,15 @@ def test_a_row_of_another_length_is_a_fault() -> None:
 
 
 def test_a_column_twice_is_refused() -> None:
-    with pytest.raises(NotReadable, match="line 1: the column 'ms' stands twice"):
+    with pytest.raises(DamagedFile, match="line 1: the column 'ms' stands twice"):
         list(rows_of(text_document("ms,model,ms\n1,a,2\n")))
 
 
 def test_what_is_no_csv_is_refused_with_its_line() -> None:
     document = text_document("model\na\n" + "x" * 200_000)
-    with pytest.raises(NotReadable, match="line 3: not CSV: field larger than field limit"):
+    with pytest.raises(DamagedFile, match="line 3: not CSV: field larger than field limit"):
         list(rows_of(document))
-    assert columns_of(text_document("x" * 200_000)) == []
+    assert column_names(text_document("x" * 200_000)) == []
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_what_is_no_csv_is_refused_with_its_line() -> None:
     [(True, True), ("True", True), (1, True), ("no", False), (0, False), (None, None)],
 )
 def test_yes_and_no(value: object, truth: bool | None) -> None:
-    assert truth_from(value) is truth
+    assert parse_boolean(value) is truth
 
 
 @pytest.mark.parametrize("value", ["perhaps", 2, 1.0, [], {}])
 def test_neither_yes_nor_no(value: object) -> None:
     with pytest.raises(ValueError, match="neither true nor false"):
-        truth_from(value)
+        parse_boolean(value)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_neither_yes_nor_no(value: object) -> None:
     ],
 )
 def test_a_time_without_a_zone_is_utc(text: str, moment: datetime, told: bool) -> None:
-    assert moment_in(text) == (moment, told)
+    assert parse_time(text) == (moment, told)
 
 
 def test_other_text_is_no_time() -> None:
     with pytest.raises(ValueError, match="yesterday"):
-        moment_in("yesterday")
+        parse_time("yesterday")

@@ -5,40 +5,46 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.importing import Change, Import
-from orchestrator.imports.measurement import Found
-from orchestrator.imports.outcome import Verdict
+from orchestrator.imports.importing import ImportReport, RecordChanges
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.outcome import FileOutcome
+from orchestrator.imports.reading import Reading
 from orchestrator.imports.removal import Removal
-from orchestrator.render.imports import SHOWN, print_import
+from orchestrator.render.imports import _SHOWN, print_import
 from orchestrator.store import MergeReport
 
-OK = Found(place="/0", model="m", status="ok", throughput=1)
-FAKE = Found(place="/1", model="m", status="ok", throughput=1, simulated=True, marks=("/: mock",))
-FAILED = Found(place="/2", model="m", status="failed", reason="x")
+OK = ImportedMeasurement(location="/0", model="m", status="ok", throughput=1)
+FAKE = ImportedMeasurement(
+    location="/1", model="m", status="ok", throughput=1, simulated=True, marks=("/: mock",)
+)
+FAILED = ImportedMeasurement(location="/2", model="m", status="failed", reason="x")
 FAULTS = tuple(f"line {number}: bad" for number in range(30))
-WITH = Verdict(
+WITH = FileOutcome(
     Path("a.json"),
     "1" * 64,
     "a-format",
     "somebody",
     Reading((OK, FAKE, FAILED), faults=FAULTS, empty=("line 99",)),
 )
-SAME = Verdict(Path("b.json"), "1" * 64, "a-format", "somebody", WITH.reading, same_as=WITH.path)
-WITHOUT = Verdict(Path("c.json"), "2" * 64, "b-format", "x", Reading(nothing="a list of models"))
-REFUSED = Verdict(Path("d.json"), "3" * 64, refused="the file is empty")
+SAME = FileOutcome(
+    Path("b.json"), "1" * 64, "a-format", "somebody", WITH.reading, same_as=WITH.path
+)
+WITHOUT = FileOutcome(
+    Path("c.json"), "2" * 64, "b-format", "x", Reading(nothing="a list of models")
+)
+REFUSED = FileOutcome(Path("d.json"), "3" * 64, refused="the file is empty")
 VERDICTS = (WITH, SAME, WITHOUT, REFUSED)
-DONE = Import(
-    {WITH.run_id: Change(new=("1",), changed=("2",), there=("3",), gone=("4",))},
+DONE = ImportReport(
+    {WITH.run_id: RecordChanges(new=("1",), changed=("2",), there=("3",), gone=("4",))},
     MergeReport(inserted=1, replaced=1),
 )
-DRY = Import(DONE.changes, None)
+DRY = ImportReport(DONE.changes, None)
 REMOVALS = (Removal(Path("a.json")), Removal(Path("c.json"), "it is young"))
 
 Capture = pytest.CaptureFixture[str]
 
 
-def shown(capsys: Capture, done: Import, *removals: Removal) -> list[str]:
+def shown(capsys: Capture, done: ImportReport, *removals: Removal) -> list[str]:
     print_import(VERDICTS, done, removals, Path("x.duckdb"), as_json=False)
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
@@ -55,8 +61,8 @@ def test_every_file_has_a_line(capsys: Capture) -> None:
 
 def test_foreign_text_does_not_reach_the_terminal_as_it_is(capsys: Capture) -> None:
     path = Path("a\x1b[2J\nb.json")
-    refused = Verdict(path, "4" * 64, refused="an object with k\x1b[31m")
-    faulty = Verdict(path, "5" * 64, "f", "x", Reading((OK,), faults=("/\r: bad",)))
+    refused = FileOutcome(path, "4" * 64, refused="an object with k\x1b[31m")
+    faulty = FileOutcome(path, "5" * 64, "f", "x", Reading((OK,), faults=("/\r: bad",)))
     removal = Removal(path, "it is young")
     print_import((refused, faulty), DONE, [removal], Path("x.duckdb"), as_json=False)
     out = capsys.readouterr().out
@@ -68,8 +74,8 @@ def test_foreign_text_does_not_reach_the_terminal_as_it_is(capsys: Capture) -> N
 def test_faults_are_shown_up_to_a_bound(capsys: Capture) -> None:
     lines = [line for line in shown(capsys, DONE) if line.startswith(("left out", "without a"))]
     assert lines[0] == "left out: a.json: line 0: bad"
-    assert lines[SHOWN] == "left out: and 10 more; --json has them all"
-    assert lines[SHOWN + 1 :] == ["without a value: a.json: line 99"]
+    assert lines[_SHOWN] == "left out: and 10 more; --json has them all"
+    assert lines[_SHOWN + 1 :] == ["without a value: a.json: line 99"]
 
 
 def test_sums_stand_at_the_end(capsys: Capture) -> None:
@@ -83,7 +89,7 @@ def test_sums_stand_at_the_end(capsys: Capture) -> None:
 
 
 def test_what_stays_in_quarantine_is_told(capsys: Capture) -> None:
-    done = Import({WITH.run_id: Change((), (), (), ())}, MergeReport(quarantined=3))
+    done = ImportReport({WITH.run_id: RecordChanges((), (), (), ())}, MergeReport(quarantined=3))
     assert "3 left out, since `validate --fix` took them out before" in shown(capsys, done)[-2]
 
 

@@ -1,41 +1,60 @@
-"""The shapes of JSON that the origin project, ipfs_accelerate_py, left behind."""
+"""JSON formats of the origin project, ipfs_accelerate_py."""
 
-from orchestrator.imports.formats.legacy.checks import BY_SCRIPT, CHECK, CHECKS, CONTENT, REPORT
-from orchestrator.imports.formats.legacy.comparison import COMPARISON, COMPATIBILITY, FUNCTIONALITY
-from orchestrator.imports.formats.legacy.document import (
-    DATABASE,
-    DIGEST,
-    EMPTY_SUMMARY,
-    MODELS,
-    SETTINGS,
+from orchestrator.imports.formats.legacy.checks import (
+    CHECK_CONTENT_FORMAT,
+    CHECK_FORMAT,
+    CHECK_LIST_FORMAT,
+    CHECK_REPORT_FORMAT,
+    CHECKS_BY_SCRIPT_FORMAT,
 )
-from orchestrator.imports.formats.legacy.inference import BATCH, BY_BATCH_SIZE, DIRECT
-from orchestrator.imports.formats.legacy.rows import ROWS
-from orchestrator.imports.formats.legacy.suite import BROWSER, BROWSERS, PROGRESS, SUITE
-from orchestrator.imports.formats.legacy.sweep import METHODS, SWEEP
+from orchestrator.imports.formats.legacy.comparison import (
+    COMPARISON_FORMAT,
+    COMPATIBILITY_FORMAT,
+    FUNCTIONALITY_FORMAT,
+)
+from orchestrator.imports.formats.legacy.inference import (
+    BATCH_FORMAT,
+    BY_BATCH_SIZE_FORMAT,
+    DIRECT_FORMAT,
+)
+from orchestrator.imports.formats.legacy.rows import ROWS_FORMAT
+from orchestrator.imports.formats.legacy.suite import (
+    BROWSER_FORMAT,
+    BROWSER_LIST_FORMAT,
+    PROGRESS_FORMAT,
+    SUITE_FORMAT,
+)
+from orchestrator.imports.formats.legacy.summaries import (
+    DATABASE_FORMAT,
+    EMPTY_SUMMARY_FORMAT,
+    MODELS_FORMAT,
+    SETTINGS_FORMAT,
+    SUMMARY_FORMAT,
+)
+from orchestrator.imports.formats.legacy.sweep import METHODS_FORMAT, SWEEP_FORMAT
 
 LEGACY = (
-    DIRECT,
-    BATCH,
-    PROGRESS,
-    BY_BATCH_SIZE,
-    BROWSER,
-    BROWSERS,
-    COMPARISON,
-    METHODS,
-    SUITE,
-    SWEEP,
-    FUNCTIONALITY,
-    DIGEST,
-    COMPATIBILITY,
-    CHECKS,
-    REPORT,
-    CHECK,
-    CONTENT,
-    BY_SCRIPT,
-    ROWS,
-    SETTINGS,
-    MODELS,
-    EMPTY_SUMMARY,
-    DATABASE,
+    DIRECT_FORMAT,
+    BATCH_FORMAT,
+    PROGRESS_FORMAT,
+    BY_BATCH_SIZE_FORMAT,
+    BROWSER_FORMAT,
+    BROWSER_LIST_FORMAT,
+    COMPARISON_FORMAT,
+    METHODS_FORMAT,
+    SUITE_FORMAT,
+    SWEEP_FORMAT,
+    FUNCTIONALITY_FORMAT,
+    SUMMARY_FORMAT,
+    COMPATIBILITY_FORMAT,
+    CHECK_LIST_FORMAT,
+    CHECK_REPORT_FORMAT,
+    CHECK_FORMAT,
+    CHECK_CONTENT_FORMAT,
+    CHECKS_BY_SCRIPT_FORMAT,
+    ROWS_FORMAT,
+    SETTINGS_FORMAT,
+    MODELS_FORMAT,
+    EMPTY_SUMMARY_FORMAT,
+    DATABASE_FORMAT,
 )

@@ -1,24 +1,25 @@
-"""Checks of models by scripts: what each script printed, with its exit code and its JSON."""
+"""Checks of models by scripts: the output of each script, its exit code and its JSON."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from orchestrator.imports.document import WHOLE, last, under
-from orchestrator.imports.formats.base import NotReadable, Reading
+from orchestrator.imports.document import TOP, last_key, pointer
 from orchestrator.imports.formats.legacy import machine, sweep
-from orchestrator.imports.formats.legacy.build import each, ended, verdict
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
 from orchestrator.imports.formats.legacy.machine import libraries_of, python_of
+from orchestrator.imports.formats.legacy.measurement import build_outcome, status_fields
 from orchestrator.imports.formats.legacy.rows import (
-    Shape,
+    LegacyFormat,
     has_any,
     has_map,
     is_map,
     without_remarks,
 )
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
+from runner.contract.errors import SkipEntry
 
 _CONTENTS = ("json_result", "performance_metrics", "results")
 _FAULTS = ("test_error", "traceback", "error")
@@ -28,39 +29,41 @@ _SCRIPT = "test_"
 _OUTPUTS = ("stdout", "stderr", *_CONTENTS)
 
 
-def spots_of_run(run: Any, place: str, around: Around) -> Iterator[Spot]:
-    """A script's platforms; the script itself if it tells of none."""
+def nodes_of_run(run: Any, location: str, context: Context) -> Iterator[Node]:
+    """The platforms of a script; the script itself if it names none."""
     if not isinstance(run, dict):
-        yield Spot(run, place, _script, around)
+        yield Node(run, location, _script, context)
         return
     key = next((key for key in _CONTENTS if has_map(run, key)), "")
     content: dict[str, Any] = run[key] if key else {}
-    fields = {**around.fields, "model": _model(run, content, last(place))}
+    fields = {**context.fields, "model": _model(run, content, last_key(location))}
     rest = {name: item for name, item in run.items() if name != key}
     try:
-        ending = ended(Entry(_told(run, content), place))
-    except NotReadable:
+        ending = status_fields(JsonObject(_ending_facts(run, content), location))
+    except SkipEntry:
         ending, content = {}, {}
     if ending.get("status", "ok") != "ok":
         fields |= ending
-    details = {**around.details, **Entry(rest, place).details("run")}
-    inside = Around(fields, details, around.marks)
-    of_platforms = list(machine.spots_of(content, under(place, key), inside))
+    details = {**context.details, **JsonObject(rest, location).details("run")}
+    inside = Context(fields, details, context.marks)
+    of_platforms = list(machine.platform_nodes(content, pointer(location, key), inside))
     yield from of_platforms
     if not of_platforms:
-        yield Spot(run, place, _script, Around(fields, around.details, around.marks))
+        yield Node(run, location, _script, Context(fields, context.details, context.marks))
 
 
-def _script(entry: Entry, around: Around) -> Found:
+def _script(entry: JsonObject, context: Context) -> ImportedMeasurement:
     content: dict[str, Any] = next(
         (entry.value[key] for key in _CONTENTS if has_map(entry.value, key)), {}
     )
-    told = Entry(_told(entry.value, content), entry.place)
-    return verdict(entry, around, ended(told), marks_in(entry.value, entry.place))
+    facts = JsonObject(_ending_facts(entry.value, content), entry.location)
+    return build_outcome(
+        entry, context, status_fields(facts), marks_in(entry.value, entry.location)
+    )
 
 
-def _told(run: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    """What the script's end is told by: its own words before those of its JSON."""
+def _ending_facts(run: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """Facts about the script's end: its own before those of its JSON."""
     faults = {key: content[key] for key in _FAULTS if content.get(key)}
     return {**faults, **run, **({"success": False} if faults else {})}
 
@@ -80,7 +83,7 @@ def _is_run(value: Any) -> bool:
 
 
 def _is_report(value: Any) -> bool:
-    if not has_map(value, "metadata", "results") or sweep.matches(value):
+    if not has_map(value, "metadata", "results") or sweep.holds_methods(value):
         return False
     return machine.names_platforms(value["results"]) or (
         is_map(value["metadata"], "test_file") and is_map(value["results"], "total_execution_time")
@@ -109,17 +112,17 @@ def _is_by_script(value: Any) -> bool:
     scripts = _scripts(value)
     return (
         without_remarks(value).keys() <= scripts.keys()
-        and all(isinstance(told, dict | str) for told in scripts.values())
-        and any(machine.names_platforms(told) for told in scripts.values())
+        and all(isinstance(result, dict | str) for result in scripts.values())
+        and any(machine.names_platforms(result) for result in scripts.values())
     )
 
 
 def _scripts(value: dict[str, Any]) -> dict[str, Any]:
-    return {name: told for name, told in value.items() if name.startswith(_SCRIPT)}
+    return {name: result for name, result in value.items() if name.startswith(_SCRIPT)}
 
 
-def _spots(value: dict[str, Any]) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
+def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
     key = "skill_tests" if has_map(value, "skill_tests") else "results"
     about = whole.inner("metadata") or whole
     fields = {
@@ -127,47 +130,47 @@ def _spots(value: dict[str, Any]) -> Iterator[Spot]:
         "python_version": python_of(about),
         "libraries": libraries_of(about),
     }
-    marks = marks_in(value, WHOLE, without=(key,))
-    for run in whole.spots(key, _script, Around(fields, {}, marks)):
-        yield from spots_of_run(run.value, run.place, run.around)
+    marks = marks_in(value, TOP, without=(key,))
+    for run in whole.nodes(key, _script, Context(fields, {}, marks)):
+        yield from nodes_of_run(run.value, run.location, run.context)
 
 
 def _read_one(value: dict[str, Any]) -> Reading:
     about = value["metadata"] if has_map(value, "metadata") else value
-    moment = Entry(about, WHOLE).moment("timestamp")
-    around = Around({"measured_at": moment}, {}, marks_in(value, WHOLE, without=_OUTPUTS))
-    return each(spots_of_run(value, WHOLE, around), "a check that tells of nothing")
+    moment = JsonObject(about, TOP).moment("timestamp")
+    context = Context({"measured_at": moment}, {}, marks_in(value, TOP, without=_OUTPUTS))
+    return gather(nodes_of_run(value, TOP, context), "a check that tells of nothing")
 
 
 def _read_all(value: dict[str, Any]) -> Reading:
-    return each(_spots(value), "a run that found no check to do")
+    return gather(_nodes(value), "a run that found no check to do")
 
 
 def _read_content(value: dict[str, Any]) -> Reading:
     model = _model({}, value, "")
-    around = Around({"model": model} if model else {})
-    return each(machine.spots_of(value, WHOLE, around), "a check that tells of no platform")
+    context = Context({"model": model} if model else {})
+    return gather(machine.platform_nodes(value, TOP, context), "a check that tells of no platform")
 
 
 def _read_by_script(value: dict[str, Any]) -> Reading:
-    return each(_by_script(value), "checks that tell of no platform")
+    return gather(_by_script(value), "checks that tell of no platform")
 
 
-def _by_script(value: dict[str, Any]) -> Iterator[Spot]:
+def _by_script(value: dict[str, Any]) -> Iterator[Node]:
     scripts = _scripts(value)
-    marks = marks_in(value, WHOLE, without=scripts)
-    for name, told in scripts.items():
-        content = told if isinstance(told, dict) else {"error": told}
+    marks = marks_in(value, TOP, without=scripts)
+    for name, result in scripts.items():
+        content = result if isinstance(result, dict) else {"error": result}
         run = {"test_file": f"{name}.py", **content}
-        around = Around({"model": _model(run, content, name)}, marks=marks)
-        of_platforms = list(machine.spots_of(content, under(WHOLE, name), around))
+        context = Context({"model": _model(run, content, name)}, marks=marks)
+        of_platforms = list(machine.platform_nodes(content, pointer(TOP, name), context))
         yield from of_platforms
         if not of_platforms:
-            yield Spot(content, under(WHOLE, name), _script, around)
+            yield Node(content, pointer(TOP, name), _script, context)
 
 
-CHECK = Shape("legacy-check", _is_run, _read_one)
-REPORT = Shape("legacy-check-report", _is_report, _read_one)
-CHECKS = Shape("legacy-checks", _is_collection, _read_all)
-CONTENT = Shape("legacy-check-content", _is_content, _read_content)
-BY_SCRIPT = Shape("legacy-checks-by-script", _is_by_script, _read_by_script)
+CHECK_FORMAT = LegacyFormat("legacy-check", _is_run, _read_one)
+CHECK_REPORT_FORMAT = LegacyFormat("legacy-check-report", _is_report, _read_one)
+CHECK_LIST_FORMAT = LegacyFormat("legacy-checks", _is_collection, _read_all)
+CHECK_CONTENT_FORMAT = LegacyFormat("legacy-check-content", _is_content, _read_content)
+CHECKS_BY_SCRIPT_FORMAT = LegacyFormat("legacy-checks-by-script", _is_by_script, _read_by_script)

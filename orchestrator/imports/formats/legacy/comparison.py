@@ -1,16 +1,21 @@
-"""A comparison of browser platforms: for each modality a list of models, each on each platform."""
+"""Tables of models and platforms: comparisons, compatibility matrices and checks."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.imports.document import WHOLE, last, under
-from orchestrator.imports.formats.base import NotReadable, Reading
-from orchestrator.imports.formats.legacy.build import each, ended, found, verdict
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.rows import Shape, has_map, is_map, is_map_of_maps
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import Found, says_nothing
+from orchestrator.imports.document import TOP, last_key, pointer
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.imports.formats.legacy.measurement import (
+    build_measurement,
+    build_outcome,
+    status_fields,
+)
+from orchestrator.imports.formats.legacy.rows import LegacyFormat, has_map, is_map, is_map_of_maps
+from orchestrator.imports.measurement import ImportedMeasurement, is_null
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
 from orchestrator.system.problems import quote
+from runner.contract.errors import SkipEntry
 
 _LISTS = "results_by_modality"
 _TYPES = "implementation_types"
@@ -24,52 +29,52 @@ def _matches(value: Any) -> bool:
     return all(is_map(row, "model") for row in rows)
 
 
-def _spots(value: dict[str, Any]) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
+def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
     fields = {"measured_at": whole.moment("timestamp")}
-    surroundings = Entry({"test_environment": whole.seen("test_environment")}, WHOLE).details()
-    marks = marks_in(value, WHOLE, without=(_LISTS, _TYPES))
+    surroundings = JsonObject({"test_environment": whole.seen("test_environment")}, TOP).details()
+    marks = marks_in(value, TOP, without=(_LISTS, _TYPES))
     for modality, rows in value[_LISTS].items():
-        around = Around({**fields, "modality": modality}, surroundings, marks)
+        context = Context({**fields, "modality": modality}, surroundings, marks)
         for index, row in enumerate(rows if isinstance(rows, list) else ()):
-            yield from _of_model(row, under(WHOLE, _LISTS, modality, index), around, value)
+            yield from _of_model(row, pointer(TOP, _LISTS, modality, index), context, value)
 
 
 def _of_model(
-    row: dict[str, Any], place: str, around: Around, value: dict[str, Any]
-) -> Iterator[Spot]:
-    model = Entry(row, place).text("model")
-    for platform, told in row.items():
-        if isinstance(told, dict):
-            marks = (*around.marks, *_type_marks(value, around.fields["modality"], platform))
-            fields = {**around.fields, "model": model}
-            inside = Around(fields, around.details, marks)
-            yield Spot(told, under(place, platform), _result, inside)
+    row: dict[str, Any], location: str, context: Context, value: dict[str, Any]
+) -> Iterator[Node]:
+    model = JsonObject(row, location).text("model")
+    for platform, item in row.items():
+        if isinstance(item, dict):
+            marks = (*context.marks, *_type_marks(value, context.fields["modality"], platform))
+            fields = {**context.fields, "model": model}
+            inside = Context(fields, context.details, marks)
+            yield Node(item, pointer(location, platform), _result, inside)
 
 
 def _type_marks(value: dict[str, Any], modality: str, platform: str) -> tuple[str, ...]:
-    """What the file says elsewhere of all models of a modality on a platform."""
+    """Marks of the file about all models of a modality on a platform."""
     types = value[_TYPES].get(modality) if has_map(value, _TYPES) else None
-    told = types.get(platform) if isinstance(types, dict) else None
-    return marks_in({platform: told}, under(WHOLE, _TYPES, modality))
+    kind = types.get(platform) if isinstance(types, dict) else None
+    return marks_in({platform: kind}, pointer(TOP, _TYPES, modality))
 
 
-def _result(entry: Entry, around: Around) -> Found:
+def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     fields = {
-        **ended(entry),
-        "backend": last(entry.place),
+        **status_fields(entry),
+        "backend": last_key(entry.location),
         "latency_mean_s": entry.number("time_ms", "latency_mean_s", "ms"),
     }
     if fields["latency_mean_s"] is not None:
         entry.note("time_ms", _NOTE)
-    return found(entry, around, fields, marks_in(entry.value, entry.place))
+    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
 
 
 def _read(value: Any) -> Reading:
-    return each(_spots(value), "a comparison of platforms without a model")
+    return gather(_nodes(value), "a comparison of platforms without a model")
 
 
-COMPARISON = Shape("legacy-comparison", _matches, _read)
+COMPARISON_FORMAT = LegacyFormat("legacy-comparison", _matches, _read)
 
 
 _PAIRS = "hardware_compatibility"
@@ -85,63 +90,69 @@ def _matches_compatibility(value: Any) -> bool:
     return any(has_map(family, _PAIRS) for family in families)
 
 
-def _spots_compatibility(value: dict[str, Any]) -> Iterator[Spot]:
-    marks = marks_in(value, WHOLE, without=("model_families",))
-    for family in Entry(value, WHOLE).spots(
-        "model_families", _result_compatibility, Around(marks=marks)
+def _nodes_compatibility(value: dict[str, Any]) -> Iterator[Node]:
+    marks = marks_in(value, TOP, without=("model_families",))
+    for family in JsonObject(value, TOP).nodes(
+        "model_families", _result_compatibility, Context(marks=marks)
     ):
-        pairs = Entry(family.value, family.place) if isinstance(family.value, dict) else None
+        pairs = (
+            JsonObject(family.value, family.location) if isinstance(family.value, dict) else None
+        )
         for pair in (
-            pairs.spots(_PAIRS, _result_compatibility, family.around) if pairs else (family,)
+            pairs.nodes(_PAIRS, _result_compatibility, family.context) if pairs else (family,)
         ):
-            yield from _of_pair(last(family.place), pair)
+            yield from _of_pair(last_key(family.location), pair)
 
 
-def _of_pair(family: str, pair: Spot) -> Iterator[Spot]:
+def _of_pair(family: str, pair: Node) -> Iterator[Node]:
     if not isinstance(pair.value, dict):
         yield pair
         return
     rest = {key: item for key, item in pair.value.items() if key != "benchmark_results"}
-    around = Around(
-        fields={"family": family, "backend": last(pair.place)},
-        details=Entry(rest, pair.place).details(),
-        marks=(*pair.around.marks, *marks_in(rest, pair.place)),
+    context = Context(
+        fields={"family": family, "backend": last_key(pair.location)},
+        details=JsonObject(rest, pair.location).details(),
+        marks=(*pair.context.marks, *marks_in(rest, pair.location)),
     )
-    yield from Entry(pair.value, pair.place).spots(
-        "benchmark_results", _result_compatibility, around
+    yield from JsonObject(pair.value, pair.location).nodes(
+        "benchmark_results", _result_compatibility, context
     )
 
 
-def _result_compatibility(entry: Entry, around: Around) -> Found:
-    measured = not says_nothing(entry.seen(_MEANS))
-    entry.checked(_MEANS, "mean_throughput")
+def _result_compatibility(entry: JsonObject, context: Context) -> ImportedMeasurement:
+    measured = not is_null(entry.seen(_MEANS))
+    entry.check_numbers(_MEANS, "mean_throughput")
     ending = (
         {"status": "ok"}
         if measured
         else {"status": "failed", "reason": f"no {_MEANS} was recorded"}
     )
-    details = {**around.details, **({"means": "over the shapes of a sweep"} if measured else {})}
+    details = {**context.details, **({"means": "over the shapes of a sweep"} if measured else {})}
     fields = {
         **ending,
         "model": entry.text("model_name", "model"),
         "measured_at": entry.moment("timestamp"),
     }
-    inside = Around(around.fields, details, around.marks)
-    return verdict(entry, inside, fields, marks_in(entry.value, entry.place))
+    inside = Context(context.fields, details, context.marks)
+    return build_outcome(entry, inside, fields, marks_in(entry.value, entry.location))
 
 
 def _read_compatibility(value: Any) -> Reading:
-    return each(_spots_compatibility(value), "a compatibility matrix that names no measured model")
+    return gather(
+        _nodes_compatibility(value), "a compatibility matrix that names no measured model"
+    )
 
 
-COMPATIBILITY = Shape("legacy-compatibility", _matches_compatibility, _read_compatibility)
+COMPATIBILITY_FORMAT = LegacyFormat(
+    "legacy-compatibility", _matches_compatibility, _read_compatibility
+)
 
 
 _ENTRIES = ("detailed_results", "model_results")
 
 
-def matches(value: Any) -> bool:
-    """Whether it holds verdicts, each by itself or as a table of models and hardware."""
+def holds_checks(value: Any) -> bool:
+    """True if it holds checks, one by one or as a table of models and hardware."""
     if not isinstance(value, dict):
         return False
     detailed = value.get("detailed_results")
@@ -152,48 +163,48 @@ def matches(value: Any) -> bool:
     )
 
 
-def spots_of(value: dict[str, Any], place: str, around: Around) -> Iterator[Spot]:
-    """The detailed verdicts, and those that stand in the table alone."""
+def check_nodes(value: dict[str, Any], location: str, context: Context) -> Iterator[Node]:
+    """The detailed checks, and those that only the table holds."""
     stats = value.get("stats")
-    when = Entry(stats, place).moment("timestamp") if isinstance(stats, dict) else None
-    marks = (*around.marks, *marks_in(value, place, without=_ENTRIES))
-    inside = Around({**around.fields, "measured_at": when}, around.details, marks)
-    detailed = list(Entry(value, place).spots("detailed_results", _detailed, inside))
-    told = {(_text(spot.value, "model"), _text(spot.value, "hardware")) for spot in detailed}
+    when = JsonObject(stats, location).moment("timestamp") if isinstance(stats, dict) else None
+    marks = (*context.marks, *marks_in(value, location, without=_ENTRIES))
+    inside = Context({**context.fields, "measured_at": when}, context.details, marks)
+    detailed = list(JsonObject(value, location).nodes("detailed_results", _detailed, inside))
+    known = {(_text(node.value, "model"), _text(node.value, "hardware")) for node in detailed}
     yield from detailed
-    for row in Entry(value, place).spots("model_results", _detailed, inside):
-        yield from _of_table(row, told)
+    for row in JsonObject(value, location).nodes("model_results", _detailed, inside):
+        yield from _of_table(row, known)
 
 
-def _of_table(row: Spot, told: set[tuple[Any, Any]]) -> Iterator[Spot]:
+def _of_table(row: Node, known: set[tuple[Any, Any]]) -> Iterator[Node]:
     if not isinstance(row.value, dict):
         yield row
         return
-    model = last(row.place)
+    model = last_key(row.location)
     if {"status", "return_code"} & row.value.keys():
-        yield Spot({"model": model, **row.value}, row.place, _detailed, row.around)
+        yield Node({"model": model, **row.value}, row.location, _detailed, row.context)
         return
     for hardware, well in row.value.items():
-        if (model, hardware) not in told and well is not None:
+        if (model, hardware) not in known and well is not None:
             value = {"model": model, "hardware": hardware, "success": well}
-            yield Spot(value, under(row.place, hardware), _in_table, row.around)
+            yield Node(value, pointer(row.location, hardware), _in_table, row.context)
 
 
-def _detailed(entry: Entry, around: Around) -> Found:
+def _detailed(entry: JsonObject, context: Context) -> ImportedMeasurement:
     fields = {
-        **ended(entry),
+        **status_fields(entry),
         "model": entry.text("model", "model_name"),
         "backend": entry.text("hardware"),
         "measured_at": entry.moment("timestamp"),
     }
-    return verdict(entry, around, fields, marks_in(entry.value, entry.place))
+    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
 
 
-def _in_table(entry: Entry, around: Around) -> Found:
+def _in_table(entry: JsonObject, context: Context) -> ImportedMeasurement:
     if not isinstance(entry.seen("success"), bool):
-        told = quote(entry.seen("success"))
-        raise NotReadable(f"{entry.place}: {told} is neither true nor false")
-    return _detailed(entry, around)
+        value = quote(entry.seen("success"))
+        raise SkipEntry(f"{entry.location}: {value} is neither true nor false")
+    return _detailed(entry, context)
 
 
 def _text(value: Any, key: str) -> str | None:
@@ -202,7 +213,7 @@ def _text(value: Any, key: str) -> str | None:
 
 
 def _read_functionality(value: Any) -> Reading:
-    return each(spots_of(value, WHOLE, Around()), "a check of models that checked none")
+    return gather(check_nodes(value, TOP, Context()), "a check of models that checked none")
 
 
-FUNCTIONALITY = Shape("legacy-functionality", matches, _read_functionality)
+FUNCTIONALITY_FORMAT = LegacyFormat("legacy-functionality", holds_checks, _read_functionality)

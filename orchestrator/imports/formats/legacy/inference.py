@@ -1,50 +1,60 @@
-"""One model on one device, a result for each batch size, with raw latencies."""
+"""Inference benchmarks: one model on one device, a result for each batch size."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.imports.document import WHOLE, under
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.formats.legacy.build import each, ended, found, verdict
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.rows import Shape, columns_of, has_any, has_map, is_map
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.document import TOP, pointer
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.imports.formats.legacy.measurement import (
+    build_measurement,
+    build_outcome,
+    status_fields,
+)
+from orchestrator.imports.formats.legacy.rows import (
+    LegacyFormat,
+    has_any,
+    has_map,
+    is_map,
+    metric_columns,
+)
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
 
 
-def spots_of(value: Any, place: str, around: Around) -> Iterator[Spot]:
-    """The results of one model; the failure itself if it has none.
+def batch_nodes(value: Any, location: str, context: Context) -> Iterator[Node]:
+    """The results of one model; its failure if it has none.
 
     Raises:
-        NotReadable: it is no object.
+        SkipEntry: it is no object.
     """
-    whole = Entry(value, place)
-    inside = Around(
+    whole = JsonObject(value, location)
+    inside = Context(
         fields={
-            **around.fields,
+            **context.fields,
             "model": whole.text("model"),
-            "backend": whole.text("hardware") or around.fields.get("backend"),
+            "backend": whole.text("hardware") or context.fields.get("backend"),
             "measured_at": whole.moment("timestamp"),
         },
-        details=around.details,
-        marks=(*around.marks, *marks_in(value, place, without=("batch_results",))),
+        details=context.details,
+        marks=(*context.marks, *marks_in(value, location, without=("batch_results",))),
     )
-    results = list(whole.spots("batch_results", result, inside))
-    if not results and ended(Entry(value, place)).get("status", "ok") != "ok":
-        yield Spot(value, place, result, inside)
+    results = list(whole.nodes("batch_results", result, inside))
+    if not results and status_fields(JsonObject(value, location)).get("status", "ok") != "ok":
+        yield Node(value, location, result, inside)
     yield from results
 
 
-def result(entry: Entry, around: Around) -> Found:
+def result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     """The result at one batch size.
 
     Raises:
-        NotReadable: a value is none that a measurement can have.
+        SkipEntry: a column cannot hold its value.
     """
-    columns = columns_of(entry)
-    backend = _where(around.fields["backend"], entry.seen("device"))
+    columns = metric_columns(entry)
+    backend = _actual_backend(context.fields["backend"], entry.seen("device"))
     fields = {
-        **ended(entry),
+        **status_fields(entry),
         **columns,
         "backend": backend,
         "batch_size": columns["batch_size"] or _batch_size(entry),
@@ -56,18 +66,18 @@ def result(entry: Entry, around: Around) -> Found:
     if backend == "cpu" and entry.seen("memory_mb"):
         fields["memory_average_bytes"] = entry.number("memory_mb", "memory_average_bytes", "MiB")
         entry.note("memory_mb", "mean resident memory; MB are 1024 × 1024 bytes")
-    asked = around.fields["backend"]
-    if asked and backend != asked:
-        around = Around(around.fields, {**around.details, "hardware": asked}, around.marks)
-    return found(entry, around, fields, marks_in(entry.value, entry.place))
+    requested = context.fields["backend"]
+    if requested and backend != requested:
+        context = Context(context.fields, {**context.details, "hardware": requested}, context.marks)
+    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
 
 
-def _where(hardware: str | None, device: Any) -> str | None:
-    """Where it ran: this writer falls back to the CPU without a word, and only `device` tells."""
+def _actual_backend(hardware: str | None, device: Any) -> str | None:
+    """The device that ran it: this writer falls back to the CPU, and only `device` says so."""
     return "cpu" if device == "cpu" else hardware
 
 
-def _batch_size(entry: Entry) -> int | None:
+def _batch_size(entry: JsonObject) -> int | None:
     return int(entry.name) if entry.name.isascii() and entry.name.isdigit() else None
 
 
@@ -78,10 +88,10 @@ def _matches(value: Any) -> bool:
 
 
 def _read(value: Any) -> Reading:
-    return each(spots_of(value, WHOLE, Around()), "a direct benchmark that measured nothing")
+    return gather(batch_nodes(value, TOP, Context()), "a direct benchmark that measured nothing")
 
 
-DIRECT = Shape("legacy-direct", _matches, _read)
+DIRECT_FORMAT = LegacyFormat("legacy-direct", _matches, _read)
 
 
 _MEASURED = ("benchmark_data", "summary")
@@ -94,45 +104,45 @@ def _matches_batch(value: Any) -> bool:
     return all(is_map(run, "success") or has_map(run, "benchmark_data") for run in runs)
 
 
-def _spots(value: Any) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
-    around = Around(
+def _nodes(value: Any) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
+    context = Context(
         fields={"backend": whole.text("hardware"), "measured_at": whole.moment("timestamp")},
-        marks=marks_in(value, WHOLE, without=("results",)),
+        marks=marks_in(value, TOP, without=("results",)),
     )
-    for spot in whole.spots("results", _without_results, around):
-        yield from _of_model(spot)
+    for node in whole.nodes("results", _without_results, context):
+        yield from _of_model(node)
 
 
-def _of_model(spot: Spot) -> Iterator[Spot]:
-    data = spot.value.get("benchmark_data")
+def _of_model(node: Node) -> Iterator[Node]:
+    data = node.value.get("benchmark_data")
     if not has_map(data, "batch_results") or not data["batch_results"]:
-        yield spot
+        yield node
         return
-    run = {key: item for key, item in spot.value.items() if key not in _MEASURED}
-    around = Around(
-        fields=spot.around.fields,
-        details=Entry(run, spot.place).details("run"),
-        marks=(*spot.around.marks, *marks_in(run, spot.place)),
+    run = {key: item for key, item in node.value.items() if key not in _MEASURED}
+    context = Context(
+        fields=node.context.fields,
+        details=JsonObject(run, node.location).details("run"),
+        marks=(*node.context.marks, *marks_in(run, node.location)),
     )
-    yield from spots_of(data, under(spot.place, "benchmark_data"), around)
+    yield from batch_nodes(data, pointer(node.location, "benchmark_data"), context)
 
 
-def _without_results(entry: Entry, around: Around) -> Found:
+def _without_results(entry: JsonObject, context: Context) -> ImportedMeasurement:
     fields = {
-        **ended(entry),
+        **status_fields(entry),
         "model": entry.text("model") or entry.name,
         "backend": entry.text("hardware"),
         "measured_at": entry.moment("timestamp"),
     }
-    return verdict(entry, around, fields, marks_in(entry.value, entry.place))
+    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
 
 
 def _read_batch(value: Any) -> Reading:
-    return each(_spots(value), "a batch of direct benchmarks without a result")
+    return gather(_nodes(value), "a batch of direct benchmarks without a result")
 
 
-BATCH = Shape("legacy-batch", _matches_batch, _read_batch)
+BATCH_FORMAT = LegacyFormat("legacy-batch", _matches_batch, _read_batch)
 
 
 def _matches_by_batch_size(value: Any) -> bool:
@@ -143,42 +153,44 @@ def _matches_by_batch_size(value: Any) -> bool:
     )
 
 
-def _spots_by_batch_size(value: Any) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
+def _nodes_by_batch_size(value: Any) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
     fields = {
         "model": whole.text("model_path", "model", "model_key"),
         "backend": whole.text("hardware_key", "hardware"),
         "family": whole.text("model_category"),
         "measured_at": whole.moment("timestamp"),
     }
-    marks = marks_in(value, WHOLE, without=("batch_sizes",))
-    results = list(whole.spots("batch_sizes", _result, Around(fields, {}, marks)))
-    around = Around(fields, whole.details(), marks)
+    marks = marks_in(value, TOP, without=("batch_sizes",))
+    results = list(whole.nodes("batch_sizes", _result, Context(fields, {}, marks)))
+    context = Context(fields, whole.details(), marks)
     if not results and whole.seen("compatible") is False:
-        yield Spot(value, WHOLE, _incompatible, around)
-    yield from (Spot(spot.value, spot.place, _result, around) for spot in results)
+        yield Node(value, TOP, _incompatible, context)
+    yield from (Node(node.value, node.location, _result, context) for node in results)
 
 
-def _result(entry: Entry, around: Around) -> Found:
-    columns = columns_of(entry)
+def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+    columns = metric_columns(entry)
     named = int(entry.name) if entry.name.isascii() and entry.name.isdigit() else None
     fields = {
-        **ended(entry),
+        **status_fields(entry),
         **columns,
         "batch_size": columns["batch_size"] or named,
         "measured_at": entry.moment("timestamp"),
     }
-    return found(entry, around, fields, marks_in(entry.value, entry.place))
+    return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
 
 
-def _incompatible(entry: Entry, around: Around) -> Found:
-    return verdict(Entry({}, entry.place), around, ended(entry))
+def _incompatible(entry: JsonObject, context: Context) -> ImportedMeasurement:
+    return build_outcome(JsonObject({}, entry.location), context, status_fields(entry))
 
 
 def _read_by_batch_size(value: Any) -> Reading:
-    return each(
-        _spots_by_batch_size(value), "a benchmark of a model for which no batch size was measured"
+    return gather(
+        _nodes_by_batch_size(value), "a benchmark of a model for which no batch size was measured"
     )
 
 
-BY_BATCH_SIZE = Shape("legacy-by-batch-size", _matches_by_batch_size, _read_by_batch_size)
+BY_BATCH_SIZE_FORMAT = LegacyFormat(
+    "legacy-by-batch-size", _matches_by_batch_size, _read_by_batch_size
+)

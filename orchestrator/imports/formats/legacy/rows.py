@@ -1,15 +1,16 @@
-"""Results, one for each model, hardware and batch size: a list, a list with a head, or one."""
+"""Rows: one result for each model, hardware and batch size, in a list or alone."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.imports.document import WHOLE, Document, under
-from orchestrator.imports.formats.base import NotReadable, Reading
-from orchestrator.imports.formats.legacy.build import each, ended, found
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.document import TOP, Document, pointer
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.imports.formats.legacy.measurement import build_measurement, status_fields
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
+from runner.contract.errors import DamagedFile, SkipEntry
 
 _COLUMNS: Mapping[str, tuple[str, str | None]] = {
     "avg_latency_ms": ("latency_mean_s", "ms"),
@@ -66,11 +67,11 @@ _TEXTS = ("precision", "device_name")
 _COUNTS = ("iterations", "warmup_iterations", "batch_size", "sequence_length")
 
 
-def columns_of(entry: Entry) -> dict[str, Any]:
-    """The columns whose quantity and unit an entry's keys name; what they say twice stays.
+def metric_columns(entry: JsonObject) -> dict[str, Any]:
+    """Take the columns whose quantity and unit an entry's keys name, each once.
 
     Raises:
-        NotReadable: one of them is no number.
+        SkipEntry: one of them is no number.
     """
     columns: dict[str, Any] = {name: entry.count(name) for name in _COUNTS}
     columns |= {name: entry.text(name) for name in _TEXTS}
@@ -83,7 +84,7 @@ def columns_of(entry: Entry) -> dict[str, Any]:
 
 
 def has_metric(value: Any) -> bool:
-    """Whether an object names one of these quantities."""
+    """True for an object that names one of these quantities."""
     return isinstance(value, dict) and any(key in value for key in _COLUMNS)
 
 
@@ -91,8 +92,8 @@ _REMARKS = frozenset({"warning", "warnings", "note", "notes"})
 
 
 @dataclass
-class Shape:
-    """One of its formats, recognised by the keys and types of the JSON value."""
+class LegacyFormat:
+    """A format of the project, recognised by the keys and types of the JSON value."""
 
     name: str
     matches: Callable[[Any], bool]
@@ -100,46 +101,48 @@ class Shape:
     source: str = "ipfs_accelerate_py"
 
     def recognises(self, document: Document) -> bool:
-        """Whether the file's JSON has this shape."""
+        """True if the file's JSON has this shape."""
         try:
             return self.matches(document.json)
         except RecursionError:
             return False
 
     def read(self, document: Document) -> Reading:
-        """The measurements in it.
+        """Read the measurements.
 
         Raises:
-            NotReadable: none of its entries can be read.
+            DamagedFile: none of its entries can be read.
         """
         try:
             return self.reads(document.json)
         except RecursionError as error:
-            raise NotReadable("it is nested too deeply") from error
+            raise DamagedFile("it is nested too deeply") from error
+        except SkipEntry as skipped:
+            raise DamagedFile(*skipped.reasons) from skipped
 
 
 def is_map(value: Any, *keys: str) -> bool:
-    """Whether it is an object with these keys."""
+    """True for an object with these keys."""
     return isinstance(value, dict) and all(key in value for key in keys)
 
 
 def is_map_of_maps(value: Any) -> bool:
-    """Whether it is an object that holds objects, at least one."""
+    """True for an object that holds at least one object."""
     return isinstance(value, dict) and any(isinstance(item, dict) for item in value.values())
 
 
 def has_map(value: Any, *keys: str) -> bool:
-    """Whether it is an object that holds an object under each of these keys."""
+    """True for an object that holds an object under each of these keys."""
     return isinstance(value, dict) and all(isinstance(value.get(key), dict) for key in keys)
 
 
 def has_any(value: Any, *keys: str) -> bool:
-    """Whether it is an object with one of these keys, and that not null."""
+    """True for an object in which one of these keys is not null."""
     return isinstance(value, dict) and any(value.get(key) is not None for key in keys)
 
 
 def without_remarks(value: dict[str, Any]) -> dict[str, Any]:
-    """An object of entries without what only speaks of all of them: warnings, notes and marks."""
+    """An object of entries without warnings, notes and marks about all of them."""
     return {name: item for name, item in value.items() if not _is_remark(name, item)}
 
 
@@ -173,26 +176,26 @@ def _is_row(value: Any) -> bool:
     )
 
 
-def _spots(value: Any) -> Iterator[Spot]:
+def _nodes(value: Any) -> Iterator[Node]:
     if isinstance(value, list):
-        yield from (Spot(row, under(WHOLE, index), _result) for index, row in enumerate(value))
+        yield from (Node(row, pointer(TOP, index), _result) for index, row in enumerate(value))
     elif _is_row(value):
-        yield Spot(value, WHOLE, _result)
+        yield Node(value, TOP, _result)
     else:
         key, rows = _listed(value)
-        whole = Entry({name: item for name, item in value.items() if name != key}, WHOLE)
+        whole = JsonObject({name: item for name, item in value.items() if name != key}, TOP)
         fields = {"measured_at": whole.moment("timestamp", "created_at")}
-        around = Around(fields, whole.details(), marks_in(whole.value, WHOLE))
+        context = Context(fields, whole.details(), marks_in(whole.value, TOP))
         for index, row in enumerate(rows):
-            yield Spot(row, under(WHOLE, key, index), _result, around)
+            yield Node(row, pointer(TOP, key, index), _result, context)
 
 
-def _result(entry: Entry, around: Around) -> Found:
+def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     metrics = entry.inner("metrics")
     case = entry.seen("test_case")
     fields = {
-        **ended(entry),
-        **columns_of(entry),
+        **status_fields(entry),
+        **metric_columns(entry),
         "model": entry.text("model_name", "model", "model_key"),
         "family": entry.text("model_family", "family"),
         "modality": entry.text("modality"),
@@ -200,13 +203,13 @@ def _result(entry: Entry, around: Around) -> Found:
         "mode": case if case in _MODES else None,
         "measured_at": entry.moment("timestamp", "created_at"),
     }
-    details = {**around.details, **(metrics.details("metrics") if metrics else {})}
-    inside = Around(around.fields, details, around.marks)
-    return found(entry, inside, fields, marks_in(entry.value, entry.place))
+    details = {**context.details, **(metrics.details("metrics") if metrics else {})}
+    inside = Context(context.fields, details, context.marks)
+    return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
 
 
 def _read(value: Any) -> Reading:
-    return each(_spots(value), "a list without results")
+    return gather(_nodes(value), "a list without results")
 
 
-ROWS = Shape("legacy-rows", _matches, _read)
+ROWS_FORMAT = LegacyFormat("legacy-rows", _matches, _read)

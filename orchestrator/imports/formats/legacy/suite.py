@@ -1,19 +1,29 @@
-"""Models in a browser: one in a file, or a list of them."""
+"""Suites, their progress, and tests in browsers."""
 
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from orchestrator.imports.document import WHOLE, last, under
-from orchestrator.imports.formats.base import Reading
+from orchestrator.imports.document import TOP, last_key, pointer
 from orchestrator.imports.formats.legacy import comparison, sweep
-from orchestrator.imports.formats.legacy.build import each, ended, found, verdict
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.formats.legacy.rows import Shape, columns_of, has_any, has_map, is_map
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.imports.formats.legacy.measurement import (
+    build_measurement,
+    build_outcome,
+    status_fields,
+)
+from orchestrator.imports.formats.legacy.rows import (
+    LegacyFormat,
+    has_any,
+    has_map,
+    is_map,
+    metric_columns,
+)
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
 
-_TOLD = ("metrics", "test_file", "reason", "platform_support", "error", "execution_time")
+_BROWSER_KEYS = ("metrics", "test_file", "reason", "platform_support", "error", "execution_time")
 
 
 def _matches(value: Any) -> bool:
@@ -22,7 +32,7 @@ def _matches(value: Any) -> bool:
         and isinstance(value["platform"], str)
         and has_any(value, "status", "success")
         and has_any(value, "model_name", "model_key", "model")
-        and has_any(value, *_TOLD)
+        and has_any(value, *_BROWSER_KEYS)
     )
 
 
@@ -34,39 +44,39 @@ def _is_list(value: Any) -> bool:
     )
 
 
-def _spots(value: dict[str, Any]) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
+def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
     fields = {"measured_at": whole.moment("timestamp"), "backend": whole.text("platform")}
-    around = Around(fields, marks=marks_in(value, WHOLE, without=("results",)))
+    context = Context(fields, marks=marks_in(value, TOP, without=("results",)))
     for index, result in enumerate(value["results"]):
-        yield Spot(result, under(WHOLE, "results", index), _result, around)
+        yield Node(result, pointer(TOP, "results", index), _result, context)
 
 
-def _result(entry: Entry, around: Around) -> Found:
+def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     metrics = entry.inner("metrics")
     fields = {
-        **ended(entry),
-        **(columns_of(metrics) if metrics else {}),
+        **status_fields(entry),
+        **(metric_columns(metrics) if metrics else {}),
         "model": entry.text("model_name", "model_key", "model"),
         "backend": entry.text("platform"),
         "modality": entry.text("modality"),
         "measured_at": entry.moment("timestamp"),
     }
     details = metrics.details("metrics") if metrics else {}
-    inside = Around(around.fields, details, around.marks)
-    return found(entry, inside, fields, marks_in(entry.value, entry.place))
+    inside = Context(context.fields, details, context.marks)
+    return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
 
 
 def _read(value: Any) -> Reading:
-    return each([Spot(value, WHOLE, _result)], "a browser's result without content")
+    return gather([Node(value, TOP, _result)], "a browser's result without content")
 
 
 def _read_all(value: Any) -> Reading:
-    return each(_spots(value), "a browser's tests without a result")
+    return gather(_nodes(value), "a browser's tests without a result")
 
 
-BROWSER = Shape("legacy-browser", _matches, _read)
-BROWSERS = Shape("legacy-browsers", _is_list, _read_all)
+BROWSER_FORMAT = LegacyFormat("legacy-browser", _matches, _read)
+BROWSER_LIST_FORMAT = LegacyFormat("legacy-browsers", _is_list, _read_all)
 
 
 _STATUSES = {
@@ -82,34 +92,34 @@ def _matches_progress(value: Any) -> bool:
     return sum(isinstance(value.get(key), list) for key in _STATUSES) >= 2
 
 
-def _spots_progress(value: Any) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
-    around = Around(
+def _nodes_progress(value: Any) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
+    context = Context(
         fields={"measured_at": whole.moment("timestamp")},
-        marks=marks_in(value, WHOLE, without=tuple(_STATUSES)),
+        marks=marks_in(value, TOP, without=tuple(_STATUSES)),
     )
     for key, status in _STATUSES.items():
-        yield from whole.spots(key, partial(_result_progress, status), around)
+        yield from whole.nodes(key, partial(_result_progress, status), context)
 
 
-def _result_progress(status: str, entry: Entry, around: Around) -> Found:
-    told = Entry({"status": status, **entry.value}, entry.place)
+def _result_progress(status: str, entry: JsonObject, context: Context) -> ImportedMeasurement:
+    with_status = JsonObject({"status": status, **entry.value}, entry.location)
     entry.text("status")
     fields = {
-        **ended(told),
-        **columns_of(entry),
+        **status_fields(with_status),
+        **metric_columns(entry),
         "model": entry.text("model", "model_name", "model_type"),
         "backend": entry.text("hardware", "hardware_type"),
         "measured_at": entry.moment("timestamp"),
     }
-    return verdict(entry, around, fields, marks_in(entry.value, entry.place))
+    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
 
 
 def _read_progress(value: Any) -> Reading:
-    return each(_spots_progress(value), "the progress of a run in which nothing had ended")
+    return gather(_nodes_progress(value), "the progress of a run in which nothing had ended")
 
 
-PROGRESS = Shape("legacy-progress", _matches_progress, _read_progress)
+PROGRESS_FORMAT = LegacyFormat("legacy-progress", _matches_progress, _read_progress)
 
 
 _CHECKS = "functionality_verification"
@@ -120,32 +130,34 @@ def _matches_suite(value: Any) -> bool:
     return has_map(value, _CHECKS) or has_map(value, _SWEEPS)
 
 
-def _spots_suite(value: dict[str, Any]) -> Iterator[Spot]:
-    around = Around(
-        fields={"measured_at": Entry(value, WHOLE).moment("timestamp")},
-        marks=marks_in(value, WHOLE, without=(_CHECKS, _SWEEPS, "models")),
+def _nodes_suite(value: dict[str, Any]) -> Iterator[Node]:
+    context = Context(
+        fields={"measured_at": JsonObject(value, TOP).moment("timestamp")},
+        marks=marks_in(value, TOP, without=(_CHECKS, _SWEEPS, "models")),
     )
-    for place, section, copies in _checks(value.get(_CHECKS)):
+    for location, section, copies in _checks(value.get(_CHECKS)):
         details = {"same_at": ", ".join(copies)} if copies else {}
-        if comparison.matches(section):
-            inside = Around(around.fields, details, around.marks)
-            yield from comparison.spots_of(section, place, inside)
+        if comparison.holds_checks(section):
+            inside = Context(context.fields, details, context.marks)
+            yield from comparison.check_nodes(section, location, inside)
         else:
-            fields = {**around.fields, "backend": last(place)}
+            fields = {**context.fields, "backend": last_key(location)}
             models = _names(value.get("models"))
-            yield from _of_models(section, place, models, Around(fields, details, around.marks))
+            yield from _of_models(
+                section, location, models, Context(fields, details, context.marks)
+            )
     for family, section in _items(value.get(_SWEEPS)):
-        place = under(WHOLE, _SWEEPS, family)
+        location = pointer(TOP, _SWEEPS, family)
         if has_map(section, "benchmarks"):
-            yield from sweep.spots_of(section, place, around)
+            yield from sweep.sweep_nodes(section, location, context)
         else:
-            fields = {**around.fields, "family": family}
+            fields = {**context.fields, "family": family}
             models = _names(value.get("models"), family) or {family: family}
-            yield from _of_models(section, place, models, Around(fields, {}, around.marks))
+            yield from _of_models(section, location, models, Context(fields, {}, context.marks))
 
 
 def _checks(sections: Any) -> Iterator[tuple[str, Any, list[str]]]:
-    """Each section once, with the places of its copies.
+    """Each section once, with the locations of its copies.
 
     Where a check left no result of its own, the suite took the latest one that it found.
     """
@@ -154,19 +166,23 @@ def _checks(sections: Any) -> Iterator[tuple[str, Any, list[str]]]:
         if any(section == earlier for _, earlier in items[:index]):
             continue
         copies = [other for other, later in items[index + 1 :] if later == section]
-        places = [under(WHOLE, _CHECKS, other) for other in (name, *copies)]
-        yield places[0], section, places[1:]
+        locations = [pointer(TOP, _CHECKS, other) for other in (name, *copies)]
+        yield locations[0], section, locations[1:]
 
 
-def _of_models(section: Any, place: str, models: dict[str, str], around: Around) -> Iterator[Spot]:
-    """How a section ended that has no results, told of each model that it was for."""
+def _of_models(
+    section: Any, location: str, models: dict[str, str], context: Context
+) -> Iterator[Node]:
+    """The end of a section without results, once for each model that it was for."""
     for key, name in models.items():
-        inside = Around({**around.fields, "model": name}, around.details, around.marks)
-        yield Spot(section, f"{place} ({key})", _end, inside)
+        inside = Context({**context.fields, "model": name}, context.details, context.marks)
+        yield Node(section, f"{location} ({key})", _end, inside)
 
 
-def _end(entry: Entry, around: Around) -> Found:
-    return verdict(entry, around, ended(entry), marks_in(entry.value, entry.place))
+def _end(entry: JsonObject, context: Context) -> ImportedMeasurement:
+    return build_outcome(
+        entry, context, status_fields(entry), marks_in(entry.value, entry.location)
+    )
 
 
 def _names(models: Any, family: str | None = None) -> dict[str, str]:
@@ -185,7 +201,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 
 def _read_suite(value: Any) -> Reading:
-    return each(_spots_suite(value), "a suite that ran nothing")
+    return gather(_nodes_suite(value), "a suite that ran nothing")
 
 
-SUITE = Shape("legacy-suite", _matches_suite, _read_suite)
+SUITE_FORMAT = LegacyFormat("legacy-suite", _matches_suite, _read_suite)

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.imports.formats.base import NotReadable
-from orchestrator.imports.formats.mapping import Mapped
+from orchestrator.imports.formats.mapping import MappedFormat
 from orchestrator.imports.formats.mapping_file import MappingFile
+from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import json_document, only, read, text_document
 
 
-def mapped(**parts: Any) -> Mapped:
+def mapped(**parts: Any) -> MappedFormat:
     """A mapping with a model and a latency, and these columns; other keys as they are."""
     columns = {"model": {"from": "net"}, "latency_mean_s": {"from": "ms", "unit": "ms"}}
     data = {"source": "lab-bench"} | parts
     data["columns"] = columns | parts.get("columns", {})
-    return Mapped(MappingFile.model_validate(data), "lab")
+    return MappedFormat(MappingFile.model_validate(data), "lab")
 
 
 def test_a_csv_s_rows_become_measurements() -> None:
@@ -34,7 +34,7 @@ def test_a_csv_s_rows_become_measurements() -> None:
     text = "net,bs,dtype,ms,peak,torch,note\nresnet50,8,float16,12.4,1.5,2.4.1,warm\n"
     found = only(read(format_, text_document(text)))
     assert (format_.name, format_.source) == ("mapping:lab", "lab-bench")
-    assert (found.place, found.model, found.backend, found.status) == (
+    assert (found.location, found.model, found.backend, found.status) == (
         "line 2",
         "resnet50",
         "cuda",
@@ -57,7 +57,7 @@ def test_outcomes_are_translated() -> None:
     format_ = mapped(columns={"status": outcome, "reason": {"from": "why"}})
     text = "net,ms,end,why\na,5,done,\nb,,oom,no memory\nc,5,bored,\nd,,done,\n"
     reading = read(format_, text_document(text))
-    told = [(found.model, found.status, found.reason) for found in reading.found]
+    told = [(found.model, found.status, found.reason) for found in reading.measurements]
     assert told == [("a", "ok", None), ("b", "out_of_memory", "no memory")]
     assert reading.faults == (
         "line 4: end: 'bored' is not one of done, oom in the mapping's values",
@@ -68,7 +68,7 @@ def test_outcomes_are_translated() -> None:
 def test_a_status_of_ours_needs_no_translation() -> None:
     format_ = mapped(columns={"status": {"from": "end"}})
     reading = read(format_, text_document("net,ms,end\na,5,failed\nb,5,broke\n"))
-    assert reading.found[0].status == "failed"
+    assert reading.measurements[0].status == "failed"
     assert reading.faults[0].startswith("line 3: end: 'broke' is not one of ok, unsupported")
 
 
@@ -91,8 +91,8 @@ def test_json_rows_lie_at_a_path_and_know_what_they_hang_on() -> None:
         },
     }
     reading = read(format_, json_document(data))
-    first, second = reading.found
-    assert (first.place, first.model, first.device_name) == (
+    first, second = reading.measurements
+    assert (first.location, first.model, first.device_name) == (
         "/results/resnet50/0",
         "resnet50",
         "NVIDIA L4",
@@ -105,8 +105,8 @@ def test_json_rows_lie_at_a_path_and_know_what_they_hang_on() -> None:
 
 def test_json_without_a_path_is_its_list_or_itself() -> None:
     row = {"net": "a", "ms": 5, "b": {"c": 1}}
-    assert only(read(mapped(), json_document([row]))).place == "/0"
-    assert only(read(mapped(), json_document(row))).place == "/"
+    assert only(read(mapped(), json_document([row]))).location == "/0"
+    assert only(read(mapped(), json_document(row))).location == "/"
     assert only(read(mapped(), json_document({"a.b": 1, **row}))).details == {
         "a.b": "1",
         "b.c": "1",
@@ -115,7 +115,7 @@ def test_json_without_a_path_is_its_list_or_itself() -> None:
 
 def test_a_wrong_constant_is_told_as_the_mapping_s() -> None:
     format_ = mapped(columns={"batch_size": {"const": 0}})
-    with pytest.raises(NotReadable, match="line 2: the mapping's const: 0 is not above 0"):
+    with pytest.raises(DamagedFile, match="line 2: the mapping's const: 0 is not above 0"):
         format_.read(text_document("net,ms,const\na,5,kept\n"))
     found = only(
         read(
@@ -129,7 +129,7 @@ def test_times_get_a_zone() -> None:
     format_ = mapped(columns={"measured_at": {"from": "at"}})
     text = "net,ms,at\na,5,2025-03-01T12:00:00+01:00\nb,5,2025-03-01 12:00:00\nc,5,yesterday\n"
     reading = read(format_, text_document(text))
-    first, second = reading.found
+    first, second = reading.measurements
     assert first.measured_at == datetime(2025, 3, 1, 11, tzinfo=UTC)
     assert second.measured_at == datetime(2025, 3, 1, 12, tzinfo=UTC)
     assert second.details["measured_at"] == "has no zone and is taken as UTC"
@@ -139,7 +139,7 @@ def test_times_get_a_zone() -> None:
 def test_simulated_rows_are_marked_whether_mapped_or_not() -> None:
     format_ = mapped(columns={"simulated": {"from": "fake"}})
     reading = read(format_, text_document("net,ms,fake\na,5,yes\nb,5,0\nc,5,perhaps\n"))
-    assert [found.marks for found in reading.found] == [("line 2/fake: 'yes'",), ()]
+    assert [found.marks for found in reading.measurements] == [("line 2/fake: 'yes'",), ()]
     assert reading.faults == ("line 4: fake: 'perhaps' is neither true nor false",)
     around = {"is_simulated": True, "rows": [{"net": "a", "ms": 5}]}
     found = only(read(mapped(rows="rows.*"), json_document(around)))
@@ -148,7 +148,7 @@ def test_simulated_rows_are_marked_whether_mapped_or_not() -> None:
 
 def test_broken_rows_let_the_others_through() -> None:
     reading = read(mapped(), json_document([{"net": "a", "ms": 5}, 7, {"net": "b", "ms": "x"}]))
-    assert len(reading.found) == 1
+    assert len(reading.measurements) == 1
     assert reading.faults == ("/1: 7 is not a table of values", "/2: ms: 'x' is not a number")
 
 
@@ -174,7 +174,7 @@ def test_broken_rows_let_the_others_through() -> None:
 def test_a_file_that_lacks_what_is_named_does_not_fit(text: str, told: str) -> None:
     document = text_document(text)
     assert not mapped().recognises(document)
-    with pytest.raises(NotReadable) as refused:
+    with pytest.raises(DamagedFile) as refused:
         mapped().read(document)
     assert str(refused.value) == told
 
@@ -182,7 +182,7 @@ def test_a_file_that_lacks_what_is_named_does_not_fit(text: str, told: str) -> N
 def test_a_path_that_is_not_there_is_told() -> None:
     document = json_document({"runs": []})
     assert not mapped(rows="results.*").recognises(document)
-    with pytest.raises(NotReadable, match="/results: is not in the file"):
+    with pytest.raises(DamagedFile, match="/results: is not in the file"):
         mapped(rows="results.*").read(document)
 
 
@@ -205,6 +205,6 @@ VALUE = st.recursive(
 def test_each_row_of_any_json_is_accounted_for(rows: list[Any]) -> None:
     document = json_document([{"net": "a", "ms": 5}, *rows])
     reading = read(mapped(), document)
-    told = [*(found.place for found in reading.found), *reading.empty]
+    told = [*(found.location for found in reading.measurements), *reading.empty]
     told += [fault.partition(":")[0] for fault in reading.faults]
     assert set(told) == {f"/{position}" for position in range(len(rows) + 1)}

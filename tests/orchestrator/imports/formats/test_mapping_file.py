@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.imports.formats.mapping_file import COLUMNS, read_mapping
+from orchestrator.imports.formats.mapping_file import _COLUMNS, read_mapping
 from runner.contract.errors import UsageError
 
-WHOLE = """\
+TOP = """\
 source: lab-bench
 columns:
   model: {from: net}
@@ -30,7 +30,7 @@ def told_of(folder: Path, text: str) -> list[str]:
 
 
 def test_reads_a_mapping(tmp_path: Path) -> None:
-    mapping = read_mapping(written(tmp_path, WHOLE))
+    mapping = read_mapping(written(tmp_path, TOP))
     assert (mapping.source, mapping.rows, mapping.delimiter) == ("lab-bench", None, ",")
     assert mapping.columns["latency_mean_s"].from_ == "ms"
 
@@ -38,11 +38,11 @@ def test_reads_a_mapping(tmp_path: Path) -> None:
 def test_every_column_of_ours_can_be_mapped(tmp_path: Path) -> None:
     units = {"s": "ms", "ns": "us", "bytes": "MiB", "joules": "Wh"}
     columns = ""
-    for name in COLUMNS:
+    for name in _COLUMNS:
         unit = units.get(name.rpartition("_")[2])
         columns += f"  {name}: {{const: 1{f', unit: {unit}' if unit else ''}}}\n"
     mapping = read_mapping(written(tmp_path, f"source: lab\ncolumns:\n{columns}"))
-    assert tuple(mapping.columns) == COLUMNS
+    assert tuple(mapping.columns) == _COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_every_column_of_ours_can_be_mapped(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_column_is_told_with_place_and_line(tmp_path: Path, line: str, told: str) -> None:
-    (message,) = told_of(tmp_path, f"{WHOLE}  {line}\n")
+    (message,) = told_of(tmp_path, f"{TOP}  {line}\n")
     assert message.startswith(f"lab.yaml: columns.{line.partition(':')[0]}")
     assert told in message
     assert "(line 5)" in message
 
 
 def test_a_misspelt_column_gets_a_suggestion(tmp_path: Path) -> None:
-    (message,) = told_of(tmp_path, WHOLE + "  latncy_max_s: {from: ms, unit: ms}\n")
+    (message,) = told_of(tmp_path, TOP + "  latncy_max_s: {from: ms, unit: ms}\n")
     assert message.endswith("; did you mean 'latency_max_s'? (line 5)")
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import NotReadable
 from orchestrator.imports.formats.mlperf import MLPerf
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.measurement import ImportedMeasurement
+from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import json_document, only, read, text_document
 
 RULE = "================================================"
@@ -124,13 +124,13 @@ samples_per_query : 1
 )
 
 
-def found_in(text: str, path: str = "mlperf_log_summary.txt") -> Found:
+def found_in(text: str, path: str = "mlperf_log_summary.txt") -> ImportedMeasurement:
     return only(read(MLPerf(), Document(Path(path), text.encode())))
 
 
 def test_offline_tells_samples_per_second_and_latencies() -> None:
     found = found_in(OFFLINE)
-    assert (found.place, found.status, found.reason) == ("line 2", "ok", None)
+    assert (found.location, found.status, found.reason) == ("line 2", "ok", None)
     assert (found.scenario, found.mode) == ("offline", "inference")
     assert found.throughput == 18.5856
     assert (found.latency_mean_s, found.latency_p50_s) == (2954.453799716, 2965.965347259)
@@ -201,9 +201,9 @@ def test_only_a_submission_s_path_names_the_model(path: str, model: str) -> None
 
 
 def test_several_summaries_are_several_measurements() -> None:
-    first, second = read(MLPerf(), text_document(OFFLINE + SERVER, "log.txt")).found
+    first, second = read(MLPerf(), text_document(OFFLINE + SERVER, "log.txt")).measurements
     assert (first.scenario, second.scenario) == ("offline", "server")
-    assert first.place != second.place
+    assert first.location != second.location
 
 
 def test_a_log_without_results_is_no_measurement() -> None:
@@ -230,7 +230,7 @@ def test_a_log_without_results_is_no_measurement() -> None:
 def test_what_contradicts_the_format_is_told_with_its_place(
     line: str, other: str, told: str
 ) -> None:
-    with pytest.raises(NotReadable, match=told):
+    with pytest.raises(DamagedFile, match=told):
         MLPerf().read(text_document(OFFLINE.replace(line, other)))
 
 
@@ -251,7 +251,7 @@ def test_a_summary_that_lost_or_gained_lines_is_read_or_refused(data: st.DataObj
     text = "\n".join([*lines[:2], *kept, *extra])
     try:
         reading = MLPerf().read(text_document(text))
-        told = [*(found.place for found in reading.found), *reading.empty]
-    except NotReadable as error:
+        told = [*(found.location for found in reading.measurements), *reading.empty]
+    except DamagedFile as error:
         told = [str(error)[:6]]
     assert told == ["line 2"]

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import NotReadable, Reading
 from orchestrator.imports.formats.optimum_benchmark import OptimumBenchmark
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading
+from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.optimum import (
     Tree,
@@ -43,7 +44,7 @@ def read_file(path: Path) -> Reading:
 
 def test_an_encoder_s_forward_is_one_measurement() -> None:
     found = only(whole(encoder_report()))
-    assert (found.place, found.status, found.mode) == ("/report/forward", "ok", "inference")
+    assert (found.location, found.status, found.mode) == ("/report/forward", "ok", "inference")
     assert (found.throughput, found.iterations) == (5.648934083819028, 3)
     assert (found.load_time_s, found.first_latency_s) == (15.5, 12.25)
     assert (found.latency_median_s, found.latency_p50_s, found.latency_p99_s) == (
@@ -88,7 +89,7 @@ def test_the_config_tells_model_and_surroundings() -> None:
 
 def test_a_decoder_s_targets_are_one_measurement() -> None:
     found = only(whole(generation_report(), generation_config()))
-    assert (found.place, found.mode) == ("/report/decode", "generation")
+    assert (found.location, found.mode) == ("/report/decode", "generation")
     assert found.latency_mean_s is None
     assert found.time_to_first_token_mean_s == 0.031875
     assert found.time_per_output_token_mean_s == 0.02325
@@ -111,7 +112,7 @@ def test_a_generate_target_tells_the_whole_query() -> None:
         ),
     }
     found = only(whole(report, generation_config()))
-    assert found.place == "/report/generate"
+    assert found.location == "/report/generate"
     assert (found.latency_mean_s, found.first_latency_s) == (1.625, 2.5)
     assert found.durations_ns == (1500000000, 1750000000)
     assert found.throughput is None
@@ -157,7 +158,7 @@ def test_training_keeps_the_throughput_that_means_something_else_in_its_details(
         "warmup_steps": 40,
     }
     found = only(whole(report, config(scenario=scenario)))
-    assert (found.place, found.mode) == ("/report/train", "training")
+    assert (found.location, found.mode) == ("/report/train", "training")
     assert (found.batch_size, found.sequence_length, found.warmup_iterations) == (2, 16, 40)
     assert (found.latency_mean_s, found.throughput) == (0.375, None)
     assert found.details["report.train.throughput.value"] == "700.0"
@@ -192,12 +193,12 @@ def test_an_unknown_target_is_kept_without_a_mode() -> None:
     found = only(
         whole(encoder_report() | {"forward": None, "encode": target(latency=latency(2.0))})
     )
-    assert (found.place, found.mode, found.latency_mean_s) == ("/report/encode", None, 2.0)
+    assert (found.location, found.mode, found.latency_mean_s) == ("/report/encode", None, 2.0)
 
 
 def test_a_load_alone_is_a_measurement() -> None:
     found = only(whole({"load": target(latency=latency(2.0))}))
-    assert (found.place, found.mode, found.load_time_s) == ("/report/load", None, 2.0)
+    assert (found.location, found.mode, found.load_time_s) == ("/report/load", None, 2.0)
     assert found.latency_mean_s is None
 
 
@@ -210,7 +211,7 @@ def test_nothing_tracked_is_no_measurement() -> None:
 def test_the_config_may_lie_beside_the_report(tmp_path: Path) -> None:
     folder_of(tmp_path, benchmark_report=encoder_report(), benchmark_config=config())
     found = only(read_file(tmp_path / "benchmark_report.json"))
-    assert (found.place, found.model) == ("/forward", "BAAI/bge-base-en-v1.5")
+    assert (found.location, found.model) == ("/forward", "BAAI/bge-base-en-v1.5")
     assert len(found.details["config_sha256"]) == 64
     told = read_file(tmp_path / "benchmark_config.json")
     assert told.nothing == "the config of a run of optimum-benchmark"
@@ -231,12 +232,12 @@ def test_another_report_beside_it_hides_nothing(tmp_path: Path) -> None:
     folder_of(
         tmp_path, benchmark_report=encoder_report(), benchmark_config=config(), benchmark=both
     )
-    assert only(read_file(tmp_path / "benchmark_report.json")).place == "/forward"
+    assert only(read_file(tmp_path / "benchmark_report.json")).location == "/forward"
 
 
 def test_a_report_without_its_config_names_no_model(tmp_path: Path) -> None:
     folder_of(tmp_path, benchmark_report=encoder_report())
-    with pytest.raises(NotReadable, match=r"names no model: .* which is not beside it"):
+    with pytest.raises(DamagedFile, match=r"names no model: .* which is not beside it"):
         read_file(tmp_path / "benchmark_report.json")
 
 
@@ -268,14 +269,14 @@ def test_a_mark_makes_it_simulated() -> None:
 def test_broken_values_are_told_with_their_place(change: Tree, told: str) -> None:
     report = encoder_report()
     report["forward"]["latency"] |= change
-    with pytest.raises(NotReadable, match=told):
+    with pytest.raises(DamagedFile, match=told):
         whole(report)
 
 
 def test_a_kind_that_is_no_table_is_a_fault() -> None:
     report = encoder_report()
     report["forward"]["latency"] = 11.3
-    with pytest.raises(NotReadable, match=r"report.forward.latency: 11.3 is not a table"):
+    with pytest.raises(DamagedFile, match=r"report.forward.latency: 11.3 is not a table"):
         whole(report)
 
 
@@ -308,11 +309,11 @@ def paths_in(data: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [path, *(found for key in data for found in paths_in(data[key], (*path, key)))]
 
 
-WHOLE: Tree = {"config": generation_config(), "report": generation_report() | encoder_report()}
+TOP: Tree = {"config": generation_config(), "report": generation_report() | encoder_report()}
 
 
 @given(
-    st.sampled_from(paths_in(WHOLE)[1:]),
+    st.sampled_from(paths_in(TOP)[1:]),
     st.one_of(
         st.none(),
         st.booleans(),
@@ -323,7 +324,7 @@ WHOLE: Tree = {"config": generation_config(), "report": generation_report() | en
     ),
 )
 def test_any_value_may_be_missing_or_odd(path: tuple[str, ...], value: Any) -> None:
-    data = copy.deepcopy(WHOLE)
+    data = copy.deepcopy(TOP)
     at = data
     for key in path[:-1]:
         at = at[key]
@@ -332,11 +333,11 @@ def test_any_value_may_be_missing_or_odd(path: tuple[str, ...], value: Any) -> N
     if not OptimumBenchmark().recognises(document):
         assert len(path) <= 3
         return
-    found: tuple[Found, ...] = ()
+    found: tuple[ImportedMeasurement, ...] = ()
     told = ""
     try:
-        found = OptimumBenchmark().read(document).found
-    except NotReadable as error:
+        found = OptimumBenchmark().read(document).measurements
+    except DamagedFile as error:
         told = str(error)
     assert {one.mode for one in found} <= {"generation", "inference", None}
     assert found or told or path == ("report",)

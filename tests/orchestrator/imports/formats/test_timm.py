@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import NotReadable
-from orchestrator.imports.formats.timm import Timm, TimmName, parse_name
+from orchestrator.imports.formats.timm import Timm, TimmFileName, parse_name
+from runner.contract.errors import DamagedFile
 from tests.conftest import ROOT
 from tests.orchestrator.imports.documents import json_document, only, read, text_document
 
@@ -28,9 +28,9 @@ eva02_enormous_patch14_clip_224,224,,,,1132.46,497.58,4350.56
 
 def test_a_row_becomes_a_measurement() -> None:
     reading = read(Timm(), text_document(INFER, GPU))
-    (found,) = reading.found
+    (found,) = reading.measurements
     assert reading.empty == ("line 3",)
-    assert (found.place, found.model, found.mode, found.status) == (
+    assert (found.location, found.model, found.mode, found.status) == (
         "line 2",
         "tinynet_e",
         "inference",
@@ -49,14 +49,14 @@ def test_a_row_becomes_a_measurement() -> None:
 
 
 def test_the_file_s_name_tells_device_and_software() -> None:
-    (found,) = read(Timm(), text_document(INFER, GPU)).found
+    (found,) = read(Timm(), text_document(INFER, GPU)).measurements
     assert (found.backend, found.runtime, found.precision) == ("cuda", "torch", "amp")
     assert (found.device_name, found.cpu_model) == ("rtx3090", None)
     assert found.libraries == {"torch": "2.1.0", "cuda": "12.1"}
 
 
 def test_another_name_tells_nothing() -> None:
-    (found,) = read(Timm(), text_document(INFER, "mine.csv")).found
+    (found,) = read(Timm(), text_document(INFER, "mine.csv")).measurements
     assert found.throughput == 75290.96
     told = (found.backend, found.runtime, found.precision, found.device_name, found.libraries)
     assert told == (None, None, None, None, {})
@@ -89,13 +89,13 @@ def test_both_modes_in_one_row_are_two_measurements() -> None:
         "a,10,100,5,32\nb,,,7,16\n"
     )
     reading = read(Timm(), text_document(text))
-    told = [(found.place, found.mode, found.throughput) for found in reading.found]
+    told = [(found.location, found.mode, found.throughput) for found in reading.measurements]
     assert told == [
         ("line 2, infer", "inference", 10),
         ("line 2, train", "training", 5),
         ("line 3", "training", 7),
     ]
-    assert all("train_batch_size" not in found.details for found in reading.found)
+    assert all("train_batch_size" not in found.details for found in reading.measurements)
 
 
 def test_json_is_read_like_csv_and_an_error_is_a_failure() -> None:
@@ -103,18 +103,18 @@ def test_json_is_read_like_csv_and_an_error_is_a_failure() -> None:
         {"model": "resnet50", "infer_samples_per_sec": 2500, "infer_step_time": 102.4},
         {"model": "vit_giant", "error": "CUDA out of memory. Tried to allocate 20.00 MiB"},
     ]
-    good, bad = read(Timm(), json_document(rows)).found
-    assert (good.place, good.throughput, good.latency_mean_s) == ("/0", 2500, 0.1024)
-    assert (bad.place, bad.status, bad.model) == ("/1", "out_of_memory", "vit_giant")
+    good, bad = read(Timm(), json_document(rows)).measurements
+    assert (good.location, good.throughput, good.latency_mean_s) == ("/0", 2500, 0.1024)
+    assert (bad.location, bad.status, bad.model) == ("/1", "out_of_memory", "vit_giant")
     assert bad.reason == "CUDA out of memory. Tried to allocate 20.00 MiB"
-    assert only(read(Timm(), json_document(rows[0]))).place == "/"
+    assert only(read(Timm(), json_document(rows[0]))).location == "/"
 
 
 def test_a_mode_that_failed_leaves_the_other_one_s_numbers() -> None:
     row = {"model": "vit", "infer_samples_per_sec": 5.0, "error": "CUDA out of memory"}
-    good, bad = read(Timm(), json_document([row])).found
-    assert (good.place, good.status, good.throughput) == ("/0, infer", "ok", 5)
-    assert (bad.place, bad.status, bad.throughput) == ("/0, error", "out_of_memory", None)
+    good, bad = read(Timm(), json_document([row])).measurements
+    assert (good.location, good.status, good.throughput) == ("/0, infer", "ok", 5)
+    assert (bad.location, bad.status, bad.throughput) == ("/0, error", "out_of_memory", None)
 
 
 def test_sizes_without_timings_are_no_measurement() -> None:
@@ -140,7 +140,7 @@ def test_other_tables_are_not_recognised(text: str) -> None:
 def test_broken_rows_are_told_with_their_lines() -> None:
     text = INFER + "resnet18,224,256,fast,-3\nresnet34,224,256.5,10,1,,,\n"
     reading = read(Timm(), text_document(text))
-    assert len(reading.found) == 1
+    assert len(reading.measurements) == 1
     assert reading.faults == (
         "line 4: 5 fields stand under 8 columns",
         "line 5: infer_batch_size: 256.5 is not a whole number",
@@ -149,13 +149,13 @@ def test_broken_rows_are_told_with_their_lines() -> None:
 
 def test_a_table_of_broken_rows_is_not_readable() -> None:
     document = text_document("model,infer_samples_per_sec\na,fast\n,5\n")
-    with pytest.raises(NotReadable, match=r"line 2: .*'fast' is not a number; line 3: model: is"):
+    with pytest.raises(DamagedFile, match=r"line 2: .*'fast' is not a number; line 3: model: is"):
         Timm().read(document)
 
 
 def test_a_mark_makes_a_row_simulated() -> None:
     text = "model,infer_samples_per_sec,is_simulated\na,5,True\nb,6,False\n"
-    marked, plain = read(Timm(), text_document(text)).found
+    marked, plain = read(Timm(), text_document(text)).measurements
     assert (marked.simulated, marked.marks) == (True, ("line 2/is_simulated: 'True'",))
     assert not plain.simulated
 
@@ -180,10 +180,10 @@ ROW = st.dictionaries(
 def test_whatever_the_cells_hold_each_row_is_accounted_for(rows: list[dict[str, Any]]) -> None:
     document = json_document([{"model": "m", "infer_samples_per_sec": 1.0}, *rows])
     reading = read(Timm(), document)
-    told = [*(found.place for found in reading.found), *reading.empty, *reading.faults]
+    told = [*(found.location for found in reading.measurements), *reading.empty, *reading.faults]
     for position in range(len(rows) + 1):
         assert any(text.startswith(f"/{position}") for text in told)
-    assert all(found.throughput is None or found.throughput >= 0 for found in reading.found)
+    assert all(found.throughput is None or found.throughput >= 0 for found in reading.measurements)
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
@@ -195,14 +195,14 @@ def test_every_real_file_is_read_whole(path: Path) -> None:
     columns = {name: position for position, name in enumerate(lines[0])}
     timed = [line for line in lines[1:] if line[columns[f"{part}_samples_per_sec"]]]
     assert reading.faults == ()
-    assert len(reading.found) == len(timed)
-    assert len(reading.found) + len(reading.empty) == len(lines) - 1
+    assert len(reading.measurements) == len(timed)
+    assert len(reading.measurements) + len(reading.empty) == len(lines) - 1
     speeds = [float(line[columns[f"{part}_samples_per_sec"]]) for line in timed]
     steps = [float(line[columns[f"{part}_step_time"]]) for line in timed]
-    assert math.fsum(found.throughput or 0 for found in reading.found) == math.fsum(speeds)
-    latencies = math.fsum(found.latency_mean_s or 0 for found in reading.found)
+    assert math.fsum(found.throughput or 0 for found in reading.measurements) == math.fsum(speeds)
+    latencies = math.fsum(found.latency_mean_s or 0 for found in reading.measurements)
     assert latencies == pytest.approx(math.fsum(steps) / 1000, rel=1e-12)
-    assert all(found.device_name and found.batch_size for found in reading.found)
+    assert all(found.device_name and found.batch_size for found in reading.measurements)
 
 
 @pytest.mark.parametrize(
@@ -210,27 +210,27 @@ def test_every_real_file_is_read_whole(path: Path) -> None:
     [
         (
             "benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv",
-            TimmName("amp", "nhwc", "2.4.0", "12.4", "rtx4090", dynamo=False),
+            TimmFileName("amp", "nhwc", "2.4.0", "12.4", "rtx4090", dynamo=False),
         ),
         (
             "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv",
-            TimmName("amp", "nchw", "1.12", "11.3", "rtx3090", dynamo=False),
+            TimmFileName("amp", "nchw", "1.12", "11.3", "rtx3090", dynamo=False),
         ),
         (
             "benchmark-infer-amp-nchw-pt1131-cu117-rtx3090.csv",
-            TimmName("amp", "nchw", "1.13.1", "11.7", "rtx3090", dynamo=False),
+            TimmFileName("amp", "nchw", "1.13.1", "11.7", "rtx3090", dynamo=False),
         ),
         (
             "benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv",
-            TimmName("fp32", "nchw", "2.2.1", None, "i9_10940x", dynamo=True),
+            TimmFileName("fp32", "nchw", "2.2.1", None, "i9_10940x", dynamo=True),
         ),
         (
             "benchmark-infer-amp_bf16-nchw-pt291-cu130-pro6000maxq-dynamo.csv",
-            TimmName("amp_bf16", "nchw", "2.9.1", "13.0", "pro6000maxq", dynamo=True),
+            TimmFileName("amp_bf16", "nchw", "2.9.1", "13.0", "pro6000maxq", dynamo=True),
         ),
     ],
 )
-def test_takes_a_name_apart(name: str, parts: TimmName) -> None:
+def test_takes_a_name_apart(name: str, parts: TimmFileName) -> None:
     assert parse_name(name) == parts
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.measurement import Found
-from orchestrator.imports.outcome import Verdict
-from orchestrator.imports.record import table_of
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.outcome import FileOutcome
+from orchestrator.imports.reading import Reading
+from orchestrator.imports.record import records_table
 from orchestrator.store import Store
 from orchestrator.store.query.imported import held_at
 from runner.contract.errors import StoreError
@@ -18,8 +18,8 @@ from runner.contract.record import Record, Row, rows
 from tests.support.records import a_record
 
 FOUND = [
-    Found(
-        place="/0",
+    ImportedMeasurement(
+        location="/0",
         model="m",
         status="ok",
         device_name="a device",
@@ -32,14 +32,16 @@ FOUND = [
         details={"a.b": "c"},
         measured_at=datetime(2025, 3, 1, 12, tzinfo=UTC),
     ),
-    Found(place="/1", model="m", status="failed", reason="x", simulated=True, marks=("/: mock",)),
+    ImportedMeasurement(
+        location="/1", model="m", status="failed", reason="x", simulated=True, marks=("/: mock",)
+    ),
 ]
 
 
-def imported(folder: Path) -> tuple[Verdict, Path]:
-    verdict = Verdict(Path("a.json"), "f" * 64, "a-format", "somebody", Reading(tuple(FOUND)))
+def imported(folder: Path) -> tuple[FileOutcome, Path]:
+    verdict = FileOutcome(Path("a.json"), "f" * 64, "a-format", "somebody", Reading(tuple(FOUND)))
     path = folder / "import.parquet"
-    pq.write_table(table_of(verdict, datetime(2026, 11, 22, tzinfo=UTC)), path)
+    pq.write_table(records_table(verdict, datetime(2026, 11, 22, tzinfo=UTC)), path)
     return verdict, path
 
 
@@ -54,7 +56,7 @@ def test_rows_come_back_whole(tmp_path: Path, database: Path) -> None:
     with Store.open(database) as store:
         store.merge([path])
         held = rows(store.imported([verdict.run_id]))
-    went_in = rows(table_of(verdict, datetime(2026, 11, 22, tzinfo=UTC)))
+    went_in = rows(records_table(verdict, datetime(2026, 11, 22, tzinfo=UTC)))
     by_place = sorted(held, key=lambda row: str(row["source_place"]))
     assert [told(row) for row in by_place] == [told(row) for row in went_in]
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
-from orchestrator.imports.formats.base import Format, NotReadable, Reading
 from orchestrator.imports.formats.legacy import LEGACY
+from orchestrator.imports.reading import Format, Reading
+from runner.contract.errors import DamagedFile
 from tests.conftest import ROOT
 from tests.orchestrator.imports.documents import json_document, text_document
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION
@@ -31,13 +32,13 @@ def outcome(document: Document) -> Reading | None:
     """The reading, checked for what each one keeps to; None if the file can't be read."""
     try:
         reading = fitting(document)[0].read(document)
-    except NotReadable:
+    except DamagedFile:
         return None
-    assert bool(reading.found) != (reading.nothing is not None)
-    places = [found.place for found in reading.found]
+    assert bool(reading.measurements) != (reading.nothing is not None)
+    places = [found.location for found in reading.measurements]
     assert len(set(places)) == len(places)
-    assert all(found.reason for found in reading.found if found.status != "ok")
-    assert all(found.simulated == bool(found.marks) for found in reading.found)
+    assert all(found.reason for found in reading.measurements if found.status != "ok")
+    assert all(found.simulated == bool(found.marks) for found in reading.measurements)
     return reading
 
 
@@ -106,4 +107,4 @@ def test_the_real_files_have_an_outcome(path: Path) -> None:
     assert reading is not None
     assert reading.faults == ()
     assert reading.empty == ()
-    assert any(found.simulated for found in reading.found) or "webgpu" not in str(path)
+    assert any(found.simulated for found in reading.measurements) or "webgpu" not in str(path)

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.imports.formats.legacy.checks import REPORT
-from orchestrator.imports.formats.legacy.entry import Entry
+from orchestrator.imports.formats.legacy.checks import CHECK_REPORT_FORMAT
+from orchestrator.imports.formats.legacy.json_object import JsonObject
 from orchestrator.imports.formats.legacy.machine import (
-    cuda_device,
+    cuda_device_name,
     libraries_of,
     machine_of,
     python_of,
 )
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.measurement import ImportedMeasurement
 from tests.orchestrator.imports.documents import json_document, read
 from tests.orchestrator.imports.formats.legacy import samples
 
@@ -29,35 +29,38 @@ from tests.orchestrator.imports.formats.legacy import samples
     ],
 )
 def test_one_cuda_device_is_the_one_that_ran(devices: Any, name: str | None) -> None:
-    assert cuda_device(Entry({"system_info": {"cuda_devices": devices}}, "/")) == name
+    assert cuda_device_name(JsonObject({"system_info": {"cuda_devices": devices}}, "/")) == name
 
 
 def test_nothing_said_of_the_machine() -> None:
-    machine = machine_of(Entry({"system_info": None}, "/"))
+    machine = machine_of(JsonObject({"system_info": None}, "/"))
     assert (machine.fields, machine.details) == ({}, {})
 
 
 def test_sizes_are_gibibytes() -> None:
-    machine = machine_of(Entry({"system_info": {"total_memory_gb": 0.5, "os": "Linux"}}, "/"))
+    machine = machine_of(JsonObject({"system_info": {"total_memory_gb": 0.5, "os": "Linux"}}, "/"))
     assert machine.fields["memory_total_bytes"] == 2**29
     assert machine.fields["operating_system"] == "Linux"
 
 
 def test_versions_are_those_of_libraries() -> None:
-    entry = Entry({"torch_version": "2.4.0", "os_version": "11", "numpy_version": None}, "/")
+    entry = JsonObject({"torch_version": "2.4.0", "os_version": "11", "numpy_version": None}, "/")
     assert libraries_of(entry) == {"torch": "2.4.0"}
     assert entry.details() == {"os_version": "11"}
 
 
 def test_pythons_version_is_its_first_word() -> None:
-    assert python_of(Entry({"python_version": "3.12.3 (main) [GCC]"}, "/")) == "3.12.3"
-    assert python_of(Entry({"python_version": " "}, "/")) is None
-    assert python_of(Entry({}, "/")) is None
+    assert python_of(JsonObject({"python_version": "3.12.3 (main) [GCC]"}, "/")) == "3.12.3"
+    assert python_of(JsonObject({"python_version": " "}, "/")) is None
+    assert python_of(JsonObject({}, "/")) is None
 
 
-def of_platforms(**changes: Any) -> dict[str | None, Found]:
+def of_platforms(**changes: Any) -> dict[str | None, ImportedMeasurement]:
     value = {**samples.REPORT, "results": {**copy.deepcopy(samples.PLATFORMS), **changes}}
-    return {found.backend: found for found in read(REPORT, json_document(value)).found}
+    return {
+        found.backend: found
+        for found in read(CHECK_REPORT_FORMAT, json_document(value)).measurements
+    }
 
 
 def test_each_platform_gets_its_verdict() -> None:
@@ -109,7 +112,7 @@ def test_examples_tell_of_platforms_too() -> None:
         {"platform": "ROCm", "implementation_type": "MOCK"},
     ]
     platforms = of_platforms(examples=examples)
-    assert platforms["webgpu"].place == "/results/examples/0"
+    assert platforms["webgpu"].location == "/results/examples/0"
     assert platforms["webgpu"].status == "failed"
     assert platforms["webgpu"].reason == "examples.0.output: Failed to tokenize"
     assert platforms["rocm"].simulated
@@ -117,5 +120,5 @@ def test_examples_tell_of_platforms_too() -> None:
 
 def test_verdicts_in_a_status_of_their_own() -> None:
     platforms = of_platforms(status={"webnn_init": "Success (REAL)", "mps": "UNKNOWN"})
-    assert platforms["webnn"].place == "/results/status/webnn_init"
+    assert platforms["webnn"].location == "/results/status/webnn_init"
     assert "mps" not in platforms

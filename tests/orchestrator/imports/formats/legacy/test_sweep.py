@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.imports.formats.base import Reading
-from orchestrator.imports.formats.legacy.sweep import METHODS, SWEEP
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.formats.legacy.sweep import METHODS_FORMAT, SWEEP_FORMAT
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading
 from tests.orchestrator.imports.documents import json_document, only, read
 from tests.orchestrator.imports.formats.legacy import samples
 
 
 def test_each_method_is_a_verdict_with_the_times_that_it_tells() -> None:
-    reading = read(METHODS, json_document(samples.METHODS))
+    reading = read(METHODS_FORMAT, json_document(samples.METHODS))
     assert reading.faults == ()
-    timed, untimed, failed = reading.found
-    assert (timed.place, timed.backend, timed.task) == (
+    timed, untimed, failed = reading.measurements
+    assert (timed.location, timed.backend, timed.task) == (
         "/results/pipeline_cuda",
         "cuda",
         "fill-mask",
@@ -34,11 +34,11 @@ def test_each_method_is_a_verdict_with_the_times_that_it_tells() -> None:
 
 
 def test_what_surrounds_the_results_is_kept() -> None:
-    first = read(METHODS, json_document(samples.METHODS)).found[0]
+    first = read(METHODS_FORMAT, json_document(samples.METHODS)).measurements[0]
     assert first.details["hardware.cuda_version"] == "12.4"
     assert first.measured_at is not None
     marked = {**samples.METHODS, "hardware": {"cuda": True, "simulated": True}}
-    found = read(METHODS, json_document(marked)).found
+    found = read(METHODS_FORMAT, json_document(marked)).measurements
     assert {one.marks for one in found} == {("/hardware/simulated: true",)}
 
 
@@ -47,7 +47,7 @@ def test_the_shortest_form_is_a_verdict_without_times() -> None:
         "results": {"pipeline": {"success": True, "model": "t5-small"}},
         "metadata": {"model": "t5-small"},
     }
-    (found,) = read(METHODS, json_document(value)).found
+    (found,) = read(METHODS_FORMAT, json_document(value)).measurements
     assert (found.status, found.model, found.backend) == ("ok", "t5-small", None)
 
 
@@ -56,17 +56,17 @@ RUN = samples.SWEEP["benchmarks"]["embedding"]["bert-base-uncased"]["cuda"]
 
 def swept(run: Any, family: str = "vision") -> Reading:
     benchmarks = {family: {"some/model": {"cpu": run}}}
-    return read(SWEEP, json_document({**samples.SWEEP, "benchmarks": benchmarks}))
+    return read(SWEEP_FORMAT, json_document({**samples.SWEEP, "benchmarks": benchmarks}))
 
 
-def configured(key: str, **result: Any) -> Found:
+def configured(key: str, **result: Any) -> ImportedMeasurement:
     result = {"status": "completed", "avg_latency": 1, **result}
     return only(swept({"status": "completed", "benchmark_results": {key: result}}))
 
 
 def test_a_configuration_becomes_a_measurement() -> None:
-    found, *_ = read(SWEEP, json_document(samples.SWEEP)).found
-    assert found.place == (
+    found, *_ = read(SWEEP_FORMAT, json_document(samples.SWEEP)).measurements
+    assert found.location == (
         "/benchmarks/embedding/bert-base-uncased/cuda/benchmark_results/batch_4_seq_128"
     )
     assert (found.model, found.family) == ("bert-base-uncased", "embedding")
@@ -78,7 +78,7 @@ def test_a_configuration_becomes_a_measurement() -> None:
 
 
 def test_the_machine_is_told() -> None:
-    found, *_ = read(SWEEP, json_document(samples.SWEEP)).found
+    found, *_ = read(SWEEP_FORMAT, json_document(samples.SWEEP)).measurements
     assert (found.hostname, found.machine, found.python_version) == ("host", "x86_64", "3.12.3")
     assert (found.cpu_cores_physical, found.cpu_cores_logical) == (4, 8)
     assert found.memory_total_bytes == 66802003968
@@ -88,9 +88,9 @@ def test_the_machine_is_told() -> None:
 
 
 def test_failures_of_a_configuration_and_of_a_load() -> None:
-    _, configuration, load = read(SWEEP, json_document(samples.SWEEP)).found
+    _, configuration, load = read(SWEEP_FORMAT, json_document(samples.SWEEP)).measurements
     assert (configuration.status, configuration.batch_size) == ("out_of_memory", 8)
-    assert (load.place, load.status) == ("/benchmarks/embedding/bert-base-uncased/cpu", "failed")
+    assert (load.location, load.status) == ("/benchmarks/embedding/bert-base-uncased/cpu", "failed")
     assert load.reason == "Model loading returned None"
 
 
@@ -130,7 +130,7 @@ def test_a_run_without_results() -> None:
 def test_unclear_words_on_the_machine_cost_no_measurement() -> None:
     value = copy.deepcopy(samples.SWEEP)
     value["system_info"] |= {"total_memory_gb": "plenty", "cpu_count_physical": 0}
-    found, *_ = read(SWEEP, json_document(value)).found
+    found, *_ = read(SWEEP_FORMAT, json_document(value)).measurements
     assert (found.memory_total_bytes, found.cpu_cores_physical) == (None, None)
     assert found.details["system_info.total_memory_gb"] == "plenty"
 
@@ -138,7 +138,7 @@ def test_unclear_words_on_the_machine_cost_no_measurement() -> None:
 def test_a_broken_run_leaves_the_others() -> None:
     value = copy.deepcopy(samples.SWEEP)
     value["benchmarks"]["embedding"]["bert-base-uncased"]["openvino"] = "later"
-    reading = read(SWEEP, json_document(value))
-    assert len(reading.found) == 3
+    reading = read(SWEEP_FORMAT, json_document(value))
+    assert len(reading.measurements) == 3
     place = "/benchmarks/embedding/bert-base-uncased/openvino"
     assert reading.faults == (f"{place}: 'later' is no object",)

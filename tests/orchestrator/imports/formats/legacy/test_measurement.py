@@ -1,30 +1,33 @@
-"""Entries become measurements, each for itself."""
+"""JSON objects become measurements, each for itself."""
 
 from typing import Any
 
 import pytest
 
-from orchestrator.imports.formats.base import NotReadable
-from orchestrator.imports.formats.legacy.build import each, ended, found, telling
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
+from orchestrator.imports.formats.legacy.measurement import (
+    build_measurement,
+    error_line,
+    status_fields,
+)
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import gather
+from runner.contract.errors import SkipEntry
 
 
-def latency(entry: Entry, around: Around) -> Found:
-    return found(
-        entry,
-        around,
-        {"model": entry.text("model"), "latency_mean_s": entry.number("s", "latency_mean_s")},
-    )
+def latency(entry: JsonObject, context: Context) -> ImportedMeasurement:
+    fields = {"model": entry.text("model"), "latency_mean_s": entry.number("s", "latency_mean_s")}
+    return build_measurement(entry, context, fields)
 
 
-def spots(*values: Any) -> list[Spot]:
-    around = Around({"backend": "cpu", "model": "outer"}, {"machine": "x"}, ("/mock: true",))
-    return [Spot(value, f"/{index}", latency, around) for index, value in enumerate(values)]
+def nodes(*values: Any) -> list[Node]:
+    context = Context({"backend": "cpu", "model": "outer"}, {"machine": "x"}, ("/mock: true",))
+    return [Node(value, f"/{index}", latency, context) for index, value in enumerate(values)]
 
 
 def test_an_entrys_own_words_come_before_those_around_it() -> None:
-    first, second = each(spots({"s": 1}, {"s": 2, "model": "inner", "z": 3}), "nothing").found
+    reading = gather(nodes({"s": 1}, {"s": 2, "model": "inner", "z": 3}), "nothing")
+    first, second = reading.measurements
     assert (first.model, second.model) == ("outer", "inner")
     assert (first.backend, second.latency_mean_s) == ("cpu", 2)
     assert second.details == {"machine": "x", "z": "3"}
@@ -32,29 +35,20 @@ def test_an_entrys_own_words_come_before_those_around_it() -> None:
 
 
 def test_a_broken_entry_leaves_the_others() -> None:
-    reading = each(spots({"s": 1}, {"s": "slow"}, 5, {"s": None}), "nothing")
-    assert [found.place for found in reading.found] == ["/0"]
+    reading = gather(nodes({"s": 1}, {"s": "slow"}, 5, {"s": None}), "nothing")
+    assert [measurement.location for measurement in reading.measurements] == ["/0"]
     assert reading.faults == ("/1/s: 'slow' is not a number", "/2: 5 is no object")
     assert reading.empty == ("/3",)
 
 
-def test_broken_entries_alone_make_a_file_not_readable() -> None:
-    with pytest.raises(NotReadable, match=r"^/0: 1 is no object; .*; and 1 more$"):
-        each(spots(1, 2, 3, 4), "nothing")
-
-
-def test_a_file_without_measured_values_is_named() -> None:
-    assert each(spots({}), "a list of nothing").nothing == "a list of nothing"
-
-
 def test_columns_hold_what_the_database_can_store() -> None:
-    around = Around({"model": "m", "latency_mean_s": 1})
-    with pytest.raises(NotReadable, match=f"/x: iterations: {2**63} is more than {2**63 - 1}"):
-        found(Entry({}, "/x"), around, {"iterations": 2**63})
-    with pytest.raises(NotReadable, match="/x: batch_size: 0 is not above 0"):
-        found(Entry({}, "/x"), around, {"batch_size": 0})
-    with pytest.raises(NotReadable, match="/x: it names no model"):
-        found(Entry({}, "/x"), Around(), {})
+    context = Context({"model": "m", "latency_mean_s": 1})
+    with pytest.raises(SkipEntry, match=f"/x: iterations: {2**63} is more than {2**63 - 1}"):
+        build_measurement(JsonObject({}, "/x"), context, {"iterations": 2**63})
+    with pytest.raises(SkipEntry, match="/x: batch_size: 0 is not above 0"):
+        build_measurement(JsonObject({}, "/x"), context, {"batch_size": 0})
+    with pytest.raises(SkipEntry, match="/x: it names no model"):
+        build_measurement(JsonObject({}, "/x"), Context(), {})
 
 
 TRACEBACK = """\
@@ -106,7 +100,7 @@ AttributeError: 'Tests' object has no attribute 'run'
     ],
 )
 def test_bad_ends(value: dict[str, Any], status: str, reason: str) -> None:
-    assert ended(Entry(value, "/x")) == {"status": status, "reason": reason}
+    assert status_fields(JsonObject(value, "/x")) == {"status": status, "reason": reason}
 
 
 @pytest.mark.parametrize(
@@ -114,21 +108,21 @@ def test_bad_ends(value: dict[str, Any], status: str, reason: str) -> None:
     [{"success": True}, {"status": "Success"}, {"return_code": 0}, {"success": True, "error": ""}],
 )
 def test_good_ends(value: dict[str, Any]) -> None:
-    assert ended(Entry(value, "/x")) == {"status": "ok"}
+    assert status_fields(JsonObject(value, "/x")) == {"status": "ok"}
 
 
 def test_an_entry_may_say_nothing_of_its_end() -> None:
-    assert ended(Entry({"latency_ms": 3}, "/x")) == {}
+    assert status_fields(JsonObject({"latency_ms": 3}, "/x")) == {}
 
 
 def test_a_word_that_nobody_knows_is_not_guessed() -> None:
-    with pytest.raises(NotReadable, match="/x/status: 'glorious' is no status that is known"):
-        ended(Entry({"status": "glorious"}, "/x"))
+    with pytest.raises(SkipEntry, match="/x/status: 'glorious' is no status that is known"):
+        status_fields(JsonObject({"status": "glorious"}, "/x"))
 
 
 def test_the_telling_lines_are_few() -> None:
-    assert telling(TRACEBACK) == "AttributeError: 'Tests' object has no attribute 'run'"
-    assert telling("one\n\ntwo\n") == "one\ntwo"
-    assert telling("1\n2\n3\n4") == "4"
-    assert telling(" \n") == ""
-    assert len(telling("x" * 5000)) == 500
+    assert error_line(TRACEBACK) == "AttributeError: 'Tests' object has no attribute 'run'"
+    assert error_line("one\n\ntwo\n") == "one\ntwo"
+    assert error_line("1\n2\n3\n4") == "4"
+    assert error_line(" \n") == ""
+    assert len(error_line("x" * 5000)) == 500

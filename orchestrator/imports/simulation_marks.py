@@ -1,4 +1,4 @@
-"""Marks with which a file itself says that no device made its numbers.
+"""Simulation marks: places where a file itself says that no device made its numbers.
 
 In doubt a mark counts: a row that is marked wrongly is missing from a view, one that lacks its
 mark is a lie in it.
@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
-from orchestrator.imports.document import under
+from orchestrator.imports.document import pointer
 from orchestrator.system.problems import quote
 
-Claim = Literal["simulated", "invented", "real"]
-Way = tuple[str | int, ...]
+_Claim = Literal["simulated", "invented", "real"]
+_Path = tuple[str | int, ...]
 
 _HINT = re.compile("mock|simul|emul", re.I)
 _WORDS = r"mock(?:ed|ing)?|simulat(?:e|ed|ing|ion|or)|emulat(?:ed|ion|or)"
@@ -40,38 +40,38 @@ _DENIED_IN_TEXT = re.compile(rf"{_KEY_IN_TEXT}(?:false|none|null|0)\b", re.I)
 _SAID_IN_TEXT = re.compile(rf"{_KEY_IN_TEXT}true\b", re.I)
 
 
-def marks_in(value: Any, place: str = "", without: Collection[str] = ()) -> tuple[str, ...]:
-    """Each mark in a value with its place; keys named in `without` are left out."""
+def marks_in(value: Any, location: str = "", without: Collection[str] = ()) -> tuple[str, ...]:
+    """All marks in a value with their locations; keys named in `without` are left out."""
     if isinstance(value, dict) and without:
         value = {key: item for key, item in value.items() if key not in without}
-    marks = (f"{under(place, *way)}: {told}" for way, told in _walk(value, (), ""))
+    marks = (f"{pointer(location, *path)}: {mark}" for path, mark in _walk(value, (), ""))
     return tuple(dict.fromkeys(marks))
 
 
 def marks_in_name(name: str) -> tuple[str, ...]:
-    """The mark that a file's name is."""
+    """The mark in a file's name, if there is one."""
     words = _BETWEEN_WORDS.sub("_", name)
     return (f"file name: {quote(name)}",) if _claim_of(words) == "simulated" else ()
 
 
-def _walk(value: Any, way: Way, key: str, around: str = "") -> Iterator[tuple[Way, str]]:
+def _walk(value: Any, path: _Path, key: str, parent: str = "") -> Iterator[tuple[_Path, str]]:
     if isinstance(value, dict):
         for name, item in value.items():
             if not name.startswith(_SAID_IN):
-                yield from _walk(item, (*way, name), name, key or around)
+                yield from _walk(item, (*path, name), name, key or parent)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _walk(item, (*way, index), key, around)
-    elif _is_mark(_claim_of(key), value) or (around and _is_marked_by(around, value)):
-        yield way, quote(value)
+            yield from _walk(item, (*path, index), key, parent)
+    elif _is_mark(_claim_of(key), value) or (parent and _is_marked_by(parent, value)):
+        yield path, quote(value)
     elif isinstance(value, str) and _HINT.search(value):
-        in_list = bool(way) and isinstance(way[-1], int)
-        yield from ((way, quote(line)) for line in _in_text(value, in_list=in_list))
+        in_list = bool(path) and isinstance(path[-1], int)
+        yield from ((path, quote(line)) for line in _in_text(value, in_list=in_list))
 
 
 @lru_cache(maxsize=10_000)
-def _claim_of(key: str) -> Claim | None:
-    """What a key claims of a value that is true."""
+def _claim_of(key: str) -> _Claim | None:
+    """The claim of a key whose value is true."""
     name = _HUMP.sub("_", key).lower()
     if _DENIED_IN_KEY.search(name):
         return "real"
@@ -82,7 +82,7 @@ def _claim_of(key: str) -> Claim | None:
     return "real" if _REAL_KEY.fullmatch(name) else None
 
 
-def _is_mark(claim: Claim | None, value: Any) -> bool:
+def _is_mark(claim: _Claim | None, value: Any) -> bool:
     if claim is None or value is None:
         return False
     word = str(value).strip().lower()
@@ -91,13 +91,13 @@ def _is_mark(claim: Claim | None, value: Any) -> bool:
     return word in (_YES if claim == "invented" else _NO)
 
 
-def _is_marked_by(around: str, value: Any) -> bool:
-    """Whether the value says yes to what the key of the object around it claims."""
-    return _claim_of(around) == "simulated" and str(value).strip().lower() in _YES
+def _is_marked_by(parent: str, value: Any) -> bool:
+    """True if the value affirms the claim of the key of the object around it."""
+    return _claim_of(parent) == "simulated" and str(value).strip().lower() in _YES
 
 
 def _in_text(text: str, *, in_list: bool) -> Iterator[str]:
-    """The line that says so; lists also hold names of keys, which say nothing by themselves."""
+    """The line with a mark; lists also hold names of keys, which are no marks by themselves."""
     if not in_list and _ONE_WORD.fullmatch(text.strip()) and _claim_of(text) == "simulated":
         yield text
         return

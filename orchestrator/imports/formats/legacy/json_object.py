@@ -1,42 +1,41 @@
-"""One entry of a file: what a format takes goes into columns, the rest into the details."""
+"""JSON objects: values that a format takes become columns, the rest becomes details."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.imports.document import last, under
-from orchestrator.imports.formats.base import NotReadable
+from orchestrator.imports.document import last_key, pointer
 from orchestrator.imports.measurement import (
-    Found,
-    NumberQuantities,
+    ImportedMeasurement,
     as_text,
     dimension_of,
     flatten,
     quantity,
 )
-from orchestrator.imports.table import moment_in, truth_from
+from orchestrator.imports.table import parse_boolean, parse_time
 from orchestrator.system.problems import quote
+from runner.contract.errors import SkipEntry
 
 _TEXT_LIMIT = 1000
 _EPOCH_SECONDS = (1e8, 1e11)
 
 
-def moment_from(value: object) -> tuple[datetime, bool] | None:
-    """A point in time and whether its zone was told; None if it is no time."""
+def read_time(value: object) -> tuple[datetime, bool] | None:
+    """A time, with True if its zone is known; None if it is no time."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         low, high = _EPOCH_SECONDS
         return (datetime.fromtimestamp(value, UTC), True) if low < value < high else None
     if not isinstance(value, str):
         return None
     try:
-        return moment_in(value)
+        return parse_time(value)
     except ValueError:
         return None
 
 
 def details_of(value: Any, name: str = "") -> dict[str, str]:
-    """What a value holds, as text by dotted names; what is long is shortened, and says so."""
+    """Values as text by dotted names; long ones are shortened, and say so."""
     return {key: _shortened(text) for key, text in flatten(value, name).items()}
 
 
@@ -47,8 +46,8 @@ def _shortened(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Around:
-    """What holds for every entry below a place of a file."""
+class Context:
+    """Columns, details and marks of every entry below a location of a file."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     details: dict[str, str] = field(default_factory=dict)
@@ -56,63 +55,71 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A value that ought to be an entry, where it stands, and what makes a measurement of it."""
+class Node:
+    """A JSON value that should be an entry, with the function that makes a measurement of it."""
 
     value: Any
-    place: str
+    location: str
     read: "Reader"
-    around: Around = Around()
+    context: Context = Context()
+
+    def measurement(self) -> ImportedMeasurement:
+        """The measurement, or the failure, that the entry holds.
+
+        Raises:
+            SkipEntry: it cannot be read; without a reason: it holds no measured value.
+        """
+        return self.read(JsonObject(self.value, self.location), self.context)
 
 
-class Entry:
-    """A JSON object that remembers which of its values were taken.
+class JsonObject:
+    """A JSON object that remembers which of its values became columns.
 
     Raises:
-        NotReadable: it is no object.
+        SkipEntry: it is no object.
     """
 
-    def __init__(self, value: Any, place: str) -> None:
+    def __init__(self, value: Any, location: str) -> None:
         if not isinstance(value, dict):
-            raise NotReadable(f"{place}: {quote(value)} is no object")
+            raise SkipEntry(f"{location}: {quote(value)} is no object")
         self.value: dict[str, Any] = value
-        self.place = place
+        self.location = location
         self._rest = dict(value)
         self._notes: dict[str, str] = {}
 
     @property
     def name(self) -> str:
         """The key under which it stands."""
-        return last(self.place)
+        return last_key(self.location)
 
     def seen(self, key: str) -> Any:
-        """A value, which stays in the details."""
+        """A value that stays in the details."""
         return self.value.get(key)
 
     def text(self, *keys: str) -> str | None:
-        """The first of these that is text and not empty."""
+        """Take the first of these that is text and not empty."""
         return next((self._rest.pop(key) for key in keys if self._holds_text(key)), None)
 
     def flag(self, key: str) -> bool | None:
-        """Yes or no, which stays in the details.
+        """A boolean that stays in the details.
 
         Raises:
-            NotReadable: it is neither.
+            SkipEntry: it is neither.
         """
         try:
-            return truth_from(self.value.get(key))
+            return parse_boolean(self.value.get(key))
         except ValueError as error:
-            raise NotReadable(f"{under(self.place, key)}: {error}") from error
+            raise SkipEntry(f"{pointer(self.location, key)}: {error}") from error
 
     def note(self, key: str, text: str) -> None:
-        """Say something of a value that was taken."""
+        """Add a remark about a value that was taken."""
         self._notes[key] = f"{as_text(self.value.get(key))} ({text})"
 
-    def number(self, key: str, column: str, unit: str | None = None) -> NumberQuantities | None:
-        """A number in the column's base unit.
+    def number(self, key: str, column: str, unit: str | None = None) -> int | float | None:
+        """Take a number in the column's base unit.
 
         Raises:
-            NotReadable: it is something else.
+            SkipEntry: it is something else.
         """
         number = self._quantity(self._rest.get(key), key, unit, dimension_of(column))
         if number is not None:
@@ -120,45 +127,45 @@ class Entry:
         return number
 
     def count(self, key: str) -> int | None:
-        """A whole number.
+        """Take a whole number.
 
         Raises:
-            NotReadable: it is something else.
+            SkipEntry: it is something else.
         """
         number = self.number(key, key)
         if isinstance(number, float):
-            raise NotReadable(f"{under(self.place, key)}: {number} is not a whole number")
+            raise SkipEntry(f"{pointer(self.location, key)}: {number} is not a whole number")
         return number
 
-    def checked(self, *keys: str) -> None:
-        """See that these are numbers where they are told; they stay in the details.
+    def check_numbers(self, *keys: str) -> None:
+        """Check that these are numbers or absent; they stay in the details.
 
         Raises:
-            NotReadable: one is something else.
+            SkipEntry: one is something else.
         """
         for key in keys:
             self._quantity(self.value.get(key), key, None, "count")
 
-    def durations(self, key: str, unit: str) -> tuple[NumberQuantities, ...] | None:
-        """Raw durations in nanoseconds.
+    def durations(self, key: str, unit: str) -> tuple[int | float, ...] | None:
+        """Take raw durations in nanoseconds.
 
         Raises:
-            NotReadable: one of them is no duration.
+            SkipEntry: one of them is no duration.
         """
         values = self._rest.get(key)
         if not isinstance(values, list) or not values:
             return None
         del self._rest[key]
         durations = [self._quantity(value, key, unit, "nanoseconds") for value in values]
-        told = tuple(duration for duration in durations if duration is not None)
-        if len(told) < len(values):
-            raise NotReadable(f"{under(self.place, key)}: one of the durations is missing")
-        return told
+        known = tuple(duration for duration in durations if duration is not None)
+        if len(known) < len(values):
+            raise SkipEntry(f"{pointer(self.location, key)}: one of the durations is missing")
+        return known
 
     def moment(self, *keys: str) -> datetime | None:
-        """A point in time; one without a zone is taken as UTC, and the details say so."""
+        """Take a time; one without a zone is taken as UTC, and the details say so."""
         for key in keys:
-            moment = moment_from(self._rest.get(key))
+            moment = read_time(self._rest.get(key))
             if moment:
                 del self._rest[key]
                 if not moment[1]:
@@ -166,23 +173,23 @@ class Entry:
                 return moment[0]
         return None
 
-    def inner(self, key: str) -> "Entry | None":
-        """An object below it, whose values are taken from there."""
+    def inner(self, key: str) -> "JsonObject | None":
+        """Take an object below it, for its values to be taken."""
         value = self._rest.get(key)
         if not isinstance(value, dict):
             return None
         del self._rest[key]
-        return Entry(value, under(self.place, key))
+        return JsonObject(value, pointer(self.location, key))
 
-    def spots(self, key: str, read: "Reader", around: Around) -> Iterator[Spot]:
-        """The entries of an object or of a list below it."""
+    def nodes(self, key: str, read: "Reader", context: Context) -> Iterator[Node]:
+        """Take an object or a list below it as nodes, one for each value."""
         value = self._rest.pop(key, None)
         items = value if isinstance(value, list) else ()
         for inner, item in value.items() if isinstance(value, dict) else enumerate(items):
-            yield Spot(item, under(self.place, key, inner), read, around)
+            yield Node(item, pointer(self.location, key, inner), read, context)
 
     def details(self, name: str = "") -> dict[str, str]:
-        """What nobody took, as text by dotted names."""
+        """The values that were not taken, as text by dotted names."""
         return {**details_of(self._rest, name), **details_of(self._notes, name)}
 
     def _holds_text(self, key: str) -> bool:
@@ -191,11 +198,11 @@ class Entry:
 
     def _quantity(
         self, value: Any, key: str, unit: str | None, dimension: str
-    ) -> NumberQuantities | None:
+    ) -> int | float | None:
         try:
             return quantity(value, unit, dimension)
         except ValueError as error:
-            raise NotReadable(f"{under(self.place, key)}: {error}") from error
+            raise SkipEntry(f"{pointer(self.location, key)}: {error}") from error
 
 
-Reader = Callable[[Entry, Around], Found]
+Reader = Callable[[JsonObject, Context], ImportedMeasurement]

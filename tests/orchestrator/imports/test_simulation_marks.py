@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.imports.marks import marks_in, marks_in_name
+from orchestrator.imports.simulation_marks import marks_in, marks_in_name
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,27 @@
-"""A summary of a sweep: for each family and hardware, means in the order of the models.
+"""Summaries of sweeps, and files without measurements: models, settings, databases.
 
+A summary holds, for each family and hardware, means in the order of the models.
 They are means over all batch sizes and input sizes, so they stay in the details.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.imports.document import WHOLE, last, under
-from orchestrator.imports.formats.base import NotReadable, Reading
-from orchestrator.imports.formats.legacy.build import each, verdict
-from orchestrator.imports.formats.legacy.entry import Around, Entry, Spot
+from orchestrator.imports.document import TOP, last_key, pointer
+from orchestrator.imports.formats.legacy.json_object import Context, JsonObject, Node
 from orchestrator.imports.formats.legacy.machine import machine_of
+from orchestrator.imports.formats.legacy.measurement import build_outcome
 from orchestrator.imports.formats.legacy.rows import (
-    Shape,
+    LegacyFormat,
     has_map,
     has_metric,
     is_map,
     without_remarks,
 )
-from orchestrator.imports.marks import marks_in
-from orchestrator.imports.measurement import Found
+from orchestrator.imports.measurement import ImportedMeasurement
+from orchestrator.imports.reading import Reading, gather
+from orchestrator.imports.simulation_marks import marks_in
+from runner.contract.errors import SkipEntry
 
 _RESULTS = "hardware_results"
 _MEANS = ("latency_ms", "throughput")
@@ -31,28 +33,28 @@ def _matches(value: Any) -> bool:
     return any(has_map(family, _RESULTS) for family in value["model_families"].values())
 
 
-def _spots(value: dict[str, Any]) -> Iterator[Spot]:
-    whole = Entry(value, WHOLE)
+def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+    whole = JsonObject(value, TOP)
     machine = machine_of(whole)
     fields = {**machine.fields, "measured_at": whole.moment("timestamp")}
-    marks = marks_in(value, WHOLE, without=("model_families",))
-    around = Around(fields, {**machine.details, "means": "over the shapes of a sweep"}, marks)
-    for family in whole.spots("model_families", _result, around):
+    marks = marks_in(value, TOP, without=("model_families",))
+    context = Context(fields, {**machine.details, "means": "over the shapes of a sweep"}, marks)
+    for family in whole.nodes("model_families", _result, context):
         if has_map(family.value, _RESULTS):
             yield from _of_family(family)
         else:
             yield family
 
 
-def _of_family(family: Spot) -> Iterator[Spot]:
-    fields = {**family.around.fields, "family": last(family.place)}
-    around = Around(fields, family.around.details, family.around.marks)
+def _of_family(family: Node) -> Iterator[Node]:
+    fields = {**family.context.fields, "family": last_key(family.location)}
+    context = Context(fields, family.context.details, family.context.marks)
     models = family.value.get("models_tested")
-    for hardware in Entry(family.value, family.place).spots(_RESULTS, _result, around):
+    for hardware in JsonObject(family.value, family.location).nodes(_RESULTS, _result, context):
         yield from _of_hardware(hardware, models if isinstance(models, list) else [])
 
 
-def _of_hardware(hardware: Spot, models: list[Any]) -> Iterator[Spot]:
+def _of_hardware(hardware: Node, models: list[Any]) -> Iterator[Node]:
     columns = {
         key: item
         for key, item in (hardware.value if isinstance(hardware.value, dict) else {}).items()
@@ -61,31 +63,31 @@ def _of_hardware(hardware: Spot, models: list[Any]) -> Iterator[Spot]:
     if columns and not any(columns.values()):
         return
     if not columns or any(len(column) != len(models) for column in columns.values()):
-        yield Spot(hardware.value, hardware.place, _unnamed, hardware.around)
+        yield Node(hardware.value, hardware.location, _unnamed, hardware.context)
         return
-    fields = {**hardware.around.fields, "backend": last(hardware.place)}
-    around = Around(fields, hardware.around.details, hardware.around.marks)
+    fields = {**hardware.context.fields, "backend": last_key(hardware.location)}
+    context = Context(fields, hardware.context.details, hardware.context.marks)
     for index, model in enumerate(models):
         value = {key: column[index] for key, column in columns.items()} | {"model": model}
-        place = under(hardware.place, next(iter(columns)), index)
-        yield Spot(value, place, _result, around)
+        location = pointer(hardware.location, next(iter(columns)), index)
+        yield Node(value, location, _result, context)
 
 
-def _result(entry: Entry, around: Around) -> Found:
-    entry.checked(*_MEANS)
+def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+    entry.check_numbers(*_MEANS)
     fields = {"status": "ok", "model": entry.text("model")}
-    return verdict(entry, around, fields, marks_in(entry.value, entry.place))
+    return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
 
 
-def _unnamed(entry: Entry, _: Around) -> Found:
-    raise NotReadable(f"{entry.place}: its lists are not as long as `models_tested`")
+def _unnamed(entry: JsonObject, _: Context) -> ImportedMeasurement:
+    raise SkipEntry(f"{entry.location}: its lists are not as long as `models_tested`")
 
 
 def _read(value: Any) -> Reading:
-    return each(_spots(value), "a summary without results")
+    return gather(_nodes(value), "a summary without results")
 
 
-DIGEST = Shape("legacy-summary", _matches, _read)
+SUMMARY_FORMAT = LegacyFormat("legacy-summary", _matches, _read)
 
 
 _OF_A_MODEL = ("family", "modality", "size", "class")
@@ -120,13 +122,17 @@ def _is_database(value: Any) -> bool:
     return is_map(value, "schema_version") and has_map(value, "schema")
 
 
-MODELS = Shape("legacy-models", _is_models, lambda _: Reading(nothing="a list of models"))
-SETTINGS = Shape("legacy-settings", _is_settings, lambda _: Reading(nothing="settings of a run"))
-EMPTY_SUMMARY = Shape(
+MODELS_FORMAT = LegacyFormat(
+    "legacy-models", _is_models, lambda _: Reading(nothing="a list of models")
+)
+SETTINGS_FORMAT = LegacyFormat(
+    "legacy-settings", _is_settings, lambda _: Reading(nothing="settings of a run")
+)
+EMPTY_SUMMARY_FORMAT = LegacyFormat(
     "legacy-summary",
     _is_empty_summary,
     lambda _: Reading(nothing="a summary of benchmarks without a result"),
 )
-DATABASE = Shape(
+DATABASE_FORMAT = LegacyFormat(
     "legacy-database", _is_database, lambda _: Reading(nothing="a description of a database")
 )
