@@ -1,7 +1,7 @@
 """The promises of every launcher, with the real runner and the fake backend.
 
-Tests of what users get run the real launchers; those of the protocol the scripted one too, which
-other tests use in their place.
+Tests of user-visible behaviour run the real launchers; those of the protocol also run the scripted
+one, which other tests use instead.
 """
 
 import json
@@ -47,17 +47,17 @@ class Bench(ABC):
 
     @property
     def out(self) -> Path:
-        """Where records land."""
+        """Folder of the records."""
         return self._folder / "out"
 
     @abstractmethod
     def left(self) -> list[str]:
-        """What still runs."""
+        """Processes or containers that still run."""
 
     def task(
         self, faults: Mapping[str, str] | None = None, limits: Limits | None = None, **config: Any
     ) -> Task:
-        """A task whose model behaves as told."""
+        """A task with a scripted model."""
         return a_task(self._folder, a_job(CELLS, fake_model(faults, **config), limits=limits))
 
     def run(self, task: Task) -> tuple[list[dict[str, Any]], Exit]:
@@ -66,21 +66,21 @@ class Bench(ABC):
             return [json.loads(line) for line in rest(execution)], execution.wait()
 
     def records(self) -> dict[int, Record]:
-        """What was recorded, by batch size."""
+        """Records by batch size."""
         records = map(read_record, self.out.glob("*.parquet"))
         return {record.batch_size: record for record in records}
 
 
 class ProcessBench(Bench):
-    """Looks at this process' children."""
+    """Bench of processes, which looks at this process' children."""
 
     def left(self) -> list[str]:
-        """Our children."""
+        """Command lines of our children."""
         return [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
 
 
 class DockerBench(Bench):
-    """Looks at the engine's containers."""
+    """Bench of containers, which looks at the engine's."""
 
     def left(self) -> list[str]:
         """Containers with our label, running or not."""
@@ -91,7 +91,7 @@ class DockerBench(Bench):
 
 
 class ScriptedBench(Bench):
-    """Looks at the scripted launcher's count."""
+    """Bench of the scripted launcher, which looks at its count."""
 
     def left(self) -> list[str]:
         """One entry for each launch under way."""
@@ -183,13 +183,13 @@ def test_cells_that_fail_are_no_failure_of_the_launch(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_what_libraries_print_is_no_line(bench: Bench) -> None:
+def test_output_of_libraries_is_no_event(bench: Bench) -> None:
     events, end = bench.run(bench.task({"*": "print"}))
     assert {event["event"] for event in events} == {"phase", "recorded"}
     assert "a stray line on stdout" in end.log
 
 
-def test_the_exit_status_of_a_runner_that_gave_up_is_told(bench: Bench) -> None:
+def test_the_exit_status_of_a_runner_that_gave_up_is_reported(bench: Bench) -> None:
     _, end = bench.run(bench.task({"*-b2-*": "exit"}))
     assert (end.code, end.out_of_memory) == (3, False)
     assert list(bench.records()) == [1]
@@ -212,7 +212,7 @@ def test_a_runner_that_dies_by_a_signal_did_not_run_out_of_memory(bench: Bench) 
 
 
 @pytest.mark.slow
-def test_a_runner_that_fills_its_memory_is_ended_and_told_apart(bench: Bench) -> None:
+def test_a_runner_that_fills_its_memory_is_ended_and_recognised(bench: Bench) -> None:
     limits = Limits(memory_bytes=300 * MIB)
     _, end = bench.run(bench.task({"*-b2-*": "fill_memory"}, limits))
     assert end.code in SIGKILLED
@@ -293,7 +293,7 @@ def test_provenance_names_the_version(bench: Bench) -> None:
     assert bench.launcher.prepare("fake").orchestrator_version == __version__
 
 
-def test_cleaning_without_leftovers_removes_nothing(any_bench: Bench) -> None:
+def test_cleaning_after_clean_runs_removes_nothing(any_bench: Bench) -> None:
     assert any_bench.launcher.clean(frozenset({"fake"})) == 0
 
 

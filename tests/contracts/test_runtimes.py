@@ -24,7 +24,7 @@ from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder, torch_cell
 
 BACKENDS: Mapping[Runtime, Backend] = {"fake": "fake", "openvino": "openvino"}
-"""Where a runtime is held to the contract; the CPU for those that are not named."""
+"""Backends on which runtimes are tested, other than the CPU."""
 EXPORTED: Set[Runtime] = {"onnxruntime", "openvino"}
 """Runtimes that execute prepared graphs, each made for one mode."""
 REFUSED: Mapping[Runtime, Set[Mode]] = {
@@ -32,18 +32,18 @@ REFUSED: Mapping[Runtime, Set[Mode]] = {
     "openvino": {"training"},
     "torch_compile": {"generation"},
 }
-"""Modes that a runtime cannot have, and says so."""
+"""Modes that a runtime refuses."""
 MODELS = {"decoder": tiny_decoder(), "encoder-decoder": tiny_encoder_decoder()}
 
 
 def two_shapes(model: ModelSpec, runtime: Runtime, **changes: Any) -> Job:
     """A job whose cells differ in batch size."""
-    place = {"runtime": runtime, "backend": BACKENDS.get(runtime, "cpu"), "new_tokens": 5}
-    return a_job([torch_cell(model, size, **{**place, **changes}) for size in (1, 3)], model)
+    fields = {"runtime": runtime, "backend": BACKENDS.get(runtime, "cpu"), "new_tokens": 5}
+    return a_job([torch_cell(model, size, **{**fields, **changes}) for size in (1, 3)], model)
 
 
 def jobs_of(runtime: Runtime) -> Iterator[tuple[str, Job]]:
-    """What a runtime is held to as soon as the registry has it."""
+    """The jobs that test a runtime of the registry."""
     if runtime == "fake":
         fakes = [fake_cell(size, new_tokens=5) for size in (1, 3)]
         yield "fake", a_job(fakes, fake_model(latency_s=0))
@@ -68,7 +68,7 @@ JOBS = {
 
 
 def able(mode: Mode) -> list[str]:
-    """The jobs that the contract's part on that mode concerns."""
+    """The jobs whose runtime has that mode."""
     return [name for name, job in JOBS.items() if can(job.cells[0], mode)]
 
 
@@ -139,7 +139,7 @@ def test_one_session_answers_queries_of_every_shape(job: Job, session: Session) 
         assert session.all_finite(query())
 
 
-def test_a_session_tells_what_it_runs_on(session: Session) -> None:
+def test_a_session_names_its_device_and_libraries(session: Session) -> None:
     assert session.device_name
     assert session.timed_region
     assert session.parameters >= 0
@@ -148,7 +148,7 @@ def test_a_session_tells_what_it_runs_on(session: Session) -> None:
     assert all(session.libraries.values())
 
 
-def test_a_session_tells_how_long_the_stages_of_loading_took(session: Session) -> None:
+def test_a_session_reports_the_durations_of_loading(session: Session) -> None:
     assert set(session.stages_ns) == {"instantiate", "weights"}
     assert all(duration >= 0 for duration in session.stages_ns.values())
 
@@ -242,7 +242,7 @@ def test_after_training_a_session_answers_as_before(job: Job, session: Session) 
 
 
 @training
-def test_training_starts_from_the_same_place_each_time(job: Job, session: Session) -> None:
+def test_training_starts_from_the_same_parameters_each_time(job: Job, session: Session) -> None:
     cell = job.cells[1]
     losses = []
     for _ in range(2):
@@ -289,7 +289,7 @@ def test_ordinary_errors_are_not_taken_for_lack_of_memory(runtime: RuntimeModule
     assert not runtime.is_out_of_memory(ValueError())
 
 
-def test_a_runtime_nobody_wrote_is_unsupported() -> None:
+def test_an_unknown_runtime_is_unsupported() -> None:
     with pytest.raises(Unsupported, match="onnxruntime_web"):
         load_runtime("onnxruntime_web")
 

@@ -1,4 +1,4 @@
-"""What a launcher takes part in is tried with each of them, the rest with processes."""
+"""Folders of a user: one for each launcher, one for processes alone."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from tests.support.workplace import Workplace
 
 @pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.engine)])
 def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Workplace:
-    """A user's folder."""
+    """A user's folder, once for each launcher."""
     if request.param == "docker":
         request.getfixturevalue("cpu_image")
     return Workplace(tmp_path, request.param)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workplace:
-    """A user's folder where it does not matter what launches."""
+def process_workplace(tmp_path: Path) -> Workplace:
+    """A user's folder whose runs are launched as processes."""
     return Workplace(tmp_path, "process")

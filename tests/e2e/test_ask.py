@@ -1,4 +1,4 @@
-"""The way that docs/ask.md shows, from others' files to a database elsewhere, line by line."""
+"""The commands of docs/ask.md, line by line: from foreign files to a database elsewhere."""
 
 import shlex
 import subprocess
@@ -15,12 +15,12 @@ from tests.support.workplace import CLI
 pytestmark = pytest.mark.slow
 
 LINES = list(Page(ROOT / "docs" / "ask.md").shell_lines())
-FIRST = next(place for place, line in enumerate(LINES) if line.startswith("orchestrator import"))
+FIRST = next(number for number, line in enumerate(LINES) if line.startswith("orchestrator import"))
 WAY = [shlex.split(line, comments=True)[1:] for line in LINES[FIRST : FIRST + 9]]
 
 
 def ask(folder: Path, *arguments: str) -> str:
-    """What a command says that ends well."""
+    """The output of a command, which must succeed."""
     done = subprocess.run(
         [*CLI, *arguments], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""What goes wrong, and what then happens: the right verdict, the rest measured, nothing left."""
+"""Failures of cells, runs, disks and databases: right verdicts, the rest measured, nothing left."""
 
 import os
 import random
@@ -34,7 +34,7 @@ def test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured(
     assert done.returncode == 1, done.stderr
     assert workplace.verdicts_by_batch() == {1: "ok", 2: status, 4: "ok"}
     assert workplace.has_one_verdict_each()
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
 def test_a_cell_that_hangs_is_stopped_at_its_timeout(workplace: Workplace) -> None:
@@ -43,7 +43,7 @@ def test_a_cell_that_hangs_is_stopped_at_its_timeout(workplace: Workplace) -> No
     assert done.returncode == 1, done.stderr
     assert workplace.verdicts_by_batch() == {1: "ok", 2: "timeout", 4: "ok"}
     assert workplace.has_one_verdict_each()
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
 def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Workplace) -> None:
@@ -54,7 +54,7 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Wo
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert "--resume last" in stderr
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
     measured = {path: path.stat().st_mtime_ns for path in workplace.records()}
     assert set(workplace.verdicts()) == {path.stem for path in measured}
     workplace.heal()
@@ -81,7 +81,7 @@ def test_kill_9_at_any_moment_loses_nothing(workplace: Workplace, moment: int) -
         assert workplace.do("merge", str(workplace.run_folder), "--scratch").returncode == 0
     assert workplace.has_one_verdict_each()
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
 def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> None:
@@ -102,28 +102,28 @@ def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> N
 
 
 def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(
-    place: Workplace,
+    process_workplace: Workplace,
 ) -> None:
-    place.write_matrix()
-    assert place.run().returncode == 0
-    victim = place.records()[0]
+    process_workplace.write_matrix()
+    assert process_workplace.run().returncode == 0
+    victim = process_workplace.records()[0]
     victim.write_bytes(victim.read_bytes()[:200])
-    (place.folder / "results/benchmarks.duckdb").unlink()
-    merged = place.do("merge", "results", "--scratch")
+    (process_workplace.folder / "results/benchmarks.duckdb").unlink()
+    merged = process_workplace.do("merge", "results", "--scratch")
     assert merged.returncode == 6
     assert victim.name in merged.stderr
-    assert sorted(place.verdicts().values()) == ["lost", "ok", "ok"]
-    assert place.has_one_verdict_each()
-    assert place.resume().returncode == 0
-    assert sorted(place.verdicts().values()) == ["ok", "ok", "ok"]
+    assert sorted(process_workplace.verdicts().values()) == ["lost", "ok", "ok"]
+    assert process_workplace.has_one_verdict_each()
+    assert process_workplace.resume().returncode == 0
+    assert sorted(process_workplace.verdicts().values()) == ["ok", "ok", "ok"]
     assert victim.with_name(victim.name + ".damaged").exists()
 
 
-def test_merging_twice_changes_nothing(place: Workplace) -> None:
-    place.write_matrix()
-    place.run()
+def test_merging_twice_changes_nothing(process_workplace: Workplace) -> None:
+    process_workplace.write_matrix()
+    process_workplace.run()
     for _ in range(2):
-        merged = place.do("merge", "results", "--scratch")
+        merged = process_workplace.do("merge", "results", "--scratch")
         assert merged.stdout == "0 inserted, 0 replaced, 3 unchanged\n"
 
 
@@ -139,7 +139,7 @@ def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 6, stderr
     assert "No space left" in stderr
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
     filler.unlink()
     done = workplace.resume()
     assert done.returncode == 0, done.stderr
@@ -148,30 +148,32 @@ def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
 
 
 def test_a_nearly_full_disk_is_refused_before_anything_runs(
-    place: Workplace, small_disk: Path
+    process_workplace: Workplace, small_disk: Path
 ) -> None:
-    place.write_matrix()
+    process_workplace.write_matrix()
     fill(small_disk / "filler")
-    done = place.run("--results", str(small_disk))
+    done = process_workplace.run("--results", str(small_disk))
     assert done.returncode == 6
     assert "cannot be made" in done.stderr or "free" in done.stderr
 
 
-def test_fail_fast_stops_after_the_first_failure(place: Workplace) -> None:
-    place.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
-    done = place.run("--fail-fast")
+def test_fail_fast_stops_after_the_first_failure(process_workplace: Workplace) -> None:
+    process_workplace.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
+    done = process_workplace.run("--fail-fast")
     assert done.returncode == 1
-    assert sorted(place.verdicts().values()) == ["failed", "unavailable", "unavailable"]
+    assert sorted(process_workplace.verdicts().values()) == ["failed", "unavailable", "unavailable"]
 
 
-def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(place: Workplace) -> None:
-    place.write_matrix(models=3, batch_sizes=[1])
-    done = place.run("--budget", "0s")
+def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(
+    process_workplace: Workplace,
+) -> None:
+    process_workplace.write_matrix(models=3, batch_sizes=[1])
+    done = process_workplace.run("--budget", "0s")
     assert done.returncode == 3, done.stderr
-    assert set(place.verdicts().values()) == {"unavailable"}
-    assert place.resume().returncode == 0
-    assert set(place.verdicts().values()) == {"ok"}
-    assert place.has_one_verdict_each()
+    assert set(process_workplace.verdicts().values()) == {"unavailable"}
+    assert process_workplace.resume().returncode == 0
+    assert set(process_workplace.verdicts().values()) == {"ok"}
+    assert process_workplace.has_one_verdict_each()
 
 
 def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
@@ -184,24 +186,26 @@ def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert set(workplace.verdicts()) == {path.stem for path in workplace.records()}
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
-def test_an_unusable_database_is_found_before_anything_is_measured(place: Workplace) -> None:
-    place.write_matrix()
-    (place.folder / "foreign.duckdb").write_text("no database")
-    done = place.run("--database", "foreign.duckdb")
+def test_an_unusable_database_is_found_before_anything_is_measured(
+    process_workplace: Workplace,
+) -> None:
+    process_workplace.write_matrix()
+    (process_workplace.folder / "foreign.duckdb").write_text("no database")
+    done = process_workplace.run("--database", "foreign.duckdb")
     assert (done.returncode, "foreign.duckdb" in done.stderr) == (6, True)
-    assert not list(place.folder.glob("results/*/run.json"))
+    assert not list(process_workplace.folder.glob("results/*/run.json"))
 
 
-def test_a_real_database_refuses_fake_rows(place: Workplace) -> None:
-    place.write_matrix()
-    refused = place.do("run", "matrix.yaml", "--launcher", place.launcher)
+def test_a_real_database_refuses_fake_rows(process_workplace: Workplace) -> None:
+    process_workplace.write_matrix()
+    refused = process_workplace.do("run", "matrix.yaml", "--launcher", process_workplace.launcher)
     assert (refused.returncode, "fake" in refused.stderr) == (6, True)
-    assert not (place.folder / "results").exists()
-    place.run("--database", "scratch.duckdb")
-    merged = place.do("merge", *map(str, place.records()))
+    assert not (process_workplace.folder / "results").exists()
+    process_workplace.run("--database", "scratch.duckdb")
+    merged = process_workplace.do("merge", *map(str, process_workplace.records()))
     assert (merged.returncode, merged.stdout.split(",")[0]) == (6, "0 inserted")
     assert "refused 3 rows that no device made" in merged.stderr
 
@@ -231,7 +235,7 @@ def fill(path: Path) -> None:
 
 
 def write_some(descriptor: int, size: int) -> bool:
-    """Write that many bytes; whether there was room."""
+    """Write that many bytes; True if there was room."""
     try:
         os.write(descriptor, b"x" * size)
     except OSError:

@@ -21,45 +21,47 @@ FROM benchmark_results ORDER BY cell_id
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def process_workplace(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     """A user's folder in which the graphs were prepared."""
     folder = tmp_path_factory.mktemp("graphs")
     (folder / "matrix.yaml").write_text(MATRIX)
-    place = Workplace(folder, "process")
-    done = place.do("prepare", "matrix.yaml", "--launcher", "process", "--json")
+    process_workplace = Workplace(folder, "process")
+    done = process_workplace.do("prepare", "matrix.yaml", "--launcher", "process", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "prepared.json").write_text(done.stdout)
-    return place
+    return process_workplace
 
 
 @pytest.fixture(scope="module")
-def measured(place: Workplace) -> Workplace:
+def measured(process_workplace: Workplace) -> Workplace:
     """The same after a run."""
-    done = place.do("run", "matrix.yaml", "--launcher", "process")
+    done = process_workplace.do("run", "matrix.yaml", "--launcher", "process")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "exporting" not in done.stderr
-    return place
+    return process_workplace
 
 
 def files(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-def test_one_graph_is_prepared_for_both_runtimes_and_all_shapes(place: Workplace) -> None:
-    (prepared,) = json.loads((place.folder / "prepared.json").read_text())
+def test_one_graph_is_prepared_for_both_runtimes_and_all_shapes(
+    process_workplace: Workplace,
+) -> None:
+    (prepared,) = json.loads((process_workplace.folder / "prepared.json").read_text())
     assert (prepared["model"], prepared["content"]) == ("bert-micro", "forward")
     assert (prepared["numbers"], prepared["shape"]) == ("fp32", "dynamic")
     assert prepared["difference_relative"] < 1e-4
     assert prepared["failure"] is None
 
 
-def test_preparing_again_exports_nothing(place: Workplace) -> None:
-    before = files(place.folder / "results/graphs")
-    done = place.do("prepare", "matrix.yaml", "--launcher", "process")
+def test_preparing_again_exports_nothing(process_workplace: Workplace) -> None:
+    before = files(process_workplace.folder / "results/graphs")
+    done = process_workplace.do("prepare", "matrix.yaml", "--launcher", "process")
     assert done.returncode == 0
     assert "exporting" not in done.stderr
     assert "1 of 1 graphs at hand" in done.stdout
-    assert files(place.folder / "results/graphs") == before
+    assert files(process_workplace.folder / "results/graphs") == before
 
 
 def test_both_runtimes_execute_that_graph_and_are_right(measured: Workplace) -> None:

@@ -1,4 +1,4 @@
-"""The documented example: every mode and scenario, from the file to the database."""
+"""The documented example of every mode and scenario, from the file to the database."""
 
 import shutil
 
@@ -36,21 +36,23 @@ OWN = {
 
 
 @pytest.mark.torch
-def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(place: Workplace) -> None:
-    shutil.copy(EXAMPLE, place.folder / "matrix.yaml")
+def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(
+    process_workplace: Workplace,
+) -> None:
+    shutil.copy(EXAMPLE, process_workplace.folder / "matrix.yaml")
     options = ["--select", "!*-peak-*", *(f"--set={change}" for change in SHORT)]
-    done = place.do("run", "matrix.yaml", "--launcher", "process", *options)
+    done = process_workplace.do("run", "matrix.yaml", "--launcher", "process", *options)
     assert done.returncode == 0, done.stderr
-    records = [read_record(path) for path in place.records()]
+    records = [read_record(path) for path in process_workplace.records()]
     assert len(records) == 6
     for record in records:
         assert (record.status, record.proof, record.correct) == ("ok", "proven", True)
         lacking = [name for name in (*ALWAYS, *_own(record)) if getattr(record, name) is None]
         assert lacking == []
-    with Store.open_readonly(place.folder / "results/benchmarks.duckdb") as store:
-        assert len(store.results(place.run_folder.name)) == 6
+    with Store.open_readonly(process_workplace.folder / "results/benchmarks.duckdb") as store:
+        assert len(store.results(process_workplace.run_folder.name)) == 6
 
 
 def _own(record: Record) -> tuple[str, ...]:
-    """The columns that this record's mode and scenario alone fill."""
+    """The columns that only the mode and scenario of this record fill."""
     return next((names for ending, names in OWN.items() if record.cell_id.endswith(ending)), ())

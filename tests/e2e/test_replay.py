@@ -1,4 +1,4 @@
-"""`orchestrator replay` runs one row again, in the very image it ran in."""
+"""Replay: `orchestrator replay` runs one row again, in the image it ran in."""
 
 import json
 from datetime import timedelta
@@ -37,13 +37,13 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert (rows[0]["image_digest"] is None) == (workplace.launcher == "process")
     (job,) = workplace.launches()
     assert ([cell.id for cell in job.cells], job.seed) == ([CELL], 7)
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
-def test_a_failure_can_be_repeated_and_fails_again(place: Workplace) -> None:
-    place.write_matrix({"*-b2-*": "raise"})
-    place.run()
-    done = place.do("replay", f"last/{CELL}", "--json")
+def test_a_failure_can_be_repeated_and_fails_again(process_workplace: Workplace) -> None:
+    process_workplace.write_matrix({"*-b2-*": "raise"})
+    process_workplace.run()
+    done = process_workplace.do("replay", f"last/{CELL}", "--json")
     assert done.returncode == 1, done.stderr
     data = json.loads(done.stdout)
     assert [data[when]["status"] for when in ("then", "now")] == ["failed", "failed"]
@@ -51,7 +51,7 @@ def test_a_failure_can_be_repeated_and_fails_again(place: Workplace) -> None:
 
 
 def forge_digest(workplace: Workplace) -> None:
-    """Let the newest record say that it was measured in an image that nobody has."""
+    """Let the newest record say that it was measured in an image that does not exist."""
     (path,) = workplace.records()
     record = read_record(path).model_copy(update={"image_digest": "sha256:" + "0" * 64})
     later = record.model_copy(update={"recorded_at": record.recorded_at + timedelta(seconds=1)})
@@ -60,7 +60,7 @@ def forge_digest(workplace: Workplace) -> None:
 
 
 @pytest.mark.engine
-def test_an_image_that_is_gone_is_told_before_anything_is_made(
+def test_a_missing_image_is_an_error_before_anything_is_created(
     tmp_path: Path, cpu_image: Image
 ) -> None:
     workplace = Workplace(tmp_path, "docker")

@@ -1,4 +1,4 @@
-"""Rounds spread each cell's iterations over the run, and survive whatever ends one of them."""
+"""Rounds: they spread each cell's iterations over the run, and survive whatever ends one."""
 
 import signal
 
@@ -21,7 +21,7 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
         assert len({job.id for job in launches[2 * number : 2 * number + 2]}) == 2
     assert workplace.has_one_verdict_each()
     assert set(workplace.verdicts().values()) == {"ok"}
-    assert len(workplace.parts()) == (ROUNDS - 1) * 4
+    assert len(workplace.round_files()) == (ROUNDS - 1) * 4
     assert "2 cells, round 2 of 3" in done.stderr
     assert [f"[{number}/4]" in done.stderr for number in (1, 4)] == [True, True]
     rows = workplace.ask(
@@ -35,16 +35,16 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
         assert row["iterations"] == sum(row["round_iterations"]) == row["kept"]
         assert row["drift"] is not None
         assert 0 <= row["drift_p_value"] <= 1
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
-def test_kill_9_in_the_second_round_loses_no_part(workplace: Workplace) -> None:
+def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None:
     workplace.write_matrix(models=2, batch_sizes=[1, 2], latency_s=0.02, rounds=ROUNDS)
     process = workplace.start(*workplace.run_arguments())
     wait_until(lambda: len(list(workplace.folder.glob("results/*/jobs/*.json"))) == 4, "round 2")
     process.kill()
     process.communicate()
-    kept = {path: path.stat().st_mtime_ns for path in workplace.parts()}
+    kept = {path: path.stat().st_mtime_ns for path in workplace.round_files()}
     assert len(kept) >= 4
     assert workplace.records() == []
     done = workplace.resume()
@@ -52,18 +52,20 @@ def test_kill_9_in_the_second_round_loses_no_part(workplace: Workplace) -> None:
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert workplace.has_one_verdict_each()
     assert set(workplace.verdicts().values()) == {"ok"}
-    assert workplace.leftovers() == []
+    assert workplace.unfinished() == []
 
 
-def test_a_damaged_part_costs_its_cell_a_new_start_and_nothing_else(workplace: Workplace) -> None:
+def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else(
+    workplace: Workplace,
+) -> None:
     workplace.write_matrix({"*scripted-1-*": "hang"}, models=2, batch_sizes=[1, 2], rounds=2)
     process = workplace.start(*workplace.run_arguments())
     wait_until(lambda: workplace.is_hanging("scripted-1"), "the hang")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     workplace.heal()
-    for part in workplace.parts()[:1]:
-        part.write_bytes(part.read_bytes()[:30])
+    for path in workplace.round_files()[:1]:
+        path.write_bytes(path.read_bytes()[:30])
     done = workplace.resume()
     assert done.returncode == 0, done.stderr
     assert set(workplace.verdicts().values()) == {"ok"}

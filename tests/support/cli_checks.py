@@ -1,4 +1,4 @@
-"""What tests of the command line look for."""
+"""Checks of a finished command line, and of the files around it."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ def files(folder: Path) -> set[str]:
 
 
 def complains(done: "subprocess.CompletedProcess[str]", code: int, *words: str) -> None:
-    """It ended with that code and one plain error, nothing on stdout."""
+    """Assert that it ended with that code and one plain error, nothing on stdout."""
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""Parts of a generating graph that play by hand what a runtime would execute."""
+"""Stand-ins for the parts of a generating graph, computed without a runtime."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ CROSS = "past_key_values.cross_attention_cache.layers.0.keys"
 
 @dataclass(frozen=True)
 class Held:
-    """A value that lies on a device: nothing but `read` may look inside."""
+    """A value that lies on a device: only `read` may look inside."""
 
     array: npt.NDArray[Any]
 
@@ -35,9 +35,9 @@ class Counting:
     """Names of its caches, each a new value in every call."""
     duration_ns: int
     calls: list[Mapping[str, Any]] = field(default_factory=list)
-    """What it was called with."""
+    """The inputs of all calls."""
     given: list[Mapping[str, Any]] = field(default_factory=list)
-    """What it gave."""
+    """The outputs of all calls."""
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Held:
         """Hold the array."""
@@ -56,7 +56,7 @@ class Counting:
         return outputs
 
     def read(self, value: Any) -> npt.NDArray[Any]:
-        """What is held."""
+        """The array of a held value."""
         array: npt.NDArray[Any] = value.array
         return array
 

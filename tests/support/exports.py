@@ -1,4 +1,4 @@
-"""Exports that are told how to fare, around files of a few nodes."""
+"""Scripted exports of graphs of a few nodes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Scripted:
     """Remedies whose file differs from torch by more than any numbers are allowed."""
     allowed: Sequence[NumberFormat] = ("fp32", "fp16", "int8_dynamic", "int8_qdq")
     """Numbers within whose tolerance the file is."""
-    asked: list[tuple[str, ExportSubject]] = field(default_factory=list)
+    tried: list[tuple[str, ExportSubject]] = field(default_factory=list)
     """The strategies that were tried, with their subjects."""
     checked: list[NumberFormat] = field(default_factory=list)
     """The numbers by whose tolerance files were checked."""
@@ -63,11 +63,11 @@ class Scripted:
     @property
     def strategies(self) -> list[str]:
         """The names of the strategies that were tried."""
-        return [name for name, _ in self.asked]
+        return [name for name, _ in self.tried]
 
     def write(self, subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
         """Leave a file."""
-        self.asked.append((strategy.name, subject))
+        self.tried.append((strategy.name, subject))
         if strategy.name in self.unwritten:
             raise RuntimeError(f"cannot do {strategy.name}\nat great length")
         onnx.save_model(layer(), folder / FILE)
@@ -76,7 +76,7 @@ class Scripted:
     def difference(
         self, model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: NumberFormat
     ) -> float:
-        """What was told."""
+        """The scripted difference."""
         self.checked.append(numbers)
         self.batches.append([len(sample.inputs["pixel_values"]) for sample in samples])
         assert all(file.exists() for file in files.values())
@@ -91,5 +91,5 @@ class Scripted:
 
 
 def names(folder: Path) -> Iterator[str]:
-    """What lies in the folder."""
+    """Names of the files in the folder."""
     return (path.name for path in sorted(folder.iterdir()))

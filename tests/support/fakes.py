@@ -1,4 +1,4 @@
-"""Honest stand-ins at the seams: a clock that obeys, progress that is kept."""
+"""Fakes at the seams: a scripted clock, recorded progress, a scripted launcher, an observer."""
 
 import io
 import json
@@ -33,7 +33,7 @@ Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
 
 
 class FakeClock:
-    """Nanoseconds that pass only when somebody says so, and one per reading."""
+    """A clock that advances only when a test says so, and by one nanosecond per reading."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -43,7 +43,7 @@ class FakeClock:
         return self.now
 
     def pass_by(self, nanoseconds: int) -> None:
-        """Let time go by."""
+        """Advance the clock."""
         self.now += nanoseconds
 
 
@@ -56,7 +56,7 @@ class KeptProgress(Progress):
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """What was reported, in order."""
+        """All events, in order."""
         return [json.loads(line) for line in self._kept.getvalue().splitlines()]
 
 
@@ -112,13 +112,13 @@ class ScriptedLauncher(LocalLauncher):
         return self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Keep what was asked to be cleaned."""
+        """Record the request."""
         self.cleaned.append(devices)
         return 0
 
 
 class ScriptedExecution:
-    """A launch that has been played already."""
+    """A launch that is over already."""
 
     def __init__(self, script: Script, job: Job, out: Path) -> None:
         self.lines: Queue[str | None] = Queue()
@@ -135,20 +135,20 @@ class ScriptedExecution:
         self.killed = True
 
     def wait(self) -> Exit:
-        """What the script returned or raised."""
+        """Return or raise the result of the script."""
         if isinstance(self._ending, BenchError):
             raise self._ending
         return Exit(-9, out_of_memory=False, log="") if self.killed else self._ending
 
 
 def enter(lines: Queue[str | None], phase: str, cell: Cell | None = None) -> None:
-    """What the runner prints as it enters a phase."""
+    """Print what the runner prints as it enters a phase."""
     cell_id = cell.id if cell else None
     lines.put(json.dumps({"event": "phase", "phase": phase, "cell_id": cell_id}))
 
 
 def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
-    """What the runner leaves and prints at the end of a cell's visit."""
+    """Write and print what the runner does at the end of a cell's visit."""
     if job.round < job.measure.rounds:
         save_round(a_round(), out, cell, job.round)
         lines.put(json.dumps({"event": "visited", "cell_id": cell.id}))
@@ -229,7 +229,7 @@ def dies_in(batch_size: int, ending: Exit | None, phase: str = "steady") -> Scri
 
 
 class KeptObserver:
-    """An observer whose news can be read back."""
+    """An observer whose events can be read back."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []

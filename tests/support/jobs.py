@@ -22,7 +22,7 @@ FAST = PROFILES["quick"].model_copy(
 
 
 def fake_model(faults: Mapping[str, str] | None = None, **config: Any) -> ModelSpec:
-    """A model for the fake backend that behaves as told."""
+    """A model for the fake backend with scripted faults."""
     return ModelSpec(
         name="scripted",
         family="embedding",

@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 
 class ScriptedReader:
-    """Says what it was told, and when somebody has read it."""
+    """Reader of scripted values, which records that it was read."""
 
     method = "script"
 
@@ -19,7 +19,7 @@ class ScriptedReader:
         self.was_read = Event()
 
     def current_bytes(self) -> int:
-        """The use it was told."""
+        """The scripted use."""
         use = self.use
         self.was_read.set()
         return use
@@ -30,7 +30,7 @@ class ScriptedReader:
         self.peak = None
 
     def peak_bytes(self) -> int | None:
-        """The peak it was told."""
+        """The scripted peak."""
         return self.peak
 
     def rise_briefly(self, use: int) -> None:

@@ -1,4 +1,4 @@
-"""What a machine may lack, but none that is the judge of a change."""
+"""Skips of tests on machines that lack something, which CI must not."""
 
 import os
 from typing import NoReturn
@@ -6,8 +6,8 @@ from typing import NoReturn
 import pytest
 
 
-def lacking(what: str) -> NoReturn:
-    """A failure in CI, a skip elsewhere."""
+def lacking(requirement: str) -> NoReturn:
+    """Fail in CI, skip elsewhere."""
     if os.environ.get("CI") == "true":
-        pytest.fail(f"CI needs it: {what}")
-    pytest.skip(what)
+        pytest.fail(f"CI needs it: {requirement}")
+    pytest.skip(requirement)

@@ -18,7 +18,7 @@ class PreparedGraphs:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         self.folder = folder
-        """What sessions get as `graphs`."""
+        """The folder that sessions get as `graphs`."""
 
     def named(self, job: Job) -> Job:
         """The job with its graph, which lies in the folder from now on."""

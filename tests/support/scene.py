@@ -1,4 +1,4 @@
-"""A machine whose time and memory obey: a session, and instruments that watch it."""
+"""A scripted machine: a session, and the instruments that measure it."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -56,7 +56,7 @@ class Scene:
         return query
 
     def all_finite(self, outputs: object) -> bool:
-        """As the scene was told."""
+        """As the scene was scripted."""
         return self._finite
 
     def trim(self) -> None:
@@ -66,7 +66,7 @@ class Scene:
         """There is no device."""
 
     def sleep(self, seconds: float) -> None:
-        """Let the time go by."""
+        """Advance the clock."""
         self.clock.pass_by(round(seconds * NANOSECONDS))
 
     def instruments(

@@ -1,4 +1,4 @@
-"""The vendors' libraries, played by objects with the same functions."""
+"""Stand-ins for the libraries of vendors."""
 
 from enum import IntEnum
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ class Nvml:
         return "580.95.05"
 
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        """As many as it was told."""
+        """The scripted number of GPUs."""
         return self._devices
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
@@ -53,7 +53,7 @@ class Nvml:
         return 64
 
     def nvmlDeviceGetCurrentClocksEventReasons(self, device: str) -> int:  # noqa: N802
-        """The mask it was told."""
+        """The scripted mask."""
         return self._reasons
 
     def nvmlDeviceGetMemoryInfo(self, device: str) -> SimpleNamespace:  # noqa: N802
@@ -107,7 +107,7 @@ class AmdSmi:
         """Nothing to do."""
 
     def amdsmi_get_processor_handles(self) -> list[str]:
-        """As many as it was told."""
+        """The scripted number of GPUs."""
         return ["device"] * self._devices
 
     def amdsmi_get_gpu_driver_info(self, device: str) -> dict[str, str]:
@@ -115,7 +115,7 @@ class AmdSmi:
         return {"driver_name": "amdgpu", "driver_version": "6.14.14", "driver_date": "2025/09/01"}
 
     def amdsmi_get_clock_info(self, device: str, kind: IntEnum) -> dict[str, Any]:
-        """The clock it was told, MHz."""
+        """The scripted clock, MHz."""
         assert kind is self.AmdSmiClkType.GFX
         return {"clk": self._clock, "max_clk": 2_100}
 

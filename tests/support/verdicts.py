@@ -23,7 +23,7 @@ def a_cell(mark: str = "ok", reason: str | None = None, **changes: Any) -> Verif
 
 
 def a_verification(*cells: VerifiedCell, **changes: Any) -> Verified:
-    """What one run found of these cells."""
+    """The verification of these cells in one run."""
     values: dict[str, Any] = {
         "verified_on": date(2026, 11, 21),
         "command": "orchestrator verify",

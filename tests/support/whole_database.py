@@ -82,7 +82,7 @@ def started(script: str, *arguments: object) -> subprocess.Popen[str]:
 
 
 def done(script: str, *arguments: object) -> str:
-    """What the script says until it ends well."""
+    """The output of the script, which must end well."""
     with started(script, *arguments) as process:
         said, complaint = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, complaint
@@ -99,7 +99,7 @@ def time_of(script: str, *arguments: object) -> float:
 
 
 def killed(script: str, *arguments: object, when: Callable[[], bool]) -> bool:
-    """Kill -9 the script when something is so; whether it was still running."""
+    """Kill -9 the script when a condition is met; True if it was still running."""
     with started(script, *arguments) as process:
         deadline = time.monotonic() + PATIENCE_S
         with suppress(FileNotFoundError):  # what is looked at goes away meanwhile

@@ -85,7 +85,7 @@ class Workplace:
         )
 
     def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Call a command in this folder, within this process: as a process of its own, but fast."""
+        """Call a command in this folder, fast, within this process."""
         return call(*arguments, folder=self.folder, environment=self.environment)
 
     def execute(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -107,12 +107,12 @@ class Workplace:
         return self.do("run", "--resume", "last", "--scratch")
 
     def is_hanging(self, model: str) -> bool:
-        """Whether the job of this model was launched long enough ago to hang where it is told."""
+        """True if the job of this model was launched long enough ago to hang by now."""
         files = list(self.folder.glob(f"results/*/jobs/*{model}*.json"))
         return bool(files) and time.time() - files[0].stat().st_mtime > 2
 
     def heal(self) -> None:
-        """Let the newest run's models no longer hang, as if their bug had been mended."""
+        """Let the newest run's models no longer hang, as if their bug were fixed."""
         run_file = self.run_folder / "run.json"
         run_file.write_text(run_file.read_text().replace('"hang"', '"print"'))
 
@@ -144,12 +144,12 @@ class Workplace:
         ordered = sorted(files, key=lambda path: path.stat().st_mtime_ns)
         return [Job.model_validate_json(path.read_bytes()) for path in ordered]
 
-    def parts(self) -> list[Path]:
-        """What the newest run's rounds before the last have left."""
+    def round_files(self) -> list[Path]:
+        """Results of the newest run's rounds before the last."""
         return sorted(self.run_folder.glob("records/*/*.round*.json"))
 
     def ask(self, sql: str) -> list[dict[str, Any]]:
-        """The answer of the database in the results folder."""
+        """Query the database in the results folder."""
         return query(self.folder / "results/benchmarks.duckdb", sql).to_pylist()
 
     def records(self) -> list[Path]:
@@ -157,11 +157,11 @@ class Workplace:
         return sorted(self.run_folder.glob("records/*/*.parquet"))
 
     def has_one_verdict_each(self) -> bool:
-        """Whether every planned cell has exactly one verdict, in the database and on disk."""
+        """True if every planned cell has exactly one verdict, in the database and on disk."""
         on_disk = sorted(path.stem for path in self.records())
         return sorted(self.verdicts()) == on_disk == self.planned()
 
-    def leftovers(self) -> list[str]:
+    def unfinished(self) -> list[str]:
         """Half-written files of the newest run, and its containers."""
         unfinished = [str(path) for path in self.run_folder.rglob("*.tmp")]
         return unfinished + (self.containers() if self.launcher == "docker" else [])
@@ -179,9 +179,9 @@ def cell_id(cell: Mapping[str, Any]) -> str:
     return f"{cell['backend']}-{cell['model']}-{cell['precision']}-{shape}-{cell['mode']}"
 
 
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for something to become true; fail when it takes longer than patience lasts."""
+def wait_until(condition: Callable[[], bool], event: str) -> None:
+    """Wait for something to become true; fail after a minute."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE_S:g} s"
+        assert time.monotonic() < deadline, f"{event} did not happen within {PATIENCE_S:g} s"
         time.sleep(0.02)

@@ -39,7 +39,7 @@ def test_a_graph_of_dynamic_shape_serves_every_cell(tmp_path: Path) -> None:
 def test_it_is_traced_at_one_size_and_told_what_varies(tmp_path: Path) -> None:
     scripted = Scripted()
     scripted.run(job(), tmp_path)
-    ((_, subject),) = scripted.asked
+    ((_, subject),) = scripted.tried
     shapes = subject.inputs["pixel_values"].shape, subject.others["pixel_values"].shape
     assert shapes == ((2, 3, 16, 16), (3, 3, 16, 16))
     assert subject.outputs == ("logits",)
