@@ -1,5 +1,6 @@
-"""Build an image from a checkout."""
+"""Build an image from a checkout, and check that the disk has room for it first."""
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,14 +9,21 @@ from typing import Any
 from docker import DockerClient
 from docker.errors import APIError
 
+from orchestrator.backends.catalogue import CATALOGUE, image_names
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
 from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.images.source import ImageSource
 from orchestrator.system.engine import engine_errors, engine_message
+from orchestrator.system.text import format_size
 from runner.contract.errors import ImageError
 
 STEP = "Step "
 """The beginning of the engine's line for an instruction of a Dockerfile."""
+
+LOCAL_URLS = ("http+docker://localhost", "http+docker://localnpipe")
+"""Addresses of engines whose disk is this machine's."""
+FreeBytes = Callable[[Path], int]
+"""Looks at the bytes that are free in a folder's file system."""
 
 ReportLine = Callable[[str], None]
 """Takes one line about the work under way."""
@@ -27,7 +35,7 @@ def ignore(line: str) -> None:
 
 
 def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> None:
-    """ReportLine every event worth a line, until the last.
+    """Report every event worth a line, until the last.
 
     Raises:
         ImageError: the engine says that the work failed, in a build with the step that did.
@@ -130,3 +138,32 @@ def _teed(path: Path, report: ReportLine) -> Iterator[ReportLine]:
             report(line)
 
         yield both
+
+
+def free_bytes(folder: Path) -> int:
+    """Bytes that are free in this folder's file system."""
+    return shutil.disk_usage(folder).free
+
+
+def check_disk(client: DockerClient, name: str, free: FreeBytes = free_bytes) -> None:
+    """Refuse early if the image does not fit. A remote engine's disk cannot be seen.
+
+    Raises:
+        ImageError: there is too little space.
+        EngineUnavailable: the engine went away.
+    """
+    with engine_errors("free disk cannot be asked for"):
+        root = Path(client.info()["DockerRootDir"])
+    if client.api.base_url not in LOCAL_URLS or not root.exists():
+        return
+    needed, available = _needed_bytes(name), free(root)
+    if available < needed:
+        raise ImageError(
+            f"image {name}: it takes about {format_size(needed)} in {root}, "
+            f"where {format_size(available)} are free",
+            hint="`orchestrator images prune` removes old images of AccelMatrix",
+        )
+
+
+def _needed_bytes(name: str) -> int:
+    return max(CATALOGUE[backend].image_build_bytes for backend in image_names()[name])

@@ -6,8 +6,16 @@ from docker import DockerClient
 from docker.errors import ImageNotFound, NullResource
 
 from orchestrator.backends.catalogue import CATALOGUE, SupportClass, image_names
-from orchestrator.images.build import ReportLine, build_image, follow, ignore, image_errors
-from orchestrator.images.disk import FreeBytes, check_disk, free_bytes
+from orchestrator.images.build import (
+    FreeBytes,
+    ReportLine,
+    build_image,
+    check_disk,
+    follow,
+    free_bytes,
+    ignore,
+    image_errors,
+)
 from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, Image, read_image
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
 from orchestrator.images.source import ImageSource, find_source

@@ -1,10 +1,13 @@
-"""The engine's account of a build or a pull."""
+"""The engine's account of a build, and the space that an image takes, looked for before it."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from orchestrator.images.build import follow, ignore
+from orchestrator.backends.catalogue import GIB
+from orchestrator.images.build import LOCAL_URLS, check_disk, follow, ignore
 from runner.contract.errors import ImageError
 
 
@@ -24,3 +27,24 @@ def test_the_account_of_a_build_becomes_lines_without_progress_bars() -> None:
 def test_a_failure_inside_the_account_is_raised() -> None:
     with pytest.raises(ImageError, match="no space left"):
         follow([{"stream": "a"}, {"error": "no space left\n"}], ignore)
+
+
+def engine(folder: Path, url: str = LOCAL_URLS[0]) -> Any:
+    info = {"DockerRootDir": str(folder)}
+    return SimpleNamespace(api=SimpleNamespace(base_url=url), info=lambda: info)
+
+
+@pytest.mark.parametrize(
+    ("image", "gibibytes"),
+    [("cpu", 3), ("cuda", 20), ("rocm", 40), ("openvino", 4), ("qnn", 4), ("browser", 4)],
+)
+def test_an_image_that_does_not_fit_is_refused_before_it_begins(
+    tmp_path: Path, image: str, gibibytes: int
+) -> None:
+    check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB)
+    with pytest.raises(ImageError, match=f"image {image}: it takes about {gibibytes}GiB"):
+        check_disk(engine(tmp_path), image, lambda _: gibibytes * GIB - 1)
+
+
+def test_a_remote_engines_disk_cannot_be_seen(tmp_path: Path) -> None:
+    check_disk(engine(tmp_path, "http://elsewhere:2375"), "cuda", lambda _: 0)
