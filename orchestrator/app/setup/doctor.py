@@ -1,6 +1,6 @@
 """The backends that can run on this machine, by each launcher, and remedies for what is missing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -60,20 +60,23 @@ def diagnose(
     host: HostView | None = None,
     list_images: ListImages | None = None,
     catalogue: Mapping[Backend, BackendSpec] = CATALOGUE,
+    launchers: Collection[type[Launcher]] = LAUNCHERS.values(),
 ) -> list[Diagnosis]:
     """Look at every backend by each launcher that could reach its device."""
-    machine, images = host or ThisHost(), _images_or_error(list_images or _local_images)
+    machine = host or ThisHost()
+    needs_images = any(launcher.needs_images for launcher in launchers)
+    images = _images_or_error(list_images or _local_images) if needs_images else ()
     return [
         _diagnosis(backend, launcher, machine, images, catalogue)
         for backend in real_backends()
-        for launcher in LAUNCHERS.values()
+        for launcher in launchers
         if launcher.can_reach(backend)
     ]
 
 
 def runnable(launcher: LauncherName) -> list[Backend]:
     """The backends whose jobs could be launched now."""
-    return [row.backend for row in diagnose() if row.launcher == launcher and row.runs]
+    return [row.backend for row in diagnose(launchers=[LAUNCHERS[launcher]]) if row.runs]
 
 
 def _local_images() -> Sequence[ImageStatus]:

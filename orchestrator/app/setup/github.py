@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import translate
 from typing import Any
 
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import JobPlan, planned_jobs
 from runner.contract.cell import Backend
@@ -14,9 +15,15 @@ from runner.contract.errors import UsageError
 
 MAX_JOBS = 256
 """GitHub runs no more jobs than this for one matrix."""
+RUNNER_LABELS: Mapping[Backend, Sequence[str]] = {
+    backend: spec.runner_labels for backend, spec in CATALOGUE.items()
+}
+"""Labels of the self-hosted runners that have each backend's device."""
 
 
-def github_matrix(plan: Plan, labels: Mapping[Backend, Sequence[str]]) -> dict[str, Any]:
+def github_matrix(
+    plan: Plan, labels: Mapping[Backend, Sequence[str]] = RUNNER_LABELS
+) -> dict[str, Any]:
     """One entry per job: its id, what runs in it, the runner's labels and the globs of its cells.
 
     Raises:

@@ -40,7 +40,6 @@ def plan(
     import json
 
     from orchestrator.app.setup.github import github_matrix
-    from orchestrator.backends.catalogue import CATALOGUE
     from orchestrator.backends.machine import Machine, this_machine
     from orchestrator.launchers.registry import preview_launcher
     from orchestrator.matrix import load_matrix
@@ -62,8 +61,7 @@ def plan(
         history=past_durations(database_in(results, database)),
     )
     if elsewhere:
-        labels = {backend: device.runner_labels for backend, device in CATALOGUE.items()}
-        print_line(json.dumps(github_matrix(made, labels)))
+        print_line(json.dumps(github_matrix(made)))
     else:
         as_json = format_ is PlanFormat.json
         exports = exports_left(made, results, preview_launcher(launcher), seed)
