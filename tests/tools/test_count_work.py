@@ -47,9 +47,9 @@ def test_as_many_products_are_counted_as_torch_counts(model: ModelSpec) -> None:
 def test_the_catalogue_holds_at_another_shape(model: ModelSpec) -> None:
     cell = unfitted_cell(model)
     macs, activations = count(model, build_without_weights(model), cell)
-    found = work(model, cell)
-    assert found is not None
-    assert (found.macs, found.activation_bytes) == (macs, 4 * activations)
+    result = work(model, cell)
+    assert result is not None
+    assert (result.macs, result.activation_bytes) == (macs, 4 * activations)
 
 
 @pytest.mark.parametrize("name", ["bert-micro", "clip-micro", "qwen2-vl-micro"])

@@ -1,4 +1,4 @@
-"""How far outputs agree with a reference."""
+"""Agreement of outputs with a reference."""
 
 import numpy as np
 import pytest
@@ -48,11 +48,11 @@ def test_nothing_but_zeros_agrees_with_zeros_alone() -> None:
 
 
 def test_equal_outputs_are_correct() -> None:
-    found = compare_outputs({"logits": LOGITS}, {"logits": LOGITS}, None, "fp32")
-    assert found["correct"] is True
-    assert found["correct_reason"] is None
-    assert found["token_agreement"] is None
-    assert (found["difference_max_abs"], found["tolerance"]) == (0, TOLERANCES["fp32"])
+    result = compare_outputs({"logits": LOGITS}, {"logits": LOGITS}, None, "fp32")
+    assert result["correct"] is True
+    assert result["correct_reason"] is None
+    assert result["token_agreement"] is None
+    assert (result["difference_max_abs"], result["tolerance"]) == (0, TOLERANCES["fp32"])
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def test_each_precision_has_its_own_tolerance(error: float, precisions: set[str]
 
 def test_the_worst_output_decides_and_the_reason_names_both_figures() -> None:
     reference = {"a": LOGITS, "b": LOGITS}
-    found = compare_outputs({"a": LOGITS, "b": -LOGITS}, reference, None, "bf16")
-    assert found["correct"] is False
-    assert found["cosine_similarity"] == pytest.approx(-1)
-    assert found["difference_max_abs"] == pytest.approx(2)
-    assert "differ from the fp32 reference by 2, bf16 is allowed 0.05" in found["correct_reason"]
+    result = compare_outputs({"a": LOGITS, "b": -LOGITS}, reference, None, "bf16")
+    assert result["correct"] is False
+    assert result["cosine_similarity"] == pytest.approx(-1)
+    assert result["difference_max_abs"] == pytest.approx(2)
+    assert "differ from the fp32 reference by 2, bf16 is allowed 0.05" in result["correct_reason"]
 
 
 @pytest.mark.parametrize("name", ["a", "b"])
 def test_nan_in_any_output_is_never_correct(name: str) -> None:
     fine = {"a": LOGITS, "b": LOGITS}
-    found = compare_outputs(fine | {name: LOGITS * np.nan}, fine, None, "int8")
-    assert found["correct"] is False
-    assert np.isnan(found["difference_relative"])
+    result = compare_outputs(fine | {name: LOGITS * np.nan}, fine, None, "int8")
+    assert result["correct"] is False
+    assert np.isnan(result["difference_relative"])
 
 
 def test_fp32_must_generate_the_same_tokens_while_other_precisions_only_tell() -> None:
@@ -102,6 +102,6 @@ def test_another_number_of_tokens_is_no_agreement() -> None:
     "theirs", [{"other": LOGITS}, {"logits": LOGITS[:1]}, {}, {"logits": LOGITS, "more": LOGITS}]
 )
 def test_outputs_of_other_names_or_shapes_are_wrong(theirs: dict[str, np.ndarray]) -> None:
-    found = compare_outputs({"logits": LOGITS}, theirs, None, "fp32")
-    assert found["correct"] is False
-    assert "names or shapes differ: outputs {'logits': [2, 3, 4]}" in found["correct_reason"]
+    result = compare_outputs({"logits": LOGITS}, theirs, None, "fp32")
+    assert result["correct"] is False
+    assert "names or shapes differ: outputs {'logits': [2, 3, 4]}" in result["correct_reason"]

@@ -30,7 +30,7 @@ def named(job: Job, seed: int | None = None) -> Job:
 
 
 def arrays(job: Job, out: Path) -> dict[str, Any]:
-    """What the job leaves."""
+    """The arrays that the job writes."""
     compute_reference(job, out, KeptProgress(), monotonic)
     assert [path.name for path in out.iterdir()] == [f"{job.reference}.npz"]
     with np.load(out / f"{job.reference}.npz") as file:
@@ -38,7 +38,7 @@ def arrays(job: Job, out: Path) -> dict[str, Any]:
 
 
 def reason(job: Job, out: Path) -> str:
-    """Why the job leaves no reference."""
+    """The reason that the job writes instead of a reference."""
     compute_reference(job, out, KeptProgress(), monotonic)
     assert [path.name for path in out.iterdir()] == [f"{job.reference}.failed"]
     return (out / f"{job.reference}.failed").read_text()
@@ -51,28 +51,28 @@ def test_outputs_alone_are_kept_for_whoever_generates_nothing(tmp_path: Path) ->
 
 def test_whoever_generates_gets_tokens_too(tmp_path: Path) -> None:
     job = named(a_job([fake_cell(**GENERATION)]))
-    found = arrays(job, tmp_path)
-    assert sorted(found) == [GENERATED_TOKENS, "x"]
-    assert found[GENERATED_TOKENS].shape == (2, fixed_cell(job).new_tokens)
+    result = arrays(job, tmp_path)
+    assert sorted(result) == [GENERATED_TOKENS, "x"]
+    assert result[GENERATED_TOKENS].shape == (2, fixed_cell(job).new_tokens)
 
 
 @pytest.mark.slow
 @pytest.mark.torch
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
-    found = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
-    assert sorted(found) == [GENERATED_TOKENS, "logits"]
+    result = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
+    assert sorted(result) == [GENERATED_TOKENS, "logits"]
 
 
 @pytest.mark.torch
 def test_without_its_tokens_it_is_not_kept(tmp_path: Path) -> None:
     cell = {"sequence_length": None, **GENERATION}
-    told = reason(named(torch_job(tiny_vision(), **cell)), tmp_path)
-    assert "generat" in told
+    reported = reason(named(torch_job(tiny_vision(), **cell)), tmp_path)
+    assert "generat" in reported
 
 
 def test_what_a_model_raises_is_the_reason(tmp_path: Path) -> None:
-    told = reason(named(a_job(model=fake_model({"*": "raise"}))), tmp_path)
-    assert told.startswith("RuntimeError: ")
+    reported = reason(named(a_job(model=fake_model({"*": "raise"}))), tmp_path)
+    assert reported.startswith("RuntimeError: ")
 
 
 @pytest.mark.torch
@@ -82,8 +82,8 @@ def test_numbers_that_are_none_are_no_reference(tmp_path: Path) -> None:
 
 
 def test_another_name_than_this_environment_gives_is_the_reason(tmp_path: Path) -> None:
-    told = reason(named(a_job(), seed=1), tmp_path)
-    assert "this environment would make scripted-forward-" in told
+    reported = reason(named(a_job(), seed=1), tmp_path)
+    assert "this environment would make scripted-forward-" in reported
 
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:

@@ -83,36 +83,36 @@ def test_a_model_without_text_is_given_no_length() -> None:
 
 
 def test_equal_outputs_are_correct(references: Path) -> None:
-    found = verify_session(session(), JOB, references, monotonic)
-    assert (found["correct"], found["cosine_similarity"]) == (True, pytest.approx(1))
-    assert found["token_agreement"] is None
-    assert found["verified_shape"] == "b2-s32"
+    result = verify_session(session(), JOB, references, monotonic)
+    assert (result["correct"], result["cosine_similarity"]) == (True, pytest.approx(1))
+    assert result["token_agreement"] is None
+    assert result["verified_shape"] == "b2-s32"
 
 
 def test_other_outputs_are_not(references: Path) -> None:
-    found = verify_session(session(logits=-LOGITS), JOB, references, monotonic)
-    assert found["correct"] is False
-    assert "differ from the fp32 reference" in found["correct_reason"]
+    result = verify_session(session(logits=-LOGITS), JOB, references, monotonic)
+    assert result["correct"] is False
+    assert "differ from the fp32 reference" in result["correct_reason"]
 
 
 def test_generation_compares_tokens_too(references: Path) -> None:
-    found = verify_session(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
-    assert (found["correct"], found["token_agreement"]) == (False, 0.75)
+    result = verify_session(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
+    assert (result["correct"], result["token_agreement"]) == (False, 0.75)
 
 
 def test_generation_without_tokens_to_compare_with_is_not_compared(references: Path) -> None:
     job = GENERATION.model_copy(update=NAMED)
-    found = verify_session(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
-    assert found["correct"] is None
-    assert GENERATED_TOKENS in found["correct_reason"]
+    result = verify_session(session(tokens=[1, 2, 3, 4]), job, references, monotonic)
+    assert result["correct"] is None
+    assert GENERATED_TOKENS in result["correct_reason"]
 
 
 def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
     def reason(folder: Path | None = tmp_path, job: Job = JOB) -> str:
-        found = verify_session(session(), job, folder, monotonic)
-        assert found["correct"] is None
-        assert "verified_shape" not in found
-        return str(found["correct_reason"])
+        result = verify_session(session(), job, folder, monotonic)
+        assert result["correct"] is None
+        assert "verified_shape" not in result
+        return str(result["correct_reason"])
 
     assert reason(folder=None) == "no reference: the launcher gave none"
     unnamed = JOB.model_copy(update={"reference": None})

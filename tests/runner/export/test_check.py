@@ -1,4 +1,4 @@
-"""The check of a decode loop, on parts that are played by hand."""
+"""The check of files and of a decode loop against torch, on graphs of a few nodes."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ PROMPT = np.array([[1, 2, 3], [4, 5, 6]])
 
 
 def logits_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> FloatArray:
-    """What the parts give: after each token, the one above is likely."""
+    """The outputs of the parts: after each token, the next higher one is likely."""
     return np.eye(VOCABULARY + 1, dtype=np.float32)[tokens][..., :-1]
 
 
@@ -73,7 +73,7 @@ def files(tmp_path: Path) -> dict[Part, Path]:
 
 
 def sample(*, step: float = 0.0, prompt: float = 0.0) -> Sample:
-    """What the parts give, shifted by so much."""
+    """The outputs of the parts, shifted by so much."""
     tokens = PROMPT[:, -1:] + np.arange(1, 4)
     inputs = {"input_ids": PROMPT, "attention_mask": np.ones_like(PROMPT)}
     generated = Continuation(tokens, logits_of(tokens) + np.float32(step))
@@ -87,8 +87,8 @@ def test_parts_that_answer_as_they_should_differ_by_nothing(files: dict[Part, Pa
 @pytest.mark.parametrize("shifts", [{"step": 1e-6}, {"prompt": 1e-6}])
 def test_the_larger_difference_counts(files: dict[Part, Path], shifts: dict[str, float]) -> None:
     samples = [sample(), sample(**shifts)]
-    found = generation_difference(tiny_decoder(), files, samples, "fp32")
-    assert found == pytest.approx(1e-6 * VOCABULARY**0.5, rel=0.2)
+    result = generation_difference(tiny_decoder(), files, samples, "fp32")
+    assert result == pytest.approx(1e-6 * VOCABULARY**0.5, rel=0.2)
 
 
 def test_a_forward_pass_that_differs_is_told_from_a_step(files: dict[Part, Path]) -> None:
@@ -160,8 +160,8 @@ def test_files_that_hand_on_answer_as_one(tmp_path: Path) -> None:
     onnx.save_model(layer("x", "features"), vision)
     onnx.save_model(layer("features", "logits"), language)
     assert (input_names(vision), input_names(language)) == (("x",), ("features",))
-    found = parts_evaluator({"vision": vision, "language": language})({"x": X})
-    assert set(found) == {"logits"}
+    result = parts_evaluator({"vision": vision, "language": language})({"x": X})
+    assert set(result) == {"logits"}
     np.testing.assert_array_equal(
-        found["logits"], evaluator(language)(evaluator(vision)({"x": X}))["logits"]
+        result["logits"], evaluator(language)(evaluator(vision)({"x": X}))["logits"]
     )

@@ -169,8 +169,8 @@ def assert_agrees(
     session: Session, query: Query, sample: Sample, precision: Precision = "fp32"
 ) -> None:
     """The outputs are torch's, the device is proven, and the row says how the graph was made."""
-    found = compare_outputs(session.arrays(query()), sample.outputs, None, precision)
-    assert found["correct"], found["correct_reason"]
+    result = compare_outputs(session.arrays(query()), sample.outputs, None, precision)
+    assert result["correct"], result["correct_reason"]
     assert session.prove(query)[0] == "proven"
     assert str(session.columns["graph_remedy"]).endswith("parts: vision tower, language model")
 
@@ -194,9 +194,9 @@ def test_a_model_is_taken_apart_at_last_and_the_graph_says_why(
 ) -> None:
     model = find(name)
     graph, _ = graph_of(job_of(model), taken_apart(model))
-    told = [(each.remedy, each.failure) for each in graph.attempts]
+    reported = [(item.remedy, item.failure) for item in graph.attempts]
     failed = [(way.name, f"RuntimeError: cannot do {way.name}") for way in whole_strategies(model)]
-    assert told == [*failed, (whole_or_split_strategies(model)[-1].name, None)]
+    assert reported == [*failed, (whole_or_split_strategies(model)[-1].name, None)]
 
 
 @pytest.mark.parametrize("name", MODELS)

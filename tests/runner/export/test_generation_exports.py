@@ -33,7 +33,7 @@ def exported(job: Job, prepared: PreparedGraphs) -> tuple[Graph, Path]:
 
 
 def without_caches(part: GraphPart) -> tuple[set[str], set[str]]:
-    """What a part takes and gives, caches aside."""
+    """Inputs and outputs of a part, without caches."""
     taken = {name for name in part.inputs if not name.startswith("input.past_key_values.")}
     caches = ("past_key_values.", "output.past_key_values.")
     return taken, {name for name in part.outputs if not name.startswith(caches)}

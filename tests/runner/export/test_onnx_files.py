@@ -85,11 +85,11 @@ def of_weights(weights: Weights, name: str = "w") -> onnx_ir.Model:
 
 
 def answer(path: Path) -> Weights:
-    """What the layer makes of ones."""
+    """The layer's output for ones."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (result,) = session.run(None, {"x": np.ones((1, WIDTH), dtype=np.float32)})
-    found: Weights = result
-    return found
+    outcome: Weights = result
+    return outcome
 
 
 def shift() -> onnx.ModelProto:

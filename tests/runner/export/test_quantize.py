@@ -1,4 +1,4 @@
-"""Files with ranges for the HTP: quantised after the rewrites, so that it computes them rightly."""
+"""Quantised files: by calibration for the HTP, dynamically for the CPU."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ RANDOM = np.random.default_rng(0)
 SMALL = 0.02
 """A layer's values where weights are as transformers draws them: roots stay far below 1."""
 ROUNDING = 0.1
-"""What weights of 8 bits and values beyond the ranges make of it; the HTP's faults make half."""
+"""The error of 8-bit weights and of values beyond the ranges; the HTP's faults make half."""
 Array = npt.NDArray[np.float32]
 
 
@@ -94,15 +94,17 @@ def test_what_is_quantised_is_computed_rightly(
     onnx.save_model(product_of(*nodes), source)
     ranges, *rewrites = quantize_by_calibration([(source, target)], QUERIES).split("; ")
     assert ranges.startswith("QDQ: uint8 weights, uint16 activations, in 1 of 1 products, ")
-    assert [told[: len(word)] for told, word in zip(rewrites, words, strict=True)] == words
+    assert [reported[: len(word)] for reported, word in zip(rewrites, words, strict=True)] == words
     expected = evaluator(source)({"x": X})["y"]
     assert relative_difference(evaluator(target)({"x": X})["y"], expected) < ROUNDING
     session = create_session(
         target, qnn_device(), lambda fallback: session_options(1, fallback=fallback)
     )
-    found = session.run(None, {"x": X})[0]
+    ours = session.run(None, {"x": X})[0]
     assert nodes_of([session]).keys() == {QNN}
-    assert max(relative_difference(*pair) for pair in zip(found, expected, strict=True)) < ROUNDING
+    assert (
+        max(relative_difference(*pair) for pair in zip(ours, expected, strict=True)) < ROUNDING
+    )
 
 
 def test_a_clipping_activation_stays_a_node_of_its_own(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What torch generates after a query, with the logits that led to it."""
+"""Tokens that torch generates after a query, and the logits before them."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def test_one_after_the_other_they_give_what_the_model_gives(name: str, image_siz
     model, tensors = build_model(subject, as_whole)
     with torch.no_grad():
         expected = dict(named_tensors(model(**tensors, **spec.forward)))
-        found = one_after_the_other(*build_model(subject, in_parts))
+        result = one_after_the_other(*build_model(subject, in_parts))
     assert "logits" in expected
     for path, tensor in expected.items():
-        torch.testing.assert_close(found[path], tensor, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(result[path], tensor, rtol=1e-4, atol=1e-5)

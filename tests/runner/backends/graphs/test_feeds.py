@@ -82,11 +82,11 @@ TAKES = ("input_ids", "position_ids", "logits_to_keep")
 
 def a_graph(**parts: tuple[tuple[str, ...], tuple[str, ...]]) -> Graph:
     """A graph for forward passes whose parts take and give these names."""
-    made: dict[Part, GraphPart] = {
+    created: dict[Part, GraphPart] = {
         name: GraphPart(file="x.onnx", sha256="0", size_bytes=1, inputs=takes, outputs=gives)
         for name, (takes, gives) in parts.items()  # type: ignore[misc]
     }
-    return generating_graph((), ()).model_copy(update={"content": "forward", "parts": made})
+    return generating_graph((), ()).model_copy(update={"content": "forward", "parts": created})
 
 
 def test_a_graph_that_generates_is_filled_with_logits_wanted_at_every_place() -> None:

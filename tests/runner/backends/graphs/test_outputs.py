@@ -1,4 +1,4 @@
-"""What a record says of the graph that a cell executes."""
+"""Outputs of a graph, and the columns of a record about it."""
 
 from pathlib import Path
 
@@ -37,8 +37,8 @@ def test_a_graph_of_fixed_shape_is_told_without_those_of_other_shapes(tmp_path: 
 
 
 def test_the_ways_that_failed_come_first(tmp_path: Path) -> None:
-    made = attempts("static shape", failed=["dynamic shapes"])
-    graph = save_graph(tmp_path, {"forward": layer(rows=1)}, "b1", attempts=made)
+    created = attempts("static shape", failed=["dynamic shapes"])
+    graph = save_graph(tmp_path, {"forward": layer(rows=1)}, "b1", attempts=created)
     assert graph_columns(JOB, graph)["graph_remedy"] == "dynamic shapes failed, static shape"
 
 
@@ -55,11 +55,11 @@ def test_floating_point_outputs_become_copies_in_fp32_without_caches() -> None:
         "past_key_values.layers.0.keys": half,
         "indices": np.ones(2, dtype=np.int64),
     }
-    found = float_outputs(outputs)
-    assert found.keys() == {"logits"}
-    assert found["logits"].dtype == np.float32
+    result = float_outputs(outputs)
+    assert result.keys() == {"logits"}
+    assert result["logits"].dtype == np.float32
     half[:] = 0
-    assert found["logits"].all()
+    assert result["logits"].all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -1,4 +1,4 @@
-"""Which NVIDIA GPU ONNX Runtime is given; library and NVML are stood in for."""
+"""Devices of ONNX Runtime and their memory; NVIDIA's by stand-ins for library and NVML."""
 
 import gc
 import sys
@@ -46,7 +46,7 @@ UUIDS = ("GPU-aaaa-1", "GPU-bbbb-2", "GPU-bbcc-3")
 
 
 class FakeLibrary:
-    """What is asked of the package onnxruntime before a session is made."""
+    """The package onnxruntime, as far as it is used before a session is created."""
 
     def __init__(self, *providers: str) -> None:
         self._providers = providers

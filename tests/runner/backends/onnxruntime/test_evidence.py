@@ -1,4 +1,4 @@
-"""What counts as proof that an execution provider did the work."""
+"""Proof that an execution provider did the work, and traces."""
 
 import json
 from collections import Counter
@@ -123,8 +123,8 @@ def test_the_part_that_extends_a_cache_counts_though_the_query_leaves_it_out(
 def test_every_node_must_lie_where_it_is_claimed(
     nodes: dict[str, int], changes: dict[str, bool], proof: str
 ) -> None:
-    found = {name: Counter(MatMul=count) for name, count in nodes.items()}
-    assert judge_nodes(CUDA, found, replace(ALL_THERE, **changes)) == proof
+    result = {name: Counter(MatMul=count) for name, count in nodes.items()}
+    assert judge_nodes(CUDA, result, replace(ALL_THERE, **changes)) == proof
 
 
 @pytest.fixture
@@ -183,5 +183,5 @@ def test_of_several_runs_the_later_half_counts_on_one_clock(tmp_path: Path) -> N
     early, late = tmp_path / "early.json", tmp_path / "late.json"
     early.write_text(json.dumps([run(0), kernel(1, 2), run(10), kernel(11, 2)]))
     late.write_text(json.dumps([run(0), kernel(1, 2), run(20), kernel(21, 2)]))
-    found = second_half([(5_000, early), (8_000, late)])
-    assert [event["ts"] for event in found] == [10, 11, 23, 24]
+    result = second_half([(5_000, early), (8_000, late)])
+    assert [event["ts"] for event in result] == [10, 11, 23, 24]

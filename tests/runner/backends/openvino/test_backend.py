@@ -46,7 +46,7 @@ def x(rows: int) -> Inputs:
 
 
 def expected(inputs: Inputs) -> Any:
-    """What `layer` gives."""
+    """The outputs of `layer`."""
     weights = np.random.default_rng(0).standard_normal((WIDTH, WIDTH)).astype(np.float32)
     return np.maximum(inputs["x"] @ weights, 0)
 

@@ -1,4 +1,4 @@
-"""What is asked of a device, and what it must answer."""
+"""Requested and actual options of compiled models."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which device is taken, and what is said where there is none such."""
+"""The choice of a device, and the message if there is none."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -135,12 +135,12 @@ def test_other_errors_are_not_taken_for_lack_of_memory(message: str) -> None:
 
 
 def test_a_refusal_is_told_in_one_line_without_places_in_a_source() -> None:
-    told = "Exception from src/b/core.cpp:117:\nException from src/a.cpp:1:\nno,\nnot this\n\n"
+    reported = "Exception from src/b/core.cpp:117:\nException from src/a.cpp:1:\nno,\nnot this\n\n"
     with (
         pytest.raises(Unsupported, match=r"^OpenVINO cannot read it: no, not this$"),
         refusals("read it"),
     ):
-        raise RuntimeError(told)
+        raise RuntimeError(reported)
 
 
 def test_lack_of_memory_is_no_refusal() -> None:

@@ -1,4 +1,4 @@
-"""What counts as proof that a device did the work."""
+"""Proof that a device did the work, and traces."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -144,7 +144,7 @@ class Status:
 
 @dataclass
 class Node:
-    """What OpenVINO tells of an operator."""
+    """OpenVINO's profile of an operator."""
 
     node_name: str
     microseconds: int
@@ -188,15 +188,15 @@ def test_the_second_of_two_calls_is_profiled_in_a_request_of_its_own(tmp_path: P
     compiler = Compiler(core, find_openvino_device(core, "CPU"), "fp32", threads=1)
     step = PartRequest(doubling(), compiler.compile(doubling()))
     step.read({"x": to_slot(np.ones((500_000, 2), dtype=np.float32))})  # takes over 1 µs
-    usual, seen = step.request, []
+    usual, observed = step.request, []
 
     def action() -> None:
-        seen.append(step.request)
+        observed.append(step.request)
         step()
 
     trace(action, [step], compiler, tmp_path / "cell")
-    assert len(seen) == 2
-    assert usual not in seen
+    assert len(observed) == 2
+    assert usual not in observed
     assert step.request is usual
     events = json.loads((tmp_path / "cell.trace.json").read_text())["traceEvents"]
     assert events

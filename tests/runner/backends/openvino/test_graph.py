@@ -1,4 +1,4 @@
-"""What is held in memory as graphs are read and compiled one after the other."""
+"""Memory held while graphs are read and compiled one after the other."""
 
 import weakref
 from pathlib import Path
@@ -40,9 +40,9 @@ class WatchedCore:
 
     def _give(self, make: Any, *arguments: Any) -> Any:
         self.held.append(sum(given() is not None for given in self._given))
-        made = make(*arguments)
-        self._given.append(weakref.ref(made))
-        return made
+        created = make(*arguments)
+        self._given.append(weakref.ref(created))
+        return created
 
 
 def loaded(core: WatchedCore, graphs: Path) -> OpenVINOGraphs:

@@ -80,11 +80,11 @@ def test_what_is_told_of_int8_is_that_of_the_cell_bound_last(tmp_path: Path) -> 
     }
     save_graph(tmp_path, parts, "b3")
     with closing(open_session(openvino_job(ONE, THREE), 1, tmp_path)) as session:
-        told = [precision_told(session)]
+        reported = [precision_told(session)]
         for cell in (ONE, THREE, ONE):
             session.bind(cell, synthesise(perceptron(), cell, 0))
-            told.append(precision_told(session))
-    assert told == [f"f32, int8 in {products} products" for products in (1, 1, 2, 1)]
+            reported.append(precision_told(session))
+    assert reported == [f"f32, int8 in {products} products" for products in (1, 1, 2, 1)]
 
 
 @pytest.mark.parametrize("without", [ONE, THREE])
@@ -109,9 +109,9 @@ def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) 
     graph = save_graph(tmp_path, {"vision": layer("x", "hidden"), "language": layer("hidden")})
     folder = tmp_path / KEY / "dynamic"
     models = {name: CORE.read_model(folder / graph.parts[name].file) for name in parts}
-    seen = calibration(JOB, CELL, graph, models, compiled)
-    assert [len(seen[name]) for name in parts] == [_SAMPLES, _SAMPLES]
-    for taken, given in zip(seen["vision"], seen["language"], strict=True):
+    observed = calibration(JOB, CELL, graph, models, compiled)
+    assert [len(observed[name]) for name in parts] == [_SAMPLES, _SAMPLES]
+    for taken, given in zip(observed["vision"], observed["language"], strict=True):
         assert taken["x"].shape == (1, WIDTH)
         expected = compiled(models["vision"])({"x": taken["x"]})["hidden"]
         np.testing.assert_allclose(given["hidden"], expected, rtol=1e-5)
@@ -120,8 +120,8 @@ def test_each_part_is_calibrated_with_what_the_one_before_gives(tmp_path: Path) 
 def test_samples_are_drawn_apart_from_each_other_and_from_what_is_measured(tmp_path: Path) -> None:
     graph = save_graph(tmp_path, {"forward": layer(rows=2)}, "b2")
     model = CORE.read_model(tmp_path / KEY / "b2" / "forward.onnx")
-    seen = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
-    drawn = [sample["x"] for sample in seen] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
+    observed = calibration(JOB, CELL, graph, {"forward": model}, compiled)["forward"]
+    drawn = [sample["x"] for sample in observed] + [synthesise(perceptron(), CELL, JOB.seed)["x"]]
     assert {array.shape for array in drawn} == {(2, WIDTH)}
     assert len({array.tobytes() for array in drawn}) == _SAMPLES + 1
 
@@ -136,7 +136,7 @@ def test_of_what_generates_the_weights_alone_become_int8(tmp_path: Path) -> None
     assert "weights alone" in quantized.method
     x = synthesise(perceptron(), CELL, 0)["x"]
     exact, ours = (
-        compiled(each["decode"])({"x": x})["logits"] for each in (models, quantized.models)
+        compiled(item["decode"])({"x": x})["logits"] for item in (models, quantized.models)
     )
     assert relative_difference(ours, exact) < 0.1
 

@@ -1,4 +1,4 @@
-"""What executes a graph's parts, and where their inputs and outputs lie."""
+"""Requests of OpenVINO, and the memory of their inputs and outputs."""
 
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def test_a_query_over_what_generates_knows_the_part_that_it_does_not_execute(
 def test_only_the_part_that_reads_its_own_outputs_has_two_requests(tmp_path: Path) -> None:
     graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
     executors = graph.executors()
-    assert {name: len(each.requests) for name, each in executors.items()} == {
+    assert {name: len(item.requests) for name, item in executors.items()} == {
         "prefill": 1,
         "decode": 2,
     }

@@ -196,16 +196,16 @@ def rocm(**changes: Any) -> FakeTorch:
 
 
 def test_the_cpu_is_always_there() -> None:
-    found = find_torch_device("cpu", "int8")
-    assert found.device == torch.device("cpu")
-    assert found.name
-    assert found.uuid is None
+    result = find_torch_device("cpu", "int8")
+    assert result.device == torch.device("cpu")
+    assert result.name
+    assert result.uuid is None
 
 
 def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
     library, environment = FakeTorch(), dict[str, str]()
-    found = find_torch_device("cuda", "fp32", library, environment)
-    assert found == TorchDevice(
+    result = find_torch_device("cuda", "fp32", library, environment)
+    assert result == TorchDevice(
         torch.device("cuda", 0),
         "GPU 0",
         f"GPU-{FIRST}",
@@ -219,8 +219,8 @@ def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
 @pytest.mark.parametrize("chosen", ["1", f"GPU-{SECOND}", "GPU-77aa", "cuda=1", "rocm=0,1"])
 def test_the_user_chooses_by_index_or_uuid(chosen: str) -> None:
     library = FakeTorch()
-    found = find_torch_device("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
-    assert (found.device, found.name) == (torch.device("cuda", 1), "GPU 1")
+    result = find_torch_device("cuda", "fp32", library, {"ACCELMATRIX_DEVICE": chosen})
+    assert (result.device, result.name) == (torch.device("cuda", 1), "GPU 1")
     assert library.cuda.current == 1
 
 
@@ -266,10 +266,10 @@ def test_this_builds_own_reason_is_the_reason() -> None:
 
 
 def test_rocm_names_the_architecture_and_mps_the_chip() -> None:
-    found = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
-    assert found == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
-    found = find_torch_device("mps", "bf16", FakeTorch(), {})
-    assert found == TorchDevice(torch.device("mps", 0), "Apple M4")
+    result = find_torch_device("rocm", "bf16", rocm(architecture="gfx942", uuids=(None,)), {})
+    assert result == TorchDevice(torch.device("cuda", 0), "GPU 0 gfx942")
+    result = find_torch_device("mps", "bf16", FakeTorch(), {})
+    assert result == TorchDevice(torch.device("mps", 0), "Apple M4")
 
 
 def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:

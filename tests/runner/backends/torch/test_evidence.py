@@ -1,4 +1,4 @@
-"""What counts as proof that a device did the work."""
+"""Proof that a device did the work, and traces."""
 
 import json
 from collections.abc import Iterator
@@ -104,24 +104,24 @@ def test_an_accelerator_that_shows_no_kernel_is_not_proven() -> None:
 def test_kernels_must_have_run_and_fit_into_the_pass(
     kernel_time_s: float | None, proof: str
 ) -> None:
-    seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=kernel_time_s)
-    assert judge_tensors("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, seen) == proof
+    observed = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=kernel_time_s)
+    assert judge_tensors("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, observed) == proof
     elsewhere = {"parameters": {"cuda"}, "outputs": {"cpu"}}
-    assert judge_tensors("cuda", elsewhere, seen) == "contradicted"
+    assert judge_tensors("cuda", elsewhere, observed) == "contradicted"
 
 
 def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
-    seen = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=0.5)
+    observed = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=0.5)
     places = {"parameters": {"cuda:1"}, "inputs": {"cuda:1"}, "outputs": {"cuda:1"}}
-    assert judge_tensors("cuda:1", places, seen) == "proven"
-    assert judge_tensors("cuda:1", {**places, "inputs": {"cuda:0"}}, seen) == "contradicted"
-    assert judge_tensors("cuda:0", places, seen) == "contradicted"
+    assert judge_tensors("cuda:1", places, observed) == "proven"
+    assert judge_tensors("cuda:1", {**places, "inputs": {"cuda:0"}}, observed) == "contradicted"
+    assert judge_tensors("cuda:0", places, observed) == "contradicted"
 
 
 def test_without_outputs_little_is_proven_and_without_tensors_nothing() -> None:
-    seen = Pass(None, None, wall_s=1.0, cpu_time_s=1.0, kernel_time_s=None)
-    assert judge_tensors("cpu", {"parameters": {"cpu"}, "outputs": set()}, seen) == "partial"
-    assert judge_tensors("cpu", {"parameters": set(), "outputs": set()}, seen) == "none"
+    observed = Pass(None, None, wall_s=1.0, cpu_time_s=1.0, kernel_time_s=None)
+    assert judge_tensors("cpu", {"parameters": {"cpu"}, "outputs": set()}, observed) == "partial"
+    assert judge_tensors("cpu", {"parameters": set(), "outputs": set()}, observed) == "none"
 
 
 def event(

@@ -105,9 +105,9 @@ def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None
     assert quantised_types(module) == {"torch.int8"}
     assert ours.keys() == theirs.keys()
     assert all(
-        0 <= relative_difference(ours[each], theirs[each]) < TOLERANCES["int8"] for each in theirs
+        0 <= relative_difference(ours[item], theirs[item]) < TOLERANCES["int8"] for item in theirs
     )
-    assert any((ours[each] != theirs[each]).any() for each in theirs)
+    assert any((ours[item] != theirs[item]).any() for item in theirs)
 
 
 def test_layers_for_gpus_generate_token_by_token() -> None:
@@ -138,9 +138,9 @@ def test_a_product_over_whole_numbers_is_the_one_that_is_written_down(
     )
     sums = np.round(x / x_scale) @ np.round(weight / scale).T
     with torch.no_grad():
-        found = Int8Linear(linear)(torch.from_numpy(x)).numpy()
-    assert found.shape == (*rows, sizes[1])
-    assert np.allclose(found, sums * x_scale * scale.T + bias, rtol=1e-5, atol=1e-6)
+        result = Int8Linear(linear)(torch.from_numpy(x)).numpy()
+    assert result.shape == (*rows, sizes[1])
+    assert np.allclose(result, sums * x_scale * scale.T + bias, rtol=1e-5, atol=1e-6)
 
 
 def test_zeros_stay_zeros_and_the_inputs_type_stays() -> None:

@@ -75,12 +75,12 @@ def test_the_fixed_input_suits_every_model(model: ModelSpec) -> None:
 @every_micro
 def test_other_precisions_agree_with_fp32(model: ModelSpec, precision: Precision) -> None:
     """Random weights must let a signal through, or nothing but rounding would be compared."""
-    found = {}
-    for each in ("fp32", precision):
-        job = torch_job(model, precision=each)
+    result = {}
+    for item in ("fp32", precision):
+        job = torch_job(model, precision=item)
         with closing(open_session(job, threads=1)) as session:
-            found[each] = compute_outputs(session, job)
-    verdict = compare_outputs(found[precision], found["fp32"], None, precision)
+            result[item] = compute_outputs(session, job)
+    verdict = compare_outputs(result[precision], result["fp32"], None, precision)
     assert verdict["correct"], verdict
 
 

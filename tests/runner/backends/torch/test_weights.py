@@ -69,8 +69,8 @@ def embeddings(spec: ModelSpec, *sentences: str) -> torch.Tensor:
     tokenizer.enable_padding(length=16)
     encoded = tokenizer.encode_batch(list(sentences))
     inputs = {
-        "input_ids": torch.tensor([each.ids for each in encoded]).numpy(),
-        "attention_mask": torch.tensor([each.attention_mask for each in encoded]).numpy(),
+        "input_ids": torch.tensor([item.ids for item in encoded]).numpy(),
+        "attention_mask": torch.tensor([item.attention_mask for item in encoded]).numpy(),
     }
     job = torch_job(spec, batch_size=len(sentences), sequence_length=16)
     session = open_session(job, 1)

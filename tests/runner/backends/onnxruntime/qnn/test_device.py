@@ -94,14 +94,14 @@ def test_a_device_is_timed() -> None:
 
 def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSession) -> None:
     query = session.bind(CELLS[0], x(2))
-    found = session.arrays(query())["logits"]
+    outcome = session.arrays(query())["logits"]
     proof, evidence = session.prove(query)
     assert (proof, session.device_name) == ("proven", SIMULATOR)
     assert (evidence["claimed"], evidence["cpu_fallback"]) == ("qnn", "disabled")
     assert evidence["nodes"] == f"{QNN} 2"
     assert "wall_s" not in evidence
     reference = onnxruntime.InferenceSession(layer().SerializeToString(), providers=[CPU])
-    difference = relative_difference(found, reference.run(None, x(2))[0])
+    difference = relative_difference(outcome, reference.run(None, x(2))[0])
     assert 1e-5 < difference < 1e-2
 
 

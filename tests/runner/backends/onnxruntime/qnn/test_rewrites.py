@@ -190,9 +190,9 @@ def test_what_is_rewritten_is_computed_rightly(
     assert applied == [words]
     expected = on_cpu(model.SerializeToString(), X)
     assert relative_difference(on_cpu(written, X), expected) < 1e-6
-    found, providers = on_htp(written, X)
+    outcome, providers = on_htp(written, X)
     assert providers == {QNN}
-    assert max(relative_difference(*pair) for pair in zip(found, expected, strict=True)) < 1e-2
+    assert max(relative_difference(*pair) for pair in zip(outcome, expected, strict=True)) < 1e-2
 
 
 def test_a_mask_that_takes_every_element_in_its_place_is_reshaped(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def cube() -> onnx.ModelProto:
 def test_other_graphs_stay(model: onnx.ModelProto, tmp_path: Path) -> None:
     applied, written = rewritten(model, tmp_path)
     assert applied == []
-    kinds = [[node.op_type for node in each.graph.node] for each in (model, onnx.load(written))]
+    kinds = [[node.op_type for node in one.graph.node] for one in (model, onnx.load(written))]
     assert kinds[0] == kinds[1]
 
 
@@ -275,8 +275,8 @@ def test_a_quantised_count_of_one_is_not_below_one(tmp_path: Path) -> None:
     truth = np.zeros((BATCH, LENGTH), dtype=np.int64)
     truth[0, 3] = 1
     assert on_cpu(written, truth).ravel().tolist() == [0, 1]
-    limits = [each for each in onnx.load(written).graph.initializer if each.name == "none.half"]
-    assert [numpy_helper.to_array(each).item() for each in limits] == [0.5]
+    limits = [one for one in onnx.load(written).graph.initializer if one.name == "none.half"]
+    assert [numpy_helper.to_array(one).item() for one in limits] == [0.5]
 
 
 @pytest.mark.parametrize(("limit", "source"), [(2, "truth"), (1, "x")])
