@@ -29,7 +29,15 @@ from orchestrator.bundles.manifest import (
     RunEntry,
     matrix_name,
 )
-from orchestrator.store import Examined, MergeReport, Run, Store, examine, id_fault, untold
+from orchestrator.store import (
+    Examined,
+    MergeReport,
+    Run,
+    Store,
+    examine,
+    id_fault,
+    undescribed_runs,
+)
 from orchestrator.system.files import translate_os_errors
 from runner.contract.errors import DamagedFile, StoreError
 
@@ -109,7 +117,7 @@ def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
         StoreError: the bundle is damaged, or the database cannot take it.
     """
     bundle.require_sound()
-    runs = untold(bundle.runs, store.described_runs())
+    runs = undescribed_runs(bundle.runs, store.described_runs())
     return store.merge([bundle.records] if bundle.records else [], *runs)
 
 

@@ -18,7 +18,7 @@ from orchestrator.bundles.manifest import (
     RunEntry,
     matrix_name,
 )
-from orchestrator.store import SCHEMA, Store, StoredRun, Takeout, takeout, which_run
+from orchestrator.store import SCHEMA, BundleRows, Store, StoredRun, bundle_rows, resolve_run
 from orchestrator.system.files import (
     OUTPUT_HINT,
     output_file,
@@ -61,7 +61,7 @@ def write_bundle(
     require_no_stream(_OPTION, output)
     require_free(_OPTION, output, force=force, database=database)
     with (
-        takeout(database, _named(database, runs)) as taken,
+        bundle_rows(database, _named(database, runs)) as taken,
         translate_os_errors(output, hint=OUTPUT_HINT),
     ):
         if not taken.runs:
@@ -80,7 +80,7 @@ def _named(database: Path, runs: Sequence[str]) -> set[str]:
         return set()
     with Store.open_readonly(database) as store:
         known = store.runs()
-    return {which_run(run, known, database) for run in runs}
+    return {resolve_run(run, known, database) for run in runs}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Records:
     hosts: int
 
 
-def _write_records(taken: Takeout, path: Path) -> _Records:
+def _write_records(taken: BundleRows, path: Path) -> _Records:
     rows = 0
     hosts: set[str] = set()
     with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
@@ -103,7 +103,9 @@ def _write_records(taken: Takeout, path: Path) -> _Records:
     return _Records(path, rows, len(hosts))
 
 
-def _contents(taken: Takeout, records: _Records) -> tuple[BundleManifest, dict[str, MemberContent]]:
+def _contents(
+    taken: BundleRows, records: _Records
+) -> tuple[BundleManifest, dict[str, MemberContent]]:
     runs = [_entry(stored) for stored in taken.runs]
     lists = {
         Member.RUNS: runs,

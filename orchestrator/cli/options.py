@@ -196,10 +196,15 @@ class Request:
         """
         given = context.params
         shared = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
-        return cls(**shared, budget_s=_seconds(given["budget"], "--budget"))
+        return cls(**shared, budget_s=seconds(given["budget"], "--budget"))
 
 
-def _seconds(text: str | None, option: str) -> float | None:
+def seconds(text: str | None, option: str) -> float | None:
+    """The seconds of an option that takes a duration, if it was given.
+
+    Raises:
+        typer.BadParameter: it is no duration.
+    """
     from orchestrator.system.text import parse_duration
 
     try:

@@ -24,7 +24,7 @@ from orchestrator.imports.record import (
     records_table,
     save_records,
 )
-from orchestrator.store import MergeReport, Run, Store, held_at
+from orchestrator.store import MergeReport, Run, Store, imported_rows_at
 from runner import __version__
 
 _TICK = timedelta(microseconds=1)
@@ -126,7 +126,7 @@ def preview_import(outcomes: Iterable[FileOutcome], database: Path) -> ImportRep
         StoreError: the database is in use, or not ours.
     """
     with_records, now = _with_records(outcomes), datetime.now(UTC)
-    table = held_at(database, [outcome.run_id for outcome in with_records])
+    table = imported_rows_at(database, [outcome.run_id for outcome in with_records])
     held = {} if table is None else contents_by_run(table)
     changes = {}
     for outcome in with_records:

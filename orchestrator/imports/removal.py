@@ -13,7 +13,7 @@ from orchestrator.imports.importing import RecordChanges, compare_contents
 from orchestrator.imports.outcome import FileOutcome, read_document
 from orchestrator.imports.reading import Format
 from orchestrator.imports.record import records_table
-from orchestrator.store import held_at
+from orchestrator.store import imported_rows_at
 from runner.contract.errors import DamagedFile
 
 _DAY_S = 86400.0
@@ -68,7 +68,7 @@ def preview_removal(outcomes: Iterable[FileOutcome], terms: RemovalTerms) -> Ite
 
 def _held(outcomes: Iterable[FileOutcome], database: Path) -> Mapping[str, RowContents]:
     run_ids = list({outcome.run_id for outcome in outcomes if outcome.reading.measurements})
-    table = held_at(database, run_ids)
+    table = imported_rows_at(database, run_ids)
     return {} if table is None else contents_by_run(table)
 
 

@@ -1,26 +1,25 @@
-"""The answer to a question, on a terminal or in a pipe."""
+"""Answers, exports and bundles, on a terminal or in a pipe."""
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.bundles import INSTALL_HINT, Bundle, BundleManifest, WrittenBundle
-from orchestrator.render.lines import print_line
+from orchestrator.app.results.export import CheckedBundle, ExportedBundle
+from orchestrator.app.results.query import TABLE
+from orchestrator.bundles import INSTALL_HINT, BundleManifest
+from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
-from orchestrator.store import SUFFIXES, WRITERS, Answer, Exported, Wanted, text_rows
+from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, text_rows
 from orchestrator.system.text import format_size, plural
 from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
 
-TABLE = "table"
-
 
 def require_printable(form: str) -> None:
-    """Insist that whoever reads stdout can read this format.
+    """Refuse formats that a terminal cannot show.
 
     Raises:
-        UsageError: a terminal would be given bytes.
+        UsageError: stdout is a terminal, and the format is binary.
     """
     if form == "parquet" and sys.stdout.isatty():
         raise UsageError(
@@ -29,28 +28,8 @@ def require_printable(form: str) -> None:
         )
 
 
-def savable_form(form: str | None, path: Path) -> str:
-    """The format that was asked for, or else that the file's name asks for.
-
-    Raises:
-        UsageError: it is the one for the eye, or the name asks for none.
-    """
-    if form == TABLE:
-        raise UsageError(
-            "--output: tables are for the screen", hint=f"`--format` takes {', '.join(WRITERS)}"
-        )
-    form = form or SUFFIXES.get(path.suffix.lower())
-    if form is None:
-        end = f"{path.suffix!r} says no format" if path.suffix else "says no format"
-        raise UsageError(
-            f"--output {path}: {end}; names end with {', '.join(SUFFIXES)}",
-            hint=f"name it so, or add `--format {'|'.join(WRITERS)}`",
-        )
-    return form
-
-
 def print_answer(answer: Answer, form: str) -> None:
-    """Print it; all formats but the table batch by batch, in UTF-8."""
+    """Print an answer; all formats but the table batch by batch, in UTF-8."""
     if form == TABLE:
         rows = [row for batch in answer.batches for row in text_rows(batch)]
         print_table(answer.schema.names, rows)
@@ -60,71 +39,52 @@ def print_answer(answer: Answer, form: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def print_exported(exported: Exported, wanted: Wanted, *, as_json: bool) -> None:
-    """How much it was, and where it lies now."""
+def print_exported(exported: ExportedTopic, options: ExportOptions, *, as_json: bool) -> None:
+    """Rows, files and the place of an export."""
     if as_json:
-        data = {
-            "topic": exported.topic,
-            "output": str(exported.path),
-            "rows": exported.rows,
-            "files": exported.files,
-        }
-        print_line(json.dumps(data, indent=2))
+        print_json(exported)
         return
-    for line in lines(exported, wanted):
+    for line in export_lines(exported, options):
         print_line(line)
 
 
-def lines(exported: Exported, wanted: Wanted) -> Iterator[str]:
+def export_lines(exported: ExportedTopic, options: ExportOptions) -> Iterator[str]:
     """The same in words."""
     files = "" if exported.files == 1 else f" in {exported.files:,} files"
     rows = f"{exported.rows:,} {plural(exported.rows, 'row')}"
-    yield f"{exported.topic}: {rows}{files}: {exported.path}"
-    if exported.rows == 0 and not wanted.everything:
+    yield f"{exported.topic}: {rows}{files}: {exported.output}"
+    if exported.rows == 0 and not options.everything:
         yield "the default views hold none; `--all` takes every row with its marks"
 
 
-def print_written(written: WrittenBundle, *, as_json: bool) -> None:
-    """What is in it, and by which hash it is known."""
+def print_bundle(exported: ExportedBundle, *, as_json: bool) -> None:
+    """Content and hash of a new bundle."""
     if as_json:
-        data = {
-            "bundle": str(written.path),
-            "bytes": written.bytes,
-            "sha256": written.sha256,
-            "manifest": written.manifest.model_dump(mode="json"),
-        }
-        print_line(json.dumps(data, indent=2))
+        print_json(exported)
         return
-    print_line(f"{written.path}: {_counted(written.manifest)}, {format_size(written.bytes)}")
-    print_line(f"sha256: {written.sha256}")
+    print_line(
+        f"{exported.bundle}: {_format_counts(exported.manifest)}, {format_size(exported.bytes)}"
+    )
+    print_line(f"sha256: {exported.sha256}")
 
 
-def print_checked(bundle: Bundle, *, as_json: bool) -> None:
-    """Every fault, or that there is none."""
+def print_checked(checked: CheckedBundle, *, as_json: bool) -> None:
+    """Every fault of a bundle, or that there is none."""
     if as_json:
-        manifest = bundle.manifest.model_dump(mode="json") if bundle.manifest else None
-        data = {
-            "bundle": str(bundle.path),
-            "bytes": bundle.bytes,
-            "sha256": bundle.sha256,
-            "sound": not bundle.faults,
-            "faults": list(bundle.faults),
-            "manifest": manifest,
-        }
-        print_line(json.dumps(data, indent=2))
+        print_json(checked)
         return
-    for fault in bundle.faults:
-        print_line(f"{bundle.path}: {fault}")
-    if bundle.newer:
+    for fault in checked.faults:
+        print_line(f"{checked.bundle}: {fault}")
+    if checked.newer:
         print_line(INSTALL_HINT)
-    if bundle.manifest is not None:
-        _print_sound(bundle.path, bundle.manifest)
-    print_line(f"sha256: {bundle.sha256}")
+    if checked.manifest is not None:
+        _print_sound(checked.bundle, checked.manifest)
+    print_line(f"sha256: {checked.sha256}")
 
 
 def _print_sound(path: Path, manifest: BundleManifest) -> None:
     writer = f"written by AccelMatrix {manifest.accelmatrix}"
-    print_line(f"{path}: sound: {_counted(manifest)}, {writer}")
+    print_line(f"{path}: sound: {_format_counts(manifest)}, {writer}")
     if manifest.scratch:
         print_line("it comes from a scratch database: not every row need be measured")
     if manifest.record_version > SCHEMA_VERSION:
@@ -134,8 +94,8 @@ def _print_sound(path: Path, manifest: BundleManifest) -> None:
         )
 
 
-def _counted(manifest: BundleManifest) -> str:
+def _format_counts(manifest: BundleManifest) -> str:
     counts = manifest.counts
-    told = (("record", counts.records), ("run", counts.runs), ("host", counts.hosts))
-    records, runs, hosts = (f"{n:,} {plural(n, word)}" for word, n in told)
+    numbers = (("record", counts.records), ("run", counts.runs), ("host", counts.hosts))
+    records, runs, hosts = (f"{count:,} {plural(count, word)}" for word, count in numbers)
     return f"{records} of {runs} on {hosts}"

@@ -1,10 +1,17 @@
 """The store: the DuckDB file, and the Parquet files behind it."""
 
+from orchestrator.store.database.backup import Manifest
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
 from orchestrator.store.health.fix import Validation, fix_database, validate_database
-from orchestrator.store.health.snapshots import Restored, Snapshot, restore, snapshots, take
-from orchestrator.store.health.vacuum import Tidied, tidy
+from orchestrator.store.health.snapshots import (
+    Restored,
+    Snapshot,
+    list_snapshots,
+    restore_snapshot,
+    take_snapshot,
+)
+from orchestrator.store.health.vacuum import Vacuumed, vacuum
 from orchestrator.store.health.validate import Finding
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import Examined, examine
@@ -17,14 +24,21 @@ from orchestrator.store.query.coverage import (
     Verdicts,
     size_on_disk,
 )
-from orchestrator.store.query.export import Exported, Wanted, export
+from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
-from orchestrator.store.query.imported import held_at
+from orchestrator.store.query.imported import imported_rows_at
 from orchestrator.store.query.records import StoredRecord
 from orchestrator.store.query.results import Measurement, ResultRow, RunSummary, newest_run
-from orchestrator.store.query.runs import SCHEMA, StoredRun, Takeout, takeout, untold, which_run
-from orchestrator.store.query.stale import Installed, Stale
+from orchestrator.store.query.runs import (
+    SCHEMA,
+    BundleRows,
+    StoredRun,
+    bundle_rows,
+    resolve_run,
+    undescribed_runs,
+)
+from orchestrator.store.query.stale import Installation, Stale
 from orchestrator.store.records.compact import Compaction, NotCompact, compact, compact_files
 from orchestrator.store.records.find import files_below, find_files, id_fault
 from orchestrator.store.records.validate import Damaged, file_fault
@@ -47,6 +61,7 @@ __all__ = [
     "VIEWS",
     "WRITERS",
     "Answer",
+    "BundleRows",
     "Column",
     "Compaction",
     "Coverage",
@@ -54,10 +69,12 @@ __all__ = [
     "Damaged",
     "DatedRun",
     "Examined",
-    "Exported",
+    "ExportOptions",
+    "ExportedTopic",
     "Filters",
     "Finding",
-    "Installed",
+    "Installation",
+    "Manifest",
     "Measurement",
     "MergeReport",
     "NotCompact",
@@ -72,36 +89,34 @@ __all__ = [
     "Store",
     "StoredRecord",
     "StoredRun",
-    "Takeout",
-    "Tidied",
+    "Vacuumed",
     "Validation",
     "Verdicts",
-    "Wanted",
     "asking",
+    "bundle_rows",
     "compact",
     "compact_files",
     "dated_runs",
     "drop_runs",
     "examine",
-    "export",
+    "export_topic",
     "file_fault",
     "files_below",
     "find_files",
     "fix_database",
-    "held_at",
     "id_fault",
+    "imported_rows_at",
+    "list_snapshots",
     "newest_run",
     "query",
-    "restore",
+    "resolve_run",
+    "restore_snapshot",
     "save_answer",
     "size_on_disk",
-    "snapshots",
-    "take",
-    "takeout",
+    "take_snapshot",
     "text_rows",
-    "tidy",
-    "untold",
+    "undescribed_runs",
+    "vacuum",
     "validate_database",
-    "which_run",
     "writer_lock",
 ]

@@ -26,7 +26,7 @@ from orchestrator.store.query.filters import Filters, Selection, selection
 from orchestrator.store.query.records import Records, RecordStream, StoredRecord, read, to_pandas
 from orchestrator.store.query.results import Measurement, ResultRow, RunSummary
 from orchestrator.store.query.runs import StoredRun, stored_runs
-from orchestrator.store.query.stale import Installed, Stale, stale
+from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.tables import Run
 from runner.contract.errors import StoreError
@@ -212,7 +212,7 @@ class Store:
         with self._reading():
             return coverage(self._connection)
 
-    def stale(self, installed: Installed) -> tuple[Stale, ...]:
+    def stale(self, installed: Installation) -> tuple[Stale, ...]:
         """Groups of cells whose newest proven results were measured with older software."""
         with self._reading():
             return stale(self._connection, installed)

@@ -3,20 +3,19 @@
 from typing import Any
 
 from orchestrator.store import Stale
-from orchestrator.store.query.stale import GROUPED_AXES
 from tests.support.records import RECORDED_AT
 
-_AXES: dict[str, set[Any]] = {
-    "model": {"bert-tiny", "gpt2"},
-    "precision": {"fp32"},
-    "mode": {"inference"},
-    "scenario": {"single_stream"},
-    "batch_size": {8, 1},
-    "sequence_length": {128},
+_AXES: dict[str, tuple[Any, ...]] = {
+    "model": ("bert-tiny", "gpt2"),
+    "precision": ("fp32",),
+    "mode": ("inference",),
+    "scenario": ("single_stream",),
+    "batch_size": (1, 8),
+    "sequence_length": (128,),
 }
 
 
-def a_stale_group(*, axes: dict[str, set[Any]] | None = None, **changes: Any) -> Stale:
+def a_stale_group(*, axes: dict[str, tuple[Any, ...]] | None = None, **changes: Any) -> Stale:
     """Two cells that were measured with an older torch."""
     values: dict[str, Any] = {
         "hostname": "example-host",
@@ -28,6 +27,6 @@ def a_stale_group(*, axes: dict[str, set[Any]] | None = None, **changes: Any) ->
         "example": "cpu-bert-tiny-fp32-b1-s128-inference",
         "since": RECORDED_AT,
         "planned_by": "orchestrator run matrix.yaml",
-        "axes": {axis: frozenset((_AXES | (axes or {})).get(axis, ())) for axis in GROUPED_AXES},
+        "axes": _AXES | (axes or {}),
     }
     return Stale(**values | changes)

@@ -1,4 +1,4 @@
-"""Maintenance of a results folder: drops runs, compacts record files, tidies the database."""
+"""Maintenance of a results folder: drop runs, compact record files, vacuum the database."""
 
 import shutil
 from collections import defaultdict
@@ -9,30 +9,43 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from orchestrator.app.results.retention import Doomed, Wanted, choose, run_folders
+from orchestrator.app.results.retention import (
+    RetentionPolicy,
+    RunToDelete,
+    run_folders,
+    runs_to_delete,
+)
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store import Compaction, NotCompact, Tidied, compact, drop_runs, tidy, writer_lock
+from orchestrator.store import (
+    Compaction,
+    NotCompact,
+    Vacuumed,
+    compact,
+    drop_runs,
+    vacuum,
+    writer_lock,
+)
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.locks import hold_devices
 from runner.contract.errors import StoreError
 
-DROPPED = ".dropped"
-HOLDER = "maintenance"
-GONE = "remove it yourself; the database holds it no more"
+_DROPPED = ".dropped"
+_HOLDER = "maintenance"
+_DELETE_HINT = "delete the file yourself; its run is no longer in the database"
 
 
 @dataclass(frozen=True)
 class CompactRun:
-    """A run whose record files became few."""
+    """A run whose record files were put into one."""
 
     run_id: str
     compaction: Compaction
 
 
 @dataclass(frozen=True)
-class Left:
+class UntouchedRun:
     """A run that was left as it is."""
 
     run_id: str
@@ -40,18 +53,20 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Maintained:
-    """What maintenance did; where it was not to change anything, what it would do."""
+class MaintenanceReport:
+    """The results of maintenance; where nothing was to be changed, what it would do."""
 
-    doomed: tuple[Doomed, ...]
-    """The runs that went, or would go."""
+    dropped: bool
+    """True if the runs were deleted, false if they are only listed."""
+    runs: tuple[RunToDelete, ...]
+    """The runs that were or would be deleted."""
     compact: tuple[CompactRun, ...]
-    left: tuple[Left, ...]
-    tidied: Tidied | None
-    """None if nothing was to be changed."""
+    left: tuple[UntouchedRun, ...]
+    tidied: Vacuumed | None
+    """The database's size; None if nothing was to be changed."""
 
 
-class _Busy(Exception):
+class _DeviceBusy(Exception):
     """A run is measuring on one of the devices."""
 
 
@@ -62,15 +77,15 @@ class Maintenance:
     results: Path
     database: Path
 
-    def drop(self, runs: Sequence[Doomed]) -> tuple[list[Doomed], list[Left]]:
+    def drop(self, runs: Sequence[RunToDelete]) -> tuple[list[RunToDelete], list[UntouchedRun]]:
         """Remove these runs from database and folder; returns those that went, and the others.
 
         Raises:
             StoreError: the database cannot be written, or a folder cannot be removed.
         """
-        gone: list[Doomed] = []
-        left: list[Left] = []
-        groups: dict[frozenset[str], list[Doomed]] = defaultdict(list)
+        gone: list[RunToDelete] = []
+        left: list[UntouchedRun] = []
+        groups: dict[frozenset[str], list[RunToDelete]] = defaultdict(list)
         for run in runs:
             groups[_devices(run.path)].append(run)
         for devices, group in groups.items():
@@ -78,11 +93,11 @@ class Maintenance:
                 with _resting(devices):
                     self._drop(group)
                 gone += group
-            except _Busy as busy:
-                left += [Left(run.run_id, str(busy)) for run in group]
+            except _DeviceBusy as busy:
+                left += [UntouchedRun(run.run_id, str(busy)) for run in group]
         return gone, left
 
-    def _drop(self, runs: Sequence[Doomed]) -> None:
+    def _drop(self, runs: Sequence[RunToDelete]) -> None:
         # No merge may find the records between the two.
         with writer_lock(self.database):
             drop_runs(self.database, [run.run_id for run in runs])
@@ -91,8 +106,8 @@ class Maintenance:
             _delete(path)
 
     def compact(
-        self, leave: Sequence[Doomed], *, dry_run: bool
-    ) -> tuple[list[CompactRun], list[Left]]:
+        self, leave: Sequence[RunToDelete], *, dry_run: bool
+    ) -> tuple[list[CompactRun], list[UntouchedRun]]:
         """Compact the records of each finished run but those; returns what became of them.
 
         Raises:
@@ -105,11 +120,11 @@ class Maintenance:
                 continue
             try:
                 with _resting(_devices(path)):
-                    made = self._compact(path, dry_run=dry_run)
-            except (_Busy, NotCompact) as reason:
-                left.append(Left(path.name, str(reason)))
+                    compaction = self._compact(path, dry_run=dry_run)
+            except (_DeviceBusy, NotCompact) as reason:
+                left.append(UntouchedRun(path.name, str(reason)))
             else:
-                done += [CompactRun(path.name, made)] if made else []
+                done += [CompactRun(path.name, compaction)] if compaction else []
         return done, left
 
     def _compact(self, path: Path, *, dry_run: bool) -> Compaction | None:
@@ -124,38 +139,38 @@ class Maintenance:
 
     def sweep(self) -> None:
         """Finish what a killed maintenance has begun to remove."""
-        for path in self.results.glob(f".*{DROPPED}"):
+        for path in self.results.glob(f".*{_DROPPED}"):
             _delete(path)
 
 
-def maintain(
+def maintain_results(
     results: Path,
     database: Path,
-    wanted: Wanted,
+    policy: RetentionPolicy,
     *,
     compacting: bool = False,
     dropping: bool = False,
     dry_run: bool = False,
-) -> Maintained:
-    """Do what is wanted, one maintenance at a time; runs go only if `dropping`.
+) -> MaintenanceReport:
+    """Maintain a results folder, one process at a time; runs are deleted only if `dropping`.
 
     Raises:
         UsageError: a run that is named is unknown.
         StoreError: database or folder cannot be read or written.
     """
     work = Maintenance(results, database)
-    doomed = choose(results, database, wanted)
+    runs = runs_to_delete(results, database, policy)
     if dry_run:
-        compacted, left = work.compact(doomed, dry_run=True) if compacting else ([], [])
-        return Maintained(tuple(doomed), tuple(compacted), tuple(left), None)
+        compacted, left = work.compact(runs, dry_run=True) if compacting else ([], [])
+        return MaintenanceReport(False, tuple(runs), tuple(compacted), tuple(left), None)
     with _alone(results):
         work.sweep()
         left = []
         if dropping:
-            doomed, left = work.drop(doomed)
+            runs, left = work.drop(runs)
         compacted, others = work.compact((), dry_run=False) if compacting else ([], [])
-        tidied = tidy(database)
-    return Maintained(tuple(doomed), tuple(compacted), (*left, *others), tidied)
+        vacuumed = vacuum(database)
+    return MaintenanceReport(dropping, tuple(runs), tuple(compacted), (*left, *others), vacuumed)
 
 
 @contextmanager
@@ -165,7 +180,7 @@ def _alone(results: Path) -> Iterator[None]:
     Raises:
         StoreError: another one is under way, or nothing can be written here.
     """
-    lock = FileLock(results / f"{HOLDER}.lock", timeout=0)
+    lock = FileLock(results / f"{_HOLDER}.lock", timeout=0)
     try:
         results.mkdir(parents=True, exist_ok=True)
         lock.acquire()
@@ -175,7 +190,8 @@ def _alone(results: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise StoreError(
-            f"{results}: cannot be written: {error.strerror or error}", hint="let its owner do it"
+            f"{results}: cannot be written: {error.strerror or error}",
+            hint="run this as the folder's owner",
         ) from error
     try:
         yield
@@ -188,14 +204,14 @@ def _resting(devices: frozenset[str]) -> Iterator[None]:
     """Keep runs that want these devices from going on.
 
     Raises:
-        _Busy: one is measuring.
+        _DeviceBusy: one is measuring.
     """
-    with hold_devices(devices, HOLDER, _refuse):
+    with hold_devices(devices, _HOLDER, _refuse):
         yield
 
 
 def _devices(path: Path | None) -> frozenset[str]:
-    """What the run would occupy if it went on; none if it cannot."""
+    """Devices that the run would occupy if it went on; none if it cannot."""
     if path is None or not (path / RUN_FILE).exists():
         return frozenset()
     try:
@@ -205,17 +221,17 @@ def _devices(path: Path | None) -> frozenset[str]:
 
 
 def _refuse(device: str, holder: str) -> None:
-    raise _Busy(f"device {device} is held by {holder}")
+    raise _DeviceBusy(f"device {device} is held by {holder}")
 
 
 def _hide(path: Path) -> Path:
-    """Rename what shall go, so that half a run is taken for none."""
-    with translate_os_errors(path, "cannot be removed", GONE):
-        return path.rename(path.with_name(f".{path.name}{DROPPED}"))
+    """Rename a run to delete, so that half of it is not taken for a run."""
+    with translate_os_errors(path, "cannot be removed", _DELETE_HINT):
+        return path.rename(path.with_name(f".{path.name}{_DROPPED}"))
 
 
 def _delete(path: Path) -> None:
-    with translate_os_errors(path, "cannot be removed", GONE):
+    with translate_os_errors(path, "cannot be removed", _DELETE_HINT):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:

@@ -10,7 +10,15 @@ from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_folder
 from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store import Damaged, MergeReport, Run, Store, files_below, find_files, untold
+from orchestrator.store import (
+    Damaged,
+    MergeReport,
+    Run,
+    Store,
+    files_below,
+    find_files,
+    undescribed_runs,
+)
 from runner.contract.errors import StoreError, UsageError
 
 
@@ -70,7 +78,7 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
 def _imports(files: Sequence[Path], store: Store) -> list[Run]:
     """The imports of which the database knows less; most files are of none, so it is not asked."""
     told = read_runs(files)
-    return untold(told, store.described_runs()) if told else []
+    return undescribed_runs(told, store.described_runs()) if told else []
 
 
 def _run_files(path: Path) -> list[Path]:

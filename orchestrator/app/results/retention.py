@@ -1,4 +1,4 @@
-"""Which runs shall go: those that are named, too old or too many."""
+"""Selection of runs to delete: by id, by age, or all but the newest N."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,25 +13,25 @@ from runner.contract.errors import StoreError, UsageError
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which runs shall go; imports do only where they are named."""
+class RetentionPolicy:
+    """Conditions for the deletion of runs; imports are deleted only where they are named."""
 
     older_than_s: float | None = None
-    """Those that began longer ago."""
+    """Delete runs that began longer ago, seconds."""
     keep: int | None = None
-    """All but so many, the newest."""
+    """Delete all but so many, the newest."""
     named: Sequence[str] = ()
-    """These."""
+    """Delete the runs with these ids."""
 
     @property
-    def anything(self) -> bool:
-        """Whether runs shall go at all."""
+    def deletes(self) -> bool:
+        """True if there is a condition at all."""
         return self.older_than_s is not None or self.keep is not None or bool(self.named)
 
 
 @dataclass(frozen=True)
-class Doomed:
-    """A run that shall go."""
+class RunToDelete:
+    """A run that fulfils a condition."""
 
     run_id: str
     started_at: datetime
@@ -40,13 +40,13 @@ class Doomed:
     path: Path | None
     """Its folder, or the file of an import; None if there is none here."""
     size_bytes: int
-    """What lies there."""
+    """Bytes of its files."""
 
 
-def choose(
-    results: Path, database: Path, wanted: Wanted, now: datetime | None = None
-) -> list[Doomed]:
-    """The runs of database and folder that shall go, the newest first.
+def runs_to_delete(
+    results: Path, database: Path, policy: RetentionPolicy, now: datetime | None = None
+) -> list[RunToDelete]:
+    """The runs of database and folder that fulfil a condition, the newest first.
 
     Raises:
         UsageError: a run that is named is in neither.
@@ -54,20 +54,20 @@ def choose(
     """
     known = {run.run_id: run for run in _runs_on_disk(results)}
     known |= {run.run_id: run for run in dated_runs(database)}
-    if unknown := set(wanted.named) - known.keys():
+    if unknown := set(policy.named) - known.keys():
         raise UsageError(
             f"--drop: {min(unknown)!r} is not a run in {database} or {results}",
             hint="`orchestrator status` lists them",
         )
     runs = sorted(known.values(), key=lambda run: (run.started_at, run.run_id), reverse=True)
     ours = [run for run in runs if not run.imported]
-    chosen = {*wanted.named}
-    if wanted.keep is not None:
-        chosen |= {run.run_id for run in ours[wanted.keep :]}
-    if wanted.older_than_s is not None:
-        limit = (now or datetime.now(UTC)) - timedelta(seconds=wanted.older_than_s)
+    chosen = {*policy.named}
+    if policy.keep is not None:
+        chosen |= {run.run_id for run in ours[policy.keep :]}
+    if policy.older_than_s is not None:
+        limit = (now or datetime.now(UTC)) - timedelta(seconds=policy.older_than_s)
         chosen |= {run.run_id for run in ours if run.started_at < limit}
-    return [_doom(run, results) for run in runs if run.run_id in chosen]
+    return [_run_to_delete(run, results) for run in runs if run.run_id in chosen]
 
 
 def run_folders(results: Path) -> list[Path]:
@@ -84,13 +84,13 @@ def _runs_on_disk(results: Path) -> Iterator[DatedRun]:
         yield DatedRun(run.run_id, run.started_at, 0, imported=False)
 
 
-def _doom(run: DatedRun, results: Path) -> Doomed:
-    path = _place_of(run.run_id, results)
-    return Doomed(run.run_id, run.started_at, run.verdicts, path, _size(path) if path else 0)
+def _run_to_delete(run: DatedRun, results: Path) -> RunToDelete:
+    path = _path_of_run(run.run_id, results)
+    return RunToDelete(run.run_id, run.started_at, run.verdicts, path, _size(path) if path else 0)
 
 
-def _place_of(run_id: str, results: Path) -> Path | None:
-    """Where its records lie; what others name their runs must lead to nothing else."""
+def _path_of_run(run_id: str, results: Path) -> Path | None:
+    """The folder or file of its records. Names of imported runs must lead to nothing else."""
     if Path(run_id).name != run_id or run_id.startswith("."):
         return None
     folder, imported = results / run_id, records_path(results, run_id)
@@ -100,5 +100,5 @@ def _place_of(run_id: str, results: Path) -> Path | None:
 
 
 def _size(path: Path) -> int:
-    files = [path] if path.is_file() else path.rglob("*")
-    return sum(each.stat().st_size for each in files if each.is_file())
+    paths = [path] if path.is_file() else path.rglob("*")
+    return sum(file.stat().st_size for file in paths if file.is_file())

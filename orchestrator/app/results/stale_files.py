@@ -1,10 +1,10 @@
-"""What lies beside the runs and serves no more: made by other versions, or prepared and done."""
+"""Cached artifacts that no installed version uses any more, and finished preparations."""
 
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,18 +19,20 @@ from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, is_made_
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
 _REFERENCE = re.compile(r"\.?([0-9a-f]{32}|.+-[0-9a-f]{16})\.(npz|failed)(\.tmp)?")
 
-LeftoverKind = Literal["graph", "reference", "preparation"]
+StaleKind = Literal["graph", "reference", "preparation"]
 
 
 @dataclass(frozen=True)
-class Leftover:
-    """Something that no run or preparation of the present code would use."""
+class StaleFile:
+    """A file or folder that no run or preparation of the present code would use."""
 
-    kind: LeftoverKind
+    kind: StaleKind
     path: Path
     """A file, or a folder with all that lies in it."""
     size_bytes: int
-    """What its files hold together."""
+    """Bytes of all its files."""
+    removed: bool = False
+    """True if it was removed, false if it is only listed."""
 
 
 def _delete(path: Path) -> None:
@@ -40,32 +42,32 @@ def _delete(path: Path) -> None:
         path.unlink()
 
 
-def find_leftovers(results: Path) -> list[Leftover]:
-    """All there are; links, and whatever has none of our names, are left out."""
-    found: list[tuple[LeftoverKind, Iterator[Path]]] = [
+def find_stale_files(results: Path) -> list[StaleFile]:
+    """All there are; links, and files with none of our names, are left out."""
+    candidates: list[tuple[StaleKind, Iterator[Path]]] = [
         ("graph", _old_graphs(results / graphs.FOLDER_NAME)),
         ("reference", _old_references(results / references.FOLDER_NAME)),
         ("preparation", _preparations(results / prepare.FOLDER_NAME)),
     ]
-    return [Leftover(kind, path, _size(path)) for kind, paths in found for path in paths]
+    return [StaleFile(kind, path, _size(path)) for kind, paths in candidates for path in paths]
 
 
-def remove_leftovers(
+def remove_stale_files(
     results: Path, note: Callable[[str], None], delete: Callable[[Path], None] = _delete
-) -> list[Leftover]:
-    """Remove them while nobody makes or reads any; returns what there was.
+) -> list[StaleFile]:
+    """Remove them while nobody makes or reads any; returns those that were removed.
 
     Raises:
         StoreError: something cannot be removed.
     """
     with hold_groundwork("the removal of old graphs", note):
-        found = find_leftovers(results)
-        for each in found:
+        files = find_stale_files(results)
+        for file in files:
             with translate_os_errors(
-                each.path, "cannot be removed", "whoever owns it can remove it"
+                file.path, "cannot be removed", "whoever owns it can remove it"
             ):
-                delete(each.path)
-    return found
+                delete(file.path)
+    return [replace(file, removed=True) for file in files]
 
 
 def _old_graphs(folder: Path) -> Iterator[Path]:
@@ -88,14 +90,14 @@ def _preparations(folder: Path) -> Iterator[Path]:
 
 
 def _current(producer: Producer) -> Callable[[str], bool]:
-    """Tells names that the present code gives, whichever launcher its jobs would be launched by."""
+    """A test for names that the present code gives, whichever launcher launches its jobs."""
     kinds = {launcher.needs_images for launcher in LAUNCHERS.values()}
     makers = [versions_of(producer, in_images=in_images) for in_images in kinds]
     return lambda name: any(is_made_by(name, versions) for versions in makers)
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What lies in the folder itself, links aside."""
+    """Files and folders directly below, without links."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return [path for path in sorted(folder.iterdir()) if not path.is_symlink()]

@@ -1,59 +1,95 @@
-"""What lies in a database and beside it, and what of it has aged."""
+"""State of a database and its record files: rows, verdicts, runs, and results that are stale."""
 
 import shlex
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
-from orchestrator.store import Coverage, Installed, RunSummary, Size, Stale, Store, size_on_disk
+from orchestrator.store import (
+    Covered,
+    Installation,
+    RunSummary,
+    Stale,
+    Store,
+    Verdicts,
+    size_on_disk,
+)
 from orchestrator.system.git import ROOT
 from runner.contract.axes import AXES
 
 
 @dataclass(frozen=True)
-class Status:
-    """All that `orchestrator status` tells."""
+class StaleResults(Stale):
+    """Cells whose newest proven results are stale, and the command that measures them anew."""
+
+    command: str
+
+
+@dataclass(frozen=True)
+class StatusReport:
+    """All that `orchestrator status` reports."""
 
     database: Path
     results: Path
     """The folder in which its record files were looked for."""
     scratch: bool
-    size: Size
-    coverage: Coverage
+    database_bytes: int
+    """The database file with its log."""
+    parquet_files: int
+    """Record files of the database's runs in the results folder, unfinished ones left out."""
+    parquet_bytes: int
+    rows: Mapping[str, int]
+    """Rows by table."""
+    verdicts: tuple[Verdicts, ...]
+    """By source, ours first."""
+    covered: tuple[Covered, ...]
+    """By model and backend, without what others measured."""
     runs: tuple[RunSummary, ...]
     """The newest first."""
-    stale: tuple[Stale, ...]
+    stale: tuple[StaleResults, ...]
     """The largest group first."""
 
 
-def status_of(results: Path, database: Path, installed: Installed) -> Status:
+def report_status(results: Path, database: Path, installation: Installation) -> StatusReport:
     """The state of this database, and of its runs' Parquet files in that folder.
 
     Raises:
         StoreError: there is no database, or it cannot be read.
     """
     with Store.open_readonly(database) as store:
-        stale = sorted(store.stale(installed), key=lambda group: -group.cells)
         runs = tuple(store.runs())
-        return Status(
+        size = size_on_disk(database, results, {run.run_id for run in runs})
+        coverage = store.coverage()
+        stale = sorted(store.stale(installation), key=lambda group: -group.cells)
+        return StatusReport(
             database=database,
             results=results,
             scratch=store.scratch,
-            size=size_on_disk(database, results, {run.run_id for run in runs}),
-            coverage=store.coverage(),
+            database_bytes=size.database_bytes,
+            parquet_files=size.parquet_files,
+            parquet_bytes=size.parquet_bytes,
+            rows=coverage.rows,
+            verdicts=coverage.verdicts,
+            covered=coverage.covered,
             runs=runs,
-            stale=tuple(stale),
+            stale=tuple(_with_command(group) for group in stale),
         )
 
 
-def command_anew(group: Stale) -> str:
-    """What measures these cells anew: what was typed then, or else the same by options."""
+def _with_command(group: Stale) -> StaleResults:
+    facts: dict[str, Any] = {field.name: getattr(group, field.name) for field in fields(group)}
+    return StaleResults(**facts, command=remeasure_command(group))
+
+
+def remeasure_command(group: Stale) -> str:
+    """The command that measures these cells anew: the one typed then, or the same by options."""
     if group.planned_by is None:
         return shlex.join(["orchestrator", "bench", *_options(group)])
     words = shlex.split(group.planned_by)
@@ -70,8 +106,7 @@ def _options(group: Stale) -> list[str]:
     ]
     options: Mapping[str, str] = {axis.name: axis.option for axis in AXES}
     for axis, values in group.axes.items():
-        if values:
-            given += [options[axis], ",".join(_text(value) for value in sorted(values))]
+        given += [options[axis], ",".join(map(_text, values))]
     return given
 
 
@@ -82,16 +117,16 @@ def _text(value: object) -> str:
 _IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGUE.items()}
 
 
-def this_installation(checkout: Path = ROOT) -> Installed:
+def current_installation(checkout: Path = ROOT) -> Installation:
     """This host with this AccelMatrix; a checkout tells whether its images are of its files."""
 
     @cache
     def source(image: str) -> str | None:
-        found = find_source(checkout, image)
-        return found.fingerprint() if found else None
+        files = find_source(checkout, image)
+        return files.fingerprint() if files else None
 
     def is_outdated(backend: str, labels: Mapping[str, str]) -> bool:
         image, built_of = _IMAGES.get(backend), labels.get(SOURCE_LABEL)
         return bool(image and built_of and source(image) not in {None, built_of})
 
-    return Installed(socket.gethostname(), runner.__version__, is_outdated)
+    return Installation(socket.gethostname(), runner.__version__, is_outdated)

@@ -75,9 +75,9 @@ def _refuse_beside_prune(prune: bool, **given: object) -> None:
 
 
 def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
-    from orchestrator.app.results.stale_files import find_leftovers, remove_leftovers
-    from orchestrator.render.maintain import print_leftovers
+    from orchestrator.app.results.stale_files import find_stale_files, remove_stale_files
+    from orchestrator.render.maintain import print_stale_files
 
-    found = remove_leftovers(results, note) if remove else find_leftovers(results)
-    print_leftovers(found, removed=remove, as_json=as_json)
+    found = remove_stale_files(results, note) if remove else find_stale_files(results)
+    print_stale_files(found, removed=remove, as_json=as_json)
     return 0

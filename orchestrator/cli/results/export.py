@@ -11,8 +11,8 @@ from orchestrator.cli.options import database_in, note
 from orchestrator.system.files import RESULTS_FOLDER
 
 
-class Topic(StrEnum):
-    """What can be taken out."""
+class TopicChoice(StrEnum):
+    """Tables that can be exported."""
 
     performance = "performance"
     hardware = "hardware"
@@ -21,7 +21,7 @@ class Topic(StrEnum):
 
 
 class ExportFormat(StrEnum):
-    """In which format."""
+    """Formats of files."""
 
     csv = "csv"
     parquet = "parquet"
@@ -29,9 +29,10 @@ class ExportFormat(StrEnum):
 
 
 TopicIfAny = Annotated[
-    Topic | None, typer.Argument(help="What to take out; not with --bundle.", show_default=False)
+    TopicChoice | None,
+    typer.Argument(help="What to take out; not with --bundle.", show_default=False),
 ]
-Output = Annotated[
+ExportOutput = Annotated[
     Path | None,
     typer.Option(
         "--output", metavar="PATH", help="The file, - for stdout, or the folder of partitions."
@@ -69,7 +70,7 @@ def export(
         ExportFormat | None,
         typer.Option("--format", help="[default: what PATH's name says; parquet if nothing]"),
     ] = None,
-    output: Output = None,
+    output: ExportOutput = None,
     partition_by: PartitionBy = None,
     everything: Everything = False,
     bundle: BundleFile = None,
@@ -80,20 +81,24 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Take results out: a table for other programs, or a bundle for other people."""
-    from orchestrator.bundles import write_bundle
-    from orchestrator.render.exports import lines, print_exported, print_written, require_printable
-    from orchestrator.store import Wanted
-    from orchestrator.store import export as take_out
+    from orchestrator.app.results.export import export_bundle, export_table
+    from orchestrator.render.exports import (
+        export_lines,
+        print_bundle,
+        print_exported,
+        require_printable,
+    )
+    from orchestrator.store import ExportOptions
     from orchestrator.system.files import is_stdout
 
     path = database_in(results, database)
     if bundle is not None:
         beside = {"topic", "format_", "output", "partition_by", "everything"}
         options.refuse_beside(context, "--bundle", beside)
-        print_written(write_bundle(path, run or (), bundle, force=force), as_json=json)
+        print_bundle(export_bundle(path, run or (), bundle, force=force), as_json=json)
         return
     options.refuse_beside(context, "a topic", {"run"})
-    wanted = Wanted(
+    request = ExportOptions(
         topic and topic.value,
         output,
         format_ and format_.value,
@@ -102,9 +107,9 @@ def export(
         force,
     )
     if not is_stdout(output):
-        print_exported(take_out(path, wanted), wanted, as_json=json)
+        print_exported(export_table(path, request), request, as_json=json)
         return
     options.refuse_beside(context, "stdout as output", {"json"})
-    require_printable(wanted.form or "parquet")
-    for line in lines(take_out(path, wanted), wanted):
+    require_printable(request.form or "parquet")
+    for line in export_lines(export_table(path, request), request):
         note(line)

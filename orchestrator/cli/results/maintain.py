@@ -1,4 +1,4 @@
-"""`maintain`: keeps database and record files small, and drops old runs."""
+"""`maintain`: keeps database and record files small, and deletes old runs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +9,7 @@ from orchestrator.cli.options import database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
-    from orchestrator.app.results.retention import Wanted
+    from orchestrator.app.results.retention import RetentionPolicy
 
 
 def maintain(
@@ -41,40 +41,33 @@ def maintain(
     json: options.Json = False,
 ) -> None:
     """Empty the database's log and give back its free space; drop and compact if asked to."""
-    from orchestrator.app.results.maintain import maintain as tend
-    from orchestrator.app.results.retention import Wanted
+    from orchestrator.app.results.maintain import maintain_results
+    from orchestrator.app.results.retention import RetentionPolicy
     from orchestrator.render.maintain import print_maintained
 
-    wanted = Wanted(_seconds(drop_older_than), keep_runs, drop or ())
-    _refuse_nonsense(wanted, yes=yes, dry_run=dry_run)
-    done = tend(
+    policy = RetentionPolicy(
+        options.seconds(drop_older_than, "--drop-older-than"), keep_runs, drop or ()
+    )
+    _require_sense(policy, yes=yes, dry_run=dry_run)
+    report = maintain_results(
         results,
         database_in(results, database),
-        wanted,
+        policy,
         compacting=compact,
         dropping=yes,
         dry_run=dry_run,
     )
-    print_maintained(done, dropped=yes and not dry_run, as_json=json)
+    print_maintained(report, as_json=json)
 
 
-def _seconds(text: str | None) -> float | None:
-    from orchestrator.system.text import parse_duration
-
-    try:
-        return None if text is None else parse_duration(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--drop-older-than") from error
-
-
-def _refuse_nonsense(wanted: "Wanted", *, yes: bool, dry_run: bool) -> None:
+def _require_sense(policy: "RetentionPolicy", *, yes: bool, dry_run: bool) -> None:
     from runner.contract.errors import UsageError
 
-    if wanted.older_than_s is not None and wanted.keep is not None:
+    if policy.older_than_s is not None and policy.keep is not None:
         raise UsageError(
             "--drop-older-than and --keep-runs choose differently", hint="give one of them"
         )
-    if yes and not wanted.anything:
+    if yes and not policy.deletes:
         raise UsageError(
             "--yes drops nothing by itself",
             hint="say what with --drop-older-than, --keep-runs or --drop",

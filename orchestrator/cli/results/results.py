@@ -23,22 +23,19 @@ def query(
     json: options.Json = False,
 ) -> None:
     """Ask the database in SQL. docs/schema.md describes tables and views."""
-    from orchestrator.render.exports import TABLE, print_answer, require_printable, savable_form
-    from orchestrator.store import asking, save_answer
-    from orchestrator.system.files import is_stdout, require_free
+    from orchestrator.app.results.query import TABLE, ask_database, save_query
+    from orchestrator.render.exports import print_answer, require_printable
+    from orchestrator.system.files import is_stdout
 
     path = database_in(results, database)
     form = options.answer_format(format_, as_json=json)
-    if output is None or is_stdout(output):
-        form = form or TABLE
-        require_printable(form)
-        with asking(path, sql) as answer:
-            print_answer(answer, form)
+    if output is not None and not is_stdout(output):
+        save_query(path, sql, output, form=form, force=force)
         return
-    form = savable_form(form, output)
-    require_free("--output", output, force=force, database=path)
-    with asking(path, sql) as answer:
-        save_answer(answer, form, output)
+    form = form or TABLE
+    require_printable(form)
+    with ask_database(path, sql) as answer:
+        print_answer(answer, form)
 
 
 def merge(

@@ -8,8 +8,6 @@ from orchestrator.cli import options
 from orchestrator.cli.options import database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
-FOLDER = "snapshots"
-
 
 def snapshot(
     name: Annotated[
@@ -24,18 +22,16 @@ def snapshot(
     json: options.Json = False,
 ) -> None:
     """Copy the database, with what identifies the copy, to compare with or go back to."""
-    from orchestrator.render.maintain import print_snapshots, print_taken
-    from orchestrator.store import snapshots, take
-    from orchestrator.system.git import git_commit
+    from orchestrator.app.results.snapshots import list_snapshots, take_snapshot
+    from orchestrator.render.maintain import print_snapshot, print_snapshots
     from runner.contract.errors import UsageError
 
     if list_ and name is not None:
         raise UsageError("--list shows them all", hint="leave out the name, or --list")
     if list_:
-        print_snapshots(snapshots(results / FOLDER), as_json=json)
+        print_snapshots(list_snapshots(results), as_json=json)
         return
-    path = database_in(results, database)
-    print_taken(take(path, results / FOLDER, name, git_commit()), as_json=json)
+    print_snapshot(take_snapshot(results, database_in(results, database), name), as_json=json)
 
 
 def restore(
@@ -48,9 +44,8 @@ def restore(
     json: options.Json = False,
 ) -> None:
     """Let a snapshot take the database's place; what it replaces becomes a snapshot itself."""
+    from orchestrator.app.results.snapshots import restore_snapshot
     from orchestrator.render.maintain import print_restored
-    from orchestrator.store import restore as go_back
-    from orchestrator.system.git import git_commit
 
     path = database_in(results, database)
-    print_restored(go_back(path, results / FOLDER, snapshot, git_commit()), path, as_json=json)
+    print_restored(restore_snapshot(results, path, snapshot), as_json=json)

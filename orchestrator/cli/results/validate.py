@@ -1,4 +1,4 @@
-"""`validate`: whether the database is sound, and what can be mended."""
+"""`validate`: checks a database, and repairs it."""
 
 from typing import Annotated
 
@@ -7,8 +7,6 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.options import database_in
 from orchestrator.system.files import RESULTS_FOLDER
-
-FOUND_ERRORS = 1
 
 
 def validate(
@@ -23,10 +21,9 @@ def validate(
     json: options.Json = False,
 ) -> int:
     """Check the database: references, duplicates, impossible values, contradictions."""
+    from orchestrator.app.results.validate import validate_results
     from orchestrator.render.maintain import print_validation
-    from orchestrator.store import fix_database, validate_database
 
-    path = database_in(results, database)
-    found = fix_database(path, results) if fix else validate_database(path)
-    print_validation(found, path, as_json=json)
-    return FOUND_ERRORS if found.errors else 0
+    report = validate_results(database_in(results, database), results, fix=fix)
+    print_validation(report, as_json=json)
+    return 0 if report.clean else 1

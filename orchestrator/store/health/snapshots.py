@@ -40,7 +40,7 @@ class Snapshot:
         return self.folder / self.manifest.database
 
 
-def take(
+def take_snapshot(
     database: Path,
     root: Path,
     name: str | None,
@@ -60,10 +60,10 @@ def take(
         )
     require_database(database)
     with writer_lock(database, wait_s):
-        return take_locked(database.resolve(), root, name, git_commit, wait_s)
+        return _take_locked(database.resolve(), root, name, git_commit, wait_s)
 
 
-def snapshots(root: Path) -> list[Snapshot]:
+def list_snapshots(root: Path) -> list[Snapshot]:
     """All there are, the newest first; those whose manifest is damaged are left out."""
     folders = [path.parent for path in root.glob(f"[!.]*/{MANIFEST}")]
     found = [Snapshot(folder, manifest) for folder in folders if (manifest := _readable(folder))]
@@ -77,7 +77,7 @@ def find(root: Path, name: str) -> Snapshot:
         UsageError: there is none.
         StoreError: its manifest is damaged.
     """
-    known = snapshots(root)
+    known = list_snapshots(root)
     for each in known:
         if name in (LAST, each.folder.name, each.manifest.name):
             return each
@@ -89,7 +89,7 @@ def find(root: Path, name: str) -> Snapshot:
     )
 
 
-def take_locked(
+def _take_locked(
     path: Path, root: Path, name: str | None, git_commit: str | None, wait_s: float
 ) -> Snapshot:
     """The same with the writer's lock held, of the file itself and no link to it.
@@ -183,7 +183,7 @@ class Restored:
     """Where one that could not be opened lies now."""
 
 
-def restore(
+def restore_snapshot(
     database: Path, root: Path, name: str, git_commit: str | None, wait_s: float = WAIT_S
 ) -> Restored:
     """Let a snapshot take the database's place, which is kept as a snapshot of its own.
@@ -203,7 +203,7 @@ def restore(
             if not is_missing(path):
                 try:
                     _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
-                    kept = take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
+                    kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
                 except NotADatabase:
                     aside = _set_aside(path)
             log_of(path).unlink(missing_ok=True)

@@ -23,7 +23,7 @@ WASTED_BYTES = 2**20
 
 
 @dataclass(frozen=True)
-class Tidied:
+class Vacuumed:
     """What became of the file, bytes with its log."""
 
     bytes_before: int
@@ -32,7 +32,7 @@ class Tidied:
     """Whether it was written anew without the space that was free in it."""
 
 
-def tidy(path: Path, wait_s: float = WAIT_S) -> Tidied:
+def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:
     """Bring the log into the file; write the file anew if much of it is free.
 
     Raises:
@@ -52,7 +52,7 @@ def tidy(path: Path, wait_s: float = WAIT_S) -> Tidied:
         rewritten = wasted >= max(WASTED_BYTES, WASTED_SHARE * path.stat().st_size)
         if rewritten:
             _rewrite(path)
-        return Tidied(before, size_of(path), rewritten)
+        return Vacuumed(before, size_of(path), rewritten)
 
 
 def _wasted_bytes(connection: DuckDBPyConnection) -> int:

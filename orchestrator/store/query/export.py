@@ -169,7 +169,7 @@ ENDINGS = tuple(ending for ending, form in SUFFIXES.items() if form in FORMS)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportOptions:
     """What shall be taken out, and how."""
 
     topic: str | None
@@ -187,16 +187,16 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedTopic:
     """What an export wrote."""
 
     topic: str
-    path: Path
+    output: Path
     rows: int
     files: int
 
 
-def export(database: Path, wanted: Wanted) -> Exported:
+def export_topic(database: Path, wanted: ExportOptions) -> ExportedTopic:
     """Write a topic's rows into a file, or a folder of partitions, whole or not at all.
 
     Raises:
@@ -216,7 +216,7 @@ def export(database: Path, wanted: Wanted) -> Exported:
         files = _export_folder(database, sql, wanted, wanted.output, tally)
     else:
         files = _export_file(database, sql, wanted, wanted.output, tally)
-    return Exported(wanted.topic, wanted.output, tally.rows, files)
+    return ExportedTopic(wanted.topic, wanted.output, tally.rows, files)
 
 
 @dataclass
@@ -235,7 +235,9 @@ class _Tally:
             yield batch
 
 
-def _export_file(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
+def _export_file(
+    database: Path, sql: str, wanted: ExportOptions, output: Path, tally: _Tally
+) -> int:
     form = form_for(output, wanted.form)
     require_free(OUTPUT, output, force=wanted.force, database=database)
     with asking(database, sql) as answer:
@@ -264,7 +266,9 @@ def form_for(output: Path, form: str | None) -> str:
     return form or told or "parquet"
 
 
-def _export_folder(database: Path, sql: str, wanted: Wanted, output: Path, tally: _Tally) -> int:
+def _export_folder(
+    database: Path, sql: str, wanted: ExportOptions, output: Path, tally: _Tally
+) -> int:
     by = wanted.partition_by
     if wanted.form not in {None, "parquet"}:
         raise UsageError(

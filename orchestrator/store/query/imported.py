@@ -30,7 +30,9 @@ def held(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
     return connection.sql(_HELD, params=[list(run_ids)]).to_arrow_table()
 
 
-def held_at(path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S) -> pa.Table | None:
+def imported_rows_at(
+    path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S
+) -> pa.Table | None:
     """The same from a file that is not changed, not even brought forward; None if it has none.
 
     Raises:

@@ -72,7 +72,7 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
     }
 
 
-def untold(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
+def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
     """Those of which the database knows less."""
     return [
         run
@@ -110,7 +110,7 @@ SCHEMA = pa.unify_schemas(
 
 
 @dataclass(frozen=True)
-class Takeout:
+class BundleRows:
     """Some runs of an open database."""
 
     runs: Sequence[StoredRun]
@@ -168,7 +168,9 @@ class Takeout:
 
 
 @contextmanager
-def takeout(path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S) -> Iterator[Takeout]:
+def bundle_rows(
+    path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S
+) -> Iterator[BundleRows]:
     """These runs of the database, or all of them if none is named.
 
     Raises:
@@ -180,13 +182,13 @@ def takeout(path: Path, wanted: Collection[str], *, wait_s: float = WAIT_S) -> I
     with connection, explained(f"{path}: cannot be read", "restore it, or merge into a new one"):
         runs = stored_runs(connection)
         in_order = [runs[run_id] for run_id in sorted(wanted or runs)]
-        yield Takeout(in_order, kind.scratch, connection)
+        yield BundleRows(in_order, kind.scratch, connection)
 
 
 LAST = "last"
 
 
-def which_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
+def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
     """The id of the run named; `last` is the newest of ours. `runs` are sorted, newest first.
 
     Raises:

@@ -1,7 +1,7 @@
 """Proven results that may come out otherwise today: the software below them has changed since."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
@@ -55,7 +55,7 @@ _PROVEN = f"""
 
 
 @dataclass(frozen=True)
-class Installed:
+class Installation:
     """What would measure here today."""
 
     hostname: str
@@ -83,12 +83,16 @@ class Stale:
     """When the oldest of them was measured, UTC."""
     planned_by: str | None
     """The command line that had them measured; null where it is not known, or was a replay."""
-    axes: Mapping[str, frozenset[Any]]
-    """The values of their cells, by the cell's field; null ones left out."""
+    axes: Mapping[str, tuple[Any, ...]]
+    """The values of their cells in order, by the cell's field; null ones left out."""
 
     def __add__(self, other: Self) -> Self:
         """Both groups as one."""
-        axes = {name: values | other.axes[name] for name, values in self.axes.items()}
+        names = {**self.axes, **other.axes}
+        axes = {
+            name: tuple(sorted({*self.axes.get(name, ()), *other.axes.get(name, ())}))
+            for name in names
+        }
         return replace(
             self,
             cells=self.cells + other.cells,
@@ -97,7 +101,7 @@ class Stale:
         )
 
 
-def stale(connection: DuckDBPyConnection, installed: Installed) -> tuple[Stale, ...]:
+def stale(connection: DuckDBPyConnection, installed: Installation) -> tuple[Stale, ...]:
     """The newest proven results whose software is not the newest any more, in groups.
 
     Each is compared with the newest record of the same host, backend, runtime and launcher, replays
@@ -125,11 +129,15 @@ def _group(row: Row, changes: tuple[str, ...]) -> Stale:
         **{name: row[name] for name in (*_WHERE, "cells", "example", "since")},
         changes=changes,
         planned_by=None if command is None or re.match(REPLAY, command) else command,
-        axes={axis: frozenset(row[axis] or ()) - {None} for axis in GROUPED_AXES},
+        axes={axis: values for axis in GROUPED_AXES if (values := _values(row[axis]))},
     )
 
 
-def _changes(then: Row, now: Row, installed: Installed) -> Iterator[str]:
+def _values(column: Sequence[Any] | None) -> tuple[Any, ...]:
+    return tuple(sorted(value for value in column or () if value is not None))
+
+
+def _changes(then: Row, now: Row, installed: Installation) -> Iterator[str]:
     here = then["hostname"] == installed.hostname
     today = now | ({"runner_version": installed.runner_version} if here else {})
     yield from _image_change(then, today, installed if here else None)
@@ -140,7 +148,7 @@ def _changes(then: Row, now: Row, installed: Installed) -> Iterator[str]:
         yield from _change(name, version, libraries.get(name))
 
 
-def _image_change(then: Row, today: Row, installed: Installed | None) -> Iterator[str]:
+def _image_change(then: Row, today: Row, installed: Installation | None) -> Iterator[str]:
     old, new = (_short(row["image_digest"]) for row in (then, today))
     changed = list(_change("image", old, new))
     yield from changed

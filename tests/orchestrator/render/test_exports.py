@@ -6,18 +6,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from orchestrator.bundles import Bundle, BundleManifest, WrittenBundle
+from orchestrator.app.results.export import CheckedBundle, ExportedBundle
+from orchestrator.bundles import BundleManifest
 from orchestrator.bundles.manifest import BundleCounts
 from orchestrator.render.exports import (
     print_answer,
+    print_bundle,
     print_checked,
     print_exported,
-    print_written,
     require_printable,
-    savable_form,
 )
-from orchestrator.store import WRITERS, Answer, Exported, Wanted
-from runner.contract.errors import UsageError
+from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions
 
 TABLE = pa.table(
     {
@@ -56,25 +55,6 @@ def test_only_bytes_are_kept_from_a_terminal() -> None:
         require_printable(form)
 
 
-def test_a_table_is_not_for_files() -> None:
-    for form in WRITERS:
-        assert savable_form(form, Path("a.txt")) == form
-    with pytest.raises(UsageError, match="tables are for the screen"):
-        savable_form("table", Path("a.csv"))
-
-
-@pytest.mark.parametrize(("name", "form"), [("a.csv", "csv"), ("a.PARQUET", "parquet")])
-def test_a_name_says_the_format(name: str, form: str) -> None:
-    assert savable_form(None, Path(name)) == form
-
-
-@pytest.mark.parametrize(("name", "said"), [("a.txt", "'.txt' says"), ("answer", "answer: says")])
-def test_a_name_that_says_no_format_is_refused(name: str, said: str) -> None:
-    with pytest.raises(UsageError, match=f"{said} no format.*csv, .json, .*.parquet") as caught:
-        savable_form(None, Path(name))
-    assert "--format csv|json|markdown|parquet" in str(caught.value.hint)
-
-
 Capture = pytest.CaptureFixture[str]
 PATH = Path("ours.zip")
 HASH = "ab" * 32
@@ -95,19 +75,25 @@ def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5
 
 
 def test_a_bundle_that_was_written(capsys: Capture) -> None:
-    written = WrittenBundle(PATH, HASH, 1 << 20, a_manifest())
-    print_written(written, as_json=False)
+    written = ExportedBundle(PATH, 1 << 20, HASH, a_manifest())
+    print_bundle(written, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         "ours.zip: 1,200 records of 2 runs on 1 host, 1MiB",
         f"sha256: {HASH}",
     ]
-    print_written(written, as_json=True)
+    print_bundle(written, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["sha256"], told["manifest"]["counts"]["records"]) == (HASH, 1200)
 
 
+def a_check(
+    *faults: str, manifest: BundleManifest | None = None, newer: bool = False
+) -> CheckedBundle:
+    return CheckedBundle(PATH, 9, HASH, not faults, faults, manifest, newer)
+
+
 def test_a_sound_bundle(capsys: Capture) -> None:
-    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(hosts=2)), as_json=False)
+    print_checked(a_check(manifest=a_manifest(hosts=2)), as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         "ours.zip: sound: 1,200 records of 2 runs on 2 hosts, written by AccelMatrix 0.1.0",
         f"sha256: {HASH}",
@@ -115,18 +101,18 @@ def test_a_sound_bundle(capsys: Capture) -> None:
 
 
 def test_a_bundle_of_a_scratch_database_says_so(capsys: Capture) -> None:
-    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(scratch=True)), as_json=False)
+    print_checked(a_check(manifest=a_manifest(scratch=True)), as_json=False)
     assert "scratch database" in capsys.readouterr().out
 
 
 def test_records_of_a_newer_runner_are_told(capsys: Capture) -> None:
-    print_checked(Bundle(PATH, HASH, 9, (), a_manifest(record_version=99)), as_json=False)
+    print_checked(a_check(manifest=a_manifest(record_version=99)), as_json=False)
     told = capsys.readouterr().out.splitlines()[1]
     assert told.startswith("its records are of version 99, and this AccelMatrix knows up to ")
 
 
 def test_a_newer_bundle_is_told_with_what_to_do(capsys: Capture) -> None:
-    print_checked(Bundle(PATH, HASH, 9, ("is of version 2",), newer=True), as_json=False)
+    print_checked(a_check("is of version 2", newer=True), as_json=False)
     assert capsys.readouterr().out.splitlines()[:2] == [
         "ours.zip: is of version 2",
         "install the newer AccelMatrix that wrote it",
@@ -134,7 +120,7 @@ def test_a_newer_bundle_is_told_with_what_to_do(capsys: Capture) -> None:
 
 
 def test_every_fault_has_a_line(capsys: Capture) -> None:
-    bundle = Bundle(PATH, HASH, 9, ("runs.json: is missing", "extra: is not in SHA256SUMS"))
+    bundle = a_check("runs.json: is missing", "extra: is not in SHA256SUMS")
     print_checked(bundle, as_json=False)
     assert capsys.readouterr().out.splitlines() == [
         "ours.zip: runs.json: is missing",
@@ -159,20 +145,24 @@ PATH_EXPORT = Path("lake")
 )
 def test_rows_and_files_are_counted(rows: int, files: int, told: str, capsys: Capture) -> None:
     print_exported(
-        Exported("raw", PATH_EXPORT, rows, files), Wanted("raw", PATH_EXPORT), as_json=False
+        ExportedTopic("raw", PATH_EXPORT, rows, files),
+        ExportOptions("raw", PATH_EXPORT),
+        as_json=False,
     )
     assert capsys.readouterr().out == told
 
 
 def test_an_empty_export_says_what_else_there_is(capsys: Capture) -> None:
-    nothing = Exported("raw", PATH_EXPORT, 0, 1)
-    print_exported(nothing, Wanted("raw", PATH_EXPORT), as_json=False)
+    nothing = ExportedTopic("raw", PATH_EXPORT, 0, 1)
+    print_exported(nothing, ExportOptions("raw", PATH_EXPORT), as_json=False)
     assert "`--all` takes every row" in capsys.readouterr().out
-    print_exported(nothing, Wanted("raw", PATH_EXPORT, everything=True), as_json=False)
+    print_exported(nothing, ExportOptions("raw", PATH_EXPORT, everything=True), as_json=False)
     assert "--all" not in capsys.readouterr().out
 
 
 def test_an_export_as_json(capsys: Capture) -> None:
-    print_exported(Exported("raw", PATH_EXPORT, 3, 2), Wanted("raw", PATH_EXPORT), as_json=True)
+    print_exported(
+        ExportedTopic("raw", PATH_EXPORT, 3, 2), ExportOptions("raw", PATH_EXPORT), as_json=True
+    )
     told = json.loads(capsys.readouterr().out)
     assert told == {"topic": "raw", "output": "lake", "rows": 3, "files": 2}

@@ -1,37 +1,34 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from orchestrator.app.results.maintain import CompactRun, Left, Maintained
-from orchestrator.app.results.retention import Doomed
-from orchestrator.app.results.stale_files import Leftover
+from orchestrator.app.results.maintain import CompactRun, MaintenanceReport, UntouchedRun
+from orchestrator.app.results.retention import RunToDelete
+from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
+from orchestrator.app.results.stale_files import StaleFile
+from orchestrator.app.results.validate import ValidationReport
 from orchestrator.render.maintain import (
-    SHOWN,
-    print_leftovers,
     print_maintained,
     print_restored,
+    print_snapshot,
     print_snapshots,
-    print_taken,
+    print_stale_files,
     print_validation,
 )
-from orchestrator.store.database.backup import Manifest
-from orchestrator.store.health.fix import Validation
-from orchestrator.store.health.snapshots import Restored, Snapshot
-from orchestrator.store.health.vacuum import Tidied
-from orchestrator.store.health.validate import Finding
-from orchestrator.store.records.compact import Compaction
+from orchestrator.store import Compaction, Finding, Vacuumed
 
 Capture = pytest.CaptureFixture[str]
 FOUND = [
-    Leftover("graph", Path("results/graphs/a"), 3 << 20),
-    Leftover("reference", Path("results/references/b.npz"), 1 << 20),
+    StaleFile("graph", Path("results/graphs/a"), 3 << 20),
+    StaleFile("reference", Path("results/references/b.npz"), 1 << 20),
 ]
 
 
 def test_a_listing_has_sizes_their_sum_and_what_to_do(capsys: Capture) -> None:
-    print_leftovers(FOUND, removed=False, as_json=False)
+    print_stale_files(FOUND, removed=False, as_json=False)
     head, *rows, _, sums = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert head == ["path", "kind", "size"]
     assert rows == [
@@ -44,12 +41,12 @@ def test_a_listing_has_sizes_their_sum_and_what_to_do(capsys: Capture) -> None:
 
 
 def test_what_was_removed_is_told_as_done(capsys: Capture) -> None:
-    print_leftovers(FOUND, removed=True, as_json=False)
+    print_stale_files(FOUND, removed=True, as_json=False)
     assert capsys.readouterr().out.endswith("2, together 4MiB, removed\n")
 
 
 def test_as_json_it_is_plain_data(capsys: Capture) -> None:
-    print_leftovers(FOUND[:1], removed=False, as_json=True)
+    print_stale_files(FOUND[:1], removed=False, as_json=True)
     assert json.loads(capsys.readouterr().out) == [
         {
             "kind": "graph",
@@ -61,24 +58,25 @@ def test_as_json_it_is_plain_data(capsys: Capture) -> None:
 
 
 def test_nothing_is_told_as_nothing(capsys: Capture) -> None:
-    print_leftovers([], removed=True, as_json=False)
+    print_stale_files([], removed=True, as_json=False)
     assert capsys.readouterr().out == "there is nothing to remove\n"
 
 
 WHEN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-DONE = Maintained(
-    doomed=(
-        Doomed("run-1", WHEN, 12, Path("results/run-1"), 2048),
-        Doomed("run-0", WHEN, 3, None, 0),
+DONE = MaintenanceReport(
+    dropped=True,
+    runs=(
+        RunToDelete("run-1", WHEN, 12, Path("results/run-1"), 2048),
+        RunToDelete("run-0", WHEN, 3, None, 0),
     ),
     compact=(CompactRun("run-2", Compaction(1000, 80_000_000, 2_000_000)),),
-    left=(Left("run-3", "1 of 3 cells have no sound record yet"),),
-    tidied=Tidied(8 << 20, 3 << 20, rewritten=True),
+    left=(UntouchedRun("run-3", "1 of 3 cells have no sound record yet"),),
+    tidied=Vacuumed(8 << 20, 3 << 20, rewritten=True),
 )
 
 
 def test_it_tells_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
-    print_maintained(DONE, dropped=True, as_json=False)
+    print_maintained(DONE, as_json=False)
     assert capsys.readouterr().out == (
         "run    started           verdicts  on disk\n"
         "run-1  2026-11-21 12:00        12  2KiB\n"
@@ -92,10 +90,11 @@ def test_it_tells_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_tells_what_would_be_done(capsys: pytest.CaptureFixture[str]) -> None:
-    foreseen = Maintained(
-        DONE.doomed[:1], (CompactRun("run-2", Compaction(3, 4096, None)),), (), None
+    compact = (CompactRun("run-2", Compaction(3, 4096, None)),)
+    preview = MaintenanceReport(
+        dropped=False, runs=DONE.runs[:1], compact=compact, left=(), tidied=None
     )
-    print_maintained(foreseen, dropped=False, as_json=False)
+    print_maintained(preview, as_json=False)
     assert capsys.readouterr().out.endswith(
         "1 run to drop; `--yes` does it\n"
         "run-2: 3 record files of 4KiB would become one\n"
@@ -104,17 +103,18 @@ def test_it_tells_what_would_be_done(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_as_data_it_is_all_there(capsys: pytest.CaptureFixture[str]) -> None:
-    print_maintained(DONE, dropped=True, as_json=True)
+    print_maintained(DONE, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["dropped"]
-    assert [run["run_id"] for run in told["doomed"]] == ["run-1", "run-0"]
+    assert [run["run_id"] for run in told["runs"]] == ["run-1", "run-0"]
     assert told["compact"][0]["compaction"]["files"] == 1000
     assert told["left"] == [{"run_id": "run-3", "reason": "1 of 3 cells have no sound record yet"}]
     assert told["tidied"]["rewritten"]
 
 
-def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> Snapshot:
-    manifest = Manifest(
+def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> SnapshotReport:
+    return SnapshotReport(
+        folder=Path("results/snapshots") / f"20261121-120000-{name}",
         name=name,
         taken_at=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
         database="benchmarks.duckdb",
@@ -126,16 +126,15 @@ def a_snapshot(name: str, commit: str | None = "c0ffee" * 7) -> Snapshot:
         version="0.1.0",
         git_commit=commit,
     )
-    return Snapshot(Path("results/snapshots") / f"20261121-120000-{name}", manifest)
 
 
 def test_a_new_one_is_told_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
-    print_taken(a_snapshot("a"), as_json=False)
+    print_snapshot(a_snapshot("a"), as_json=False)
     assert capsys.readouterr().out == (
         "snapshot 20261121-120000-a: 7 results, 3MiB\n"
         "database: results/snapshots/20261121-120000-a/benchmarks.duckdb\n"
     )
-    print_taken(a_snapshot("a"), as_json=True)
+    print_snapshot(a_snapshot("a"), as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["folder"], told["name"]) == ("results/snapshots/20261121-120000-a", "a")
 
@@ -162,12 +161,12 @@ def test_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_where_the_earlier_database_is(
-    capsys: pytest.CaptureFixture[str], kept: Snapshot | None, aside: Path | None, line: str
+    capsys: pytest.CaptureFixture[str], kept: SnapshotReport | None, aside: Path | None, line: str
 ) -> None:
-    restored = Restored(a_snapshot("a"), kept, aside)
-    print_restored(restored, Path("db"), as_json=False)
+    restored = RestoreReport(Path("db"), a_snapshot("a"), kept, aside)
+    print_restored(restored, as_json=False)
     assert capsys.readouterr().out == f"db is now as it was in 20261121-120000-a\n{line}"
-    print_restored(restored, Path("db"), as_json=True)
+    print_restored(restored, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["snapshot"]["name"] == "a"
     assert (told["kept"] is None, told["aside"] is None) == (kept is None, aside is None)
@@ -192,23 +191,29 @@ WARNING = Finding(
 )
 
 
+def a_validation(*findings: Finding, **changes: Any) -> ValidationReport:
+    facts: dict[str, Any] = {"mended": {}, "quarantined": 0, "backup": None, **changes}
+    clean = all(finding.severity != "error" for finding in findings)
+    return ValidationReport(DATABASE, clean, findings, **facts)
+
+
 def test_a_clean_database_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_validation(Validation(()), DATABASE, as_json=False)
+    print_validation(a_validation(), as_json=False)
     assert capsys.readouterr().out == "results/benchmarks.duckdb: clean\n"
 
 
 def test_findings_are_a_table_with_bounded_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    print_validation(Validation((ERROR, WARNING)), DATABASE, as_json=False)
+    print_validation(a_validation(ERROR, WARNING), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "check"
     assert lines[1].split() == ["impossible", "value", "error", "–", "9", "look", "again"]
-    assert sum(line.startswith("impossible value: run/cell-") for line in lines) == SHOWN
+    assert sum(line.startswith("impossible value: run/cell-") for line in lines) == 2
     assert lines[-1] == "results/benchmarks.duckdb: 1 error, 1 warning"
 
 
 def test_what_was_done_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    done = Validation((WARNING,), Path("copy"), {"impossible value": 3}, quarantined=2)
-    print_validation(done, DATABASE, as_json=False)
+    repaired = {"mended": {"impossible value": 3}, "quarantined": 2, "backup": Path("copy")}
+    print_validation(a_validation(WARNING, **repaired), as_json=False)
     assert capsys.readouterr().out.splitlines()[-4:] == [
         "mended: 3 rows, impossible value",
         "put into quarantine: 2 rows",
@@ -218,7 +223,8 @@ def test_what_was_done_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_as_data_nothing_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    print_validation(Validation((ERROR,), Path("copy"), {"x": 1}, 2), DATABASE, as_json=True)
+    repaired = {"mended": {"x": 1}, "quarantined": 2, "backup": Path("copy")}
+    print_validation(a_validation(ERROR, **repaired), as_json=True)
     data = json.loads(capsys.readouterr().out)
     assert data["findings"][0]["examples"] == list(ERROR.examples)
     assert (data["clean"], data["backup"], data["mended"]) == (False, "copy", {"x": 1})

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.results.status import Status
-from orchestrator.render.status import IMPORTED, MODELS_SHOWN, SHOWN, print_status
-from orchestrator.store import Coverage, Covered, RunSummary, Size, Verdicts
-from orchestrator.store.schema.views import VIEWS
+from orchestrator.app.results.status import StaleResults, StatusReport, remeasure_command
+from orchestrator.render.status import print_status
+from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
 from tests.support.records import RECORDED_AT
 from tests.support.stale import a_stale_group
 
@@ -28,21 +27,29 @@ COVERED = (
 )
 
 
-def a_status(**changes: Any) -> Status:
-    coverage = Coverage({"benchmark_runs": 2, "replay_jobs": 0}, VERDICTS, COVERED)
+def stale(**changes: Any) -> StaleResults:
+    group = a_stale_group(**changes)
+    return StaleResults(**vars(group), command=remeasure_command(group))
+
+
+def a_status(**changes: Any) -> StatusReport:
     values: dict[str, Any] = {
         "database": Path("a.duckdb"),
         "results": Path("results"),
         "scratch": False,
-        "size": Size(4 << 20, 12, 3 << 10),
-        "coverage": coverage,
+        "database_bytes": 4 << 20,
+        "parquet_files": 12,
+        "parquet_bytes": 3 << 10,
+        "rows": {"benchmark_runs": 2, "replay_jobs": 0},
+        "verdicts": VERDICTS,
+        "covered": COVERED,
         "runs": RUNS,
-        "stale": (a_stale_group(),),
+        "stale": (stale(),),
     }
-    return Status(**values | changes)
+    return StatusReport(**values | changes)
 
 
-def shown(capsys: Capture, status: Status) -> list[str]:
+def shown(capsys: Capture, status: StatusReport) -> list[str]:
     print_status(status, as_json=False)
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
@@ -108,7 +115,7 @@ def test_a_stale_group_says_what_changed_and_what_to_type(capsys: Capture) -> No
 
 
 def test_one_stale_cell_stands_for_itself(capsys: Capture) -> None:
-    lines = shown(capsys, a_status(stale=(a_stale_group(cells=1),)))
+    lines = shown(capsys, a_status(stale=(stale(cells=1),)))
     assert lines[-2].startswith("cpu-bert-tiny-fp32-b1-s128-inference (torch on")
 
 
@@ -118,33 +125,32 @@ def test_nothing_stale_is_said(capsys: Capture) -> None:
 
 
 def test_long_lists_are_cut_and_say_so(capsys: Capture) -> None:
-    covered = tuple(
-        Covered(f"model-{n:03}", "cpu", "proven", 1, 1) for n in range(MODELS_SHOWN + 1)
-    )
+    covered = tuple(Covered(f"model-{n:03}", "cpu", "proven", 1, 1) for n in range(51))
     lines = shown(
         capsys,
         a_status(
-            runs=RUNS[:1] * (SHOWN + 3),
-            coverage=Coverage({}, (), covered),
-            stale=(a_stale_group(),) * (SHOWN + 2),
+            runs=RUNS[:1] * (13),
+            verdicts=(),
+            covered=covered,
+            stale=(stale(),) * (12),
         ),
     )
     assert "… and 3 more runs; --json has them all" in lines
     assert "… and 1 more models; --json has them all" in lines
     assert lines[-1] == "… and 2 more stale groups; --json has them all"
-    assert sum(line.startswith("run-2") for line in lines) == SHOWN
+    assert sum(line.startswith("run-2") for line in lines) == 10
 
 
 def test_imports_alone_say_where_to_look(capsys: Capture) -> None:
     told = "models: all 5 results are imported; ask `imported_results` for theirs"
-    assert told in shown(capsys, a_status(coverage=Coverage({}, VERDICTS[1:], ())))
-    assert IMPORTED in {view.name for view in VIEWS}
-    for coverage in (Coverage({}, (), ()), Coverage({}, VERDICTS, COVERED)):
-        assert not any("imported" in line for line in shown(capsys, a_status(coverage=coverage)))
+    assert told in shown(capsys, a_status(verdicts=VERDICTS[1:], covered=()))
+    assert "imported_results" in {view.name for view in VIEWS}
+    for status in (a_status(), a_status(verdicts=(), covered=())):
+        assert not any("imported" in line for line in shown(capsys, status))
 
 
 def test_an_empty_database_is_shown(capsys: Capture) -> None:
-    lines = shown(capsys, a_status(runs=(), stale=(), coverage=Coverage({}, (), ())))
+    lines = shown(capsys, a_status(runs=(), stale=(), rows={}, verdicts=(), covered=()))
     assert "rows: none" in lines
 
 

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
-from orchestrator.app.results.maintain import Maintenance, maintain
+from orchestrator.app.results.maintain import Maintenance, MaintenanceReport, maintain_results
 from orchestrator.app.results.merge import merge_paths
-from orchestrator.app.results.retention import Wanted, choose
+from orchestrator.app.results.retention import RetentionPolicy, runs_to_delete
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import Store
@@ -20,7 +21,7 @@ from orchestrator.system.locks import hold_devices
 from runner.contract.errors import StoreError
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import scalar
-from tests.support.finished_runs import NOW, finished, three_runs
+from tests.support.finished_runs import NOW, finished
 from tests.support.records import a_record
 from tests.support.runs import a_run_folder
 from tests.support.whole_database import after, everything, killed
@@ -28,46 +29,41 @@ from tests.support.whole_database import after, everything, killed
 MAINTAIN = """
 import sys
 from pathlib import Path
-from orchestrator.doomed import Wanted
-from orchestrator.maintain import maintain
+from orchestrator.app.results.maintain import maintain_results
+from orchestrator.app.results.retention import RetentionPolicy
 results = Path(sys.argv[1])
+policy = RetentionPolicy(keep=1)
 print("ready", flush=True)
 sys.stdin.readline()
-maintain(results, results / "benchmarks.duckdb", Wanted(keep=1), compacting=True, dropping=True)
+maintain_results(
+    results, results / "benchmarks.duckdb", policy, compacting=True, dropping=True)
 """
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
-    return three_runs(tmp_path / "results")
+def chosen(results: Path, **conditions: Any) -> list[str]:
+    policy = RetentionPolicy(**conditions)
+    return [run.run_id for run in runs_to_delete(results, results / "benchmarks.duckdb", policy)]
 
 
-def work(results: Path) -> Maintenance:
-    return Maintenance(results, results / "benchmarks.duckdb")
+def maintained(
+    results: Path, policy: RetentionPolicy | None = None, **options: bool
+) -> MaintenanceReport:
+    database = results / "benchmarks.duckdb"
+    return maintain_results(results, database, policy or RetentionPolicy(), **options)
 
 
-def chosen(results: Path, **wanted: object) -> list[str]:
-    return [run.run_id for run in choose(results, results / "benchmarks.duckdb", Wanted(**wanted))]  # type: ignore[arg-type]
-
-
-def tended(results: Path, wanted: Wanted | None = None, **options: bool) -> object:
-    return maintain(results, results / "benchmarks.duckdb", wanted or Wanted(), **options)
-
-
-@pytest.mark.slow
 def test_runs_that_the_database_or_the_folder_alone_knows_go_too(results: Path) -> None:
     finished(results, "never-merged", 5)
     (results / "a").rename(results.parent / "a")
-    tended(results, Wanted(keep=2), dropping=True)
+    maintained(results, RetentionPolicy(keep=2), dropping=True)
     assert chosen(results, keep=0) == ["c", "b"]
     assert not (results / "never-merged").exists()
     assert (results.parent / "a").exists()
 
 
-@pytest.mark.slow
 def test_a_run_goes_from_database_and_folder(results: Path) -> None:
-    done = maintain(results, results / "benchmarks.duckdb", Wanted(keep=1), dropping=True)
-    assert [run.run_id for run in done.doomed] == ["b", "a"]
+    done = maintained(results, RetentionPolicy(keep=1), dropping=True)
+    assert [run.run_id for run in done.runs] == ["b", "a"]
     assert sorted(path.name for path in results.iterdir()) == [
         "benchmarks.duckdb", "benchmarks.duckdb.lock", "c", "maintenance.lock"
     ]  # fmt: skip
@@ -77,21 +73,22 @@ def test_a_run_goes_from_database_and_folder(results: Path) -> None:
     assert scalar(results / "benchmarks.duckdb", "SELECT count(*) FROM benchmark_results") == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"dry_run": True}, {"dry_run": True, "dropping": True}])
 def test_nothing_goes_unless_it_is_said_so(results: Path, options: dict[str, bool]) -> None:
     before = everything(results / "benchmarks.duckdb")
-    done = maintain(results, results / "benchmarks.duckdb", Wanted(keep=0), **options)
-    assert len(done.doomed) == 3
+    done = maintained(results, RetentionPolicy(keep=0), **options)
+    assert len(done.runs) == 3
     assert everything(results / "benchmarks.duckdb") == before
     assert all((results / name / "run.json").exists() for name in "abc")
 
 
-@pytest.mark.slow
 def test_a_dry_run_writes_nothing(results: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in results.rglob("*")}
-    done = maintain(
-        results, results / "benchmarks.duckdb", Wanted(keep=1), compacting=True, dry_run=True
+    done = maintained(
+        results,
+        RetentionPolicy(keep=1),
+        compacting=True,
+        dry_run=True,
     )
     assert {path: path.stat().st_mtime_ns for path in results.rglob("*")} == before
     assert done.tidied is None
@@ -99,7 +96,6 @@ def test_a_dry_run_writes_nothing(results: Path) -> None:
     assert done.compact[0].compaction.files == 3
 
 
-@pytest.mark.slow
 def test_imports_go_only_where_they_are_named(results: Path) -> None:
     database, file = results / "benchmarks.duckdb", results / "imports" / "timm-1.parquet"
     file.parent.mkdir()
@@ -109,24 +105,28 @@ def test_imports_go_only_where_they_are_named(results: Path) -> None:
     with duckdb.connect(database) as connection:
         connection.execute("UPDATE benchmark_results SET source = 'timm' WHERE run_id = 'timm-1'")
     assert chosen(results, keep=0, older_than_s=0) == ["c", "b", "a"]
-    tended(results, Wanted(named=["timm-1"]), dropping=True)
+    maintained(results, RetentionPolicy(named=["timm-1"]), dropping=True)
     assert not file.exists()
     assert chosen(results, keep=0) == ["c", "b", "a"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("run_id", ["../outside", "/tmp", "..", ".hidden", "", "benchmarks.duckdb"])
-def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path, run_id: str) -> None:
+def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path) -> None:
+    names = ["../outside", "/tmp", "..", ".hidden", "", "benchmarks.duckdb"]
     outside = finished(results.parent, "outside", 1)
     a_run_folder(results, run_id=".hidden")
-    pq.write_table(to_table([a_record(run_id="d")]), results.parent / "strange.parquet")
-    merge_paths([results.parent / "strange.parquet"], results / "benchmarks.duckdb", scratch=True)
+    for name in names:
+        table = to_table([a_record(run_id=f"strange-{names.index(name)}")])
+        pq.write_table(table, results.parent / f"{names.index(name)}.parquet")
+    merge_paths(results.parent.glob("*.parquet"), results / "benchmarks.duckdb", scratch=True)
     with duckdb.connect(results / "benchmarks.duckdb") as connection:
         for table in ("benchmark_runs", "benchmark_results"):
-            connection.execute(f"UPDATE {table} SET run_id = ? WHERE run_id = 'd'", [run_id])
-    (run,) = choose(results, results / "benchmarks.duckdb", Wanted(named=[run_id]))
-    assert run.path is None
-    work(results).drop([run])
+            for number, name in enumerate(names):
+                change = f"UPDATE {table} SET run_id = ? WHERE run_id = ?"
+                connection.execute(change, [name, f"strange-{number}"])
+    policy = RetentionPolicy(named=names)
+    runs = runs_to_delete(results, results / "benchmarks.duckdb", policy)
+    assert [run.path for run in runs] == [None] * len(names)
+    Maintenance(results, results / "benchmarks.duckdb").drop(runs)
     assert outside.path.exists()
     assert (results / ".hidden").exists()
 
@@ -135,15 +135,14 @@ def test_a_link_to_a_run_goes_and_what_it_leads_to_stays(results: Path) -> None:
     elsewhere = results.parent / "a"
     (results / "a").rename(elsewhere)
     (results / "a").symlink_to(elsewhere)
-    tended(results, Wanted(named=["a"]), dropping=True)
+    maintained(results, RetentionPolicy(named=["a"]), dropping=True)
     assert not (results / "a").is_symlink()
     assert (elsewhere / "run.json").exists()
 
 
-@pytest.mark.slow
 def test_finished_runs_become_compact(results: Path) -> None:
     before = everything(results / "benchmarks.duckdb")
-    done = maintain(results, results / "benchmarks.duckdb", Wanted(), compacting=True)
+    done = maintained(results, compacting=True)
     assert [run.run_id for run in done.compact] == ["a", "b", "c"]
     assert done.left == ()
     for name in "abc":
@@ -151,13 +150,13 @@ def test_finished_runs_become_compact(results: Path) -> None:
         assert len(RunFolder.open(results, name).verdicts()) == 3
     merge_paths([results], results / "benchmarks.duckdb", scratch=True)
     assert everything(results / "benchmarks.duckdb") == before
-    again = maintain(results, results / "benchmarks.duckdb", Wanted(), compacting=True)
+    again = maintained(results, compacting=True)
     assert (again.compact, again.left) == ((), ())
 
 
 def test_a_run_that_goes_on_stays(results: Path) -> None:
     finished(results, "d", 0, cells=2)
-    done = maintain(results, results / "benchmarks.duckdb", Wanted(), compacting=True)
+    done = maintained(results, compacting=True)
     assert [left.reason for left in done.left] == ["1 of 3 cells have no sound record yet"]
     assert compact_files(results / "d" / "records") == []
 
@@ -166,40 +165,37 @@ def test_while_a_device_is_measured_on_its_runs_stay(results: Path) -> None:
     devices = devices_of(RunFolder.open(results, "a"))
     files = sorted(results.rglob("*.parquet"))
     with hold_devices(devices, "run x", lambda *_: None):
-        done = maintain(
+        done = maintained(
             results,
-            results / "benchmarks.duckdb",
-            Wanted(named=["a"]),
+            RetentionPolicy(named=["a"]),
             compacting=True,
             dropping=True,
         )
     assert [left.run_id for left in done.left] == ["a", "a", "b", "c"]
     assert all("is held by run x, process" in left.reason for left in done.left)
-    assert (done.doomed, sorted(results.rglob("*.parquet"))) == ((), files)
+    assert (done.runs, sorted(results.rglob("*.parquet"))) == ((), files)
     assert scalar(results / "benchmarks.duckdb", "SELECT count(*) FROM benchmark_results") == 9
 
 
-@pytest.mark.slow
 def test_a_damaged_plan_leaves_its_records_alone(results: Path) -> None:
     (results / "a" / "run.json").write_text("{")
-    done = maintain(results, results / "benchmarks.duckdb", Wanted(), compacting=True)
+    done = maintained(results, compacting=True)
     (left,) = done.left
     assert (left.run_id, "cannot be read" in left.reason) == ("a", True)
-    tended(results, Wanted(named=["a"]), dropping=True)
+    maintained(results, RetentionPolicy(named=["a"]), dropping=True)
     assert not (results / "a").exists()
 
 
-@pytest.mark.slow
 def test_one_maintenance_at_a_time(results: Path) -> None:
     lock = FileLock(results / "maintenance.lock")
     with lock, pytest.raises(StoreError, match="another maintenance is under way"):
-        tended(results)
-    tended(results)
+        maintained(results)
+    maintained(results)
 
 
 def test_without_a_database_there_is_nothing_to_maintain(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet"):
-        tended(tmp_path)
+        maintained(tmp_path)
 
 
 def _moments(results: Path) -> list[Callable[[], bool]]:
@@ -225,7 +221,7 @@ def test_killed_at_any_moment_it_can_be_finished(results: Path, moment: int) -> 
         found = scalar(database, sql)
         assert found in {0, 3}
         assert found == 0 or (results / run_id / "run.json").exists()
-    tended(results, Wanted(keep=1), compacting=True, dropping=True)
+    maintained(results, RetentionPolicy(keep=1), compacting=True, dropping=True)
     assert chosen(results, keep=0) == ["c"]
     assert not list(results.glob(".*"))
     (file,) = results.rglob("*.parquet")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.results.stale_files import Leftover, find_leftovers, remove_leftovers
+from orchestrator.app.results.stale_files import StaleFile, find_stale_files, remove_stale_files
 from orchestrator.running.artifacts import hold_groundwork, versions_of
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, graph_key, reference_key
 from runner.contract.errors import StoreError
@@ -37,7 +37,7 @@ def write(path: Path, size: int = 5) -> Path:
 
 
 def found(results: Path) -> set[str]:
-    return {str(each.path.relative_to(results)) for each in find_leftovers(results)}
+    return {str(each.path.relative_to(results)) for each in find_stale_files(results)}
 
 
 @pytest.fixture
@@ -78,16 +78,16 @@ def test_what_no_present_code_uses_is_found_and_nothing_else(results: Path) -> N
 def test_each_has_its_kind_and_size(results: Path) -> None:
     write(results / "graphs" / OLD_GRAPH / "b1-s8" / "forward.onnx", 7)
     link = (results / "graphs" / OLD_GRAPH / "outside").lstat().st_size
-    first, second = find_leftovers(results)[:2]
+    first, second = find_stale_files(results)[:2]
     assert (first.kind, first.path.name) == ("graph", OLD_GRAPH)
     assert first.size_bytes in {12, 12 + link}
-    assert second == Leftover("reference", results / "references" / f".{OLD_REFERENCE}.npz.tmp", 5)
+    assert second == StaleFile("reference", results / "references" / f".{OLD_REFERENCE}.npz.tmp", 5)
 
 
 def test_removing_leaves_all_the_rest(results: Path) -> None:
     before = {path for path in results.rglob("*") if path.is_file()}
     removed = {results / name for name in LEFTOVERS}
-    remove_leftovers(results, note=print)
+    remove_stale_files(results, note=print)
     after = {path for path in results.rglob("*") if path.is_file()}
     gone = {path for path in before if removed & {path, *path.parents}}
     assert after == before - gone
@@ -99,13 +99,13 @@ def test_a_folder_that_is_a_link_is_left_alone(results: Path) -> None:
     elsewhere = results.parent / "elsewhere"
     (results / "graphs").rename(elsewhere)
     (results / "graphs").symlink_to(elsewhere)
-    remove_leftovers(results, note=print)
+    remove_stale_files(results, note=print)
     assert (elsewhere / OLD_GRAPH).exists()
 
 
 def test_without_results_there_is_nothing(tmp_path: Path) -> None:
-    assert find_leftovers(tmp_path / "results") == []
-    assert remove_leftovers(tmp_path, note=print) == []
+    assert find_stale_files(tmp_path / "results") == []
+    assert remove_stale_files(tmp_path, note=print) == []
 
 
 def test_it_removes_nothing_while_somebody_else_makes_or_reads(results: Path) -> None:
@@ -117,7 +117,7 @@ def test_it_removes_nothing_while_somebody_else_makes_or_reads(results: Path) ->
         raise Waited
 
     with hold_groundwork("a run", note=print), pytest.raises(Waited):
-        remove_leftovers(results, note)
+        remove_stale_files(results, note)
     assert found(results) == LEFTOVERS
 
 
@@ -126,4 +126,4 @@ def test_what_cannot_be_removed_is_told(results: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     with pytest.raises(StoreError, match=r"graphs/scripted-.*: cannot be removed: Permission"):
-        remove_leftovers(results, print, refuses)
+        remove_stale_files(results, print, refuses)

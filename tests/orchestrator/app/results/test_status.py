@@ -1,4 +1,4 @@
-"""What a database holds, gathered; and what measures anew what has aged."""
+"""The state of a database and its files, and the command that measures stale cells anew."""
 
 import socket
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import runner
-from orchestrator.app.results.status import command_anew, status_of, this_installation
+from orchestrator.app.results.status import current_installation, remeasure_command, report_status
 from orchestrator.images.image import SOURCE_LABEL
 from orchestrator.images.source import find_source
-from orchestrator.store import Installed, Store
+from orchestrator.store import Installation, Store
 from orchestrator.store.query.stale import GROUPED_AXES
 from runner.contract.errors import StoreError
 from runner.contract.record import save_record
@@ -32,15 +32,15 @@ def labels_of(checkout: Path) -> dict[str, str]:
 
 
 def test_it_is_this_host_with_this_version() -> None:
-    here = this_installation()
+    here = current_installation()
     assert (here.hostname, here.runner_version) == (socket.gethostname(), runner.__version__)
 
 
 def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> None:
     labels = labels_of(checkout)
-    assert not this_installation(checkout).is_outdated("cpu", labels)
+    assert not current_installation(checkout).is_outdated("cpu", labels)
     (checkout / "runner" / "new.py").touch()
-    assert this_installation(checkout).is_outdated("cpu", labels)
+    assert current_installation(checkout).is_outdated("cpu", labels)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> Non
 def test_nothing_is_outdated_that_cannot_be_compared(
     checkout: Path, backend: str, labels: dict[str, str]
 ) -> None:
-    assert not this_installation(checkout).is_outdated(backend, labels)
+    assert not current_installation(checkout).is_outdated(backend, labels)
 
 
 def test_without_a_checkout_no_image_is_outdated(tmp_path: Path) -> None:
-    assert not this_installation(tmp_path).is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
+    assert not current_installation(tmp_path).is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
 
 
-HERE = Installed("example-host", "0.1.0", lambda backend, labels: False)
+HERE = Installation("example-host", "0.1.0", lambda backend, labels: False)
 
 
 @pytest.fixture
@@ -79,11 +79,11 @@ def results(tmp_path: Path) -> Path:
 
 def test_everything_is_gathered(results: Path) -> None:
     database = results / "benchmarks.duckdb"
-    status = status_of(results, database, HERE)
+    status = report_status(results, database, HERE)
     assert (status.database, status.scratch) == (database, False)
-    assert status.size.parquet_files == 2
-    assert status.size.database_bytes == database.stat().st_size
-    assert status.coverage.rows["benchmark_results"] == 2
+    assert status.parquet_files == 2
+    assert status.database_bytes == database.stat().st_size
+    assert status.rows["benchmark_results"] == 2
     assert [run.counts for run in status.runs] == [{"ok": 2}]
     assert [group.changes for group in status.stale] == [("kernel 6.1, now 6.12.0",)]
 
@@ -91,14 +91,14 @@ def test_everything_is_gathered(results: Path) -> None:
 def test_record_files_of_others_do_not_count(results: Path) -> None:
     other = results / "other.duckdb"
     Store.open(other).close()
-    assert status_of(results, other, HERE).size.parquet_files == 0
+    assert report_status(results, other, HERE).parquet_files == 0
     save_record(a_record(), results)
-    assert status_of(results, results / "benchmarks.duckdb", HERE).size.parquet_files == 2
+    assert report_status(results, results / "benchmarks.duckdb", HERE).parquet_files == 2
 
 
 def test_without_a_database_there_is_nothing_to_tell(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet"):
-        status_of(tmp_path, tmp_path / "none.duckdb", HERE)
+        report_status(tmp_path, tmp_path / "none.duckdb", HERE)
     assert not any(tmp_path.iterdir())
 
 
@@ -116,12 +116,12 @@ def test_without_a_database_there_is_nothing_to_tell(tmp_path: Path) -> None:
     ],
 )
 def test_what_was_typed_then_measures_anew(planned_by: str, command: str) -> None:
-    assert command_anew(a_stale_group(planned_by=planned_by)) == command
+    assert remeasure_command(a_stale_group(planned_by=planned_by)) == command
 
 
 def test_options_measure_anew_what_nobody_typed() -> None:
     group = a_stale_group(planned_by=None)
-    assert command_anew(group) == (
+    assert remeasure_command(group) == (
         "orchestrator bench --backend cpu --runtime torch --launcher process"
         " --model bert-tiny,gpt2 --precision fp32 --mode inference --scenario single_stream"
         " --batch-sizes 1,8 --sequence-lengths 128"
@@ -129,17 +129,17 @@ def test_options_measure_anew_what_nobody_typed() -> None:
 
 
 def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
-    values: dict[str, set[Any]] = {
-        "scenario": {"server"},
-        "target_qps": {20.0, 2.5},
-        "slo_ms": {100.0},
-        "image_size": {7},
-        "audio_seconds": {7},
-        "new_tokens": {7},
+    values: dict[str, tuple[Any, ...]] = {
+        "scenario": ("server",),
+        "target_qps": (2.5, 20.0),
+        "slo_ms": (100.0,),
+        "image_size": (7,),
+        "audio_seconds": (7,),
+        "new_tokens": (7,),
     }
     group = a_stale_group(planned_by=None, axes=values)
     assert all(group.axes[axis] for axis in GROUPED_AXES)
-    given = parse(command_anew(group).split()[1:])
+    given = parse(remeasure_command(group).split()[1:])
     assert given["target_qps"] == ["2.5,20"]
     assert given["slo_ms"] == ["100"]
     for axis in ("image_sizes", "audio_seconds", "new_tokens"):

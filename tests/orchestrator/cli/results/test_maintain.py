@@ -60,7 +60,7 @@ def test_with_yes_it_goes(mine: Workplace) -> None:
     done = mine.do("maintain", "--drop", run_id, "--yes", "--json")
     told = json.loads(done.stdout)
     assert told["dropped"]
-    assert [run["run_id"] for run in told["doomed"]] == [run_id]
+    assert [run["run_id"] for run in told["runs"]] == [run_id]
     assert not (mine.folder / "results" / run_id).exists()
     assert mine.ask("SELECT * FROM benchmark_runs") == []
 

@@ -11,8 +11,8 @@ from orchestrator.store import Store, query
 from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.database.paths import log_of
-from orchestrator.store.health.snapshots import restore, take
-from orchestrator.store.health.vacuum import tidy
+from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
+from orchestrator.store.health.vacuum import vacuum
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.records import a_record
@@ -49,9 +49,9 @@ for opening in (Store.open_readonly, Store.open):
 OPENINGS: list[Callable[[Path], object]] = [
     Store.open,
     Store.open_readonly,
-    tidy,
+    vacuum,
     lambda path: query(path, "SELECT 1"),
-    lambda path: take(path, path.parent / "snapshots", None, None),
+    lambda path: take_snapshot(path, path.parent / "snapshots", None, None),
 ]
 NAMES = ["write", "read", "tidy", "query", "snapshot"]
 
@@ -180,9 +180,9 @@ def test_a_snapshot_and_a_copy_hold_what_the_log_held(
     database: Path, save: Save, tmp_path: Path
 ) -> None:
     _leave_a_log(database, save(a_record()))
-    snapshot = take(database, tmp_path / "snapshots", None, None)
+    snapshot = take_snapshot(database, tmp_path / "snapshots", None, None)
     assert snapshot.manifest.rows["benchmark_results"] == 1
-    restore(database, tmp_path / "snapshots", "last", None)
+    restore_snapshot(database, tmp_path / "snapshots", "last", None)
     with writer_lock(database, 0):
         copy_database(database, tmp_path / "copy.duckdb", 0)
     assert everything(tmp_path / "copy.duckdb") == everything(database)

@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator.store import Store, query
 from orchestrator.store.health.drop_runs import dated_runs, drop_runs
-from orchestrator.store.health.snapshots import restore, take
-from orchestrator.store.health.vacuum import tidy
+from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
+from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
@@ -181,7 +181,7 @@ def test_a_reader_that_stays_is_told_of(older: Path, tmp_path: Path) -> None:
 
 
 def test_a_snapshot_stays_as_it_is(older: Path, tmp_path: Path) -> None:
-    snapshot = take(older, tmp_path / "snapshots", None, None)
+    snapshot = take_snapshot(older, tmp_path / "snapshots", None, None)
     with pytest.raises(StoreError, match="has the older schema 4, and a snapshot stays") as caught:
         query(snapshot.database, "SELECT 1")
     assert "restore it, or copy" in str(caught.value.hint)
@@ -193,7 +193,7 @@ def test_a_snapshot_stays_as_it_is(older: Path, tmp_path: Path) -> None:
     [
         Store.open,
         Store.open_readonly,
-        tidy,
+        vacuum,
         dated_runs,
         lambda path: query(path, "SELECT 1"),
         lambda path: drop_runs(path, ["run-1"]),
@@ -211,8 +211,8 @@ def test_a_newer_database_is_left_alone(newer: Path, work: Callable[[Path], obje
 
 def test_a_newer_database_can_be_kept_and_restored(newer: Path, tmp_path: Path) -> None:
     root = tmp_path / "snapshots"
-    take(newer, root, "theirs", None)
-    restore(newer, root, "theirs", None)
+    take_snapshot(newer, root, "theirs", None)
+    restore_snapshot(newer, root, "theirs", None)
     assert version_of(newer) == STORE_VERSION + 1
 
 

@@ -19,7 +19,7 @@ DROP = """
 import sys
 from pathlib import Path
 from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.dropping import drop_runs
+from orchestrator.store.health.drop_runs import drop_runs
 print("ready", flush=True)
 sys.stdin.readline()
 with writer_lock(Path(sys.argv[1]), 60):

@@ -11,7 +11,13 @@ import pytest
 from orchestrator.store import Store, query
 from orchestrator.store.database.backup import MANIFEST, Manifest, read_manifest
 from orchestrator.store.database.paths import log_of
-from orchestrator.store.health.snapshots import Snapshot, find, restore, snapshots, take
+from orchestrator.store.health.snapshots import (
+    Snapshot,
+    find,
+    list_snapshots,
+    restore_snapshot,
+    take_snapshot,
+)
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner import __version__
 from runner.contract.errors import StoreError, UsageError
@@ -22,22 +28,22 @@ from tests.support.whole_database import after, done, everything, killed, time_o
 RESTORE = """
 import sys
 from pathlib import Path
-from orchestrator.store.health.restore import restore
+from orchestrator.store.health.restore import restore_snapshot
 print("ready", flush=True)
 sys.stdin.readline()
-restore(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], None, 60)
+restore_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], None, 60)
 print("restored")
 """
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.health.restore import restore
+from orchestrator.store.health.restore import restore_snapshot
 print("ready", flush=True)
 sys.stdin.readline()
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:
-    restore(Path(sys.argv[1]), Path(sys.argv[2]), "small", None)
+    restore_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), "small", None)
 except StoreError as error:
     print(error, "|", error.hint)
 """
@@ -54,7 +60,7 @@ def past(database: Path, root: Path, results: Path, save: Save) -> Snapshot:
     save(a_record())
     with Store.open(database) as store:
         store.merge([results])
-    taken = take(database, root, "small", None)
+    taken = take_snapshot(database, root, "small", None)
     save(a_record(batch_size=8))
     with Store.open(database) as store:
         store.merge([results])
@@ -65,7 +71,7 @@ def test_the_database_is_as_it_was_and_what_it_was_is_kept(
     past: Snapshot, database: Path, root: Path
 ) -> None:
     before = everything(database)
-    restored = restore(database, root, "small", "c0ffee")
+    restored = restore_snapshot(database, root, "small", "c0ffee")
     assert everything(database) == everything(past.database)
     assert (restored.snapshot, restored.aside) == (past, None)
     assert restored.kept is not None
@@ -77,15 +83,15 @@ def test_the_database_is_as_it_was_and_what_it_was_is_kept(
 
 def test_restoring_the_last_one_goes_back_again(past: Snapshot, database: Path, root: Path) -> None:
     before = everything(database)
-    restore(database, root, "small", None)
-    restore(database, root, "last", None)
+    restore_snapshot(database, root, "small", None)
+    restore_snapshot(database, root, "last", None)
     assert everything(database) == before
-    assert len(snapshots(root)) == 3
+    assert len(list_snapshots(root)) == 3
 
 
 def test_it_takes_records_again(past: Snapshot, database: Path, root: Path, results: Path) -> None:
     before = everything(database)
-    restore(database, root, "small", None)
+    restore_snapshot(database, root, "small", None)
     with Store.open(database) as store:
         report = store.merge([results])
     assert (report.inserted, report.unchanged) == (1, 1)
@@ -94,7 +100,7 @@ def test_it_takes_records_again(past: Snapshot, database: Path, root: Path, resu
 
 def test_a_database_that_is_gone_comes_back(past: Snapshot, database: Path, root: Path) -> None:
     database.unlink()
-    restored = restore(database, root, "small", None)
+    restored = restore_snapshot(database, root, "small", None)
     assert (restored.kept, restored.aside) == (None, None)
     assert everything(database) == everything(past.database)
 
@@ -105,7 +111,7 @@ def test_a_damaged_database_is_set_aside_with_its_log(
     content = b"\xff" * database.stat().st_size
     database.write_bytes(content)
     log_of(database).write_bytes(b"a log")
-    restored = restore(database, root, "small", None)
+    restored = restore_snapshot(database, root, "small", None)
     assert restored.kept is None
     assert restored.aside is not None
     assert restored.aside.read_bytes() == content
@@ -119,10 +125,10 @@ def test_a_snapshot_that_has_changed_is_refused(past: Snapshot, database: Path, 
     with duckdb.connect(past.database) as connection:
         connection.execute("UPDATE benchmark_results SET throughput = 1e9")
     with pytest.raises(StoreError, match="is not as it was when it was taken") as caught:
-        restore(database, root, "small", None)
+        restore_snapshot(database, root, "small", None)
     assert "nothing was changed" in str(caught.value.hint)
     assert everything(database) == before
-    assert snapshots(root) == [past]
+    assert list_snapshots(root) == [past]
     assert not list(database.parent.glob(".*"))
 
 
@@ -132,13 +138,13 @@ def test_a_snapshot_without_its_database_is_told(
     before = everything(database)
     past.database.unlink()
     with pytest.raises(StoreError, match="cannot be restored: No such file"):
-        restore(database, root, "small", None)
+        restore_snapshot(database, root, "small", None)
     assert everything(database) == before
 
 
 def test_an_unknown_one_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
     with pytest.raises(UsageError, match="'large' is not a snapshot"):
-        restore(database, root, "large", None)
+        restore_snapshot(database, root, "large", None)
 
 
 def test_somebody_elses_database_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> None:
@@ -146,7 +152,7 @@ def test_somebody_elses_database_is_left_alone(past: Snapshot, root: Path, tmp_p
     with duckdb.connect(theirs) as connection:
         connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
     with pytest.raises(StoreError, match="not one of AccelMatrix"):
-        restore(theirs, root, "small", None)
+        restore_snapshot(theirs, root, "small", None)
     assert scalar(theirs, "SELECT id FROM customers") == 1
 
 
@@ -154,7 +160,7 @@ def test_a_folder_is_left_alone(past: Snapshot, root: Path, tmp_path: Path) -> N
     folder = tmp_path / "folder.duckdb"
     folder.mkdir()
     with pytest.raises(StoreError, match="cannot be restored: Is a directory"):
-        restore(folder, root, "small", None)
+        restore_snapshot(folder, root, "small", None)
     assert folder.is_dir()
 
 
@@ -162,24 +168,24 @@ def test_a_real_database_never_becomes_a_scratch_one(
     past: Snapshot, database: Path, root: Path, tmp_path: Path
 ) -> None:
     Store.open(tmp_path / "scratch.duckdb", scratch=True).close()
-    take(tmp_path / "scratch.duckdb", root, "scratch", None)
+    take_snapshot(tmp_path / "scratch.duckdb", root, "scratch", None)
     with pytest.raises(StoreError, match="a real database, and the snapshot is of a scratch one"):
-        restore(database, root, "scratch", None)
+        restore_snapshot(database, root, "scratch", None)
     with pytest.raises(StoreError, match="a scratch database, and the snapshot is of a real one"):
-        restore(tmp_path / "scratch.duckdb", root, "small", None)
+        restore_snapshot(tmp_path / "scratch.duckdb", root, "small", None)
 
 
 def test_a_link_stays_one(past: Snapshot, database: Path, root: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.duckdb"
     link.symlink_to(database)
-    restore(link, root, "small", None)
+    restore_snapshot(link, root, "small", None)
     assert link.is_symlink()
     assert everything(database) == everything(past.database)
 
 
 def test_a_writer_is_waited_for(past: Snapshot, database: Path, root: Path) -> None:
     with Store.open(database), pytest.raises(StoreError, match="still in use"):
-        restore(database, root, "small", None, wait_s=0)
+        restore_snapshot(database, root, "small", None, wait_s=0)
 
 
 def test_a_reader_keeps_what_it_opened(past: Snapshot, database: Path, root: Path) -> None:
@@ -194,7 +200,7 @@ def test_a_full_disk_changes_nothing(past: Snapshot, database: Path, root: Path)
     said = done(FULL_DISK, database, root)
     assert "cannot be restored: File too large | nothing was lost" in said
     assert everything(database) == before
-    assert snapshots(root) == [past]
+    assert list_snapshots(root) == [past]
 
 
 @pytest.mark.slow
@@ -207,13 +213,13 @@ def test_killed_at_any_moment_it_is_one_or_the_other(
     usual_s = time_of(RESTORE, root.parent / "elsewhere.duckdb", root, "small")
     when: list[Callable[[], bool]] = [
         incoming.exists,
-        lambda: len(snapshots(root)) > 1,
+        lambda: len(list_snapshots(root)) > 1,
         lambda: database.stat().st_ino != inode,
         *(after(usual_s * step / 3) for step in range(3)),
     ]
     killed(RESTORE, database, root, "small", when=when[moment])
     assert everything(database) in (before, wanted)
-    kept = [each for each in snapshots(root) if each.manifest.name == "before-restore"]
+    kept = [each for each in list_snapshots(root) if each.manifest.name == "before-restore"]
     assert all(everything(each.database) == before for each in kept)
     assert kept or everything(database) == before
     assert done(RESTORE, database, root, "small") == "restored\n"
@@ -224,21 +230,21 @@ def test_killed_at_any_moment_it_is_one_or_the_other(
 TAKE = """
 import sys
 from pathlib import Path
-from orchestrator.store.health.snapshots import take
+from orchestrator.store.health.snapshots import take_snapshot
 print("ready", flush=True)
 sys.stdin.readline()
-print(take(Path(sys.argv[1]), Path(sys.argv[2]), "killed", None).folder.name)
+print(take_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), "killed", None).folder.name)
 """
 FULL_DISK_SNAPSHOTS = """
 import resource, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.health.snapshots import take
+from orchestrator.store.health.snapshots import take_snapshot
 print("ready", flush=True)
 sys.stdin.readline()
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:
-    take(Path(sys.argv[1]), Path(sys.argv[2]), None, None)
+    take_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), None, None)
 except StoreError as error:
     print(error, "|", error.hint)
 """
@@ -261,7 +267,7 @@ def filled(database: Path, save: Save, results: Path) -> Path:
 def test_a_snapshot_is_a_whole_copy_with_what_identifies_it(
     filled: Path, root_snapshots: Path
 ) -> None:
-    taken = take(filled, root_snapshots, "before-update", "c0ffee-dirty")
+    taken = take_snapshot(filled, root_snapshots, "before-update", "c0ffee-dirty")
     assert sorted(path.name for path in taken.folder.iterdir()) == [filled.name, MANIFEST]
     assert everything(taken.database) == everything(filled)
     manifest = taken.manifest
@@ -279,7 +285,7 @@ def test_a_snapshot_is_a_whole_copy_with_what_identifies_it(
 def test_it_can_be_asked_and_attached(
     filled: Path, root_snapshots: Path, save: Save, results: Path
 ) -> None:
-    taken = take(filled, root_snapshots, None, None)
+    taken = take_snapshot(filled, root_snapshots, None, None)
     save(a_record(batch_size=16))
     with Store.open(filled) as store:
         store.merge([results])
@@ -294,15 +300,17 @@ def test_it_can_be_asked_and_attached(
 
 
 def test_those_of_one_second_have_names_of_their_own(filled: Path, root_snapshots: Path) -> None:
-    names = [take(filled, root_snapshots, "a", None).folder.name for _ in range(4)]
+    names = [take_snapshot(filled, root_snapshots, "a", None).folder.name for _ in range(4)]
     assert len(set(names)) == 4
-    assert [each.folder.name for each in snapshots(root_snapshots)] == names[::-1]
+    assert [each.folder.name for each in list_snapshots(root_snapshots)] == names[::-1]
 
 
 def test_they_are_found_by_name_by_folder_and_as_the_last(
     filled: Path, root_snapshots: Path
 ) -> None:
-    first, other, newest = (take(filled, root_snapshots, name, None) for name in ("a", "b", "a"))
+    first, other, newest = (
+        take_snapshot(filled, root_snapshots, name, None) for name in ("a", "b", "a")
+    )
     assert find(root_snapshots, "a") == find(root_snapshots, "last") == newest
     assert find(root_snapshots, "b") == other
     assert find(root_snapshots, first.folder.name) == first
@@ -315,7 +323,7 @@ def test_an_unknown_one_is_told_with_those_there_are(
     with pytest.raises(UsageError, match="is not a snapshot in") as caught:
         find(root_snapshots, name)
     assert caught.value.hint == "there is none yet"
-    taken = take(filled, root_snapshots, None, None)
+    taken = take_snapshot(filled, root_snapshots, None, None)
     with pytest.raises(UsageError) as caught:
         find(root_snapshots, name)
     assert caught.value.hint == f"the newest are {taken.folder.name}"
@@ -324,7 +332,7 @@ def test_an_unknown_one_is_told_with_those_there_are(
 @pytest.mark.parametrize("name", ["", "last", "a/b", "..", ".hidden", "a b", "é", "a" * 65])
 def test_a_name_must_suit_a_folder(filled: Path, root_snapshots: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot name a snapshot"):
-        take(filled, root_snapshots, name, None)
+        take_snapshot(filled, root_snapshots, name, None)
     assert not root_snapshots.exists()
 
 
@@ -332,11 +340,11 @@ def test_a_damaged_manifest_is_told_and_does_not_hide_the_others(
     filled: Path, root_snapshots: Path
 ) -> None:
     damaged, sound = (
-        take(filled, root_snapshots, "damaged", None),
-        take(filled, root_snapshots, "sound", None),
+        take_snapshot(filled, root_snapshots, "damaged", None),
+        take_snapshot(filled, root_snapshots, "sound", None),
     )
     (damaged.folder / MANIFEST).write_text("{")
-    assert snapshots(root_snapshots) == [sound]
+    assert list_snapshots(root_snapshots) == [sound]
     for look in (
         lambda: find(root_snapshots, damaged.folder.name),
         lambda: read_manifest(damaged.folder),
@@ -347,26 +355,26 @@ def test_a_damaged_manifest_is_told_and_does_not_hide_the_others(
 
 def test_without_a_database_there_is_nothing_to_copy(database: Path, root_snapshots: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet"):
-        take(database, root_snapshots, None, None)
+        take_snapshot(database, root_snapshots, None, None)
 
 
 def test_somebody_elses_database_is_not_copied(database: Path, root_snapshots: Path) -> None:
     with duckdb.connect(database) as connection:
         connection.execute("CREATE TABLE customers AS SELECT 1 AS id")
     with pytest.raises(StoreError, match="not one of AccelMatrix"):
-        take(database, root_snapshots, None, None)
+        take_snapshot(database, root_snapshots, None, None)
     assert list(root_snapshots.iterdir()) == []
 
 
 def test_a_writer_is_waited_for_snapshots(filled: Path, root_snapshots: Path) -> None:
     with Store.open(filled), pytest.raises(StoreError, match="still in use"):
-        take(filled, root_snapshots, None, None, wait_s=0)
+        take_snapshot(filled, root_snapshots, None, None, wait_s=0)
 
 
 def test_a_place_that_cannot_be_written_is_told(filled: Path, root_snapshots: Path) -> None:
     root_snapshots.write_text("in the way")
     with pytest.raises(StoreError, match="the snapshot cannot be written: "):
-        take(filled, root_snapshots, None, None)
+        take_snapshot(filled, root_snapshots, None, None)
 
 
 def test_a_full_disk_leaves_no_half_snapshot(filled: Path, root_snapshots: Path) -> None:
@@ -391,8 +399,8 @@ def test_a_killed_one_is_whole_or_not_there(
         after(0.01),
     ]
     killed(TAKE, filled, root_snapshots, when=conditions[moment])
-    for each in snapshots(root_snapshots):
+    for each in list_snapshots(root_snapshots):
         assert everything(each.database) == before
-    taken = take(filled, root_snapshots, "again", None)
+    taken = take_snapshot(filled, root_snapshots, "again", None)
     assert everything(taken.database) == everything(filled) == before
     assert not list(root_snapshots.glob(".*"))

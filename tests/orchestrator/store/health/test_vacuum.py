@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.store import Store, query
 from orchestrator.store.database.paths import log_of, size_of
-from orchestrator.store.health.vacuum import tidy
+from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
@@ -22,22 +22,22 @@ TIDY = """
 import sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.health.tidy import tidy
+from orchestrator.store.health.vacuum import vacuum
 print("ready", flush=True)
 sys.stdin.readline()
-print(tidy(Path(sys.argv[1]), 60).rewritten)
+print(vacuum(Path(sys.argv[1]), 60).rewritten)
 """
 
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from runner.contract.errors import StoreError
-from orchestrator.store.health.tidy import tidy
+from orchestrator.store.health.vacuum import vacuum
 print("ready", flush=True)
 sys.stdin.readline()
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 try:
-    tidy(Path(sys.argv[1]))
+    vacuum(Path(sys.argv[1]))
 except StoreError as error:
     print(error, "|", error.hint)
 """
@@ -62,7 +62,7 @@ def roomy(database: Path, results: Path, save: Save) -> Path:
 
 def test_free_space_is_given_back(roomy: Path) -> None:
     before, size = everything(roomy), size_of(roomy)
-    tidied = tidy(roomy)
+    tidied = vacuum(roomy)
     assert tidied.rewritten
     assert (tidied.bytes_before, tidied.bytes_after) == (size, size_of(roomy))
     assert size_of(roomy) < size / 2
@@ -77,15 +77,15 @@ def test_free_space_is_given_back(roomy: Path) -> None:
 @pytest.mark.slow
 def test_what_was_written_anew_has_the_same_schema(roomy: Path) -> None:
     before = schema_of(roomy)
-    assert tidy(roomy).rewritten
+    assert vacuum(roomy).rewritten
     assert schema_of(roomy) == before
     for view in VIEWS:
         query(roomy, f"SELECT * FROM {view.name}")
-    assert not tidy(roomy).rewritten
+    assert not vacuum(roomy).rewritten
 
 
 def test_it_takes_records_as_before(roomy: Path, results: Path, save: Save) -> None:
-    tidy(roomy)
+    vacuum(roomy)
     later = RECORDED_AT + timedelta(hours=1)
     save(a_record(run_id="kept", recorded_at=later), a_record(run_id="more"))
     with Store.open(roomy) as store:
@@ -95,7 +95,7 @@ def test_it_takes_records_as_before(roomy: Path, results: Path, save: Save) -> N
 
 def test_a_small_database_is_not_written_anew(two_runs: Path) -> None:
     inode = two_runs.stat().st_ino
-    tidied = tidy(two_runs)
+    tidied = vacuum(two_runs)
     assert (tidied.rewritten, two_runs.stat().st_ino) == (False, inode)
 
 
@@ -105,7 +105,7 @@ def test_the_log_goes_into_the_file(two_runs: Path) -> None:
     held += "c.execute(\"UPDATE benchmark_results SET reason = 'left in the log'\"); os._exit(0)"
     done(held, two_runs)
     assert log_of(two_runs).exists()
-    tidy(two_runs)
+    vacuum(two_runs)
     assert not log_of(two_runs).exists()
     assert scalar(two_runs, "SELECT DISTINCT reason FROM benchmark_results") == "left in the log"
 
@@ -113,7 +113,7 @@ def test_the_log_goes_into_the_file(two_runs: Path) -> None:
 def test_a_link_stays_one(roomy: Path, tmp_path: Path) -> None:
     link = tmp_path / "results" / "link.duckdb"
     link.symlink_to(roomy)
-    assert tidy(link).rewritten
+    assert vacuum(link).rewritten
     assert link.is_symlink()
     assert scalar(roomy, "SELECT count(*) FROM benchmark_results") == 2
 
@@ -148,7 +148,7 @@ def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: i
     before = everything(roomy)
     killed(TIDY, roomy, when=_moments(roomy)[moment])
     assert everything(roomy) == before
-    tidy(roomy)
+    vacuum(roomy)
     assert everything(roomy) == before
     assert not list(roomy.parent.glob(".*"))
 
@@ -160,14 +160,14 @@ def test_a_full_disk_leaves_it_as_it_was(roomy: Path) -> None:
     assert "nothing was" in said
     assert everything(roomy) == before
     assert not list(roomy.parent.glob(".*"))
-    assert tidy(roomy).rewritten
+    assert vacuum(roomy).rewritten
 
 
 def test_without_a_database_it_says_so(database: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet"):
-        tidy(database)
+        vacuum(database)
 
 
 def test_a_writer_is_waited_for(two_runs: Path) -> None:
     with Store.open(two_runs), pytest.raises(StoreError, match="still in use"):
-        tidy(two_runs, 0)
+        vacuum(two_runs, 0)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.dataset import partitioning
 
-from orchestrator.store import Exported, Store, Wanted, export, query
+from orchestrator.store import ExportedTopic, ExportOptions, Store, export_topic, query
 from orchestrator.store.query.ask import Answer
 from orchestrator.store.query.export import (
     NULL,
@@ -58,9 +58,11 @@ def test_all_takes_what_must_not_be_quoted(
     database: Path, tmp_path: Path, topic: str, rows: int, of_all: int
 ) -> None:
     path = tmp_path / "a.parquet"
-    assert export(database, Wanted(topic, path)) == Exported(topic, path, rows, files=1)
-    everything = Wanted(topic, tmp_path / "all.parquet", everything=True)
-    assert export(database, everything).rows == of_all
+    assert export_topic(database, ExportOptions(topic, path)) == ExportedTopic(
+        topic, path, rows, files=1
+    )
+    everything = ExportOptions(topic, tmp_path / "all.parquet", everything=True)
+    assert export_topic(database, everything).rows == of_all
     assert len(pd.read_parquet(path)) == rows
     assert len(pl.read_parquet(tmp_path / "all.parquet")) == of_all
 
@@ -68,7 +70,7 @@ def test_all_takes_what_must_not_be_quoted(
 def test_marks_stand_beside_what_must_not_be_quoted(database: Path, tmp_path: Path) -> None:
     for topic in ("performance", "raw"):
         path = tmp_path / f"{topic}.parquet"
-        export(database, Wanted(topic, path, everything=True))
+        export_topic(database, ExportOptions(topic, path, everything=True))
         assert {"status", "proof", "correct", "grade", "source", "simulated"} <= set(
             pl.read_parquet_schema(path)
         )
@@ -80,7 +82,7 @@ def test_each_topic_comes_in_each_format(
     database: Path, tmp_path: Path, topic: str, form: str
 ) -> None:
     path = tmp_path / "out"
-    rows = export(database, Wanted(topic, path, form)).rows
+    rows = export_topic(database, ExportOptions(topic, path, form)).rows
     columns = query(database, f"SELECT * FROM ({TOPICS[topic].quotable}) LIMIT 0").column_names
     if form == "parquet":
         frame = pl.read_parquet(path)
@@ -94,12 +96,12 @@ def test_each_topic_comes_in_each_format(
 
 
 def test_the_name_says_the_format_unless_somebody_does(database: Path, tmp_path: Path) -> None:
-    export(database, Wanted("performance", tmp_path / "a.json"))
+    export_topic(database, ExportOptions("performance", tmp_path / "a.json"))
     assert json.loads((tmp_path / "a.json").read_text())
-    export(database, Wanted("performance", tmp_path / "b"))
+    export_topic(database, ExportOptions("performance", tmp_path / "b"))
     assert len(pd.read_parquet(tmp_path / "b")) == 3
     for name in ("c.txt", "d.csv", "e"):
-        export(database, Wanted("performance", tmp_path / name, "csv"))
+        export_topic(database, ExportOptions("performance", tmp_path / name, "csv"))
         assert (tmp_path / name).read_text().startswith("result_id,")
 
 
@@ -117,7 +119,7 @@ def test_a_name_that_says_something_else_is_refused(
     database: Path, tmp_path: Path, name: str, form: str | None, told: str
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(told)):
-        export(database, Wanted("performance", tmp_path / name, form))
+        export_topic(database, ExportOptions("performance", tmp_path / name, form))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -127,13 +129,13 @@ def test_columns_of_newer_runners_are_in_raw(tmp_path: Path) -> None:
     save_foreign(records, a_record(), zeal="high")
     with Store.open(tmp_path / "b.duckdb") as store:
         store.merge([records]).require_complete()
-    export(tmp_path / "b.duckdb", Wanted("raw", tmp_path / "raw.json"))
+    export_topic(tmp_path / "b.duckdb", ExportOptions("raw", tmp_path / "raw.json"))
     (row,) = json.loads((tmp_path / "raw.json").read_text())
     assert json.loads(row["other"]) == {"zeal": "high"}
 
 
 def test_raw_durations_stay_whole_numbers(database: Path, tmp_path: Path) -> None:
-    export(database, Wanted("raw", tmp_path / "raw.parquet"))
+    export_topic(database, ExportOptions("raw", tmp_path / "raw.parquet"))
     frame = pl.read_parquet(tmp_path / "raw.parquet")
     assert frame.schema["durations_ns"] == pl.List(pl.Int64)
     assert frame["durations_ns"].to_list() == [[2_000_000, 3_000_000, 4_000_000]] * 3
@@ -141,8 +143,8 @@ def test_raw_durations_stay_whole_numbers(database: Path, tmp_path: Path) -> Non
 
 def test_partitions_are_read_by_others(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "lake"
-    wanted = Wanted("performance", folder, partition_by=("backend", "model"))
-    assert export(database, wanted) == Exported("performance", folder, 3, files=3)
+    wanted = ExportOptions("performance", folder, partition_by=("backend", "model"))
+    assert export_topic(database, wanted) == ExportedTopic("performance", folder, 3, files=3)
     by_pandas = pd.read_parquet(folder)
     by_polars = pl.scan_parquet(folder, hive_partitioning=True).collect()
     expected = query(database, "SELECT * FROM benchmark_performance").to_pydict()
@@ -155,34 +157,36 @@ def test_partitions_are_read_by_others(database: Path, tmp_path: Path) -> None:
 def test_an_earlier_export_is_replaced_by_force(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "lake"
     by = ("backend",)
-    export(database, Wanted("performance", folder, partition_by=("model",)))
+    export_topic(database, ExportOptions("performance", folder, partition_by=("model",)))
     with pytest.raises(UsageError, match="exists already"):
-        export(database, Wanted("performance", folder, partition_by=by))
-    export(database, Wanted("performance", folder, partition_by=by, force=True))
+        export_topic(database, ExportOptions("performance", folder, partition_by=by))
+    export_topic(database, ExportOptions("performance", folder, partition_by=by, force=True))
     assert sorted(path.name for path in folder.iterdir()) == ["backend=cpu", "backend=openvino"]
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"holds notes\.txt"):
-        export(database, Wanted("performance", folder, partition_by=by, force=True))
+        export_topic(database, ExportOptions("performance", folder, partition_by=by, force=True))
 
 
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (Wanted(None, Path("a.csv")), "wants a topic and `--output`"),
-        (Wanted("raw", None), "wants a topic and `--output`"),
-        (Wanted("raw", Path("a"), "csv", ("model",)), "folders hold Parquet, not csv"),
-        (Wanted("raw", Path("a"), None, ("modell",)), "no column 'modell'"),
-        (Wanted("raw", Path("-"), None, ("model",)), "--output -: is a stream"),
+        (ExportOptions(None, Path("a.csv")), "wants a topic and `--output`"),
+        (ExportOptions("raw", None), "wants a topic and `--output`"),
+        (ExportOptions("raw", Path("a"), "csv", ("model",)), "folders hold Parquet, not csv"),
+        (ExportOptions("raw", Path("a"), None, ("modell",)), "no column 'modell'"),
+        (ExportOptions("raw", Path("-"), None, ("model",)), "--output -: is a stream"),
     ],
 )
-def test_what_does_not_go_together_is_refused(database: Path, wanted: Wanted, told: str) -> None:
+def test_what_does_not_go_together_is_refused(
+    database: Path, wanted: ExportOptions, told: str
+) -> None:
     with pytest.raises(UsageError, match=told):
-        export(database, wanted)
+        export_topic(database, wanted)
 
 
 def test_without_a_database_there_is_nothing_to_take(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no database yet"):
-        export(tmp_path / "none.duckdb", Wanted("raw", tmp_path / "a.csv"))
+        export_topic(tmp_path / "none.duckdb", ExportOptions("raw", tmp_path / "a.csv"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ from orchestrator.imports.outcome import FileOutcome
 from orchestrator.imports.reading import Reading
 from orchestrator.imports.record import records_table
 from orchestrator.store import Store
-from orchestrator.store.query.imported import held_at
+from orchestrator.store.query.imported import imported_rows_at
 from runner.contract.errors import StoreError
 from runner.contract.record import Record, Row, rows
 from tests.support.records import a_record
@@ -84,7 +84,7 @@ def test_what_is_forgotten_is_gone_with_its_durations(tmp_path: Path, database: 
 
 
 def test_a_database_is_looked_at_without_being_made(tmp_path: Path) -> None:
-    assert held_at(tmp_path / "none.duckdb", ["import-1"], wait_s=0) is None
+    assert imported_rows_at(tmp_path / "none.duckdb", ["import-1"], wait_s=0) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -93,7 +93,7 @@ def test_a_database_is_looked_at_without_being_changed(tmp_path: Path, database:
     with Store.open(database) as store:
         store.merge([path])
     before = database.read_bytes()
-    found = held_at(database, [verdict.run_id], wait_s=0)
+    found = imported_rows_at(database, [verdict.run_id], wait_s=0)
     assert found is not None
     assert found.num_rows == 2
     assert database.read_bytes() == before
@@ -102,4 +102,4 @@ def test_a_database_is_looked_at_without_being_changed(tmp_path: Path, database:
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.duckdb").write_text("nothing of the kind")
     with pytest.raises(StoreError, match="not a database"):
-        held_at(tmp_path / "a.duckdb", [], wait_s=0)
+        imported_rows_at(tmp_path / "a.duckdb", [], wait_s=0)

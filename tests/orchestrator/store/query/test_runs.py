@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import RunSummary
-from orchestrator.store.query.runs import which_run
+from orchestrator.store.query.runs import resolve_run
 from runner.contract.errors import UsageError
 from tests.support.records import RECORDED_AT
 
@@ -15,12 +15,16 @@ IMPORTED = RunSummary("import-1", RECORDED_AT, None, 3, {}, source="timm")
 
 def test_a_run_is_named_by_its_id_whoever_measured_it() -> None:
     runs = [IMPORTED, OURS, OLDER]
-    assert [which_run(run.run_id, runs, DATABASE) for run in runs] == ["import-1", "run-2", "run-1"]
+    assert [resolve_run(run.run_id, runs, DATABASE) for run in runs] == [
+        "import-1",
+        "run-2",
+        "run-1",
+    ]
 
 
 def test_the_last_run_is_the_newest_of_ours() -> None:
-    assert which_run("last", [IMPORTED, OURS, OLDER], DATABASE) == "run-2"
-    assert which_run("last", [IMPORTED], DATABASE) == "import-1"
+    assert resolve_run("last", [IMPORTED, OURS, OLDER], DATABASE) == "run-2"
+    assert resolve_run("last", [IMPORTED], DATABASE) == "import-1"
 
 
 @pytest.mark.parametrize(
@@ -33,5 +37,5 @@ def test_the_last_run_is_the_newest_of_ours() -> None:
 )
 def test_another_run_is_refused(name: str, runs: list[RunSummary], hint: str) -> None:
     with pytest.raises(UsageError, match=f"'{name}' is not a run in a.duckdb") as caught:
-        which_run(name, runs, DATABASE)
+        resolve_run(name, runs, DATABASE)
     assert caught.value.hint == hint

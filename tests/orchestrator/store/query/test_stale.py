@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import Installed, Run, Stale, Store
+from orchestrator.store import Installation, Run, Stale, Store
 from runner.contract.record import Record
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import RECORDED_AT, a_failure, a_record
@@ -21,7 +21,7 @@ def never(backend: str, labels: Mapping[str, str]) -> bool:
     return False
 
 
-ELSEWHERE = Installed("somewhere-else", "9.9.9", never)
+ELSEWHERE = Installation("somewhere-else", "9.9.9", never)
 
 
 def then(**changes: Any) -> Record:
@@ -36,7 +36,7 @@ def now(**changes: Any) -> Record:
 
 
 def stale_after(
-    database: Path, results: Path, *runs: Run, installed: Installed = ELSEWHERE
+    database: Path, results: Path, *runs: Run, installed: Installation = ELSEWHERE
 ) -> tuple[Stale, ...]:
     with Store.open(database) as store:
         store.merge([results], *runs)
@@ -126,7 +126,7 @@ def test_cells_that_aged_alike_are_one_group(database: Path, results: Path, save
         stale_after(database, results, run), key=lambda group: len(group.changes)
     )
     assert (first.cells, first.since, first.planned_by) == (2, RECORDED_AT, COMMAND)
-    assert first.axes["batch_size"] == {1, 4}
+    assert first.axes["batch_size"] == (1, 4)
     assert first.axes["image_size"] == frozenset()
     assert second.changes == ("kernel 6.12.0, now 7.0", "torch 2.12.0, now 2.13.0")
     assert second.axes["model"] == {"gpt2"}
@@ -152,7 +152,7 @@ def test_a_replay_in_the_image_of_then_ages_nothing(
 
 def test_what_is_installed_on_this_host_counts(database: Path, results: Path, save: Save) -> None:
     save(then(runner_version="0.1.0"), then(hostname="another-host"))
-    here = Installed("example-host", "0.2.0", never)
+    here = Installation("example-host", "0.2.0", never)
     (group,) = stale_after(database, results, installed=here)
     assert (group.hostname, group.changes) == ("example-host", ("runner 0.1.0, now 0.2.0",))
 
@@ -168,7 +168,7 @@ def test_an_image_of_other_files_than_todays_is_told(
         asked.append((backend, labels))
         return True
 
-    here = Installed("example-host", "0.1.0", outdated)
+    here = Installation("example-host", "0.1.0", outdated)
     (group,) = stale_after(database, results, installed=here)
     assert group.changes == ("image sha256:aaaaaaaaaaaa, and its files here are others now",)
     assert asked == [("cpu", labels)]
