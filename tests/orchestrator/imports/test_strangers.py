@@ -21,13 +21,11 @@ from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.measurement import UNITS, ImportedMeasurement
 from orchestrator.imports.outcome import FileOutcome, read_document
 from orchestrator.imports.record import records_table
-from tests.conftest import ROOT
 from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION
 from tests.orchestrator.imports.formats.optimum import config, encoder_report, generation_report
+from tests.support.data import LEGACY_FILES
 
-FOLDER = ROOT.parent / "shared/data/legacy-results"
-REAL = sorted(FOLDER.rglob("*.json"))
 TOP = {"config": config(), "report": encoder_report()}
 GENERATED = {"config": config(), "report": generation_report()}
 SAMPLES = [*ALL.values(), COLLECTION, TOP, GENERATED]
@@ -142,11 +140,10 @@ def test_mutated_samples_end_in_an_outcome(value: Any) -> None:
         assert invented(found, json.loads(json.dumps(value))) == []
 
 
-@pytest.mark.skipif(not REAL, reason="the shared data are not beside this checkout")
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_mutated_real_files_end_in_an_outcome(data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from(REAL))
+    path = data.draw(st.sampled_from(LEGACY_FILES))
     value = Document.read(path).json
     if value is not None:
         changed = data.draw(mutated([value]))

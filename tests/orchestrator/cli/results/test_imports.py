@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.orchestrator.imports.files import TABLE, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
 from tests.support.cli_checks import complains, files
+from tests.support.data import DATA
 from tests.support.workplace import Workplace, wait_until
 
-SHARED = ROOT.parent / "shared/data"
 MAPPING = "source: lab\ncolumns: {model: {from: net}, latency_mean_s: {from: ms, unit: ms}}"
 
 
@@ -34,7 +33,6 @@ def told(user: Workplace, *arguments: str, code: int = 0) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
 def test_it_shows_every_file_and_what_the_database_took(user: Workplace) -> None:
     done = user.do("import", "data")
     assert done.returncode == 0
@@ -47,14 +45,12 @@ def test_it_shows_every_file_and_what_the_database_took(user: Workplace) -> None
     assert row["command"] == "orchestrator import data"
 
 
-@pytest.mark.slow
 def test_importing_twice_adds_nothing(user: Workplace) -> None:
     assert told(user, "data")["added"] == 4
     again = told(user, "data")
     assert (again["added"], again["already_there"]) == (0, 4)
 
 
-@pytest.mark.slow
 def test_results_and_database_go_where_they_are_told(user: Workplace) -> None:
     told(user, "data", "--results", "mine", "--database", "other.duckdb")
     assert len(list((user.folder / "mine/imports").iterdir())) == 2
@@ -62,7 +58,6 @@ def test_results_and_database_go_where_they_are_told(user: Workplace) -> None:
     assert not (user.folder / "results").exists()
 
 
-@pytest.mark.slow
 def test_a_dry_run_writes_nothing_at_all(user: Workplace) -> None:
     before = files(user.folder)
     dry = told(user, "data", "--dry-run", "--remove-source")
@@ -73,13 +68,11 @@ def test_a_dry_run_writes_nothing_at_all(user: Workplace) -> None:
     assert (dry["added"], dry["already_there"]) == (2, 2)
 
 
-@pytest.mark.slow
 def test_a_named_file_that_is_not_recognised_ends_with_1(user: Workplace) -> None:
     write(user.folder / "data/cut.json", '{"a": [1,\n')
     told(user, "data/cut.json", "data", code=1)
 
 
-@pytest.mark.slow
 def test_what_is_not_recognised_in_a_folder_keeps_nothing_else_out(user: Workplace) -> None:
     write(user.folder / "data/cut.json", '{"a": [1,\n')
     done = told(user, "data")
@@ -123,7 +116,6 @@ def test_a_database_that_is_none_ends_with_6(user: Workplace) -> None:
     complains(user.do("import", "data", "--database", "other.duckdb"), 6, "not a database")
 
 
-@pytest.mark.slow
 def test_any_other_table_is_read_by_a_mapping(user: Workplace) -> None:
     write(user.folder / "lab/lab.yaml", MAPPING)
     write(user.folder / "lab/lab.csv", "net,ms\na,4\nb,slow\nc,\n")
@@ -134,7 +126,6 @@ def test_any_other_table_is_read_by_a_mapping(user: Workplace) -> None:
     assert file["empty"] == ["line 4"]
 
 
-@pytest.mark.slow
 def test_sources_go_once_they_are_in_the_database(user: Workplace) -> None:
     day_s = 86400
     old = user.folder / "data/timm.csv"
@@ -152,7 +143,6 @@ def test_sources_go_once_they_are_in_the_database(user: Workplace) -> None:
     assert user.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": 4}]
 
 
-@pytest.mark.slow
 def test_names_that_are_no_text_are_imported(user: Workplace) -> None:
     odd = os.fsdecode(os.fsencode(user.folder) + b"/data/caf\xe9.csv")
     write(Path(odd), TABLE.replace("resnet50", "resnet51"))
@@ -178,14 +168,14 @@ def test_an_import_that_was_killed_is_finished_by_the_next(user: Workplace, writ
     assert merged.stdout.startswith("60 inserted")
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not beside this checkout")
+@pytest.mark.slow
 def test_the_real_files_of_others(user: Workplace) -> None:
-    done = told(user, str(SHARED / "legacy-results"), str(SHARED / "timm"))
-    legacy = [each for each in done["files"] if "legacy-results" in each["file"]]
-    assert len(legacy) == 142
-    (refused,) = (each for each in legacy if each["kind"] == "not recognised")
-    assert refused["outcome"].endswith("not JSON: Expecting value (line 5, column 21)")
-    assert all(not each["faults"] for each in legacy)
-    again = told(user, str(SHARED / "legacy-results"), str(SHARED / "timm"))
+    folders = [str(DATA / "legacy-results"), str(DATA / "timm")]
+    done = told(user, *folders)
+    results = [file for file in done["files"] if file["file"].endswith(("json", "csv"))]
+    refused = [file["outcome"] for file in results if file["kind"] == "not recognised"]
+    assert all("not JSON: " in outcome for outcome in refused)
+    assert not any(file["faults"] for file in done["files"])
+    again = told(user, *folders)
     assert (again["added"], again["already_there"]) == (0, done["added"])
     assert user.do("validate").returncode == 0

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from orchestrator.imports.document import Document
 from orchestrator.imports.formats.timm import Timm, TimmFileName, parse_name
 from runner.contract.errors import DamagedFile
-from tests.conftest import ROOT
 from tests.orchestrator.imports.documents import json_document, only, read, text_document
+from tests.support.data import TIMM_FILES
 
-REAL = sorted((ROOT.parent / "shared/data/timm").glob("*.csv"))
 GPU = "benchmark-infer-amp-nhwc-pt210-cu121-rtx3090.csv"
 CPU = "benchmark-infer-fp32-nchw-pt221-cpu-i9_10940x-dynamo.csv"
 TRAIN = "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv"
@@ -186,7 +185,7 @@ def test_whatever_the_cells_hold_each_row_is_accounted_for(rows: list[dict[str, 
     assert all(found.throughput is None or found.throughput >= 0 for found in reading.measurements)
 
 
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TIMM_FILES, ids=lambda path: path.name)
 def test_every_real_file_is_read_whole(path: Path) -> None:
     document = Document.read(path)
     reading = read(Timm(), document)

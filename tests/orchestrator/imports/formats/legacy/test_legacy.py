@@ -13,12 +13,10 @@ from orchestrator.imports.document import Document
 from orchestrator.imports.formats.legacy import LEGACY
 from orchestrator.imports.reading import Format, Reading
 from runner.contract.errors import DamagedFile
-from tests.conftest import ROOT
 from tests.orchestrator.imports.documents import json_document, text_document
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION
+from tests.support.data import DATA, LEGACY_FILES
 
-FOLDER = ROOT.parent / "shared/data/legacy-results"
-REAL = sorted(FOLDER.rglob("*.json"))
 BROKEN = "test_benchmark_database/database_metadata.json"
 WRONG = [None, float("nan"), -1, 0, 1, 1e400, 10**400, "", "12.5", "slow", True, [], [{}], {}]
 
@@ -95,7 +93,7 @@ def test_mutilated_files_end_in_one_of_the_outcomes(value: Any) -> None:
         outcome(document)
 
 
-@pytest.mark.parametrize("path", REAL, ids=lambda path: str(path.relative_to(FOLDER)))
+@pytest.mark.parametrize("path", LEGACY_FILES, ids=lambda path: str(path.relative_to(DATA)))
 def test_the_real_files_have_an_outcome(path: Path) -> None:
     document = Document.read(path)
     formats = fitting(document)
