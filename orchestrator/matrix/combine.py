@@ -1,7 +1,8 @@
 """GitHub Actions' matrix semantics: product, then exclude, then include."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=str)
@@ -33,48 +34,53 @@ class Combiner(Generic[Key]):
         """Every combination, lazily; those of an entry's own come last."""
         for lists in products:
             yield from self._of_product(lists)
-        for place, entry in enumerate(self._include):
-            if place not in self._added:
+        for position, entry in enumerate(self._include):
+            if position not in self._added:
                 yield dict(entry)
 
     @property
     def useless_excludes(self) -> list[int]:
         """Positions of `exclude` entries that dropped nothing, once all combinations are out."""
-        return [place for place in range(len(self._exclude)) if place not in self._hit]
+        return [position for position in range(len(self._exclude)) if position not in self._hit]
 
     def _of_product(self, lists: Mapping[Key, Sequence[Value]]) -> Iterator[dict[Key, Value]]:
-        fitting = [entry for entry in enumerate(self._exclude) if entry[1].keys() <= lists.keys()]
-        excluded = _by_values(fitting, lists)
+        possible = [entry for entry in enumerate(self._exclude) if entry[1].keys() <= lists.keys()]
+        excluded = _by_values(possible, lists)
         included = _by_values(enumerate(self._include), lists)
         for values in product(*lists.values()):
             combination = dict(zip(lists, values, strict=True))
-            if hits := _matching(excluded, combination):
+            if excluded and (hits := _matching(excluded, combination)):
                 self._hit.update(hits)
                 continue
-            for place in sorted(_matching(included, combination)):
-                self._added.add(place)
-                combination.update(self._include[place])
+            if included and (fitting := _matching(included, combination)):
+                self._added.update(fitting)
+                for position in sorted(fitting):
+                    combination.update(self._include[position])
             yield combination
 
 
-_Lookup = dict[tuple[Key, ...], dict[tuple[Value, ...], list[int]]]
+_Read = Callable[[Mapping[Key, Value]], object]
+"""Reads the values of some axes of a combination."""
+_Lookup = list[tuple[_Read[Key], dict[object, list[int]]]]
 
 
 def _by_values(
     entries: Iterable[tuple[int, Mapping[Key, Value]]], lists: Mapping[Key, object]
 ) -> _Lookup[Key]:
     """Positions of entries by the values they have on the original axes."""
-    lookup: _Lookup[Key] = {}
-    for place, entry in entries:
+    lookup: dict[tuple[Key, ...], tuple[_Read[Key], dict[object, list[int]]]] = {}
+    for position, entry in entries:
         axes = tuple(axis for axis in lists if axis in entry)
-        values = tuple(entry[axis] for axis in axes)
-        lookup.setdefault(axes, {}).setdefault(values, []).append(place)
-    return lookup
+        read, positions = lookup.setdefault(axes, (_reader(axes), {}))
+        positions.setdefault(read(entry), []).append(position)
+    return list(lookup.values())
+
+
+def _reader(axes: tuple[Key, ...]) -> _Read[Key]:
+    return itemgetter(*axes) if axes else lambda _: ()
 
 
 def _matching(lookup: _Lookup[Key], combination: Mapping[Key, Value]) -> list[int]:
     return [
-        place
-        for axes, by_values in lookup.items()
-        for place in by_values.get(tuple(map(combination.__getitem__, axes)), ())
+        position for read, positions in lookup for position in positions.get(read(combination), ())
     ]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, cast
 
 from orchestrator.matrix import Combination, Combiner, Matrix
@@ -14,6 +15,7 @@ from runner.contract.models import ModelSpec
 from runner.contract.support import why_not
 
 _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
+_values = itemgetter(*AXIS_NAMES)
 _Point = tuple[Any, ...]
 """A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
@@ -44,8 +46,9 @@ def expand(matrix: Matrix) -> Expansion:
     cells: dict[_Point, tuple[Cell, str | None]] = {}
     for combination in combiner.combinations(matrix.products()):
         request = _request(combination, matrix, sizes)
-        point = _point(request, sizes[request["model"]], tally.present)
-        if tally.is_new(point, tuple(map(request.__getitem__, AXIS_NAMES))):
+        values = _values(request)
+        point = _point(request, values, sizes[request["model"]], tally.present)
+        if tally.is_new(point, values):
             cells[point] = _cell(point, matrix)
     _refuse_shared_ids((cell for cell, _ in cells.values()), matrix)
     notes = (*tally.notes(), *_useless_excludes(combiner, matrix), *tally.unused(matrix))
@@ -89,29 +92,37 @@ def _request(
     return request
 
 
-_ALWAYS = tuple(not (axis.of_model or axis.applies) for axis in AXES)
+_CONDITIONAL = tuple(
+    (position, axis) for position, axis in enumerate(AXES) if axis.of_model or axis.applies
+)
+"""The axes that not every cell has, with their positions."""
 
 
-def _point(request: Mapping[AxisName, Any], sizes: _Sizes, present: set[AxisName]) -> _Point:
+def _point(
+    request: Mapping[AxisName, Any], values: _Point, sizes: _Sizes, present: set[AxisName]
+) -> _Point:
     """The cell that is asked for, without the axes it does not have; adds the others to `present`.
 
     The rate of a search is left out too: the cell knows it by its `slo_ms`.
     """
-    point = []
-    for axis, always in zip(AXES, _ALWAYS, strict=True):
-        value = request[axis.name]
-        if not always:
-            if axis.applies(request) if axis.applies else sizes[axis.name] is not None:
-                present.add(axis.name)
-                value = None if value == FIND_PEAK else value
-            else:
-                value = axis.otherwise
-        point.append(value)
+    point = list(values)
+    for position, axis in _CONDITIONAL:
+        if axis.applies(request) if axis.applies else sizes[axis.name] is not None:
+            present.add(axis.name)
+            if point[position] == FIND_PEAK:
+                point[position] = None
+        else:
+            point[position] = axis.otherwise
     return tuple(point)
 
 
+_FIELDS: set[str] = set(AXIS_NAMES)
+"""Shared by all cells, which saves half of their memory."""
+
+
 def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, str | None]:
-    cell = Cell.model_validate(dict(zip(AXIS_NAMES, point, strict=True)))
+    """The cell and the reason if it cannot run; the matrix has checked its values."""
+    cell = Cell.model_construct(_FIELDS, **dict(zip(AXIS_NAMES, point, strict=True)))
     return cell, why_not(cell, matrix.models[cell.model])
 
 

@@ -1,8 +1,11 @@
 """The plan: every cell with a decision and its reason."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic import ConfigDict
 
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
@@ -21,8 +24,11 @@ _NONE: Mapping[str, float] = MappingProxyType({})
 _UNKNOWN = Machine()
 
 
-class PlannedCell(Frozen):
-    """A cell and what happens to it."""
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """A cell and what happens to it; no pydantic value, as plans hold up to a million of them."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     cell: Cell
     """The cell."""
@@ -44,7 +50,7 @@ class Plan(Frozen):
     notes: tuple[str, ...]
     """What was collapsed, left out by a selector or cut by a limit, in sentences."""
     whole: bool
-    """Whether neither a selector nor a limit took cells out of the matrix."""
+    """True if neither a selector nor a limit took cells out of the matrix."""
     models: dict[str, ModelSpec]
     """The models of the cells, by name."""
     measure: dict[Backend, Measure]

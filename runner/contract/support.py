@@ -112,13 +112,17 @@ def training_error(precision: Precision) -> Unsupported:
     return Unsupported(f"training is not possible in {precision}: {UNTRAINED_PRECISION[precision]}")
 
 
+_RANGED = tuple(name for name in SIZE_AXES if name in ModelSpec.model_fields)
+"""The sizes of which models say what they take."""
+
+
 def why_not_shape(cell: Cell, model: ModelSpec) -> str | None:
     """The first of the cell's sizes that the model doesn't take; None if it takes all.
 
     An image's size comes first, since the prompt's length may follow from it.
     """
-    for axis in SIZE_AXES:
-        allowed: AxisRange | None = getattr(model, axis, None)
+    for axis in _RANGED:
+        allowed: AxisRange | None = getattr(model, axis)
         size: int | None = getattr(cell, axis)
         if allowed and size is not None and (reason := refusal(allowed, size)):
             return f"{cell.model} takes {axis} of {reason}, not {size}"
