@@ -19,18 +19,16 @@ import psutil
 import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
-from orchestrator.images import Image
 from orchestrator.launchers.base import Exit, Launcher, Task, TaskExecution
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.system.engine import connect_engine
 from runner import __version__
-from runner.contract.cell import Backend
 from runner.contract.job import Job, Limits
 from runner.contract.record import Record, read_record
 from tests.support.fakes import ScriptedLauncher, measures_all
-from tests.support.jobs import a_job, a_task, fake_cell, fake_model
+from tests.support.jobs import OneImage, a_job, a_task, fake_cell, fake_model
 
 MIB = 1 << 20
 CELLS = (fake_cell(1), fake_cell(2))
@@ -97,17 +95,6 @@ class ScriptedBench(Bench):
         """One entry for each launch under way."""
         assert isinstance(self.launcher, ScriptedLauncher)
         return ["a launch"] * self.launcher.running
-
-
-class OneImage:
-    """The image that the fixture got ready, for every backend."""
-
-    def __init__(self, image: Image) -> None:
-        self._image = image
-
-    def ensure(self, backend: Backend) -> Image:
-        """Nothing to do."""
-        return self._image
 
 
 def rest(execution: TaskExecution) -> list[str]:

@@ -15,7 +15,7 @@ from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
 from runner.contract.record import read_record
 from tests.images.pins import pinned_here
-from tests.support.jobs import a_task
+from tests.support.jobs import OneImage, a_task
 from tests.support.onnx_graphs import layer, save_graph
 from tests.support.openvino_models import openvino_cell, openvino_job
 
@@ -68,17 +68,6 @@ class Look:
     packages: list[str]
     """The entries of the working folder."""
     user: int
-
-
-class BuiltImages:
-    """Images that are built already."""
-
-    def __init__(self, built: BuiltImage) -> None:
-        self._built = built
-
-    def ensure(self, backend: Backend) -> Image:
-        """The backend's image."""
-        return self._built(backend)
 
 
 @pytest.fixture(scope="module", params=MODULES)
@@ -145,7 +134,8 @@ def test_openvino_executes_a_graph_in_its_container(
     graphs = tmp_path / "graphs"
     save_graph(graphs, {"forward": layer()})
     task = replace(a_task(tmp_path, openvino_job(cell)), graphs=graphs)
-    with DockerLauncher(connect_engine(), BuiltImages(built_image)).launch(task) as execution:
+    images = OneImage(built_image("openvino"))
+    with DockerLauncher(connect_engine(), images).launch(task) as execution:
         end = execution.wait()
     assert end.code == 0, end.log
     record = read_record(task.out / f"{cell.id}.parquet")

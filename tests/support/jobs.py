@@ -1,11 +1,13 @@
 """Jobs and their tasks for tests, with values that a test may change."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator.images import Image
 from orchestrator.launchers.base import Task
-from runner.contract.cell import Cell
+from runner.contract.cell import Backend, Cell
 from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
 from runner.contract.models import ModelSpec, TensorSpec
 
@@ -19,6 +21,17 @@ FAST = PROFILES["quick"].model_copy(
         "precision_target": 10.0,
     }
 )
+
+
+@dataclass(frozen=True)
+class OneImage:
+    """The same image for every backend."""
+
+    image: Image
+
+    def ensure(self, backend: Backend) -> Image:
+        """Nothing to do."""
+        return self.image
 
 
 def fake_model(faults: Mapping[str, str] | None = None, **config: Any) -> ModelSpec:

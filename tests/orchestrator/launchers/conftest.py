@@ -14,7 +14,7 @@ from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.docker import DockerExecution, DockerLauncher
 from runner.contract.cell import Backend
 from runner.contract.job import Limits
-from tests.support.jobs import a_job, a_task, fake_cell
+from tests.support.jobs import OneImage, a_job, a_task, fake_cell
 from tests.support.proxy import EngineProxy
 
 TEST_HOST = "a-test"
@@ -22,15 +22,9 @@ IDS = {"run_id": "run-1", "id": "job-1"}
 MIB = 1 << 20
 
 
-@dataclass(frozen=True)
-class OneImage:
-    """The same image for every backend."""
-
-    id: str
-
-    def ensure(self, backend: Backend) -> Image:
-        """Nothing to do."""
-        return Image("accelmatrix-trial:1", self.id, self.id, {"label": "value"}, 0, "")
+def trial_image(id_: str) -> OneImage:
+    """The image of that id, for every backend."""
+    return OneImage(Image("accelmatrix-trial:1", id_, id_, {"label": "value"}, 0, ""))
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Bench:
 @pytest.fixture
 def bench(client: DockerClient, script_image: str, tmp_path: Path) -> Iterator[Bench]:
     """The real engine. Every test leaves it as it was."""
-    launcher = DockerLauncher(client, OneImage(script_image), host=TEST_HOST)
+    launcher = DockerLauncher(client, trial_image(script_image), host=TEST_HOST)
     bench = Bench(client, launcher, tmp_path)
     yield bench
     leftover = bench.containers()
@@ -87,6 +81,6 @@ def cut_bench(bench: Bench, script_image: str, proxy: EngineProxy) -> Iterator[B
     """A bench that reaches the engine through the proxy; `bench` cleans up behind it."""
     client = DockerClient(base_url=f"unix://{proxy.path}", version="auto", timeout=10)
     yield Bench(
-        client, DockerLauncher(client, OneImage(script_image), host=TEST_HOST), bench.folder
+        client, DockerLauncher(client, trial_image(script_image), host=TEST_HOST), bench.folder
     )
     client.close()

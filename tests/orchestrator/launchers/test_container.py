@@ -1,3 +1,5 @@
+"""A job's container as pure data."""
+
 import os
 import subprocess
 from dataclasses import replace
@@ -25,6 +27,7 @@ from orchestrator.launchers.container import (
     owner_id,
 )
 from orchestrator.system.weights import revision
+from runner.contract.cell import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
 from tests.support.jobs import a_job, fake_cell
@@ -32,6 +35,7 @@ from tests.support.weights import a_weights_folder
 
 GIB = 1 << 30
 ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True)
+WITHOUT_SWAP = replace(ENGINE, limits_swap=False)
 
 
 def cpu_task(**limits: Any) -> Task:
@@ -39,18 +43,21 @@ def cpu_task(**limits: Any) -> Task:
     return Task(job, "cpu", Path("job.json"), Path("out"))
 
 
-def test_swap_is_no_way_around_the_memory_limit() -> None:
-    options = host_options(cpu_task(memory_bytes=GIB), ENGINE)
-    assert options["mem_limit"] == options["memswap_limit"] == GIB
-
-
-def test_an_engine_that_cannot_limit_swap_is_not_asked_to() -> None:
-    options = host_options(cpu_task(), EngineFacts(GIB, limits_swap=False))
-    assert "memswap_limit" not in options
-
-
-def test_without_a_limit_the_host_keeps_a_margin() -> None:
-    assert host_options(cpu_task(), ENGINE)["mem_limit"] == 15 * GIB
+@pytest.mark.parametrize(
+    ("limits", "engine", "options"),
+    [
+        ({"memory_bytes": GIB}, ENGINE, {"mem_limit": GIB, "memswap_limit": GIB}),
+        ({"memory_bytes": GIB}, WITHOUT_SWAP, {"mem_limit": GIB, "memswap_limit": None}),
+        ({}, ENGINE, {"mem_limit": 15 * GIB, "nano_cpus": None}),
+        ({"cpus": 1.5}, ENGINE, {"nano_cpus": 1_500_000_000}),
+    ],
+    ids=["no-way-around-by-swap", "swap-cannot-be-limited", "margin-for-the-host", "cpus"],
+)
+def test_limits_become_options(
+    limits: dict[str, Any], engine: EngineFacts, options: dict[str, int | None]
+) -> None:
+    actual = host_options(cpu_task(**limits), engine)
+    assert {name: actual.get(name) for name in options} == options
 
 
 @given(st.integers(min_value=1 << 26, max_value=1 << 44))
@@ -58,24 +65,25 @@ def test_the_margin_leaves_the_job_at_least_half(total: int) -> None:
     assert total // 2 <= default_memory_bytes(total) < total
 
 
-def test_of_the_hosts_environment_a_container_gets_the_chosen_device_alone() -> None:
-    ours = {"HOME": "/root", "ACCELMATRIX_DEVICE": "openvino=GPU.1"}
-    assert container_environment("openvino", ours) == {"ACCELMATRIX_DEVICE": "openvino=GPU.1"}
-    assert container_environment("openvino", {"HOME": "/root", "ACCELMATRIX_DEVICE": ""}) == {}
-
-
-def test_a_container_that_sees_one_gpu_alone_is_not_told_its_index_outside() -> None:
-    assert container_environment("cuda", {"ACCELMATRIX_DEVICE": "1"}) == {}
-    assert container_environment("rocm", {"ACCELMATRIX_DEVICE": "1"}) == {"ACCELMATRIX_DEVICE": "1"}
+@pytest.mark.parametrize(
+    ("backend", "variable", "seen"),
+    [
+        ("openvino", "openvino=GPU.1", True),
+        ("openvino", "", False),
+        ("rocm", "1", True),
+        ("cuda", "1", False),  # the container sees that GPU alone, whose index is then another
+    ],
+)
+def test_of_the_hosts_environment_a_container_gets_the_chosen_device_alone(
+    backend: Backend, variable: str, seen: bool
+) -> None:
+    ours = {"HOME": "/root", "ACCELMATRIX_DEVICE": variable}
+    expected = {"ACCELMATRIX_DEVICE": variable} if seen else {}
+    assert container_environment(backend, ours) == expected
 
 
 def test_what_torch_compile_has_built_can_be_loaded_from_tmp() -> None:
     assert "exec" in host_options(cpu_task(), ENGINE)["tmpfs"]["/tmp"].split(",")
-
-
-def test_cpus_are_limited_only_if_the_plan_says_so() -> None:
-    assert "nano_cpus" not in host_options(cpu_task(), ENGINE)
-    assert host_options(cpu_task(cpus=1.5), ENGINE)["nano_cpus"] == 1_500_000_000
 
 
 def test_mounts_are_absolute_and_the_job_is_read_only() -> None:
@@ -139,32 +147,25 @@ def test_the_host_id_is_stable_and_differs_by_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("requested", "actual", "ignored"),
     [
-        ({"Memory": 5}, {"Memory": 5, "More": 1}),
-        ({"Mounts": [{"Target": "/in", "ReadOnly": False}]}, {"Mounts": [{"Target": "/in"}]}),
-        ({"Devices": []}, {"Devices": None}),
-        ({"Tmpfs": {"/tmp": "rw"}}, {"Tmpfs": {"/tmp": "rw"}}),
+        ({"Memory": 5}, {"Memory": 5, "More": 1}, []),
+        ({"Mounts": [{"Target": "/in", "ReadOnly": False}]}, {"Mounts": [{"Target": "/in"}]}, []),
+        ({"Devices": []}, {"Devices": None}, []),
+        ({"Tmpfs": {"/tmp": "rw"}}, {"Tmpfs": {"/tmp": "rw"}}, []),
+        ({"Memory": 5}, {"Memory": 0}, ["Memory"]),
+        ({"PidsLimit": 5}, {"PidsLimit": None}, ["PidsLimit"]),
+        ({"PidsLimit": 5}, {}, ["PidsLimit"]),
+        ({"CapDrop": ["ALL"]}, {"CapDrop": None}, ["CapDrop"]),
+        ({"ReadonlyRootfs": True}, {"ReadonlyRootfs": False}, ["ReadonlyRootfs"]),
+        ({"Tmpfs": {"/tmp": "rw"}}, {"Tmpfs": None}, ["Tmpfs"]),
+        ({"Devices": [{"Path": "/dev/kfd"}]}, {"Devices": [{"Path": "/dev/dri"}]}, ["Devices"]),
     ],
 )
-def test_what_the_engine_took_over(asked: dict[str, Any], found: dict[str, Any]) -> None:
-    assert ignored_options(asked, found) == []
-
-
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ({"Memory": 5}, {"Memory": 0}),
-        ({"PidsLimit": 5}, {"PidsLimit": None}),
-        ({"PidsLimit": 5}, {}),
-        ({"CapDrop": ["ALL"]}, {"CapDrop": None}),
-        ({"ReadonlyRootfs": True}, {"ReadonlyRootfs": False}),
-        ({"Tmpfs": {"/tmp": "rw"}}, {"Tmpfs": None}),
-        ({"Devices": [{"PathOnHost": "/dev/kfd"}]}, {"Devices": [{"PathOnHost": "/dev/dri"}]}),
-    ],
-)
-def test_what_the_engine_ignored_options(asked: dict[str, Any], found: dict[str, Any]) -> None:
-    assert ignored_options(asked, found) == list(asked)
+def test_options_that_the_engine_did_not_take_over(
+    requested: dict[str, Any], actual: dict[str, Any], ignored: list[str]
+) -> None:
+    assert ignored_options(requested, actual) == ignored
 
 
 def test_a_container_is_an_orphan_unless_another_living_process_owns_it() -> None:

@@ -18,7 +18,7 @@ from orchestrator.launchers.container import labels
 from orchestrator.launchers.docker import DockerLauncher
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Limits
-from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, OneImage
+from tests.orchestrator.launchers.conftest import MIB, TEST_HOST, Bench, trial_image
 from tests.support.proxy import EngineProxy
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -131,7 +131,7 @@ def test_a_container_ended_from_outside(bench: Bench, action: str) -> None:
 
 
 def test_a_missing_image(bench: Bench, client: DockerClient) -> None:
-    launcher = DockerLauncher(client, OneImage("sha256:" + "0" * 64), host=TEST_HOST)
+    launcher = DockerLauncher(client, trial_image("sha256:" + "0" * 64), host=TEST_HOST)
     with pytest.raises(ImageError, match="No such image") as caught:
         launcher.launch(bench.task("")).__enter__()
     assert caught.value.exit_code == 5
@@ -172,7 +172,7 @@ def test_prepare_tells_what_jobs_execute_in(bench: Bench, script_image: str) -> 
     assert provenance.orchestrator_version
 
 
-def test_the_engine_goes_away_while_a_job_runs(
+def test_when_the_engine_goes_away_the_next_start_cleans_what_is_left(
     cut_bench: Bench, bench: Bench, proxy: EngineProxy
 ) -> None:
     with cut_bench.launch(HANG) as execution:
@@ -182,14 +182,6 @@ def test_the_engine_goes_away_while_a_job_runs(
         execution.kill()
         with pytest.raises(EngineUnavailable, match="its exit status is unknown"):
             execution.wait()
-    bench.launcher.clean(frozenset({"fake"}))
-
-
-def test_what_an_outage_leaves_the_next_start_cleans(
-    cut_bench: Bench, bench: Bench, proxy: EngineProxy
-) -> None:
-    with cut_bench.launch(HANG):
-        proxy.cut()
     assert len(bench.containers()) == 1
     assert bench.launcher.clean(frozenset({"fake"})) == 1
     assert bench.containers() == []
