@@ -1,1 +1,1 @@
-"""Reads measurements that other benchmarks wrote, and says of each file what became of it."""
+"""Import of other benchmarks' results: formats, readings, records, removal of the files."""

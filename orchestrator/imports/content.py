@@ -1,16 +1,12 @@
-"""Hashes of imported rows, to tell what changed, and the files that an import reads."""
+"""Hashes of imported rows, to find out which of them changed."""
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
-
-from runner.contract.errors import UsageError
 
 _VOLATILE = frozenset({"recorded_at", "schema_version", "orchestrator_version", "source_file"})
 """Columns that may differ from one import of a content to the next."""
@@ -113,38 +109,3 @@ def _plain(value: object) -> str:
 
 
 _JSON = json.JSONEncoder(sort_keys=True, default=_plain)
-
-
-def files_in(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[Path]:
-    """The files under these paths, in order, each once.
-
-    Folders are searched to the bottom; hidden files and folders below them are left out, and
-    links to folders are not followed. A folder that cannot be listed stands for what is in it.
-
-    Raises:
-        UsageError: a path does not exist.
-    """
-    left_out = {os.path.realpath(path) for path in without}
-    files = dict.fromkeys(file for path in paths for file in _files_below(path))
-    return [file for file in files if not left_out or os.path.realpath(file) not in left_out]
-
-
-def link_to(path: Path, roots: Sequence[Path]) -> Path | None:
-    """The link by which a file was reached: itself, or the named folder above it."""
-    steps = (path, *(root for root in roots if root == path or root in path.parents))
-    return next((step for step in steps if step.is_symlink()), None)
-
-
-def _files_below(path: Path) -> Iterator[Path]:
-    if not os.path.lexists(path):
-        raise UsageError(f"{path}: no such file or folder", hint="name what is to be imported")
-    if not path.is_dir():
-        yield path
-        return
-    unlisted: list[Path] = []
-    for folder, folders, names in os.walk(
-        path, onerror=lambda error: unlisted.append(Path(error.filename))
-    ):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
-    yield from unlisted

@@ -1,17 +1,19 @@
-"""Documents: a file's bytes, text and JSON, read once for every format."""
+"""Documents: the files to import, and their text and JSON, read once for every format."""
 
 import codecs
 import csv
 import hashlib
 import io
 import json
+import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from orchestrator.system.problems import quote
-from runner.contract.errors import DamagedFile
+from runner.contract.errors import DamagedFile, UsageError
 
 LARGEST_BYTES = 2**28
 """Size of the largest file that is read."""
@@ -92,6 +94,26 @@ class Document:
             return None, "not JSON that can be read: it is nested too deeply"
 
 
+def files_in(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[Path]:
+    """The files under these paths, in order, each once.
+
+    Folders are searched to the bottom; hidden files and folders below them are left out, and
+    links to folders are not followed. A folder that cannot be listed stands for what is in it.
+
+    Raises:
+        UsageError: a path does not exist.
+    """
+    left_out = {os.path.realpath(path) for path in without}
+    files = dict.fromkeys(file for path in paths for file in _files_below(path))
+    return [file for file in files if not left_out or os.path.realpath(file) not in left_out]
+
+
+def link_to(path: Path, roots: Sequence[Path]) -> Path | None:
+    """The link by which a file was reached: itself, or the named folder above it."""
+    steps = (path, *(root for root in roots if root == path or root in path.parents))
+    return next((step for step in steps if step.is_symlink()), None)
+
+
 def pointer(location: str, *keys: object) -> str:
     """The JSON pointer of a value below another one."""
     steps = (str(key).replace("~", "~0").replace("/", "~1") for key in keys)
@@ -124,3 +146,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if twice is not None:
             raise ValueError(f"{quote(twice)} stands twice in one object, with different values")
     return data
+
+
+def _files_below(path: Path) -> Iterator[Path]:
+    if not os.path.lexists(path):
+        raise UsageError(f"{path}: no such file or folder", hint="name what is to be imported")
+    if not path.is_dir():
+        yield path
+        return
+    unlisted: list[Path] = []
+    for folder, folders, names in os.walk(
+        path, onerror=lambda error: unlisted.append(Path(error.filename))
+    ):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
+    yield from unlisted

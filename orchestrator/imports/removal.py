@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.imports.content import RowContents, contents_by_run, contents_of, link_to
-from orchestrator.imports.document import Document
+from orchestrator.imports.content import RowContents, contents_by_run, contents_of
+from orchestrator.imports.document import Document, link_to
 from orchestrator.imports.importing import RecordChanges, compare_contents
 from orchestrator.imports.outcome import FileOutcome, read_document
 from orchestrator.imports.reading import Format

@@ -98,7 +98,7 @@ def _formats(mapping: Path | None) -> "Sequence[Format]":
 
 
 def _files(paths: list[Path], mapping: Path | None) -> list[Path]:
-    from orchestrator.imports.content import files_in
+    from orchestrator.imports.document import files_in
     from runner.contract.errors import NothingToDo
 
     files = files_in(paths, without=[] if mapping is None else [mapping])

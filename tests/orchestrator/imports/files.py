@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from orchestrator.imports.content import files_in
+from orchestrator.imports.document import files_in
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.outcome import FileOutcome, read_files
 

@@ -102,9 +102,7 @@ def test_what_is_quantised_is_computed_rightly(
     )
     ours = session.run(None, {"x": X})[0]
     assert nodes_of([session]).keys() == {QNN}
-    assert (
-        max(relative_difference(*pair) for pair in zip(ours, expected, strict=True)) < ROUNDING
-    )
+    assert max(relative_difference(*pair) for pair in zip(ours, expected, strict=True)) < ROUNDING
 
 
 def test_a_clipping_activation_stays_a_node_of_its_own(tmp_path: Path) -> None:
