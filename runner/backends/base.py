@@ -103,12 +103,12 @@ class Session(Protocol):
 
     @property
     def threads(self) -> int | None:
-        """Threads that one operator may use; None where the runtime doesn't tell."""
+        """Threads that one operator may use; None if the runtime does not report it."""
         ...
 
     @property
     def interop_threads(self) -> int | None:
-        """Operators that may execute at once; None where the runtime doesn't tell."""
+        """Operators that may execute at once; None if the runtime does not report it."""
         ...
 
     @property
@@ -199,7 +199,7 @@ class Session(Protocol):
 
 
 class RuntimeModule(Protocol):
-    """A package or module of `RUNTIMES`. Importing it imports the runtime's libraries."""
+    """A package or module of `RUNTIME_MODULES`. Importing it imports the runtime's libraries."""
 
     def open_session(self, job: Job, threads: int, graphs: Path | None = None) -> Session:
         """Build the job's model, fill its weights, move it to the device.
