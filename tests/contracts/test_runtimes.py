@@ -12,7 +12,7 @@ import pytest
 from runner.backends import RUNTIME_MODULES, load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.contract.cell import Backend, Cell, Mode, Runtime
-from runner.contract.errors import Unsupported
+from runner.contract.errors import RecordNotSaved, Unsupported
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
 from runner.inputs import Inputs, synthesise, synthesise_labels
@@ -277,6 +277,20 @@ def test_a_trace_and_a_table_of_operators_are_written_whole(
     trace = json.loads((tmp_path / "v1.5-b1.trace.json").read_bytes())
     assert trace["traceEvents"]
     assert (tmp_path / "v1.5-b1.operators.txt").read_text("utf-8").strip()
+
+
+def test_a_trace_that_cannot_be_taken_or_saved_leaves_nothing(
+    job: Job, session: Session, tmp_path: Path
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        session.trace(fail, tmp_path / "cell")
+    query = session.bind(job.cells[0], inputs_of(job, job.cells[0]))
+    with pytest.raises(RecordNotSaved, match="cannot be written"):
+        session.trace(query, tmp_path / "missing" / "cell")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_device_that_uses_the_hosts_memory_has_none_of_its_own(session: Session) -> None:

@@ -102,11 +102,6 @@ def test_arrays_outlive_the_next_query(session: OnnxSession) -> None:
     assert kept.any()
 
 
-def test_training_is_no_business_of_graphs_for_inference(session: OnnxSession) -> None:
-    with pytest.raises(Unsupported, match="inference graphs only"):
-        session.bind_training(TWO.cells[0], x(1), FakeClock())
-
-
 def test_a_forward_graph_does_not_generate(session: OnnxSession) -> None:
     cell = onnx_cell(1, new_tokens=2)
     with pytest.raises(Unsupported, match="no part that extends a cache"):

@@ -21,7 +21,6 @@ from runner.backends.onnxruntime.evidence import (
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import session_options
-from runner.contract.errors import RecordNotSaved
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 
 GPU = OnnxDevice("cuda", "a GPU", CUDA, memory="cuda")
@@ -157,14 +156,6 @@ def test_a_trace_holds_one_call_of_every_part(parts_query: OnnxQuery, tmp_path: 
     assert {line.split()[0] for line in table.splitlines()[1:]} == {"MatMul", "Relu"}
 
 
-def test_a_trace_that_cannot_be_saved_leaves_nothing(
-    parts_query: OnnxQuery, tmp_path: Path
-) -> None:
-    with pytest.raises(RecordNotSaved, match="cannot be written"):
-        trace(parts_query, parts_query.opened, tmp_path / "missing" / "cell")
-    assert not (tmp_path / "missing").exists()
-
-
 def test_a_failing_call_gives_the_usual_sessions_back(
     parts_query: OnnxQuery, tmp_path: Path
 ) -> None:
@@ -176,7 +167,6 @@ def test_a_failing_call_gives_the_usual_sessions_back(
     with pytest.raises(RuntimeError, match="broken"):
         trace(fail, parts_query.opened, tmp_path / "cell")
     assert parts_query.opened.sessions is usual
-    assert not list(tmp_path.glob("cell*"))
 
 
 def test_of_several_runs_the_later_half_counts_on_one_clock(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from torch.autograd.profiler_util import FunctionEvent
 from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.evidence import Pass, judge_tensors, kernel_time_s, prove, trace
 from runner.backends.torch.forward import TorchQuery
-from runner.contract.errors import RecordNotSaved
 from runner.inputs import synthesise
 from tests.support.tiny_models import tiny_decoder, torch_job
 
@@ -168,18 +167,3 @@ def test_a_trace_shows_operators_with_their_shapes(tmp_path: Path) -> None:
     (product,) = [event for event in events if event["name"] == "aten::mm"]
     assert product["args"]["Input Dims"][:2] == [[3, 4], [4, 5]]
     assert "aten::mm" in (tmp_path / "cell.operators.txt").read_text("utf-8")
-
-
-def test_a_trace_that_cannot_be_saved_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RecordNotSaved, match="cannot be written"):
-        trace(lambda: torch.ones(1), tmp_path / "missing" / "cell", CPU)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_failing_call_leaves_no_trace(tmp_path: Path) -> None:
-    def fail() -> None:
-        raise RuntimeError("broken")
-
-    with pytest.raises(RuntimeError, match="broken"):
-        trace(fail, tmp_path / "cell", CPU)
-    assert not list(tmp_path.iterdir())
