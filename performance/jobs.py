@@ -10,10 +10,11 @@ from orchestrator.launchers.base import Launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
 from orchestrator.planning.schedule import schedule
-from orchestrator.running.create import Origin, Terms, begin
-from orchestrator.running.execute_job import Surroundings, supervise
+from orchestrator.running.create import create_run
+from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import QuietObserver
+from orchestrator.running.run_file import RunOptions, RunSource
 from runner.contract.selector import Selector
 
 
@@ -31,12 +32,12 @@ def run_jobs(
 ) -> RunFolder:
     """Plan the matrix and run its jobs, from the file to the records."""
     plan = make_plan(load_matrix(matrix), selector=Selector(select))
-    terms = Terms(launcher.name, scratch=True)
-    folder = begin(plan, Origin(path=matrix), results, terms)
-    surroundings = Surroundings(launcher, folder, QuietObserver())
+    options = RunOptions(launcher=launcher.name, scratch=True)
+    folder = create_run(plan, RunSource(matrix_path=matrix), results, options)
+    context = LaunchContext(launcher, folder, QuietObserver())
     for job in schedule(plan, seed=0):
         provenance = launcher.prepare(job.cells[0].backend)
-        supervise(folder.job(job.cells, provenance, job.round), surroundings)
+        execute_job(folder.job(job.cells, provenance, job.round), context)
     if set(folder.verdicts().values()) != {"ok"}:
         raise SystemExit(f"a cell failed: {folder.verdicts()}")
     return folder

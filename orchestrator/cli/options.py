@@ -3,10 +3,9 @@
 import shlex
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +14,11 @@ from orchestrator.render.lines import print_note
 from orchestrator.system.files import DATABASE_NAME
 
 if TYPE_CHECKING:
-    from runner.contract.cell import Purpose
+    from orchestrator.running.run_file import RunOptions
 
 
 class LauncherChoice(StrEnum):
-    """Where jobs execute."""
+    """The launcher of jobs."""
 
     auto = "auto"
     docker = "docker"
@@ -27,7 +26,7 @@ class LauncherChoice(StrEnum):
 
 
 class AnswerFormat(StrEnum):
-    """How the answer to a question is given."""
+    """Formats of an answer."""
 
     table = "table"
     csv = "csv"
@@ -109,7 +108,7 @@ TraceOrProfile = Annotated[
 _SCRATCH_HELP = "A database of its own kind, which alone takes fake and synthetic rows."
 Scratch = Annotated[bool, typer.Option("--scratch", help=_SCRATCH_HELP)]
 ScratchOfTests = Annotated[bool, typer.Option("--scratch", hidden=True, help=_SCRATCH_HELP)]
-"""Where nobody but our tests has such rows to store."""
+"""Hidden: only our tests have such rows to store."""
 Output = Annotated[
     Path | None,
     typer.Option("--output", metavar="FILE", help="Write it there, whole or not at all."),
@@ -139,64 +138,57 @@ def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
 
 
 def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> None:
-    """Refuse parameters of these names, since they mean nothing beside that.
+    """Refuse parameters of these names, which cannot be combined with that.
 
     Raises:
         UsageError: one of them was given.
     """
     from runner.contract.errors import UsageError
 
-    for each in context.command.params:
-        source = context.get_parameter_source(each.name or "")
-        if each.name in names and source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"{each.opts[0]}: means nothing beside {what}", hint="leave it out")
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options that `run` and `bench` have in common, named as typer knows them."""
-
-    select: list[str] | None
-    limit: int | None
-    launcher: LauncherChoice
-    results: Path
-    database: Path | None
-    seed: int
-    verify_only: bool
-    no_verify: bool
-    trace: bool
-    dry_run: bool
-    fail_fast: bool
-    budget_s: float | None
-    scratch: bool
-    json: bool
-
-    @property
-    def purpose(self) -> "Purpose":
-        """What the cells are measured for.
-
-        Raises:
-            UsageError: both were asked for, to verify only and not to verify.
-        """
-        from runner.contract.errors import UsageError
-
-        if self.verify_only and self.no_verify:
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                "--verify-only and --no-verify leave nothing to do together",
-                hint="give one of them, or none to time and verify",
+                f"{parameter.opts[0]}: cannot be combined with {what}", hint="leave one of them out"
             )
-        return "verify" if self.verify_only else "time" if self.no_verify else "measure"
 
-    @classmethod
-    def of(cls, context: typer.Context) -> Self:
-        """The request that typer has parsed.
 
-        Raises:
-            typer.BadParameter: the budget is no duration.
-        """
-        given = context.params
-        shared = {name: given[name] for name in cls.__dataclass_fields__ if name in given}
-        return cls(**shared, budget_s=seconds(given["budget"], "--budget"))
+def run_options(
+    *,
+    launcher: LauncherChoice,
+    database: Path | None,
+    seed: int,
+    scratch: bool = False,
+    verify_only: bool = False,
+    no_verify: bool = False,
+    trace: bool = False,
+    fail_fast: bool = False,
+    budget: str | None = None,
+) -> "RunOptions":
+    """The options of a run, as the use cases take them.
+
+    Raises:
+        UsageError: both were asked for, to verify only and not to verify.
+        typer.BadParameter: the budget is no duration.
+    """
+    from orchestrator.running.run_file import RunOptions
+    from runner.contract.errors import UsageError
+
+    if verify_only and no_verify:
+        raise UsageError(
+            "--verify-only and --no-verify leave nothing to do together",
+            hint="give one of them, or none to time and verify",
+        )
+    return RunOptions(
+        launcher=launcher.value,
+        database=database,
+        seed=seed,
+        scratch=scratch,
+        purpose="verify" if verify_only else "time" if no_verify else "measure",
+        trace=trace,
+        fail_fast=fail_fast,
+        budget_s=seconds(budget, "--budget"),
+    )
 
 
 def seconds(text: str | None, option: str) -> float | None:
@@ -214,7 +206,7 @@ def seconds(text: str | None, option: str) -> float | None:
 
 
 def command_line() -> str:
-    """What the user typed, for the record."""
+    """The command line that the user typed, for `run.json`."""
     return shlex.join(["orchestrator", *sys.argv[1:]])
 
 

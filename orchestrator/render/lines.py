@@ -1,6 +1,8 @@
 """Lines of text: results on stdout, notes on stderr. Light enough for every command to import."""
 
+import json
 import sys
+from collections.abc import Iterable, Mapping
 
 from orchestrator.system.text import escape_control
 
@@ -10,13 +12,28 @@ def print_line(text: str = "") -> None:
     sys.stdout.write(f"{escape_control(text)}\n")
 
 
-def print_json(value: object) -> None:
+def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print a frozen value as JSON: pydantic models, dataclasses, paths and plain data."""
-    import json
-
     from pydantic_core import to_jsonable_python
 
-    print_line(json.dumps(to_jsonable_python(value), indent=2))
+    print_line(json.dumps(value, indent=indent, default=to_jsonable_python))
+
+
+def stream_json(lists: Mapping[str, Iterable[object]]) -> None:
+    """Print a JSON object of lists, one item per line, none of which is held longer than that."""
+    from pydantic_core import to_jsonable_python
+
+    encode = json.JSONEncoder(default=to_jsonable_python).encode
+    opening = "{"
+    for name, items in lists.items():
+        sys.stdout.write(f"{opening}\n  {json.dumps(name)}: [")
+        separator = "\n"
+        for item in items:
+            sys.stdout.write(f"{separator}    {encode(item)}")
+            separator = ",\n"
+        sys.stdout.write("\n  ]" if separator == ",\n" else "]")
+        opening = ","
+    sys.stdout.write("\n}\n")
 
 
 def print_note(text: str) -> None:

@@ -15,30 +15,30 @@ from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Phase, Record
 
-ESTIMATES_COUNT = 0.2
-"""How much the estimates count beside what was seen, by all they foresee: one slow cell at the
+_ESTIMATES_WEIGHT = 0.2
+"""Weight of the estimates beside measured time, as a share of their sum: one slow cell at the
 beginning says little about the others."""
-Clock = Callable[[], float]
+_Clock = Callable[[], float]
 """Seconds that never go backwards."""
 
 
 @contextmanager
-def show_progress(estimates_s: Mapping[str, float], *, quiet: bool) -> Iterator[Observer]:
-    """An observer that draws until the context ends; `estimates_s` is by cell id."""
+def show_progress(*, quiet: bool) -> Iterator[Observer]:
+    """An observer that draws until the context ends."""
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     if quiet:
         yield QuietObserver()
     elif console.is_terminal and not console.is_dumb_terminal:
-        with LiveObserver(console, Forecast(estimates_s)) as observer:
+        with LiveObserver(console) as observer:
             yield observer
     else:
-        yield PlainObserver(Forecast(estimates_s))
+        yield PlainObserver()
 
 
 class Forecast:
-    """Counts cells and tells the time left from the estimates and how they have held so far."""
+    """Count of cells, and the time left by the estimates and how they have held so far."""
 
-    def __init__(self, estimates_s: Mapping[str, float], clock: Clock = time.monotonic) -> None:
+    def __init__(self, estimates_s: Mapping[str, float], clock: _Clock = time.monotonic) -> None:
         self._estimates_s = dict(estimates_s)
         self._left = dict.fromkeys(estimates_s, 1.0)
         """The share of each cell that is still to do."""
@@ -78,48 +78,54 @@ class Forecast:
         return f"about {format_duration(round(left * self._pace(left)))} left"
 
     def _pace(self, left_s: float) -> float:
-        """How much longer cells take than estimated, as far as is known."""
+        """Time that cells take by their estimates, as far as is known."""
         if self._started is None:
             return 1.0
         planned = sum(self._estimates_s.values())
-        trust = ESTIMATES_COUNT * planned
+        trust = _ESTIMATES_WEIGHT * planned
         return (self._clock() - self._started + trust) / (planned - left_s + trust)
 
 
 class PlainObserver:
     """One line per event that matters, for logs and pipes."""
 
-    def __init__(self, forecast: Forecast) -> None:
-        self._forecast = forecast
+    def __init__(self, clock: _Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._forecast = Forecast({}, clock)
 
     def note(self, text: str) -> None:
         """Print the note."""
         print_note(text)
 
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """Begin the count."""
+        self._forecast = Forecast(estimates_s, self._clock)
+
     def job_started(self, job: Job) -> None:
         """Print the job and how many cells it carries."""
         self._forecast.begin()
-        print_note(f"{job.id}: {describe_job(job)}")
+        print_note(f"{job.id}: {_describe_job(job)}")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
         """Phases are too many for a log."""
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
-        """The round is told once, with its job; what matters here is the time."""
+        """Count the time alone: the round was printed with its job."""
         self._forecast.visit(cell, job)
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Print the verdict, the count and the time left."""
         self._forecast.end(cell)
         count = f"{self._forecast.done}/{self._forecast.total}"
-        print_note(f"[{count}] {cell.id}: {describe(record)}, {self._forecast.time_left}")
+        print_note(f"[{count}] {cell.id}: {_describe_record(record)}, {self._forecast.time_left}")
 
 
 class LiveObserver:
     """A line per job, alive with the cell in hand and the count; below it the whole run."""
 
-    def __init__(self, console: Console, forecast: Forecast) -> None:
-        self._forecast = forecast
+    def __init__(self, console: Console, clock: _Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._forecast = Forecast({}, clock)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=12),
@@ -127,12 +133,11 @@ class LiveObserver:
             console=console,
             refresh_per_second=1,  # ten take a percent of a core from what is measured
         )
-        self._run = self._progress.add_task("all cells", total=forecast.total, now="")
+        self._run = self._progress.add_task("all cells", total=0, now="")
         self._job: Job | None = None
         self._task = self._run
 
     def __enter__(self) -> "LiveObserver":
-        self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -142,13 +147,19 @@ class LiveObserver:
         """Print the note above the live lines."""
         self._progress.console.print(escape_control(text))
 
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """Draw the line of the whole run."""
+        self._forecast = Forecast(estimates_s, self._clock)
+        self._progress.update(self._run, total=self._forecast.total)
+        self._progress.start()
+
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
         self._forecast.begin()
         if self._job is None or (job.id, job.round) != (self._job.id, self._job.round):
             self._retire()
             self._job = job
-            name = f"{job.id}{round_of(job)}"
+            name = f"{job.id}{_describe_round(job)}"
             self._task = self._progress.add_task(name, total=len(job.cells), now="starting")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
@@ -166,31 +177,31 @@ class LiveObserver:
         """Advance the counts; a verdict other than ok gets a line of its own."""
         self._forecast.end(cell)
         if record.status != "ok":
-            self.note(f"{cell.id}: {describe(record)}")
+            self.note(f"{cell.id}: {_describe_record(record)}")
         if self._job is not None and cell.job_id == self._job.id:
-            self._progress.update(self._task, advance=1, now=describe(record))
+            self._progress.update(self._task, advance=1, now=_describe_record(record))
         now = self._forecast.time_left
         self._progress.update(self._run, completed=self._forecast.done, now=now)
 
     def _retire(self) -> None:
         """Print the last job's line for good, so that long runs don't outgrow the screen."""
         if self._job is not None:
-            self.note(f"{self._job.id}: {describe_job(self._job)} done")
+            self.note(f"{self._job.id}: {_describe_job(self._job)} done")
             self._progress.remove_task(self._task)
 
 
-def describe_job(job: Job) -> str:
+def _describe_job(job: Job) -> str:
     """A launch in few words: `3 cells, round 2 of 3`."""
     count = len(job.cells)
-    return f"{count} {plural(count, 'cell')}{round_of(job)}"
+    return f"{count} {plural(count, 'cell')}{_describe_round(job)}"
 
 
-def round_of(job: Job) -> str:
+def _describe_round(job: Job) -> str:
     """`, round 2 of 3`, or nothing where there is one round alone."""
     return f", round {job.round} of {job.measure.rounds}" if job.measure.rounds > 1 else ""
 
 
-def describe(record: Record) -> str:
+def _describe_record(record: Record) -> str:
     """A record in one line: its median latency, or status and the reason's first line."""
     if record.status == "ok" and record.latency_median_s is not None:
         return f"{format_number(record.latency_median_s * 1000)} ms"

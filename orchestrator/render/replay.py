@@ -1,16 +1,13 @@
 """A result and its repetition, side by side."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 from orchestrator.app.measure.replay import DIRTY, Replay
-from orchestrator.render.lines import print_line
+from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
-from orchestrator.store import Measurement
 
-NUMBERS = (
+_NUMBERS = (
     ("median ms", "latency_median_ms"),
     ("median ms, 95 % low", "latency_median_low_ms"),
     ("median ms, 95 % high", "latency_median_high_ms"),
@@ -22,7 +19,7 @@ NUMBERS = (
     ("peak MB", "memory_mb"),
     ("joules per sample", "energy_per_sample_joules"),
 )
-FACTS = (
+_FACTS = (
     ("status", "status"),
     ("grade", "grade"),
     ("proof", "proof"),
@@ -33,13 +30,13 @@ FACTS = (
     ("runner", "runner_version"),
     ("commit", "git_commit"),
 )
-SHOWN_OF_A_HASH = 19
+_HASH_LENGTH = 19
 
 
 def print_replay(replay: Replay, *, as_json: bool) -> None:
-    """Both results, what differs between them, and whether their medians do."""
+    """Print both results, their differences, and a verdict on their medians."""
     if as_json:
-        print_line(json.dumps(_data(replay), indent=2))
+        print_json(replay.data())
         return
     then, now = asdict(replay.then), asdict(replay.now)
     print_line(f"{replay.then.cell_id}")
@@ -48,12 +45,12 @@ def print_replay(replay: Replay, *, as_json: bool) -> None:
     print_line()
     rows = [
         (title, then[name], now[name], _ratio(then[name], now[name]))
-        for title, name in NUMBERS
+        for title, name in _NUMBERS
         if then[name] is not None or now[name] is not None
     ]
     print_table(("metric", "then", "now", "ratio"), rows)
     print_line()
-    facts = [(title, _short(then[name]), _short(now[name])) for title, name in FACTS]
+    facts = [(title, _short(then[name]), _short(now[name])) for title, name in _FACTS]
     print_table(("fact", "then", "now"), facts)
     print_line()
     for line in _sentences(replay):
@@ -79,21 +76,6 @@ def _verdict(replay: Replay) -> str:
     return f"The 95 % intervals of the two medians do not overlap: now it takes {change} time."
 
 
-def _data(replay: Replay) -> dict[str, Any]:
-    return {
-        "then": _plain(replay.then),
-        "now": _plain(replay.now),
-        "ratio": replay.ratio,
-        "intervals_overlap": replay.intervals_overlap,
-        "differences": replay.differences,
-    }
-
-
-def _plain(measured: Measurement) -> dict[str, Any]:
-    left_out = {"job", "model_spec"}
-    return {name: value for name, value in asdict(measured).items() if name not in left_out}
-
-
 def _ratio(then: float | None, now: float | None) -> float | None:
     return now / then if then and now is not None else None
 
@@ -104,6 +86,6 @@ def _short(value: object) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = str(value)
-    if len(text) <= 2 * SHOWN_OF_A_HASH:
+    if len(text) <= 2 * _HASH_LENGTH:
         return text
-    return text[:SHOWN_OF_A_HASH] + (DIRTY if text.endswith(DIRTY) else "")
+    return text[:_HASH_LENGTH] + (DIRTY if text.endswith(DIRTY) else "")

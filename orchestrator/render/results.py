@@ -1,15 +1,14 @@
 """A run's results at its end."""
 
-import json
 import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
-from orchestrator.render.lines import print_line
+from orchestrator.app.measure.run import RunReport
+from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.store import MergeReport, ResultRow
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
@@ -22,11 +21,11 @@ def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
 
     Remarks that differ in numbers alone are one line, with the numbers of the first.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
         for remark in _of(row):
-            found.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
-    for alike in found.values():
+            groups.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
+    for alike in groups.values():
         first_cell, remark = alike[0]
         cells = {cell for cell, _ in alike}
         if len(cells) == 1:
@@ -48,55 +47,43 @@ def _of(row: ResultRow) -> Iterator[str]:
     yield from row.grade_reasons or ()
 
 
-NEXT = (
+_NEXT = (
     'query "SELECT cell_id, latency_median_ms, latency_precision, grade FROM latest_results"',
     'query "SELECT model, mode, scenario, AVG(throughput) FROM latest_results GROUP BY ALL"',
     "bench --model bert-tiny --batch-sizes 1,2,4,8",
 )
-COLUMNS = (
+RESULT_COLUMNS = (
     *("cell", "status", "median ms", "± %", "p90 ms", "p99 ms", "samples/s", "tokens/s"),
     *("peak q/s", "peak MB", "grade", "proof", "correct"),
 )
 """Those that no row fills are left out, so that the others have room."""
 
 
-def print_results(
-    rows: Sequence[ResultRow],
-    run_id: str,
-    database: Path,
-    *,
-    as_json: bool,
-    traces: Sequence[Path] = (),
-) -> None:
-    """The run's verdicts, where they are kept and what to do next."""
+def print_results(report: RunReport, *, as_json: bool) -> None:
+    """Print the run's verdicts, where they are kept and what to do next."""
     if as_json:
-        data = {
-            "run_id": run_id,
-            "database": str(database),
-            "results": [asdict(row) for row in rows],
-            "traces": [str(path) for path in traces],
-        }
-        print_line(json.dumps(data, indent=2))
+        print_json(report)
         return
+    rows, database = report.results, report.database
     _print_table(rows)
     print_line()
     for line in remarks(rows):
         print_line(line)
-    if traces:
-        print_line(_where(traces))
+    if report.traces:
+        print_line(_describe_traces(report.traces))
     counts = Counter(row.status for row in rows)
     counts["not correct"] = sum(row.correct is False for row in rows)
-    told = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
-    print_line(f"run {run_id}: {told}")
+    summary = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
+    print_line(f"run {report.run_id}: {summary}")
     print_line(f"database: {database}")
     print_line("next:")
     named = shlex.quote(str(database))
     option = "" if database == RESULTS_FOLDER / DATABASE_NAME else f" --database {named}"
-    for command in NEXT:
+    for command in _NEXT:
         print_line(f"  {_own_name()} {command}{option}")
 
 
-def _where(traces: Sequence[Path]) -> str:
+def _describe_traces(traces: Sequence[Path]) -> str:
     beside = "the heaviest operators lie beside it in .operators.txt"
     if len(traces) == 1:
         return f"trace: {traces[0]}; {beside}"
@@ -104,7 +91,7 @@ def _where(traces: Sequence[Path]) -> str:
 
 
 def _own_name() -> str:
-    """How this command was called, so that what is shown can be typed: the path of a script."""
+    """The name by which this command was called, so that what is shown can be typed."""
     name = sys.argv[0]
     return (
         name if name.endswith("/orchestrator") and not Path(name).is_absolute() else "orchestrator"
@@ -114,10 +101,12 @@ def _own_name() -> str:
 def _print_table(rows: Sequence[ResultRow]) -> None:
     lines = [_cells(row) for row in rows]
     filled = [
-        place for place in range(len(COLUMNS)) if any(line[place] is not None for line in lines)
+        index
+        for index in range(len(RESULT_COLUMNS))
+        if any(line[index] is not None for line in lines)
     ]
-    heads = [COLUMNS[place] for place in filled]
-    print_table(heads, [[line[place] for place in filled] for line in lines])
+    heads = [RESULT_COLUMNS[index] for index in filled]
+    print_table(heads, [[line[index] for index in filled] for line in lines])
 
 
 def _cells(row: ResultRow) -> list[object]:
@@ -140,7 +129,7 @@ def _cells(row: ResultRow) -> list[object]:
 
 
 def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
-    """How many records were new, newer or known; as JSON with what was left out."""
+    """Print how many records were new, newer or known; as JSON with those left out."""
     counts = {
         "inserted": report.inserted,
         "replaced": report.replaced,
@@ -148,8 +137,8 @@ def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
         **({"in quarantine": report.quarantined} if report.quarantined else {}),
     }
     if not as_json:
-        told = ", ".join(f"{count} {word}" for word, count in counts.items())
-        print_line(f"{told}: nothing was merged into {database}" if report.is_empty else told)
+        summary = ", ".join(f"{count} {word}" for word, count in counts.items())
+        print_line(f"{summary}: nothing was merged into {database}" if report.is_empty else summary)
         return
-    damaged = [{"file": str(each.path), "reason": each.reason} for each in report.damaged]
-    print_line(json.dumps(counts | {"damaged": damaged, "refused": report.refused}, indent=2))
+    damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
+    print_json(counts | {"damaged": damaged, "refused": report.refused})

@@ -1,15 +1,17 @@
-"""What jobs read and did not make: other jobs make it, on the backend cpu, once for all runs."""
+"""Cached inputs of jobs (graphs, references), built once by CPU jobs and shared by all runs."""
 
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Task
-from orchestrator.running.execute_job import Surroundings, attempt, cause_of
+from orchestrator.running.availability import Availability
+from orchestrator.running.execute_job import LaunchContext, launch_job
 from orchestrator.running.observer import QuietObserver
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import ROOT
@@ -18,19 +20,16 @@ from runner.contract.artifact_keys import Producer
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.files import write_atomic
-from runner.contract.job import Job, Provenance
+from runner.contract.graph import FAILED_SUFFIX
+from runner.contract.job import Job
 
-BACKEND: Backend = "cpu"
-"""Where it is made, whichever backend reads it."""
-FAILED_SUFFIX = ".failed"
-
-Prepare = Callable[[Backend], Provenance]
-"""Makes sure that jobs of a backend can be launched; raises what `Launcher.prepare` does."""
+ARTIFACT_BACKEND: Backend = "cpu"
+"""The backend whose jobs make artifacts, whichever backend reads them."""
 
 
 @contextmanager
-def hold_groundwork(holder: str, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold the device on which it is made, so that nobody makes or reads any meanwhile.
+def hold_artifacts(holder: str, note: Callable[[str], None]) -> Iterator[None]:
+    """Hold the device on which artifacts are made, so that nobody makes or reads any meanwhile.
 
     Raises:
         StoreError: the folder of the locks cannot be used.
@@ -39,18 +38,18 @@ def hold_groundwork(holder: str, note: Callable[[str], None]) -> Iterator[None]:
     def waiting(device: str, other: str) -> None:
         note(f"waiting for device {device}, held by {other}")
 
-    with hold_devices(CATALOGUE[BACKEND].locks, holder, waiting):
+    with hold_devices(CATALOGUE[ARTIFACT_BACKEND].locks, holder, waiting):
         yield
 
 
-class Groundwork:
-    """A folder beside the runs that such jobs fill."""
+class ArtifactCache:
+    """A folder beside the runs that jobs fill with artifacts."""
 
-    def __init__(self, path: Path, surroundings: Surroundings, prepare: Prepare) -> None:
+    def __init__(self, path: Path, context: LaunchContext, availability: Availability) -> None:
         self.path = path
         """The folder, there as soon as `open` was called."""
-        self._surroundings = surroundings
-        self._prepare = prepare
+        self._context = context
+        self._availability = availability
 
     def open(self) -> Path:
         """The folder, made if need be.
@@ -63,8 +62,8 @@ class Groundwork:
         return self.path
 
     def note(self, text: str) -> None:
-        """Tell the user one line."""
-        self._surroundings.observer.note(text)
+        """Show the user one line."""
+        self._context.observer.note(text)
 
     def launch(self, job: Job) -> str:
         """Launch the job, whose output folder this is; returns why it ended.
@@ -76,55 +75,54 @@ class Groundwork:
             StoreError: the results folder cannot be written.
         """
         try:
-            provenance = self._prepare(BACKEND)
+            provenance = self._availability.prepare(ARTIFACT_BACKEND)
             return self._execute(job.model_copy(update={"provenance": provenance}))
         except (Unavailable, ImageError) as error:
             remedy = f"; {error.hint}" if error.hint else ""
-            return f"the backend {BACKEND} makes it, and cannot be launched: {error}{remedy}"
+            return (
+                f"the backend {ARTIFACT_BACKEND} makes it, and cannot be launched: {error}{remedy}"
+            )
 
     def forget_failure(self, name: str) -> None:
-        """Drop the reason that an earlier try left, since another one begins."""
-        path = self._failure(name)
+        """Remove the reason that an earlier try left, since another one begins."""
+        path = self._failure_file(name)
         with translate_os_errors(path):
             path.unlink(missing_ok=True)
 
     def failure(self, name: str) -> str | None:
         """The reason that a job left; None if it left none."""
-        path = self._failure(name)
+        path = self._failure_file(name)
         return path.read_text("utf-8").strip() if path.exists() else None
 
     def keep_failure(self, name: str, reason: str) -> str:
-        """Leave the reason where runners look for it, unless the job did; returns what is there."""
+        """Write the reason where runners look for it, unless the job did; returns what is there."""
         if left := self.failure(name):
             return left
-        path = self._failure(name)
+        path = self._failure_file(name)
         with translate_os_errors(path):
             write_atomic(path, reason)
         return reason
 
-    def drop(self, pattern: str) -> None:
-        """Remove what killed jobs left unfinished."""
+    def remove(self, pattern: str) -> None:
+        """Remove folders that killed jobs left unfinished."""
         for path in self.path.glob(pattern):
             shutil.rmtree(path, ignore_errors=True)
 
-    def _failure(self, name: str) -> Path:
+    def _failure_file(self, name: str) -> Path:
         return self.path / f"{name}{FAILED_SUFFIX}"
 
     def _execute(self, job: Job) -> str:
-        folder = self._surroundings.folder
+        folder = self._context.folder
         task = Task(
             job=job,
-            backend=BACKEND,
+            backend=ARTIFACT_BACKEND,
             job_file=folder.write_job(job),
             out=self.path,
         )
-        unseen = Surroundings(
-            self._surroundings.launcher, folder, QuietObserver(), self._surroundings.clock
-        )
-        made = attempt(job, task, unseen)
-        if made.exit is None:
+        launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
+        if launch.exit is None:
             raise EngineUnavailable("the container engine went away in mid-run")
-        return cause_of(made).reason
+        return launch.outcome.reason
 
 
 PINS = ROOT / "images" / "cpu" / "requirements.txt"

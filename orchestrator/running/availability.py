@@ -1,4 +1,4 @@
-"""Which backends can be launched: each is made ready once, and a refusal is remembered."""
+"""Availability of backends: each is made ready once, and a refusal is remembered."""
 
 import socket
 import time
@@ -9,44 +9,44 @@ from runner.contract.cell import Backend
 from runner.contract.errors import BenchError, EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
 
-POLL_S = 0.5
+_POLL_S = 0.5
 
 
-class Readiness:
-    """What one launcher said of each backend."""
+class Availability:
+    """The answers of one launcher, backend by backend."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._here = {"hostname": socket.gethostname(), "git_commit": git_commit()}
-        self._found: dict[Backend, Provenance | BenchError] = {}
+        self._answers: dict[Backend, Provenance | BenchError] = {}
 
     def prepare(self, backend: Backend) -> Provenance:
-        """Make sure that its jobs can be launched, and tell in what they will execute.
+        """Make sure that its jobs can be launched, and return what they will execute in.
 
         Raises:
             EngineUnavailable: there is no engine.
             ImageError: the image is missing and can't be made.
             Unavailable: this machine lacks what the backend needs.
         """
-        if backend not in self._found:
-            self._found[backend] = self._ask(backend)
-        found = self._found[backend]
-        if isinstance(found, BenchError):
-            raise found
-        return found
+        if backend not in self._answers:
+            self._answers[backend] = self._ask(backend)
+        answer = self._answers[backend]
+        if isinstance(answer, BenchError):
+            raise answer
+        return answer
 
     def give_up(self, backend: Backend, error: BenchError) -> None:
         """From now on refuse the backend with this error."""
-        self._found[backend] = error
+        self._answers[backend] = error
 
-    def returns(self, backend: Backend, patience_s: float) -> bool:
-        """Whether an engine that went away comes back; then all backends are made ready anew."""
+    def comes_back(self, backend: Backend, patience_s: float) -> bool:
+        """Wait for an engine that went away; if it is back, all backends are made ready anew."""
         deadline = time.monotonic() + patience_s
-        while isinstance(found := self._ask(backend), BenchError):
+        while isinstance(answer := self._ask(backend), BenchError):
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(POLL_S)
-        self._found = {backend: found}
+            time.sleep(_POLL_S)
+        self._answers = {backend: answer}
         return True
 
     def _ask(self, backend: Backend) -> Provenance | BenchError:

@@ -1,4 +1,4 @@
-"""Runs one job until its round has visited each of its cells, whatever happens to containers."""
+"""Executes one job until its round has visited each of its cells, whatever happens to launches."""
 
 import json
 import time
@@ -20,167 +20,101 @@ from runner.contract.job import Job
 from runner.contract.process_exit import describe_end, last_line
 from runner.contract.record import Outcome, Phase, Record, Status
 
-Clock = Callable[[], float]
-"""Seconds that never go backwards."""
-PHASES: frozenset[Phase] = frozenset(get_args(Phase))
+_PHASES: frozenset[Phase] = frozenset(get_args(Phase))
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What an attempt is made with."""
+class LaunchContext:
+    """Everything that a launch needs beside its job."""
 
     launcher: Launcher
     folder: RunFolder
     observer: Observer
-    clock: Clock = time.monotonic
-
-
-@dataclass
-class Attempt:
-    """What is known of one launch."""
-
-    job: Job
-    phase: Phase = "load"
-    cell: Cell | None = None
-    timed_out: bool = False
-    exit: Exit | None = None
-    """None when the engine went away and nobody knows."""
-
-    @property
-    def was_loading(self) -> bool:
-        """Whether it ended while no cell was in hand: loading is for all of them."""
-        return self.phase == "load"
+    clock: Callable[[], float] = time.monotonic
+    """Seconds that never go backwards."""
 
 
 @dataclass(frozen=True)
-class Cause:
-    """Why a launch ended."""
-
-    status: Status
-    """The verdict on whatever was in hand."""
-    reason: str
-    """Why, in a sentence."""
-    strikes_again: bool
-    """Whether the next launch would end the same way if this one ended while loading."""
-
-
-def attempt(job: Job, task: Task, surroundings: Surroundings) -> Attempt:
-    """Launch the job, wait for its end, and clear away what it was killed at writing.
-
-    Raises:
-        EngineUnavailable: the engine could not launch it.
-        ImageError: the image is gone.
-        Unavailable: the engine refuses what the backend needs.
-        StoreError: the results folder takes no more files.
-    """
-    made = Attempt(job)
-    try:
-        with surroundings.launcher.launch(task) as execution:
-            _follow(execution, made, surroundings)
-            with suppress(EngineUnavailable):
-                made.exit = execution.wait()
-                surroundings.folder.write_log(task.job_file, made.exit.log)
-    finally:
-        remove_unfinished(task.out)
-    _refuse_full_disk(made, surroundings.folder)
-    return made
-
-
-def cause_of(attempt: Attempt) -> Cause:
-    """Why the launch ended, whatever it left."""
-    limits, where = attempt.job.limits, f"in phase {attempt.phase}"
-    if attempt.timed_out:
-        return Cause("timeout", f"not done after {attempt.job.timeout_s:g} s, {where}", True)
-    if attempt.exit is None:
-        return Cause("lost", f"the container engine went away {where}", False)
-    if attempt.exit.out_of_memory:
-        allowed = f" of {format_size(limits.memory_bytes)}" if limits.memory_bytes else ""
-        reason = f"killed for exceeding the memory limit{allowed}, {where}"
-        return Cause("out_of_memory", reason, True)
-    if attempt.exit.code == JobError.exit_code:
-        return Cause("failed", f"the runner refused the job: {attempt.exit.log.strip()}", True)
-    if attempt.exit.code == 0:
-        return Cause("lost", "the runner ended well but left nothing that can be read", False)
-    said = f", saying: {last_words}" if (last_words := last_line(attempt.exit.log)) else ""
-    return Cause("lost", f"the runner {describe_end(attempt.exit.code)} {where}{said}", False)
-
-
-def _follow(execution: TaskExecution, made: Attempt, surroundings: Surroundings) -> None:
-    """Read progress until it ends; kill the runner when a cell, or loading, takes too long."""
-    timeout, clock = made.job.timeout_s, surroundings.clock
-    deadline = clock() + timeout
-    while True:
-        try:
-            line = execution.lines.get(timeout=max(0.0, deadline - clock()))
-        except Empty:
-            made.timed_out = True
-            execution.kill()
-            return
-        if line is None:
-            return
-        if _take(line, made, surroundings):
-            deadline = clock() + timeout
-
-
-def _take(line: str, made: Attempt, surroundings: Surroundings) -> bool:
-    """Note one progress line; whether a new stretch of work begins with it."""
-    try:
-        event = json.loads(line)
-        kind, cell_id, phase = event["event"], event["cell_id"], event.get("phase")
-    except (ValueError, KeyError, TypeError):
-        return False
-    cell = next((cell for cell in made.job.cells if cell.id == cell_id), None)
-    if kind in {"recorded", "visited"} and cell is not None:
-        made.cell = None
-        _tell(kind, cell, made.job, surroundings)
-        return True
-    if kind == "phase" and phase in PHASES:
-        # Exports, which belong to no cell, load anew for each way that they try.
-        begins = cell is None or made.cell != cell
-        made.phase, made.cell = phase, cell
-        surroundings.observer.phase_began(made.phase, cell)
-        return begins
-    return False
-
-
-def _tell(kind: str, cell: Cell, job: Job, surroundings: Surroundings) -> None:
-    if kind == "visited":
-        surroundings.observer.cell_visited(cell, job)
-    elif record := surroundings.folder.record_of(cell):
-        surroundings.observer.cell_ended(cell, record)
-
-
-def _refuse_full_disk(made: Attempt, folder: RunFolder) -> None:
-    if made.exit is not None and made.exit.code == RecordNotSaved.exit_code:
-        raise StoreError(
-            f"{folder.path}: the runner could not save what it measured: "
-            f"{last_line(made.exit.log) or 'the disk is full'}",
-            hint="free some space; `orchestrator run --resume last` measures what is missing",
-        )
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Folders of what other jobs made, which the runner only reads."""
+class ArtifactFolders:
+    """Folders of what other jobs have made, which the runner only reads."""
 
     references: Path | None = None
-    """What outputs are verified against."""
+    """References that outputs are verified against."""
     graphs: Path | None = None
     """Prepared graphs."""
 
 
-_NOTHING = Sources()
+@dataclass(frozen=True)
+class LaunchOutcome:
+    """The verdict that the end of a launch brings upon the cells it left."""
+
+    status: Status
+    reason: str
+    """A sentence."""
+    is_persistent: bool
+    """True if the next launch would end the same way, should this one have ended while loading."""
 
 
-def supervise(job: Job, surroundings: Surroundings, sources: Sources = _NOTHING) -> None:
+@dataclass
+class Launch:
+    """One launch of a job, and how far it came."""
+
+    job: Job
+    phase: Phase = "load"
+    cell: Cell | None = None
+    """The cell in hand; None while loading, which is for all of them."""
+    timed_out: bool = False
+    exit: Exit | None = None
+    """None if the container engine was lost before the exit status was known."""
+
+    @property
+    def outcome(self) -> LaunchOutcome:
+        """The reason of its end, whatever it has left."""
+        limits, where = self.job.limits, f"in phase {self.phase}"
+        if self.timed_out:
+            reason = f"not done after {self.job.timeout_s:g} s, {where}"
+            return LaunchOutcome("timeout", reason, True)
+        if self.exit is None:
+            return LaunchOutcome("lost", f"the container engine went away {where}", False)
+        if self.exit.out_of_memory:
+            allowed = f" of {format_size(limits.memory_bytes)}" if limits.memory_bytes else ""
+            reason = f"killed for exceeding the memory limit{allowed}, {where}"
+            return LaunchOutcome("out_of_memory", reason, True)
+        if self.exit.code == JobError.exit_code:
+            reason = f"the runner refused the job: {self.exit.log.strip()}"
+            return LaunchOutcome("failed", reason, True)
+        if self.exit.code == 0:
+            reason = "the runner ended well but left nothing that can be read"
+            return LaunchOutcome("lost", reason, False)
+        words = last_line(self.exit.log)
+        reason = f"the runner {describe_end(self.exit.code)} {where}"
+        return LaunchOutcome("lost", f"{reason}, saying: {words}" if words else reason, False)
+
+    def verdicts(self, pending: Sequence[Cell]) -> list[tuple[Cell, Outcome]]:
+        """The verdicts on these cells, which the launch has not visited: one of them, or all."""
+        if not pending:
+            return []
+        outcome = self.outcome
+        if outcome.is_persistent and self.phase == "load":
+            victims = list(pending)
+        else:
+            victims = [cell for cell in pending if cell == self.cell] or [pending[0]]
+        verdict = Outcome(status=outcome.status, reason=outcome.reason, phase=self.phase)
+        return [(cell, verdict) for cell in victims]
+
+
+_NONE = ArtifactFolders()
+
+
+def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _NONE) -> None:
     """Launch the job; when a launch dies, give its victim a verdict and launch the rest.
 
-    Every attempt leaves at least one cell less to visit, so this ends.
+    Every launch leaves at least one cell less to visit, so this ends.
 
     Args:
         job: its cells, and which of their rounds this is.
-        surroundings: what to launch it with.
-        sources: what the runner reads.
+        context: everything that launches need.
+        artifacts: folders that the runner reads.
 
     Raises:
         EngineUnavailable: the engine went away; the cell in hand has its verdict.
@@ -188,44 +122,103 @@ def supervise(job: Job, surroundings: Surroundings, sources: Sources = _NOTHING)
         Unavailable: the engine refuses what the backend needs.
         StoreError: the results folder takes no more records.
     """
-    folder, observer = surroundings.folder, surroundings.observer
-    pending = folder.unvisited(job.cells, job.round)
+    folder, observer = context.folder, context.observer
+    pending = folder.due(job.cells, job.round)
     while pending:
-        part = job.model_copy(update={"cells": tuple(pending)})
-        observer.job_started(part)
-        made = attempt(part, _task(part, folder, sources), surroundings)
-        pending = folder.unvisited(pending, job.round)
-        for cell, status, reason in _verdicts(made, pending):
-            outcome = Outcome(status=status, reason=reason, phase=made.phase)
-            record = Record.of(part, cell, outcome)
+        rest = job.model_copy(update={"cells": tuple(pending)})
+        observer.job_started(rest)
+        launch = launch_job(rest, _task(rest, folder, artifacts), context)
+        pending = folder.due(pending, job.round)
+        for cell, verdict in launch.verdicts(pending):
+            record = Record.of(rest, cell, verdict)
             folder.save(record)
             observer.cell_ended(cell, record)
             pending.remove(cell)
-        if made.exit is None:
+        if launch.exit is None:
             raise EngineUnavailable(
                 "the container engine went away in mid-run",
                 hint="start it again, then `orchestrator run --resume last`",
             )
 
 
-def _task(job: Job, folder: RunFolder, sources: Sources) -> Task:
+def launch_job(job: Job, task: Task, context: LaunchContext) -> Launch:
+    """Launch the job once, wait for its end, and remove what it was killed at writing.
+
+    Raises:
+        EngineUnavailable: the engine could not launch it.
+        ImageError: the image is gone.
+        Unavailable: the engine refuses what the backend needs.
+        StoreError: the results folder takes no more files.
+    """
+    launch = Launch(job)
+    try:
+        with context.launcher.launch(task) as execution:
+            _follow(execution, launch, context)
+            with suppress(EngineUnavailable):
+                launch.exit = execution.wait()
+                context.folder.write_log(task.job_file, launch.exit.log)
+    finally:
+        remove_unfinished(task.out)
+    _refuse_full_disk(launch, context.folder)
+    return launch
+
+
+def _follow(execution: TaskExecution, launch: Launch, context: LaunchContext) -> None:
+    """Read progress until it ends; kill the runner when a cell, or loading, takes too long."""
+    timeout, clock = launch.job.timeout_s, context.clock
+    deadline = clock() + timeout
+    while True:
+        try:
+            line = execution.lines.get(timeout=max(0.0, deadline - clock()))
+        except Empty:
+            launch.timed_out = True
+            execution.kill()
+            return
+        if line is None:
+            return
+        if _note_progress(line, launch, context):
+            deadline = clock() + timeout
+
+
+def _note_progress(line: str, launch: Launch, context: LaunchContext) -> bool:
+    """Note one progress line; True if a new stretch of work begins with it."""
+    try:
+        event = json.loads(line)
+        kind, cell_id, phase = event["event"], event["cell_id"], event.get("phase")
+    except (ValueError, KeyError, TypeError):
+        return False
+    cell = next((cell for cell in launch.job.cells if cell.id == cell_id), None)
+    if kind in {"recorded", "visited"} and cell is not None:
+        launch.cell = None
+        if kind == "visited":
+            context.observer.cell_visited(cell, launch.job)
+        elif record := context.folder.record_of(cell):
+            context.observer.cell_ended(cell, record)
+        return True
+    if kind == "phase" and phase in _PHASES:
+        # Exports, which belong to no cell, load anew for each way that they try.
+        begins = cell is None or launch.cell != cell
+        launch.phase, launch.cell = phase, cell
+        context.observer.phase_began(launch.phase, cell)
+        return begins
+    return False
+
+
+def _refuse_full_disk(launch: Launch, folder: RunFolder) -> None:
+    if launch.exit is not None and launch.exit.code == RecordNotSaved.exit_code:
+        raise StoreError(
+            f"{folder.path}: the runner could not save what it measured: "
+            f"{last_line(launch.exit.log) or 'the disk is full'}",
+            hint="free some space, then `orchestrator run --resume last`",
+        )
+
+
+def _task(job: Job, folder: RunFolder, artifacts: ArtifactFolders) -> Task:
     return Task(
         job=job,
         backend=job.cells[0].backend,
         job_file=folder.write_job(job),
         out=folder.out(job.id),
-        references=sources.references,
-        graphs=sources.graphs,
+        references=artifacts.references,
+        graphs=artifacts.graphs,
     )
-
-
-def _verdicts(made: Attempt, pending: Sequence[Cell]) -> list[tuple[Cell, Status, str]]:
-    """Who gets which verdict after a launch ended without having visited these cells."""
-    if not pending:
-        return []
-    cause = cause_of(made)
-    if cause.strikes_again and made.was_loading:
-        victims = list(pending)
-    else:
-        victims = [cell for cell in pending if cell == made.cell] or [pending[0]]
-    return [(cell, cause.status, cause.reason) for cell in victims]

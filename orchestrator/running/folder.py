@@ -1,4 +1,4 @@
-"""A run on disk: its plan, its jobs, the records they left. Enough to resume it.
+"""A run's folder: its plan, its jobs, the records they left. Enough to resume it.
 
 results/<run_id>/run.json                                    what was planned
 results/<run_id>/jobs/<job_id>.<attempt>.json                what a container was given
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from orchestrator.running.record_files import RunCompact, RunParts, set_aside
+from orchestrator.running.record_files import CompactedRecords, RoundFiles, set_aside
 from orchestrator.running.run_file import RUN_FILE, RunFile
 from orchestrator.system.files import DATABASE_NAME, translate_os_errors
 from runner.contract.cell import Cell
@@ -30,15 +30,17 @@ from runner.contract.files import write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.record import Outcome, Record, Status, read_record, save_record
 
-SUBFOLDERS = ("records", "jobs", "logs")
+RETRIED: Collection[Status] = ("unavailable", "lost")
+"""Verdicts that say a cell never had its chance; resuming a run tries again."""
+_SUBFOLDERS = ("records", "jobs", "logs")
 
 
 @dataclass(frozen=True)
-class Aside:
-    """What became of damaged records."""
+class SetAside:
+    """Damaged records under their new names, and the records that stand for them."""
 
     moved: Mapping[Path, Path]
-    """Where each of them lies now."""
+    """New path by old path."""
     lost: Sequence[Path]
     """The records that stand for them, with the verdict `lost`."""
 
@@ -49,8 +51,8 @@ class RunFolder:
     def __init__(self, path: Path, run: RunFile) -> None:
         self.path = path
         self.run = run
-        self.parts = RunParts(self.records)
-        self._compact = RunCompact(self.records)
+        self.rounds = RoundFiles(self.records)
+        self._compact = CompactedRecords(self.records)
 
     @classmethod
     def create(cls, results: Path, run: RunFile) -> "RunFolder":
@@ -61,7 +63,7 @@ class RunFolder:
         """
         path = results / run.run_id
         try:
-            for name in SUBFOLDERS:
+            for name in _SUBFOLDERS:
                 (path / name).mkdir(parents=True)
             write_atomic(path / RUN_FILE, run.model_dump_json())
         except OSError as error:
@@ -93,7 +95,7 @@ class RunFolder:
                 f"{path / RUN_FILE}: cannot be read: {summary}",
                 hint="its records can still be merged: `orchestrator merge` takes their folder",
             ) from error
-        for name in SUBFOLDERS:
+        for name in _SUBFOLDERS:
             with translate_os_errors(path / name):
                 (path / name).mkdir(exist_ok=True)
         return cls(path, run)
@@ -184,20 +186,20 @@ class RunFolder:
         """The cell's own record file, whether there is one or not."""
         return self.records / cell.job_id / f"{cell.id}.parquet"
 
-    def missing(self, cells: Iterable[Cell]) -> list[Cell]:
-        """The cells without a sound record."""
-        return [cell for cell in cells if self.record_of(cell) is None]
-
-    def unvisited(self, cells: Iterable[Cell], round_: int) -> list[Cell]:
-        """The cells that this round still has to visit: no record, no sound part of the round."""
-        return [cell for cell in self.missing(cells) if not self.parts.has(cell, round_)]
+    def due(self, cells: Iterable[Cell], round_: int) -> list[Cell]:
+        """The cells that this round still has to visit: no record, no sound result of the round."""
+        return [
+            cell
+            for cell in cells
+            if self.record_of(cell) is None and not self.rounds.has(cell, round_)
+        ]
 
     def unsound(self, cell_ids: Container[str]) -> list[Path]:
         """The files of these cells that are no sound records."""
         files = (self.file_of(cell) for cell in self.cells if cell.id in cell_ids)
         return [path for path in files if path.exists() and not _is_sound(path)]
 
-    def set_aside(self, damaged: Iterable[Path]) -> Aside:
+    def set_aside(self, damaged: Iterable[Path]) -> SetAside:
         """Rename those of these files that are this run's; cells without another are `lost`.
 
         What cannot be renamed stays as it is.
@@ -213,7 +215,7 @@ class RunFolder:
                 where = moved.get(path) or next(iter(compact.values()))
                 self._save_lost(cell, f"its record was damaged and lies in {where.name}")
                 lost.append(path)
-        return Aside(moved, lost)
+        return SetAside(moved, lost)
 
     def _save_lost(self, cell: Cell, reason: str) -> None:
         job = self.job([cell], self.nowhere)
@@ -227,7 +229,7 @@ class RunFolder:
         return sorted(self.records.glob("*/*.trace.json"))
 
     def failed_traces(self) -> dict[str, str]:
-        """Why there is no trace, by the id of the cell."""
+        """The reasons of traces that are missing, by the id of the cell."""
         suffix = ".trace.failed"
         paths = sorted(self.records.glob(f"*/*{suffix}"))
         return {path.name.removesuffix(suffix): path.read_text("utf-8") for path in paths}
@@ -246,14 +248,14 @@ class RunFolder:
         """Status by cell id, of the cells that have a sound record."""
         return {cell_id: record.status for cell_id, record in self.sound_records().items()}
 
-    def left(self, retried: Collection[Status]) -> list[Cell]:
+    def unfinished(self) -> list[Cell]:
         """The cells without a sound record, or with a verdict that is to be retried."""
         verdicts = self.verdicts()
-        return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *retried)]
+        return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *RETRIED)]
 
-    def forget(self, statuses: Collection[Status]) -> None:
-        """Drop the verdicts of these statuses, so that their cells count as missing again."""
-        dropped = [record for record in self.sound_records().values() if record.status in statuses]
+    def forget_retried(self) -> None:
+        """Drop the verdicts that are to be retried, so that their cells are due again."""
+        dropped = [record for record in self.sound_records().values() if record.status in RETRIED]
         if dropped:
             self._compact.unpack()
         for record in dropped:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
-from orchestrator.running.artifacts import Groundwork, Prepare, versions_of
-from orchestrator.running.execute_job import Surroundings
+from orchestrator.running.artifacts import ArtifactCache, versions_of
+from orchestrator.running.availability import Availability
+from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
@@ -24,35 +26,42 @@ from runner.contract.graph import (
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
 
-FOLDER_NAME = "graphs"
+GRAPHS_FOLDER = "graphs"
 EXPORT_TIMEOUT_S = 1800.0
 """Least time that one way of exporting one shape may take, seconds, however short the cells' own
 limit is."""
 
-Kind = tuple[str, GraphKind, NumberFormat]
-"""What tells the graphs of one run apart: model, content, number format."""
+
+class GraphVariant(NamedTuple):
+    """The three things by which the graphs of one run differ."""
+
+    model: str
+    content: GraphKind
+    numbers: NumberFormat
 
 
 def executes_graph(cell: Cell) -> bool:
-    """Whether the cell executes a prepared graph."""
+    """True if the cell executes a prepared graph."""
     return cell.runtime in GRAPH_RUNTIMES
 
 
-def kind_of(cell: Cell) -> Kind:
-    """The kind of graph that the cell executes."""
-    return cell.model, graph_kind(cell), number_format(cell)
+def graph_variant(cell: Cell) -> GraphVariant:
+    """The variant that the cell executes."""
+    return GraphVariant(cell.model, graph_kind(cell), number_format(cell))
 
 
-def exports_left(plan: Plan, results: Path, launcher: type[Launcher], seed: int) -> list[Kind]:
-    """The kinds that the plan's run would export first, by this launcher and with this seed."""
+def exports_left(
+    plan: Plan, results: Path, launcher: type[Launcher], seed: int
+) -> list[GraphVariant]:
+    """The variants that the plan's run would export first, by this launcher and with this seed."""
     cells = filter(executes_graph, (entry.cell for entry in plan.with_decision("run")))
-    wanted = {(kind_of(cell), fixed_shape(cell)): cell for cell in cells}
+    wanted = {(graph_variant(cell), fixed_shape(cell)): cell for cell in cells}
     versions = versions_of(GRAPHS, in_images=launcher.needs_images)
-    graphs = results / FOLDER_NAME
+    graphs = results / GRAPHS_FOLDER
     missing = [
         kind
         for (kind, _), cell in wanted.items()
-        if not is_there(graphs / graph_name(plan.models[cell.model], cell, seed, versions), cell)
+        if not has_graph(graphs / graph_name(plan.models[cell.model], cell, seed, versions), cell)
     ]
     return list(dict.fromkeys(missing))
 
@@ -62,8 +71,8 @@ def graph_name(model: ModelSpec, cell: Cell, seed: int, versions: Versions) -> s
     return graph_key(model, graph_kind(cell), number_format(cell), seed, versions)
 
 
-def is_there(folder: Path, cell: Cell) -> bool:
-    """Whether the folder holds a graph for the cell, and a whole one."""
+def has_graph(folder: Path, cell: Cell) -> bool:
+    """True if the folder holds a graph for the cell, and a whole one."""
     try:
         graph_in(folder, cell)
     except Unsupported:
@@ -74,9 +83,9 @@ def is_there(folder: Path, cell: Cell) -> bool:
 class Graphs:
     """The prepared graphs of one results folder, each exported when a run first needs it."""
 
-    def __init__(self, results: Path, surroundings: Surroundings, prepare: Prepare) -> None:
-        self._ground = Groundwork(results / FOLDER_NAME, surroundings, prepare)
-        self._in_images = surroundings.launcher.needs_images
+    def __init__(self, results: Path, context: LaunchContext, availability: Availability) -> None:
+        self._cache = ArtifactCache(results / GRAPHS_FOLDER, context, availability)
+        self._in_images = context.launcher.needs_images
         self._tried: set[str] = set()
         self._cut_short: dict[str, str] = {}
         self._versions: Versions | None = None
@@ -96,7 +105,7 @@ class Graphs:
         """
         if not executes_graph(job.cells[0]):
             return job, None
-        job, folder = self._named(job), self._ground.open()
+        job, folder = self._named(job), self._cache.open()
         missing = self._missing(job)
         if missing:
             self._export(job, missing)
@@ -121,37 +130,36 @@ class Graphs:
         ]
 
     def _has(self, job: Job, cell: Cell) -> bool:
-        """What is damaged is exported anew."""
-        return is_there(self._ground.path / str(job.graph), cell)
+        """False for a damaged graph too, which is exported anew."""
+        return has_graph(self._cache.path / str(job.graph), cell)
 
     def _export(self, job: Job, missing: Sequence[Cell]) -> None:
         first = job.cells[0]
-        what = f"{job.model.name} ({graph_kind(first)}, {number_format(first)})"
-        self._ground.note(f"exporting the graph of {what}")
+        subject = f"{job.model.name} ({graph_kind(first)}, {number_format(first)})"
+        self._cache.note(f"exporting the graph of {subject}")
         names = {_name(job, cell): cell for cell in missing}
         for name in (f"{job.graph}/{DYNAMIC}", *names):
-            self._ground.forget_failure(name)
-        ended = self._ground.launch(_export_job(job, missing))
+            self._cache.forget_failure(name)
+        ended = self._cache.launch(_export_job(job, missing))
         self._tried |= names.keys()
-        self._ground.drop(f"{job.graph}/.*{UNFINISHED_SUFFIX}")
-        told = {
-            name: self._told(job, name) for name, cell in names.items() if not self._has(job, cell)
-        }
-        cut_short = {name: ended for name, reason in told.items() if reason is None}
+        self._cache.remove(f"{job.graph}/.*{UNFINISHED_SUFFIX}")
+        failed = [name for name, cell in names.items() if not self._has(job, cell)]
+        reasons = {name: self._failure(job, name) for name in failed}
+        cut_short = {name: ended for name, reason in reasons.items() if reason is None}
         if cut_short:
             self._cut_short |= cut_short
-            self._ground.note(f"no graph of {what}, so its cells are unavailable: {ended}")
-        for reason in dict.fromkeys(filter(None, told.values())):
+            self._cache.note(f"no graph of {subject}, so its cells are unavailable: {ended}")
+        for reason in dict.fromkeys(filter(None, reasons.values())):
             lines = "; ".join(reason.splitlines())
-            self._ground.note(f"no graph of {what}, so its cells are unsupported: {lines}")
+            self._cache.note(f"no graph of {subject}, so its cells are unsupported: {lines}")
 
-    def _told(self, job: Job, name: str) -> str | None:
-        """Why the exporter gave up on this shape, or on all; None if it never got that far."""
-        return self._ground.failure(name) or self._ground.failure(f"{job.graph}/{DYNAMIC}")
+    def _failure(self, job: Job, name: str) -> str | None:
+        """The exporter's reason against this shape, or all; None if it never got that far."""
+        return self._cache.failure(name) or self._cache.failure(f"{job.graph}/{DYNAMIC}")
 
 
 def _name(job: Job, cell: Cell) -> str:
-    """Where the graph of the cell's own shape lies, among all graphs."""
+    """The folder of the graph of the cell's own shape, among all graphs."""
     return f"{job.graph}/{fixed_shape(cell)}"
 
 

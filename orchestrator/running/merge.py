@@ -1,9 +1,9 @@
-"""From run folders into the database."""
+"""Merge one run's folder into one database."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.running.folder import Aside, RunFolder
+from orchestrator.running.folder import RunFolder, SetAside
 from orchestrator.store import Damaged, MergeReport, Run, Store
 
 
@@ -22,7 +22,7 @@ def merge_run(folder: RunFolder, database: Path) -> MergeReport:
 
 def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
     """Merge a run's records into an open database; see `merge_run` for damaged ones."""
-    run = _facts(folder)
+    run = _run_row(folder)
     merged = store.merge([folder.records], run)
     reasons = {file.path: file.reason for file in merged.damaged}
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
@@ -30,17 +30,17 @@ def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
     if not reasons:
         return merged
     aside = folder.set_aside(reasons)
-    damaged = tuple(_told(path, reason, aside) for path, reason in reasons.items())
+    damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
     return replace(merged, damaged=damaged) + store.merge(aside.lost, run)
 
 
-def _told(path: Path, reason: str, aside: Aside) -> Damaged:
+def _describe_damage(path: Path, reason: str, aside: SetAside) -> Damaged:
     if path not in aside.moved:
         return Damaged(path, reason)
     return Damaged(aside.moved[path], f"{reason}; it was set aside")
 
 
-def _facts(folder: RunFolder) -> Run:
+def _run_row(folder: RunFolder) -> Run:
     run = folder.run
     return Run(
         run_id=run.run_id,

@@ -1,5 +1,6 @@
-"""What a run tells while it is under way. The CLI draws it; tests collect it."""
+"""Progress of a run. The command line draws it; tests collect it."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from runner.contract.cell import Cell
@@ -12,6 +13,10 @@ class Observer(Protocol):
 
     def note(self, text: str) -> None:
         """Something the user should know, one line."""
+        ...
+
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """A run is about to measure these cells: seconds that each may take, by cell id."""
         ...
 
     def job_started(self, job: Job) -> None:
@@ -32,19 +37,22 @@ class Observer(Protocol):
 
 
 class QuietObserver:
-    """Tells nobody."""
+    """Tells nobody: every event is dropped."""
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Drop the note."""
+
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """Drop the event."""
 
     def job_started(self, job: Job) -> None:
-        """Say nothing."""
+        """Drop the event."""
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Say nothing."""
+        """Drop the event."""
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
-        """Say nothing."""
+        """Drop the event."""
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
-        """Say nothing."""
+        """Drop the event."""

@@ -1,4 +1,4 @@
-"""What earlier rounds measured of a run's cells, until the last round makes it a record."""
+"""Files beside a run's plain record files: results of earlier rounds, and compacted records."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from os import stat_result
@@ -16,17 +16,21 @@ from runner.contract.files import atomic_file
 from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_records
 from runner.contract.rounds import read_rounds, round_path
 
-DROPPED_SUFFIX = ".dropped"
+_DROPPED_SUFFIX = ".dropped"
+_DAMAGED_SUFFIX = ".damaged"
+
+_Rows = Mapping[str, Mapping[str, Any]]
+"""Records by cell id."""
 
 
-class RunParts:
-    """The results of rounds of one run, which lie beside its records."""
+class RoundFiles:
+    """Results of the rounds before the last one, which lie beside a run's records."""
 
     def __init__(self, records: Path) -> None:
         self._records = records
 
     def has(self, cell: Cell, round_: int) -> bool:
-        """Whether this round has visited the cell: its result is there, and the ones before it.
+        """True if this round has visited the cell: its result is there, and the ones before it.
 
         If one of them is missing or damaged they are all dropped: the cell starts over.
         """
@@ -41,26 +45,20 @@ class RunParts:
         return True
 
     def drop(self, cells: Iterable[Cell]) -> int:
-        """Set all results of these cells aside under another name; returns how many there were."""
-        found = [path for cell in cells for path in self._parts(cell)]
-        for path in found:
+        """Rename all results of these cells, so that nothing reads them; returns their number."""
+        paths = [path for cell in cells for path in self._paths(cell)]
+        for path in paths:
             with translate_os_errors(path):
-                path.replace(path.with_name(path.name + DROPPED_SUFFIX))
-        return len(found)
+                path.replace(path.with_name(path.name + _DROPPED_SUFFIX))
+        return len(paths)
 
-    def _parts(self, cell: Cell) -> Iterator[Path]:
+    def _paths(self, cell: Cell) -> Iterator[Path]:
         folder = self._records / cell.job_id
         return (path for path in folder.glob("*.json") if path.name.startswith(f"{cell.id}.round"))
 
 
-DAMAGED_SUFFIX = ".damaged"
-
-_Rows = Mapping[str, Mapping[str, Any]]
-"""Records by cell id."""
-
-
-class RunCompact:
-    """The compact record files of one run."""
+class CompactedRecords:
+    """The compacted record files of one run."""
 
     def __init__(self, records: Path) -> None:
         self._records = records
@@ -105,17 +103,17 @@ class RunCompact:
                 return known[1]
             content = path.read_bytes()
         try:
-            found = {row["cell_id"]: row for row in rows(read_table(content))}
+            records = {row["cell_id"]: row for row in rows(read_table(content))}
         except UNREADABLE:
             set_aside(path)
             return {}
-        self._known[path] = stamp, found
-        return found
+        self._known[path] = stamp, records
+        return records
 
 
 def set_aside(path: Path) -> Path | None:
     """Give a damaged file another name; None if it cannot be renamed."""
-    aside = path.with_name(path.name + DAMAGED_SUFFIX)
+    aside = path.with_name(path.name + _DAMAGED_SUFFIX)
     try:
         return path.replace(aside)
     except OSError:

@@ -1,21 +1,22 @@
-"""What outputs are verified against: computed once per model and seed, kept for all runs."""
+"""Fp32 references of outputs: computed once per model and seed, kept for all runs."""
 
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from orchestrator.planning.memory import shortage
-from orchestrator.running.artifacts import BACKEND, Groundwork, Prepare, versions_of
-from orchestrator.running.execute_job import Surroundings
+from orchestrator.running.artifacts import ARTIFACT_BACKEND, ArtifactCache, versions_of
+from orchestrator.running.availability import Availability
+from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key
 from runner.contract.cell import Cell
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 
-FOLDER_NAME = "references"
+REFERENCES_FOLDER = "references"
 
 
 def is_verified(cell: Cell) -> bool:
-    """Whether this cell's outputs can be compared; the fake backend computes none."""
+    """True if this cell's outputs can be compared; the fake backend computes none."""
     return cell.backend != "fake"
 
 
@@ -23,18 +24,21 @@ class References:
     """The references of one results folder, each computed when a run first needs it."""
 
     def __init__(
-        self, surroundings: Surroundings, prepare: Prepare, memory_bytes: int | None = None
+        self,
+        context: LaunchContext,
+        availability: Availability,
+        memory_bytes: int | None = None,
     ) -> None:
         """The references beside the run.
 
         Args:
-            surroundings: what launches are made with.
-            prepare: makes sure that they can be.
+            context: everything that launches need.
+            availability: makes sure that they are possible.
             memory_bytes: host memory that a job may use without limits; None if nobody knows.
         """
-        path = surroundings.folder.path.parent / FOLDER_NAME
-        self._ground = Groundwork(path, surroundings, prepare)
-        self._in_images = surroundings.launcher.needs_images
+        path = context.folder.path.parent / REFERENCES_FOLDER
+        self._cache = ArtifactCache(path, context, availability)
+        self._in_images = context.launcher.needs_images
         self._memory_bytes = memory_bytes
         self._tried: set[str] = set()
         self._versions: Versions | None = None
@@ -52,7 +56,7 @@ class References:
         """
         if job.purpose not in {"measure", "verify"} or not is_verified(job.cells[0]):
             return job, None
-        job, path = self._named(job), self._ground.open()
+        job, path = self._named(job), self._cache.open()
         key = str(job.reference)
         if key not in self._tried and not self._has(key):
             self._compute(job, key)
@@ -66,9 +70,9 @@ class References:
         return job.model_copy(update={"reference": key})
 
     def _has(self, key: str) -> bool:
-        """Whether it is there and whole: what is damaged is computed anew."""
+        """True if it is there and whole: what is damaged is computed anew."""
         try:
-            with ZipFile(self._ground.path / f"{key}.npz") as archive:
+            with ZipFile(self._cache.path / f"{key}.npz") as archive:
                 names = archive.namelist()
                 arrays = bool(names) and all(name.endswith(".npy") for name in names)
                 return arrays and archive.testzip() is None
@@ -76,26 +80,27 @@ class References:
             return False
 
     def _compute(self, job: Job, key: str) -> None:
-        self._ground.forget_failure(key)
-        wanted = _reference_job(job)
-        reason = self._foreseen(wanted) or self._launch(wanted)
+        self._cache.forget_failure(key)
+        computation = _reference_job(job)
+        reason = self._predicted(computation) or self._launch(computation)
         if not self._has(key):
-            reason = self._ground.keep_failure(key, reason)
-            self._ground.note(
-                f"no reference of {_what(job)}, so its outputs are not verified: {reason}"
+            reason = self._cache.keep_failure(key, reason)
+            self._cache.note(
+                f"no reference of {_describe(job)}, so its outputs are not verified: {reason}"
             )
 
-    def _foreseen(self, wanted: Job) -> str | None:
-        """Why there is no use in trying: a model that fits in int8 may not in fp32."""
-        lack = shortage(wanted.cells[0], wanted.model, wanted.limits, self._memory_bytes)
+    def _predicted(self, computation: Job) -> str | None:
+        """The reason not to try, if any: a model that fits in int8 may not in fp32."""
+        cell, limits = computation.cells[0], computation.limits
+        lack = shortage(cell, computation.model, limits, self._memory_bytes)
         return lack and f"predicted: in fp32 on the CPU it {lack}"
 
-    def _launch(self, wanted: Job) -> str:
-        self._ground.note(f"computing the fp32 reference of {_what(wanted)}")
-        return self._ground.launch(wanted)
+    def _launch(self, computation: Job) -> str:
+        self._cache.note(f"computing the fp32 reference of {_describe(computation)}")
+        return self._cache.launch(computation)
 
 
-def _what(job: Job) -> str:
+def _describe(job: Job) -> str:
     return f"{job.model.name} ({graph_kind(job.cells[0])})"
 
 
@@ -104,7 +109,7 @@ def _reference_job(job: Job) -> Job:
     content = graph_kind(first)
     cell = Cell(
         model=first.model,
-        backend=BACKEND,
+        backend=ARTIFACT_BACKEND,
         runtime="torch",
         precision="fp32",
         batch_size=1,

@@ -1,8 +1,10 @@
-"""What a run set out to do: enough to resume it."""
+"""Options of a run, and `run.json`, which keeps them with its plan: enough to resume it."""
 
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
@@ -11,31 +13,50 @@ from runner.contract.cell import Frozen, Purpose
 RUN_FILE = "run.json"
 
 
-class RunFile(Frozen):
-    """What a run set out to do."""
+class RunOptions(Frozen):
+    """Options of a run: set by the command line, kept in `run.json`, read by the execution.
+
+    A resumed run keeps those of `run.json`; the others are chosen anew.
+    """
+
+    launcher: LauncherName | Literal["auto"] = "auto"
+    """The launcher of its jobs; `auto` until one is chosen."""
+    database: Path | None = None
+    """The DuckDB file that takes its records, absolute once kept; null: the one beside the runs."""
+    seed: int = 0
+    """Seed of weights, inputs and the order of execution."""
+    scratch: bool = False
+    """True if the database is a scratch one, which alone takes rows of the fake backend."""
+    purpose: Purpose = "measure"
+    """Cells are timed, verified or both."""
+    trace: bool = False
+    """True if each cell leaves a trace of one untimed iteration."""
+    fail_fast: bool = Field(default=False, exclude=True)
+    """Launch nothing more after the first failure. Not kept in `run.json`."""
+    budget_s: float | None = Field(default=None, exclude=True)
+    """Launch nothing more after this many seconds. Not kept in `run.json`."""
+
+
+class RunSource(Frozen):
+    """The matrix and the command line that a run came from."""
+
+    matrix: str | None = None
+    """The matrix as text; null when options stood for one."""
+    matrix_path: Path | None = None
+    """The file the matrix came from."""
+    command: str | None = None
+    """The command line that planned it."""
+
+
+class RunFile(RunOptions, RunSource):
+    """The content of `run.json`."""
 
     run_id: str
     """The run's id."""
     started_at: AwareDatetime
-    """When it was planned, UTC."""
-    matrix: str | None
-    """The matrix as text; null when options stood for one."""
-    command: str | None = None
-    """The command line that planned it."""
-    matrix_path: str | None
-    """The file the matrix came from."""
+    """The moment it was planned, UTC."""
     launcher: LauncherName
-    """Where its jobs execute."""
-    database: str | None
-    """Absolute path of the DuckDB file that takes its records; null: the one beside the runs."""
-    seed: int
-    """Seed of weights, inputs and the order of execution."""
-    scratch: bool = False
-    """Whether it may measure with the fake backend, whose rows only a scratch database takes."""
-    purpose: Purpose = "measure"
-    """Whether its cells are timed, verified or both."""
-    trace: bool = False
-    """Whether each cell leaves a trace of one untimed iteration."""
+    """The launcher of its jobs."""
     git_commit: str | None
     """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
     hostname: str

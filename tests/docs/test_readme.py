@@ -13,7 +13,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.matrix import load_matrix
-from orchestrator.render.results import COLUMNS
+from orchestrator.render.results import RESULT_COLUMNS
 from runner.contract import errors, support
 from runner.contract.cell import Cell, Mode, Scenario
 from runner.contract.errors import BenchError
@@ -119,7 +119,7 @@ def test_the_workflow_it_shows_is_the_one_in_use() -> None:
 
 def test_the_output_it_shows_has_todays_columns() -> None:
     shown = re.split(r"  +", SHOWN[0].splitlines()[1].strip())
-    assert shown == [column for column in COLUMNS if column in shown]
+    assert shown == [column for column in RESULT_COLUMNS if column in shown]
 
 
 def test_the_models_in_its_examples_are_in_the_catalogue() -> None:
@@ -156,7 +156,7 @@ def test_the_options_it_lists_are_options_of_run() -> None:
 
 def test_it_explains_every_column_of_its_output() -> None:
     named = [name for row in NUMBERS.rows("column") for name in re.findall(r"`([^`]+)`", row[0])]
-    assert [name for name in COLUMNS if name not in {"cell", "status"}] == named
+    assert [name for name in RESULT_COLUMNS if name not in {"cell", "status"}] == named
 
 
 def test_the_python_versions_are_those_of_the_distribution() -> None:

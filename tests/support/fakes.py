@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
@@ -233,6 +233,7 @@ class KeptObserver:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.estimates_s: dict[str, float] = {}
         self.jobs: list[Job] = []
         self.phases: list[str] = []
         self.visited: list[tuple[str, int]] = []
@@ -241,6 +242,10 @@ class KeptObserver:
     def note(self, text: str) -> None:
         """Keep the note."""
         self.notes.append(text)
+
+    def run_started(self, estimates_s: Mapping[str, float]) -> None:
+        """Keep the estimates."""
+        self.estimates_s.update(estimates_s)
 
     def job_started(self, job: Job) -> None:
         """Keep the job."""

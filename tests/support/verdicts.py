@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from orchestrator.app.measure.verify import Verified, VerifiedCell
+from orchestrator.app.measure.verification import Verification, VerifiedCell
 
 
 def a_cell(mark: str = "ok", reason: str | None = None, **changes: Any) -> VerifiedCell:
@@ -22,8 +22,8 @@ def a_cell(mark: str = "ok", reason: str | None = None, **changes: Any) -> Verif
     return VerifiedCell.model_validate(values | changes)
 
 
-def a_verification(*cells: VerifiedCell, **changes: Any) -> Verified:
-    """The verification of these cells in one run."""
+def a_verification(*cells: VerifiedCell, **changes: Any) -> Verification:
+    """What one run found of these cells."""
     values: dict[str, Any] = {
         "verified_on": date(2026, 11, 21),
         "command": "orchestrator verify",
@@ -35,4 +35,4 @@ def a_verification(*cells: VerifiedCell, **changes: Any) -> Verified:
         "libraries": {},
         "cells": cells,
     }
-    return Verified(**values | changes)
+    return Verification(**values | changes)

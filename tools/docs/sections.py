@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.app.measure.verify import Verified, load
+from orchestrator.app.measure.verdict_table import verdict_table
+from orchestrator.app.measure.verification import Verification, load_verification
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.render.verify import table_of
 from orchestrator.system.git import ROOT
 from runner.contract.cell import Backend, Runtime
 from runner.contract.models import catalogue, model_sets
@@ -82,8 +82,8 @@ def verified_markdown(path: Path = VERIFIED) -> str:
     Raises:
         StoreError: the file is not what `orchestrator verify --save` writes.
     """
-    verified = load(path)
-    table = table_of(verified.cells)
+    verified = load_verification(path)
+    table = verdict_table(verified.cells)
     columns = ("verified", "mode", *table.columns)
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for row in table.rows:
@@ -93,7 +93,7 @@ def verified_markdown(path: Path = VERIFIED) -> str:
     return "\n".join([_circumstances(verified), "", *lines, *(["", *reasons] if reasons else [])])
 
 
-def _circumstances(verified: Verified) -> str:
+def _circumstances(verified: Verification) -> str:
     versions = sorted(verified.libraries.items())
     libraries = ", ".join(f"{name} {version}" for name, version in versions)
     devices = dict.fromkeys(f"{cell.path}: {cell.device}" for cell in verified.cells if cell.device)

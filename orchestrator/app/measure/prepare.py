@@ -1,23 +1,24 @@
-"""Exports every graph that a plan needs, and tells what became of each."""
+"""Export every graph that a matrix needs, and report what became of each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.app.measure.plan import PlanRequest, plan_run
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import planned_jobs
-from orchestrator.running.artifacts import BACKEND, hold_groundwork
-from orchestrator.running.availability import Readiness
-from orchestrator.running.create import Origin, Terms, nothing_to_do, require_space, run_file
-from orchestrator.running.execute_job import Surroundings
+from orchestrator.running.artifacts import ARTIFACT_BACKEND, hold_artifacts
+from orchestrator.running.availability import Availability
+from orchestrator.running.create import new_run_file, nothing_to_do, require_space
+from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.graphs import Graphs, executes_graph, kind_of
+from orchestrator.running.graphs import Graphs, executes_graph, graph_variant
 from orchestrator.running.observer import Observer
-from orchestrator.running.run_file import RunFile
+from orchestrator.running.run_file import RunFile, RunOptions, RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
@@ -29,13 +30,13 @@ from runner.contract.errors import (
 from runner.contract.graph import GraphKind, NumberFormat, find_graph, fixed_shape
 from runner.contract.job import Job
 
-FOLDER_NAME = "preparations"
+PREPARATIONS_FOLDER = "preparations"
 """Beside the runs: they have verdicts, preparations have none."""
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A graph, or why there is none."""
+class PreparedGraph:
+    """A graph, or the reason why there is none."""
 
     model: str
     content: GraphKind
@@ -43,7 +44,7 @@ class Prepared:
     shape: str
     """`dynamic`, or the sizes that it takes."""
     remedy: str | None = None
-    """How it was exported."""
+    """The way in which it was exported."""
     difference_relative: float | None = None
     """Norm of its difference from torch in fp32 by that one's norm."""
     size_bytes: int | None = None
@@ -51,11 +52,41 @@ class Prepared:
     export_s: float | None = None
     """Seconds that the export took, on the day it was made."""
     failure: str | None = None
-    """Why there is none."""
+    """The reason why there is none."""
 
 
-def plan_preparation(plan: Plan, origin: Origin, results: Path, terms: Terms) -> RunFile:
-    """What is to be done to export what the plan's cells execute.
+@dataclass(frozen=True)
+class Preparation:
+    """The graphs of a matrix after their export."""
+
+    graphs: tuple[PreparedGraph, ...]
+
+    @property
+    def missing(self) -> int:
+        """Number of graphs that could not be exported."""
+        return sum(graph.failure is not None for graph in self.graphs)
+
+
+def prepare_graphs(request: PlanRequest, observer: Observer) -> Preparation:
+    """Export every graph that the matrix needs and that is missing.
+
+    Raises:
+        UsageError: the matrix or an option is wrong.
+        NothingToDo: no cell executes a prepared graph, or none of those can run.
+        EngineUnavailable: there is no engine, or it went away.
+        StoreError: the results folder cannot be written.
+    """
+    plan, source = plan_run(request)
+    for note in plan.notes:
+        observer.note(note)
+    name = choose_launcher(request.options.launcher, observer.note)
+    options = request.options.model_copy(update={"launcher": name})
+    run = plan_preparation(plan, source, request.results, options)
+    return export_graphs(run, request.results, make_launcher(name, observer.note), observer)
+
+
+def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
+    """The part of a plan whose cells execute prepared graphs, as a preparation of its own.
 
     Raises:
         NothingToDo: none of its cells executes a prepared graph, or none of those can run.
@@ -72,11 +103,13 @@ def plan_preparation(plan: Plan, origin: Origin, results: Path, terms: Terms) ->
     if not to_run:
         raise nothing_to_do(of_graphs)
     require_space(results)
-    left = plan.model_copy(update={"entries": to_run})
-    return run_file(left, origin, replace(terms, purpose="prepare"))
+    rest = plan.model_copy(update={"entries": to_run})
+    return new_run_file(rest, source, options.model_copy(update={"purpose": "prepare"}))
 
 
-def prepare(run: RunFile, results: Path, launcher: Launcher, observer: Observer) -> list[Prepared]:
+def export_graphs(
+    run: RunFile, results: Path, launcher: Launcher, observer: Observer
+) -> Preparation:
     """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.
 
     Its folder is made while it holds that device, so that none is there without an owner.
@@ -85,34 +118,41 @@ def prepare(run: RunFile, results: Path, launcher: Launcher, observer: Observer)
         EngineUnavailable: the engine went away.
         StoreError: the results folder cannot be written.
     """
-    with hold_groundwork(f"preparation {run.run_id}", observer.note):
+    with hold_artifacts(f"preparation {run.run_id}", observer.note):
         with suppress(EngineUnavailable):
-            launcher.clean(CATALOGUE[BACKEND].locks)
-        folder = RunFolder.create(results / FOLDER_NAME, run)
-        surroundings = Surroundings(launcher, folder, observer)
-        graphs = Graphs(results, surroundings, Readiness(launcher).prepare)
-        jobs = [folder.job(each.cells, folder.nowhere) for each in planned_jobs(run.plan)]
-        found: dict[tuple[str, ...], Prepared] = {}
-        for made in chain.from_iterable(_prepared(job, graphs) for job in jobs):
-            found.setdefault((made.model, made.content, made.numbers, made.shape), made)
-    return list(found.values())
+            launcher.clean(CATALOGUE[ARTIFACT_BACKEND].locks)
+        folder = RunFolder.create(results / PREPARATIONS_FOLDER, run)
+        context = LaunchContext(launcher, folder, observer)
+        graphs = Graphs(results, context, Availability(launcher))
+        jobs = [folder.job(planned.cells, folder.nowhere) for planned in planned_jobs(run.plan)]
+        return Preparation(tuple(_distinct(_export(job, graphs) for job in jobs)))
 
 
-def _prepared(job: Job, graphs: Graphs) -> list[Prepared]:
+def _distinct(exports: Iterable[list[PreparedGraph]]) -> Iterator[PreparedGraph]:
+    """Each graph once, as it was when a job first needed it."""
+    seen = set()
+    for graph in (graph for graphs in exports for graph in graphs):
+        variant = graph.model, graph.content, graph.numbers, graph.shape
+        if variant not in seen:
+            seen.add(variant)
+            yield graph
+
+
+def _export(job: Job, graphs: Graphs) -> list[PreparedGraph]:
     try:
         job, path = graphs.ensure(job)
     except Unavailable as error:
         return [_missing(cell, error) for cell in job.cells]
-    return [_found(job, cell, path) for cell in job.cells]
+    return [_prepared(job, cell, path) for cell in job.cells]
 
 
-def _found(job: Job, cell: Cell, graphs: Path | None) -> Prepared:
+def _prepared(job: Job, cell: Cell, graphs: Path | None) -> PreparedGraph:
     try:
         graph, _ = find_graph(job, cell, graphs)
     except Unsupported as error:
         return _missing(cell, error)
-    return Prepared(
-        *kind_of(cell),
+    return PreparedGraph(
+        *graph_variant(cell),
         graph.shape,
         remedy=graph.remedy,
         difference_relative=graph.difference_relative,
@@ -121,10 +161,5 @@ def _found(job: Job, cell: Cell, graphs: Path | None) -> Prepared:
     )
 
 
-def _missing(cell: Cell, error: BenchError) -> Prepared:
-    return Prepared(*kind_of(cell), fixed_shape(cell), failure=str(error))
-
-
-def failures(prepared: Sequence[Prepared]) -> int:
-    """How many graphs there are not."""
-    return sum(each.failure is not None for each in prepared)
+def _missing(cell: Cell, error: BenchError) -> PreparedGraph:
+    return PreparedGraph(*graph_variant(cell), fixed_shape(cell), failure=str(error))

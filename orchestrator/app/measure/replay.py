@@ -1,36 +1,56 @@
 """One result measured again: the same cell in the same image, as a run of its own."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from orchestrator.app.measure.run import execute_run
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher
+from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher, make_launcher
 from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.plan import Plan, PlannedCell
-from orchestrator.running.create import Origin, Terms, begin
+from orchestrator.running.create import create_run
+from orchestrator.running.execution import RunOutcome
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import Observer
+from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.store import Measurement, Store, newest_run
+from orchestrator.system.files import DATABASE_NAME
 from runner.contract.cell import Cell
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
 
-LAST = "last/"
+_LAST = "last/"
 DIRTY = "-dirty"
 
 
 @dataclass(frozen=True)
+class ReplayRequest:
+    """A result that shall be measured again."""
+
+    result_id: str
+    """`<run_id>/<cell_id>`; `last/<cell_id>` is one of the newest run."""
+    results: Path
+    """The folder of all runs."""
+    database: Path | None = None
+    """The DuckDB file; None: the one in the results folder."""
+    command: str | None = None
+    """The command line, for `run.json`."""
+
+
+@dataclass(frozen=True)
 class Original:
-    """What is to be measured again."""
+    """A result with all that it takes to measure it again."""
 
     measured: Measurement
-    """What came out."""
+    """The result."""
     job: Job
-    """What went in: the job with this cell alone."""
+    """The job with this cell alone."""
     launcher: LauncherName
-    """Where it executed."""
+    """The launcher that executed it."""
     scratch: bool
-    """Whether it lies in a scratch database."""
+    """True if it lies in a scratch database."""
 
     @property
     def cell(self) -> Cell:
@@ -59,7 +79,7 @@ class Replay:
 
     @property
     def intervals_overlap(self) -> bool | None:
-        """Whether the medians' 95 % intervals overlap; None unless there are two."""
+        """True if the medians' 95 % intervals overlap; None unless there are two."""
         then, now = _interval(self.then), _interval(self.now)
         if then is None or now is None:
             return None
@@ -67,7 +87,7 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        """What was not the same, in sentences; the numbers compare that too."""
+        """Differences of host, image, version and commit, in sentences."""
         then, now = self.then, self.now
         facts = (
             ("host", then.hostname, now.hostname),
@@ -75,10 +95,52 @@ class Replay:
             ("runner's version", then.runner_version, now.runner_version),
             ("commit", then.git_commit, now.git_commit),
         )
-        said = [f"another {name}: {old}, now {new}" for name, old, new in facts if old != new]
+        sentences = [f"another {name}: {old}, now {new}" for name, old, new in facts if old != new]
         if now.image is None and (now.git_commit or "").endswith(DIRTY):
-            said.append("the checkout has uncommitted changes, so its runner may be another one")
-        return said
+            sentences.append(
+                "the checkout has uncommitted changes, so its runner may be another one"
+            )
+        return sentences
+
+    def data(self) -> dict[str, Any]:
+        """Both results without their jobs, and how they compare."""
+        return {
+            "then": _public(self.then),
+            "now": _public(self.now),
+            "ratio": self.ratio,
+            "intervals_overlap": self.intervals_overlap,
+            "differences": self.differences,
+        }
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """The end of a run that repeats one result."""
+
+    replay: Replay | None
+    """None if the repetition left no verdict."""
+    outcome: RunOutcome
+
+
+def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
+    """Measure one result again, in the same image.
+
+    Raises:
+        UsageError: there is no such result, or nothing was launched for it.
+        ImageError: its image is gone.
+        Unavailable: this machine lacks what the backend needs.
+        EngineUnavailable: there is no engine.
+        StoreError: the results folder or the database cannot be used.
+    """
+    database = request.database or request.results / DATABASE_NAME
+    original = find_original(request.result_id, database)
+    launcher = make_launcher(original.launcher, observer.note, original.pinned)
+    launcher.prepare(original.cell.backend)
+    folder = begin_replay(original, request)
+    outcome = execute_run(folder, launcher, observer, RunOptions(database=database))
+    with Store.open_readonly(database) as store:
+        now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
+    return ReplayResult(Replay(original.measured, now) if now else None, outcome)
 
 
 def find_original(result_id: str, database: Path) -> Original:
@@ -89,8 +151,8 @@ def find_original(result_id: str, database: Path) -> Original:
         StoreError: the database cannot be read.
     """
     with Store.open_readonly(database) as store:
-        last = newest_run(store.runs()) if result_id.startswith(LAST) else None
-        name = f"{last.run_id}/{result_id.removeprefix(LAST)}" if last else result_id
+        last = newest_run(store.runs()) if result_id.startswith(_LAST) else None
+        name = f"{last.run_id}/{result_id.removeprefix(_LAST)}" if last else result_id
         measured, near, scratch = store.measurement(name), store.nearest(name), store.scratch
     if measured is None:
         raise UsageError(
@@ -105,9 +167,7 @@ def find_original(result_id: str, database: Path) -> Original:
     return Original(measured, _job_of(measured), _launcher_of(measured), scratch)
 
 
-def begin_replay(
-    original: Original, results: Path, database: Path | None, command: str
-) -> RunFolder:
+def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
     """Make the folder of a run that measures this result's cell again, with the same seed.
 
     Raises:
@@ -123,15 +183,16 @@ def begin_replay(
         measure={cell.backend: job.measure},
         limits={cell.backend: job.limits},
     )
-    terms = Terms(
+    options = RunOptions(
         launcher=original.launcher,
-        database=database,
+        database=request.database,
         seed=job.seed,
         scratch=original.scratch,
         purpose=job.purpose,
         trace=job.trace,
     )
-    return begin(plan, Origin(command=command), results, terms)
+    source = RunSource(command=request.command)
+    return create_run(plan, source, request.results, options)
 
 
 def _job_of(measured: Measurement) -> Job:
@@ -159,3 +220,8 @@ def _launcher_of(measured: Measurement) -> LauncherName:
 def _interval(measured: Measurement) -> tuple[float, float] | None:
     low, high = measured.latency_median_low_ms, measured.latency_median_high_ms
     return None if low is None or high is None else (low, high)
+
+
+def _public(measured: Measurement) -> dict[str, Any]:
+    internal = {"job", "model_spec"}
+    return {name: value for name, value in asdict(measured).items() if name not in internal}

@@ -11,7 +11,7 @@ from typing import Literal
 from orchestrator.app.measure import prepare
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.running import graphs, references
-from orchestrator.running.artifacts import hold_groundwork, versions_of
+from orchestrator.running.artifacts import hold_artifacts, versions_of
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.system.files import translate_os_errors
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, is_made_by
@@ -45,9 +45,9 @@ def _delete(path: Path) -> None:
 def find_stale_files(results: Path) -> list[StaleFile]:
     """All there are; links, and files with none of our names, are left out."""
     candidates: list[tuple[StaleKind, Iterator[Path]]] = [
-        ("graph", _old_graphs(results / graphs.FOLDER_NAME)),
-        ("reference", _old_references(results / references.FOLDER_NAME)),
-        ("preparation", _preparations(results / prepare.FOLDER_NAME)),
+        ("graph", _old_graphs(results / graphs.GRAPHS_FOLDER)),
+        ("reference", _old_references(results / references.REFERENCES_FOLDER)),
+        ("preparation", _preparations(results / prepare.PREPARATIONS_FOLDER)),
     ]
     return [StaleFile(kind, path, _size(path)) for kind, paths in candidates for path in paths]
 
@@ -60,7 +60,7 @@ def remove_stale_files(
     Raises:
         StoreError: something cannot be removed.
     """
-    with hold_groundwork("the removal of old graphs", note):
+    with hold_artifacts("the removal of old graphs", note):
         files = find_stale_files(results)
         for file in files:
             with translate_os_errors(

@@ -6,8 +6,8 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.axis_options import list_option, with_options
-from orchestrator.cli.measure.measure import measure
-from orchestrator.cli.options import LauncherChoice, Request, command_line
+from orchestrator.cli.measure.run import measure
+from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES
 
@@ -23,10 +23,9 @@ Memory = Annotated[
 ]
 
 
-@with_options(1, list_option(AXES[0]))
-@with_options(3, {name: hint for axis in AXES[1:] for name, hint in list_option(axis).items()})
+@with_options(0, list_option(AXES[0]))
+@with_options(2, {name: hint for axis in AXES[1:] for name, hint in list_option(axis).items()})
 def bench(
-    context: typer.Context,
     family: Family = None,
     all_: All = False,
     profile: Profile = "quick",
@@ -50,10 +49,10 @@ def bench(
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
-    from orchestrator.matrix.from_options import BenchOptions, bench_matrix
-    from orchestrator.running.create import Origin
+    from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.matrix.from_options import BenchOptions
 
-    asked = BenchOptions(
+    matrix = BenchOptions(
         axes={axis.name: axes[axis.parameter] or () for axis in AXES},
         families=family or (),
         every_model=all_,
@@ -62,5 +61,22 @@ def bench(
         cell_timeout=cell_timeout,
         memory=memory,
     )
-    request = Request.of(context)
-    return measure(bench_matrix(asked), Origin(command=command_line()), request)
+    request = PlanRequest(
+        matrix,
+        select=tuple(select or ()),
+        limit=limit,
+        results=results,
+        options=options.run_options(
+            launcher=launcher,
+            database=database,
+            seed=seed,
+            scratch=scratch,
+            verify_only=verify_only,
+            no_verify=no_verify,
+            trace=trace,
+            fail_fast=fail_fast,
+            budget=budget,
+        ),
+        command=command_line(),
+    )
+    return measure(request, dry_run=dry_run, as_json=json)

@@ -1,4 +1,4 @@
-"""`plan` and `schema`: what would run, and what a matrix may say."""
+"""`plan` and `schema`: the decision on every cell, and the schema of the matrix file."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.options import LauncherChoice, database_in
+from orchestrator.cli.options import LauncherChoice
 from orchestrator.system.files import RESULTS_FOLDER
 
 
 class PlanFormat(StrEnum):
-    """How a plan is printed."""
+    """Formats of a plan."""
 
     table = "table"
     json = "json"
@@ -36,43 +36,27 @@ def plan(
     database: options.Database = None,
     seed: options.Seed = 0,
 ) -> None:
-    """Show every cell with its decision, the reason and an estimate of time."""
-    import json
+    """Show every cell with its decision, reason and estimate."""
+    from orchestrator.app.measure.plan import PlanRequest, plan_for_github, report_plan
+    from orchestrator.render.plan import print_github, print_plan
 
-    from orchestrator.app.setup.github import github_matrix
-    from orchestrator.backends.machine import Machine, this_machine
-    from orchestrator.launchers.registry import preview_launcher
-    from orchestrator.matrix import load_matrix
-    from orchestrator.planning.plan import make_plan
-    from orchestrator.render.lines import print_line
-    from orchestrator.render.plan import print_plan
-    from orchestrator.running.create import past_durations
-    from orchestrator.running.folder import RunFolder
-    from orchestrator.running.graphs import exports_left
-    from runner.contract.selector import Selector
-
-    elsewhere = format_ is PlanFormat.github
-    made = make_plan(
-        load_matrix(matrix, set_ or []),
-        selector=Selector(select or ()),
+    request = PlanRequest(
+        matrix,
+        overrides=tuple(set_ or ()),
+        select=tuple(select or ()),
         limit=limit,
-        machine=Machine() if elsewhere else this_machine(),
-        done=RunFolder.open(results, resume).verdicts() if resume else {},
-        history=past_durations(database_in(results, database)),
+        results=results,
+        options=options.run_options(launcher=launcher, database=database, seed=seed),
     )
-    if elsewhere:
-        print_line(json.dumps(github_matrix(made)))
+    if format_ is PlanFormat.github:
+        print_github(plan_for_github(request, resume))
     else:
-        as_json = format_ is PlanFormat.json
-        exports = exports_left(made, results, preview_launcher(launcher), seed)
-        print_plan(made, as_json=as_json, exports=exports)
+        print_plan(report_plan(request, resume), as_json=format_ is PlanFormat.json)
 
 
 def schema() -> None:
     """Print the JSON schema of the matrix file."""
-    import json
-
     from orchestrator.matrix import matrix_json_schema
-    from orchestrator.render.lines import print_line
+    from orchestrator.render.lines import print_json
 
-    print_line(json.dumps(matrix_json_schema(), indent=2))
+    print_json(matrix_json_schema())

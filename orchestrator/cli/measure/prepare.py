@@ -28,38 +28,31 @@ def prepare(
     yes: Annotated[bool, typer.Option("--yes", help="Remove what --prune lists.")] = False,
     json: options.Json = False,
 ) -> int:
-    """Export every graph that a matrix needs and check it; `run` does so on its own."""
-    from orchestrator.app.measure.prepare import failures, plan_preparation
-    from orchestrator.app.measure.prepare import prepare as export
-    from orchestrator.backends.machine import this_machine
-    from orchestrator.launchers.registry import choose_launcher, make_launcher
-    from orchestrator.matrix import load_matrix
-    from orchestrator.planning.plan import make_plan
-    from orchestrator.render.progress import show_progress
-    from orchestrator.render.verify import print_prepared
-    from orchestrator.running.create import Origin, Terms
-    from runner.contract.selector import Selector
-
+    """Export every graph that a matrix needs, as `run` does."""
     if prune or yes:
         _refuse_beside_prune(prune, matrix=matrix, select=select, set=set_, limit=limit, seed=seed)
         return _clear(results, remove=yes, as_json=json)
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
-    plan = make_plan(
-        load_matrix(matrix, set_ or []),
-        selector=Selector(select or ()),
+    from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.app.measure.prepare import prepare_graphs
+    from orchestrator.render.progress import show_progress
+    from orchestrator.render.verify import print_prepared
+
+    run_options = options.run_options(launcher=launcher, database=None, seed=seed)
+    request = PlanRequest(
+        matrix,
+        overrides=tuple(set_ or ()),
+        select=tuple(select or ()),
         limit=limit,
-        machine=this_machine("prepare"),
+        results=results,
+        options=run_options.model_copy(update={"purpose": "prepare"}),
+        command=command_line(),
     )
-    for text in plan.notes:
-        note(text)
-    name = choose_launcher(launcher, note)
-    origin = Origin(matrix.read_text("utf-8"), matrix, command_line())
-    run = plan_preparation(plan, origin, results, Terms(launcher=name, seed=seed))
-    with show_progress({}, quiet=chosen.quiet) as observer:
-        prepared = export(run, results, make_launcher(name, observer.note), observer)
-    print_prepared(prepared, as_json=json)
-    return 1 if failures(prepared) else 0
+    with show_progress(quiet=chosen.quiet) as observer:
+        preparation = prepare_graphs(request, observer)
+    print_prepared(preparation, as_json=json)
+    return 1 if preparation.missing else 0
 
 
 def _refuse_beside_prune(prune: bool, **given: object) -> None:

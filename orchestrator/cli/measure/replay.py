@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.measure.measure import execute
-from orchestrator.cli.options import command_line, database_in, note
+from orchestrator.cli.app import chosen
+from orchestrator.cli.options import command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
 
@@ -21,24 +21,15 @@ def replay(
     database: options.Database = None,
     json: options.Json = False,
 ) -> int:
-    """Measure one result again, in the same image, and show both side by side."""
-    from orchestrator.app.measure.replay import Replay, begin_replay, find_original
-    from orchestrator.backends.machine import this_machine
-    from orchestrator.launchers.registry import make_launcher
+    """Measure one result again and show both side by side."""
+    from orchestrator.app.measure.replay import ReplayRequest, replay_result
+    from orchestrator.render.progress import show_progress
     from orchestrator.render.replay import print_replay
-    from orchestrator.running.execution import Settings
-    from orchestrator.store import Store
 
-    path = database_in(results, database)
-    original = find_original(result, path)
-    launcher = make_launcher(original.launcher, note, original.pinned)
-    launcher.prepare(original.cell.backend)
-    folder = begin_replay(original, results, database, command_line())
-    settings = Settings(database=path, memory_bytes=this_machine().memory_bytes)
-    outcome = execute(folder, lambda _: launcher, settings)
-    with Store.open_readonly(path) as store:
-        now = store.measurement(f"{folder.run.run_id}/{original.cell.id}")
-    if now is not None:
-        print_replay(Replay(original.measured, now), as_json=json)
-    outcome.merged.require_complete()
-    return outcome.exit_code
+    request = ReplayRequest(result, results, database, command_line())
+    with show_progress(quiet=chosen.quiet) as observer:
+        replayed = replay_result(request, observer)
+    if replayed.replay is not None:
+        print_replay(replayed.replay, as_json=json)
+    replayed.outcome.merged.require_complete()
+    return replayed.outcome.exit_code

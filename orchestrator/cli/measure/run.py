@@ -1,17 +1,22 @@
 """`run`: measures a matrix, or finishes an earlier run."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.measure.measure import finish, measure
-from orchestrator.cli.options import LauncherChoice, Request, command_line
+from orchestrator.cli.app import chosen
+from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
+
+if TYPE_CHECKING:
+    from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.app.measure.run import RunResult
+    from orchestrator.running.run_file import RunOptions
 
 
 def run(
-    context: typer.Context,
     matrix: options.MatrixFileIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
@@ -32,11 +37,20 @@ def run(
     scratch: options.ScratchOfTests = False,
     json: options.Json = False,
 ) -> int:
-    """Run every cell of a matrix and merge the records into the database."""
-    from orchestrator.matrix import load_matrix
-    from orchestrator.running.create import Origin
+    """Measure the cells of a matrix, or finish an earlier run."""
+    from orchestrator.app.measure.plan import PlanRequest
 
-    request = Request.of(context)
+    run_options = options.run_options(
+        launcher=launcher,
+        database=database,
+        seed=seed,
+        scratch=scratch,
+        verify_only=verify_only,
+        no_verify=no_verify,
+        trace=trace,
+        fail_fast=fail_fast,
+        budget=budget,
+    )
     if resume is not None:
         _refuse_beside_resume(
             select=select,
@@ -48,11 +62,60 @@ def run(
             trace=trace,
             dry_run=dry_run,
         )
-        return finish(resume, matrix, request)
+        return _resume(resume, results, matrix, run_options, as_json=json)
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
-    loaded = load_matrix(matrix, set_ or [])
-    return measure(loaded, Origin(matrix.read_text("utf-8"), matrix, command_line()), request)
+    request = PlanRequest(
+        matrix,
+        overrides=tuple(set_ or ()),
+        select=tuple(select or ()),
+        limit=limit,
+        results=results,
+        options=run_options,
+        command=command_line(),
+    )
+    return measure(request, dry_run=dry_run, as_json=json)
+
+
+def measure(request: "PlanRequest", *, dry_run: bool, as_json: bool) -> int:
+    """Run what was requested, or show its plan; returns the exit code."""
+    if dry_run:
+        from orchestrator.app.measure.plan import report_plan
+        from orchestrator.render.plan import print_plan
+
+        print_plan(report_plan(request), as_json=as_json)
+        return 0
+    from orchestrator.app.measure.run import run_matrix
+    from orchestrator.render.progress import show_progress
+
+    with show_progress(quiet=chosen.quiet) as observer:
+        result = run_matrix(request, observer)
+    return _show(result, as_json=as_json)
+
+
+def _resume(
+    run_id: str,
+    results: Path,
+    matrix: Path | None,
+    run_options: "RunOptions",
+    *,
+    as_json: bool,
+) -> int:
+    from orchestrator.app.measure.run import ResumeRequest, resume_run
+    from orchestrator.render.progress import show_progress
+
+    request = ResumeRequest(run_id, results, matrix, run_options)
+    with show_progress(quiet=chosen.quiet) as observer:
+        result = resume_run(request, observer)
+    return _show(result, as_json=as_json)
+
+
+def _show(result: "RunResult", *, as_json: bool) -> int:
+    from orchestrator.render.results import print_results
+
+    print_results(result.report, as_json=as_json)
+    result.outcome.merged.require_complete()
+    return result.outcome.exit_code
 
 
 def _refuse_beside_resume(**given: object) -> None:

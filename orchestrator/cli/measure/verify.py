@@ -1,4 +1,4 @@
-"""`verify`: does everything work here, and is it right?"""
+"""`verify`: checks that models work on the claimed device, and are right."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.measure.measure import execute
-from orchestrator.cli.options import LauncherChoice, command_line, note
+from orchestrator.cli.app import chosen
+from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
 Models = Annotated[list[str] | None, typer.Option(help="Models or sets.  [default: micro]")]
@@ -55,48 +55,36 @@ def verify(
     save: Save = None,
     json: options.Json = False,
 ) -> int:
-    """Check function, device and correctness of every model on every path, without timing."""
+    """Check that models work and are right, without timing."""
     if bundle is not None:
-        beside = {each.name for each in context.command.params} - {"bundle", "json"}
-        options.refuse_beside(context, "a bundle", beside)
+        beside = {parameter.name for parameter in context.command.params} - {"bundle", "json"}
+        options.refuse_beside(context, "a bundle", {name for name in beside if name})
         return _verify_bundle(bundle, as_json=json)
-    from orchestrator.app.measure.verify import MODES, require_place, verified, verify_matrix
-    from orchestrator.app.measure.verify import save as keep
-    from orchestrator.app.setup.doctor import runnable
-    from orchestrator.backends.machine import this_machine
-    from orchestrator.launchers.registry import choose_launcher, make_launcher
+    from orchestrator.app.measure.verification import save_verification
+    from orchestrator.app.measure.verify import VerifyRequest, verify_models
     from orchestrator.matrix.from_options import split
-    from orchestrator.planning.plan import make_plan
-    from orchestrator.render.verify import print_verified
-    from orchestrator.running.create import Origin, Terms, begin
-    from orchestrator.running.execution import Settings
-    from runner.contract.selector import Selector
+    from orchestrator.render.progress import show_progress
+    from orchestrator.render.verify import print_verification
 
-    if save is not None:
-        require_place(save)
-    name = choose_launcher(launcher, note)
-    matrix = verify_matrix(
-        split(models or ()) or ["micro"],
-        split(backends or ()) or runnable(name),
-        split(runtimes or ()),
-        split(precision or ()),
-        split(modes or ()) or MODES,
+    request = VerifyRequest(
+        models=tuple(split(models or ())),
+        backends=tuple(split(backends or ())),
+        runtimes=tuple(split(runtimes or ())),
+        precisions=tuple(split(precision or ())),
+        modes=tuple(split(modes or ())),
+        select=tuple(select or ()),
+        results=results,
+        options=options.run_options(launcher=launcher, database=database, seed=seed),
+        command=command_line(),
+        save=save,
     )
-    machine = this_machine("verify")
-    plan = make_plan(matrix, selector=Selector(select or ()), machine=machine)
-    for text in plan.notes:
-        note(text)
-    origin = Origin(command=command_line())
-    terms = Terms(launcher=name, database=database, seed=seed, purpose="verify")
-    folder = begin(plan, origin, results, terms)
-    settings = Settings(database or folder.database, memory_bytes=machine.memory_bytes)
-    outcome = execute(folder, lambda tell: make_launcher(name, tell), settings)
-    found = verified(folder, command_line())
-    print_verified(found, as_json=json)
+    with show_progress(quiet=chosen.quiet) as observer:
+        result = verify_models(request, observer)
+    print_verification(result.verification, as_json=json)
     if save is not None:
-        keep(found, save)
-    outcome.merged.require_complete()
-    return outcome.exit_code
+        save_verification(result.verification, save)
+    result.outcome.merged.require_complete()
+    return result.outcome.exit_code
 
 
 def _verify_bundle(path: Path, *, as_json: bool) -> int:

@@ -22,14 +22,13 @@ def status(
 ) -> None:
     """Show what the database holds and what is stale, or the verdicts of one run."""
     from orchestrator.app.results.status import current_installation, report_status
-    from orchestrator.render.results import print_results
     from orchestrator.render.status import print_status
-    from orchestrator.store import Store, resolve_run
 
     path = database_in(results, database)
     if run is None:
         print_status(report_status(results, path, current_installation()), as_json=json)
         return
-    with Store.open_readonly(path) as store:
-        run_id = resolve_run(run, store.runs(), path)
-        print_results(store.results(run_id), run_id, path, as_json=json)
+    from orchestrator.app.measure.run import report_run
+    from orchestrator.render.results import print_results
+
+    print_results(report_run(run, path), as_json=json)

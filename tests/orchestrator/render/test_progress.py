@@ -1,6 +1,7 @@
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import pytest
 from rich.console import Console
@@ -9,7 +10,6 @@ from orchestrator.render.progress import (
     Forecast,
     LiveObserver,
     PlainObserver,
-    describe,
     show_progress,
 )
 from orchestrator.running.observer import QuietObserver
@@ -18,6 +18,7 @@ from runner.contract.record import Record, Status
 from tests.support.jobs import FAST, a_job, fake_cell
 from tests.support.records import record_for
 
+Capture = pytest.CaptureFixture[str]
 CELLS = (fake_cell(1), fake_cell(2), fake_cell(4))
 JOB = a_job(CELLS)
 IN_ROUNDS = FAST.model_copy(update={"rounds": 3})
@@ -46,22 +47,30 @@ def stopwatch() -> Stopwatch:
     return Stopwatch()
 
 
-def forecast(stopwatch: Stopwatch, *estimates_s: float) -> Forecast:
-    return Forecast(dict(zip((cell.id for cell in CELLS), estimates_s, strict=True)), stopwatch)
+def estimates(*seconds: float) -> dict[str, float]:
+    return dict(zip((cell.id for cell in CELLS), seconds, strict=True))
 
 
-def a_console(*, terminal: bool = False) -> tuple[Console, io.StringIO]:
+def forecast(stopwatch: Stopwatch, *seconds: float) -> Forecast:
+    return Forecast(estimates(*seconds), stopwatch)
+
+
+@pytest.fixture
+def plain(stopwatch: Stopwatch) -> PlainObserver:
+    observer = PlainObserver(stopwatch)
+    observer.run_started(estimates(10, 10, 20))
+    return observer
+
+
+@contextmanager
+def live(stopwatch: Stopwatch) -> Iterator[tuple[LiveObserver, io.StringIO]]:
     text = io.StringIO()
-    width = 120 if terminal else 20
     console = Console(
-        file=text, force_terminal=terminal, width=width, markup=False, emoji=False, highlight=False
+        file=text, force_terminal=True, width=120, markup=False, emoji=False, highlight=False
     )
-    return console, text
-
-
-def plain(stopwatch: Stopwatch) -> tuple[PlainObserver, io.StringIO]:
-    console, text = a_console()
-    return PlainObserver(console, forecast(stopwatch, 10, 10, 20)), text
+    with LiveObserver(console, stopwatch) as observer:
+        observer.run_started(estimates(10, 10, 20))
+        yield observer, text
 
 
 def test_the_forecast_counts_cells(stopwatch: Stopwatch) -> None:
@@ -131,17 +140,18 @@ def test_a_cell_nobody_estimated_changes_nothing(stopwatch: Stopwatch) -> None:
     assert (cells.done, cells.time_left) == (0, "about 3s left")
 
 
-def test_plain_progress_is_one_line_per_event(stopwatch: Stopwatch) -> None:
-    observer, text = plain(stopwatch)
-    observer.note("removed 2 containers that a crashed run had left")
-    observer.job_started(JOB)
-    observer.phase_began("load", None)
-    observer.phase_began("steady", CELLS[0])
+def test_plain_progress_is_one_line_per_event(
+    plain: PlainObserver, stopwatch: Stopwatch, capsys: Capture
+) -> None:
+    plain.note("removed 2 containers that a crashed run had left")
+    plain.job_started(JOB)
+    plain.phase_began("load", None)
+    plain.phase_began("steady", CELLS[0])
     stopwatch.now += 10
-    observer.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
-    observer.cell_ended(CELLS[1], record_of(1, "failed", reason="ValueError: no\nmore lines"))
-    observer.cell_ended(CELLS[2], record_of(2, "timeout", reason="not done after 5 s"))
-    assert text.getvalue().splitlines() == [
+    plain.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
+    plain.cell_ended(CELLS[1], record_of(1, "failed", reason="ValueError: no\nmore lines"))
+    plain.cell_ended(CELLS[2], record_of(2, "timeout", reason="not done after 5 s"))
+    assert capsys.readouterr().err.splitlines() == [
         "removed 2 containers that a crashed run had left",
         f"{JOB.id}: 3 cells",
         f"[1/3] {CELLS[0].id}: 12.3 ms, about 30s left",
@@ -150,49 +160,42 @@ def test_plain_progress_is_one_line_per_event(stopwatch: Stopwatch) -> None:
     ]
 
 
-def test_rounds_are_told_with_their_jobs(stopwatch: Stopwatch) -> None:
-    observer, text = plain(stopwatch)
-    observer.job_started(of_round(2))
-    observer.cell_visited(CELLS[0], of_round(2))
-    observer.job_started(of_round(3))
-    observer.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
-    lines = text.getvalue().splitlines()
+def test_rounds_are_shown_with_their_jobs(plain: PlainObserver, capsys: Capture) -> None:
+    plain.job_started(of_round(2))
+    plain.cell_visited(CELLS[0], of_round(2))
+    plain.job_started(of_round(3))
+    plain.cell_ended(CELLS[0], record_of(latency_median_s=0.0123))
+    plain.job_started(a_job(CELLS[:1]))
+    lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == [f"{JOB.id}: 3 cells, round {number} of 3" for number in (2, 3)]
     assert lines[2].startswith(f"[1/3] {CELLS[0].id}: 12.3 ms")
-
-
-def test_a_single_cell_is_not_plural(stopwatch: Stopwatch) -> None:
-    observer, text = plain(stopwatch)
-    observer.job_started(a_job(CELLS[:1]))
-    assert text.getvalue() == f"{JOB.id}: 1 cell\n"
+    assert lines[3] == f"{JOB.id}: 1 cell"
 
 
 ODD = "odd: [/tmp/x] [red] :warning: {task} 100%"
 
 
-def test_odd_text_is_printed_as_it_is(stopwatch: Stopwatch) -> None:
-    observer, text = plain(stopwatch)
-    observer.note(ODD)
-    assert text.getvalue() == f"{ODD}\n"
+def test_odd_text_is_printed_as_it_is(plain: PlainObserver, capsys: Capture) -> None:
+    plain.note(ODD)
+    assert capsys.readouterr().err == f"{ODD}\n"
 
 
-def test_reasons_do_not_steer_the_terminal(stopwatch: Stopwatch) -> None:
-    record = record_of(0, "failed", reason="\x1b[2Jgone\rand more")
-    observer, text = plain(stopwatch)
-    observer.note("a \x1b]0;title\x07")
-    observer.cell_ended(CELLS[0], record)
-    assert text.getvalue().startswith("a \\u001b]0;title\\u0007\n")
-    assert "(\\u001b[2Jgone\\rand more)" in text.getvalue()
-    console, live = a_console(terminal=True)
-    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as alive:
-        alive.note("a \x1b]0;title\x07")
-    assert "\\u001b]0;title" in live.getvalue()
-    assert "\x1b]0;" not in live.getvalue()
+def test_reasons_do_not_steer_the_terminal(
+    plain: PlainObserver, stopwatch: Stopwatch, capsys: Capture
+) -> None:
+    plain.note("a \x1b]0;title\x07")
+    plain.cell_ended(CELLS[0], record_of(0, "failed", reason="\x1b[2Jgone\rand more"))
+    printed = capsys.readouterr().err
+    assert printed.startswith("a \\u001b]0;title\\u0007\n")
+    assert "(\\u001b[2Jgone\\rand more)" in printed
+    with live(stopwatch) as (observer, text):
+        observer.note("a \x1b]0;title\x07")
+    assert "\\u001b]0;title" in text.getvalue()
+    assert "\x1b]0;" not in text.getvalue()
 
 
 def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch) -> None:
-    console, text = a_console(terminal=True)
-    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+    with live(stopwatch) as (observer, text):
         observer.job_started(JOB)
         observer.phase_began("load", None)
         observer.phase_began("steady", CELLS[1])
@@ -206,8 +209,7 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
 
 
 def test_live_progress_counts_visits_in_their_round(stopwatch: Stopwatch) -> None:
-    console, text = a_console(terminal=True)
-    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+    with live(stopwatch) as (observer, text):
         for number in (1, 2):
             observer.job_started(of_round(number))
             observer.cell_visited(CELLS[0], of_round(number))
@@ -219,16 +221,14 @@ def test_live_progress_counts_visits_in_their_round(stopwatch: Stopwatch) -> Non
 
 
 def test_live_progress_survives_odd_reasons(stopwatch: Stopwatch) -> None:
-    console, text = a_console(terminal=True)
-    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+    with live(stopwatch) as (observer, text):
         observer.job_started(JOB)
         observer.cell_ended(CELLS[0], record_of(status="failed", reason=ODD))
     assert f"{CELLS[0].id}: failed ({ODD})" in text.getvalue()
 
 
 def test_a_job_that_is_launched_again_keeps_its_line(stopwatch: Stopwatch) -> None:
-    console, _ = a_console(terminal=True)
-    with LiveObserver(console, forecast(stopwatch, 10, 10, 20)) as observer:
+    with live(stopwatch) as (observer, _):
         observer.job_started(JOB)
         observer.cell_ended(CELLS[0], record_of(status="lost", reason="killed"))
         observer.job_started(a_job(CELLS[1:]))
@@ -237,9 +237,9 @@ def test_a_job_that_is_launched_again_keeps_its_line(stopwatch: Stopwatch) -> No
 
 
 def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) -> None:
-    console, text = a_console(terminal=True)
     cells = [fake_cell(model=f"model-{number}") for number in range(50)]
-    with LiveObserver(console, Forecast({cell.id: 1 for cell in cells}, stopwatch)) as observer:
+    with live(stopwatch) as (observer, text):
+        observer.run_started({cell.id: 1 for cell in cells})
         for cell in cells:
             job = a_job([cell])
             observer.job_started(job)
@@ -259,24 +259,26 @@ def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) ->
         ({"status": "lost", "reason": "died\nby SIGKILL"}, "lost (died)"),
     ],
 )
-def test_a_record_in_few_words(outcome: Mapping[str, object], text: str) -> None:
-    assert describe(record_for(JOB, CELLS[0], **outcome)) == text
+def test_a_record_in_few_words(
+    plain: PlainObserver, capsys: Capture, outcome: Mapping[str, object], text: str
+) -> None:
+    plain.cell_ended(CELLS[0], record_for(JOB, CELLS[0], **outcome))
+    assert f"[1/3] {CELLS[0].id}: {text}, about" in capsys.readouterr().err
 
 
-def test_quiet_progress_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    with show_progress({CELLS[0].id: 1}, quiet=True) as observer:
+def test_quiet_progress_prints_nothing(capsys: Capture) -> None:
+    with show_progress(quiet=True) as observer:
         assert isinstance(observer, QuietObserver)
         observer.note("a note")
+        observer.run_started(estimates(10, 10, 20))
         observer.job_started(JOB)
         observer.phase_began("load", None)
         observer.cell_visited(CELLS[0], JOB)
         observer.cell_ended(CELLS[0], record_of())
-    assert capfd.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "")
 
 
-def test_progress_goes_to_stderr_in_plain_lines_unless_it_is_a_terminal(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    with show_progress({CELLS[0].id: 1}, quiet=False) as observer:
+def test_progress_goes_to_stderr_in_plain_lines_unless_it_is_a_terminal(capsys: Capture) -> None:
+    with show_progress(quiet=False) as observer:
         observer.note("a note " + "x" * 200)
-    assert capfd.readouterr() == ("", "a note " + "x" * 200 + "\n")
+    assert capsys.readouterr() == ("", "a note " + "x" * 200 + "\n")

@@ -1,10 +1,12 @@
-"""What is said of a merge."""
+"""Results of a run, remarks on them, and the report of a merge."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from orchestrator.app.measure.run import RunReport
 from orchestrator.render.results import print_merged, print_results, remarks
 from orchestrator.store import Damaged, MergeReport, ResultRow
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
@@ -90,8 +92,16 @@ ROWS = [
 ]
 
 
+def a_report(
+    rows: Sequence[ResultRow],
+    database: Path = RESULTS_FOLDER / DATABASE_NAME,
+    traces: Sequence[Path] = (),
+) -> RunReport:
+    return RunReport("run-1", database, tuple(rows), tuple(traces))
+
+
 def test_results_are_a_table_with_reasons_sums_and_next_steps(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", Path("elsewhere.duckdb"), as_json=False)
+    print_results(a_report(ROWS, Path("elsewhere.duckdb")), as_json=False)
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].split("  ")[0] == "cell"
     assert lines[1].split() == [
@@ -106,13 +116,13 @@ def test_results_are_a_table_with_reasons_sums_and_next_steps(capsys: Capture) -
 
 
 def test_the_default_database_need_not_be_named(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
+    print_results(a_report(ROWS), as_json=False)
     assert "--database" not in capsys.readouterr().out
 
 
 def test_tokens_are_shown_where_some_are_generated(capsys: Capture) -> None:
     rows = [a_row("cell-1"), a_row("cell-2", token_throughput=42.5)]
-    print_results(rows, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
+    print_results(a_report(rows), as_json=False)
     head, first, second, *_ = capsys.readouterr().out.splitlines()
     assert "samples/s  tokens/s" in head
     assert "42.5" in second
@@ -121,7 +131,7 @@ def test_tokens_are_shown_where_some_are_generated(capsys: Capture) -> None:
 
 def test_columns_that_no_row_fills_are_left_out(capsys: Capture) -> None:
     row = a_row("cell-1", latency_median_ms=None, latency_precision=None, correct=None, grade=None)
-    print_results([row], "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
+    print_results(a_report([row]), as_json=False)
     head, line = capsys.readouterr().out.splitlines()[:2]
     assert head.split() == ["cell", "status", "samples/s", "peak", "MB", "proof"]
     assert line.split() == ["cell-1", "ok", "1,234", "301", "proven"]
@@ -129,13 +139,13 @@ def test_columns_that_no_row_fills_are_left_out(capsys: Capture) -> None:
 
 def test_what_one_row_lacks_is_a_dash(capsys: Capture) -> None:
     rows = [a_row("cell-1"), a_row("cell-2", latency_median_ms=None, correct=None)]
-    print_results(rows, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
+    print_results(a_report(rows), as_json=False)
     line = capsys.readouterr().out.splitlines()[2]
     assert line.split() == ["cell-2", "ok", "–", "2", "1,234", "301", "B", "proven", "–"]
 
 
 def test_a_peak_that_was_sought_is_shown(capsys: Capture) -> None:
-    print_results([a_row("cell-1", peak_qps=42.5)], "run-1", Path("a.duckdb"), as_json=False)
+    print_results(a_report([a_row("cell-1", peak_qps=42.5)], Path("a.duckdb")), as_json=False)
     head, line, *_ = capsys.readouterr().out.splitlines()
     assert "peak q/s" in head
     assert "42.5" in line
@@ -143,13 +153,13 @@ def test_a_peak_that_was_sought_is_shown(capsys: Capture) -> None:
 
 def test_wrong_outputs_are_counted_apart(capsys: Capture) -> None:
     rows = [a_row("cell-1"), a_row("cell-2", correct=False, correct_reason="they differ")]
-    print_results(rows, "run-1", Path("a.duckdb"), as_json=False)
+    print_results(a_report(rows, Path("a.duckdb")), as_json=False)
     assert "run run-1: 2 ok, 1 not correct" in capsys.readouterr().out.splitlines()
 
 
 def test_what_speaks_against_the_numbers_stands_below_them(capsys: Capture) -> None:
     rows = [a_row("cell-1", grade_reasons=["too few iterations: raise them", "busy host: wait"])]
-    print_results(rows, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
+    print_results(a_report(rows), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert "cell-1: too few iterations: raise them" in lines
     assert "cell-1: busy host: wait" in lines
@@ -171,14 +181,14 @@ def test_what_speaks_against_the_numbers_stands_below_them(capsys: Capture) -> N
 )
 def test_traces_are_named(capsys: Capture, names: list[str], line: str) -> None:
     traces = [Path("records", name) for name in names]
-    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False, traces=traces)
+    print_results(a_report(ROWS, traces=traces), as_json=False)
     assert line in capsys.readouterr().out.splitlines()
-    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=True, traces=traces)
+    print_results(a_report(ROWS, traces=traces), as_json=True)
     assert json.loads(capsys.readouterr().out)["traces"] == list(map(str, traces))
 
 
 def test_the_commands_that_are_offered_exist_and_parse(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", RESULTS_FOLDER / DATABASE_NAME, as_json=False)
+    print_results(a_report(ROWS), as_json=False)
     commands = capsys.readouterr().out.partition("next:\n")[2].splitlines()
     words = [command.split()[1] for command in commands]
     assert set(words) <= {"query", "bench", "run", "plan", "status"}
@@ -186,7 +196,7 @@ def test_the_commands_that_are_offered_exist_and_parse(capsys: Capture) -> None:
 
 
 def test_results_as_json_are_whole(capsys: Capture) -> None:
-    print_results(ROWS, "run-1", Path("a.duckdb"), as_json=True)
+    print_results(a_report(ROWS, Path("a.duckdb")), as_json=True)
     data = json.loads(capsys.readouterr().out)
     assert (data["run_id"], data["database"]) == ("run-1", "a.duckdb")
     assert [row["status"] for row in data["results"]] == ["ok", "timeout"]

@@ -1,8 +1,8 @@
-"""A backend is made ready once; what it said holds until an engine comes back."""
+"""A backend is made ready once; the answer holds until an engine comes back."""
 
 import pytest
 
-from orchestrator.running.availability import Readiness
+from orchestrator.running.availability import Availability
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
@@ -21,11 +21,11 @@ class Counting(ScriptedLauncher):
         return super().prepare(backend)
 
 
-def test_a_backend_is_made_ready_once_and_told_with_the_host() -> None:
+def test_a_backend_is_made_ready_once_and_knows_the_host() -> None:
     launcher = Counting()
-    readiness = Readiness(launcher)
-    assert readiness.prepare("cpu") == readiness.prepare("cpu")
-    assert readiness.prepare("cpu").hostname
+    availability = Availability(launcher)
+    assert availability.prepare("cpu") == availability.prepare("cpu")
+    assert availability.prepare("cpu").hostname
     assert launcher.asked == ["cpu"]
 
 
@@ -33,32 +33,32 @@ def test_a_backend_is_made_ready_once_and_told_with_the_host() -> None:
 def test_a_refusal_is_remembered(error: Exception) -> None:
     launcher = Counting()
     launcher.refusals["cpu"] = error  # type: ignore[assignment]
-    readiness = Readiness(launcher)
+    availability = Availability(launcher)
     for _ in range(2):
         with pytest.raises(type(error)):
-            readiness.prepare("cpu")
+            availability.prepare("cpu")
     assert launcher.asked == ["cpu"]
 
 
 def test_a_backend_that_is_given_up_is_not_asked_again() -> None:
-    readiness = Readiness(Counting())
-    readiness.prepare("cpu")
-    readiness.give_up("cpu", EngineUnavailable("gone"))
+    availability = Availability(Counting())
+    availability.prepare("cpu")
+    availability.give_up("cpu", EngineUnavailable("gone"))
     with pytest.raises(EngineUnavailable, match="gone"):
-        readiness.prepare("cpu")
+        availability.prepare("cpu")
 
 
 def test_with_an_engine_that_returns_all_backends_are_made_ready_anew() -> None:
     launcher = Counting()
-    readiness = Readiness(launcher)
-    readiness.prepare("openvino")
-    assert readiness.returns("cpu", patience_s=0)
-    readiness.prepare("cpu")
-    readiness.prepare("openvino")
+    availability = Availability(launcher)
+    availability.prepare("openvino")
+    assert availability.comes_back("cpu", patience_s=0)
+    availability.prepare("cpu")
+    availability.prepare("openvino")
     assert launcher.asked == ["openvino", "cpu", "openvino"]
 
 
 def test_an_engine_that_stays_away_is_not_waited_for_longer_than_asked() -> None:
     launcher = Counting()
     launcher.refusals["cpu"] = EngineUnavailable("gone")
-    assert not Readiness(launcher).returns("cpu", patience_s=0)
+    assert not Availability(launcher).comes_back("cpu", patience_s=0)

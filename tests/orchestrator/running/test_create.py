@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.planning.plan import Plan
-from orchestrator.running.create import Origin, Terms, begin, past_durations, resume
-from orchestrator.running.execution import RETRIED
+from orchestrator.running.create import create_run, past_durations, reopen_run
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.store import Store
-from runner.contract.errors import MatrixError, NothingToDo, StoreError
+from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance
 from runner.contract.record import Status, save_record
 from tests.support.jobs import fake_cell
@@ -28,9 +28,16 @@ def database(tmp_path: Path) -> Path:
     return tmp_path / "benchmarks.duckdb"
 
 
-def begin_scratch(plan: Plan, results: Path, origin: Origin | None = None) -> RunFolder:
-    terms = Terms("process", seed=7, scratch=True)
-    return begin(plan, origin or Origin(), results, terms)
+SCRATCH = RunOptions(launcher="process", seed=7, scratch=True)
+OPTIONS_ALONE = RunSource()
+
+
+def begin_scratch(plan: Plan, results: Path, source: RunSource = OPTIONS_ALONE) -> RunFolder:
+    return create_run(plan, source, results, SCRATCH)
+
+
+def a_source(text: str, path: str = "matrix.yaml") -> RunSource:
+    return RunSource(matrix=text, matrix_path=Path(path))
 
 
 def give(folder: RunFolder, *statuses: Status) -> None:
@@ -45,17 +52,17 @@ def nothing_but_skips(*reasons: str) -> Plan:
 
 def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     plan = a_plan()
-    origin = Origin("version: 1\n", Path("matrix.yaml"))
-    run = begin_scratch(plan, results, origin).run
-    assert (run.matrix, run.matrix_path) == ("version: 1\n", "matrix.yaml")
+    run = begin_scratch(plan, results, a_source("version: 1\n")).run
+    assert (run.matrix, run.matrix_path) == ("version: 1\n", Path("matrix.yaml"))
     assert (run.launcher, run.seed, run.scratch, run.plan) == ("process", 7, True, plan)
     assert run.hostname
     assert RunFolder.open(results, "last").run == run
 
 
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
-    begin(a_plan(), Origin(), results, Terms("process", scratch=True, purpose="verify", trace=True))
-    resumed = resume(results, "last", Origin(), database)
+    options = SCRATCH.model_copy(update={"purpose": "verify", "trace": True})
+    create_run(a_plan(), OPTIONS_ALONE, results, options)
+    resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
     job = resumed.job(resumed.cells, HERE)
     assert (job.purpose, job.trace, job.round) == ("verify", True, 1)
 
@@ -67,7 +74,7 @@ def test_options_that_stood_for_a_matrix_leave_none(results: Path) -> None:
 
 def test_fake_rows_are_refused_before_anything_is_made(results: Path) -> None:
     with pytest.raises(StoreError, match="fake backend"):
-        begin(a_plan(), Origin(), results, Terms("process"))
+        create_run(a_plan(), OPTIONS_ALONE, results, RunOptions(launcher="process"))
     assert not results.exists()
 
 
@@ -100,8 +107,8 @@ def test_resuming_has_those_cells_left_that_had_no_chance(results: Path, databas
     cells = [fake_cell(2**power) for power in range(5)]
     folder = a_run_folder(results, a_plan(cells))
     give(folder, "ok", "failed", "lost", "unavailable")
-    resumed = resume(results, "last", Origin(), database)
-    assert resumed.left(RETRIED) == cells[2:]
+    resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
+    assert resumed.unfinished() == cells[2:]
 
 
 @pytest.mark.parametrize("status", ["ok", "failed", "timeout", "out_of_memory", "unsupported"])
@@ -110,13 +117,13 @@ def test_a_run_with_all_verdicts_has_nothing_left(
 ) -> None:
     give(a_run_folder(results), status, status, status)
     with pytest.raises(NothingToDo, match="run-1 has a verdict for each of its cells"):
-        resume(results, "run-1", Origin(), database)
+        reopen_run(results, "run-1", OPTIONS_ALONE, database)
 
 
 def test_verdicts_that_never_reached_the_database_are_merged(results: Path, database: Path) -> None:
     give(a_run_folder(results), "ok", "ok", "failed")
     with pytest.raises(NothingToDo):
-        resume(results, "last", Origin(), database)
+        reopen_run(results, "last", OPTIONS_ALONE, database)
     with Store.open_readonly(database) as store:
         assert sorted(store.verdicts("run-1").values()) == ["failed", "ok", "ok"]
 
@@ -127,31 +134,31 @@ def test_a_cell_that_is_planned_to_be_skipped_waits_for_its_verdict(
     plan = a_plan([fake_cell(1)], skips={fake_cell(2): "no"})
     folder = a_run_folder(results, plan)
     give(folder, "ok")
-    resumed = resume(results, "last", Origin(), database)
-    assert resumed.missing(resumed.cells) == [fake_cell(2)]
+    resumed = reopen_run(results, "last", OPTIONS_ALONE, database)
+    assert resumed.due(resumed.cells, 1) == [fake_cell(2)]
 
 
 def test_another_matrix_is_refused(results: Path, database: Path) -> None:
-    begin_scratch(a_plan(), results, Origin("version: 1\n", Path("matrix.yaml")))
-    same = Origin("version: 1\n", Path("elsewhere.yaml"))
-    assert resume(results, "last", same, database).cells
-    other = Origin("version: 1 # changed\n", Path("matrix.yaml"))
-    with pytest.raises(MatrixError, match=r"matrix\.yaml: differs from the matrix of run"):
-        resume(results, "last", other, database)
+    begin_scratch(a_plan(), results, a_source("version: 1\n"))
+    same = a_source("version: 1\n", "elsewhere.yaml")
+    assert reopen_run(results, "last", same, database).cells
+    other = a_source("version: 1 # changed\n")
+    with pytest.raises(UsageError, match=r"matrix\.yaml: differs from the matrix of run"):
+        reopen_run(results, "last", other, database)
 
 
 def test_a_run_of_options_has_no_matrix_to_name(results: Path, database: Path) -> None:
     begin_scratch(a_plan(), results)
-    with pytest.raises(MatrixError, match="differs"):
-        resume(results, "last", Origin("version: 1\n", Path("matrix.yaml")), database)
+    with pytest.raises(UsageError, match="differs"):
+        reopen_run(results, "last", a_source("version: 1\n"), database)
 
 
 def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: Path) -> None:
     folder = a_run_folder(results)
     give(folder, "lost", "lost", "lost")
-    with pytest.raises(MatrixError):
-        resume(results, "last", Origin("another", Path("matrix.yaml")), database)
-    assert folder.missing(folder.cells) == []
+    with pytest.raises(UsageError):
+        reopen_run(results, "last", a_source("another"), database)
+    assert folder.due(folder.cells, 1) == []
 
 
 def test_what_cells_took_is_remembered_on_the_same_host(tmp_path: Path, database: Path) -> None:
@@ -171,7 +178,8 @@ def test_an_unreadable_database_remembers_nothing(database: Path) -> None:
 
 def test_a_resumed_run_goes_on_with_its_own_database(results: Path, tmp_path: Path) -> None:
     named = tmp_path / "elsewhere.duckdb"
-    begin(a_plan(), Origin(), results, Terms("process", named, scratch=True))
-    assert resume(results, "last", Origin()).database == named
+    options = SCRATCH.model_copy(update={"database": named})
+    create_run(a_plan(), OPTIONS_ALONE, results, options)
+    assert reopen_run(results, "last", OPTIONS_ALONE).database == named
     begin_scratch(a_plan(), results)
-    assert resume(results, "last", Origin()).database == results / "benchmarks.duckdb"
+    assert reopen_run(results, "last", OPTIONS_ALONE).database == results / "benchmarks.duckdb"

@@ -10,12 +10,11 @@ import pytest
 
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.running.execute_job import (
-    Attempt,
-    Sources,
-    Surroundings,
-    attempt,
-    cause_of,
-    supervise,
+    ArtifactFolders,
+    Launch,
+    LaunchContext,
+    execute_job,
+    launch_job,
 )
 from orchestrator.running.folder import RunFolder
 from runner.contract.errors import EngineUnavailable, StoreError
@@ -90,7 +89,7 @@ def phase(name: str, cell_id: str | None = None) -> str:
     return json.dumps({"event": "phase", "phase": name, "cell_id": cell_id})
 
 
-def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Attempt:
+def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Launch:
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
     job = folder.job(folder.cells, folder.nowhere)
@@ -101,26 +100,26 @@ def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Attemp
         out=folder.out(job.id),
     )
     launcher = PacedLauncher(paced)
-    surroundings = Surroundings(launcher, folder, KeptObserver(), lambda: paced.now)
-    return attempt(job, task, surroundings)
+    context = LaunchContext(launcher, folder, KeptObserver(), lambda: paced.now)
+    return launch_job(job, task, context)
 
 
 def test_each_way_of_an_export_has_the_whole_limit(tmp_path: Path) -> None:
-    made = launched(tmp_path, [*[phase("load")] * 5, None], gap_s=20)
-    assert (made.timed_out, made.exit) == (False, Exit(0, out_of_memory=False, log=""))
+    launch = launched(tmp_path, [*[phase("load")] * 5, None], gap_s=20)
+    assert (launch.timed_out, launch.exit) == (False, Exit(0, out_of_memory=False, log=""))
 
 
 def test_a_way_that_takes_longer_ends_the_launch(tmp_path: Path) -> None:
-    made = launched(tmp_path, [phase("load"), "a stray line", None], gap_s=20)
-    assert made.timed_out
-    assert cause_of(made).reason == "not done after 30 s, in phase load"
+    launch = launched(tmp_path, [phase("load"), "a stray line", None], gap_s=20)
+    assert launch.timed_out
+    assert launch.outcome.reason == "not done after 30 s, in phase load"
 
 
 @pytest.mark.parametrize(("gap_s", "in_time"), [(10, True), (20, False)])
 def test_the_phases_of_a_cell_share_one_limit(tmp_path: Path, gap_s: float, in_time: bool) -> None:
     phases = [phase(name, CELL.id) for name in ("first", "warmup", "steady")]
-    made = launched(tmp_path, [phase("load"), *phases, None], gap_s)
-    assert made.timed_out is not in_time
+    launch = launched(tmp_path, [phase("load"), *phases, None], gap_s)
+    assert launch.timed_out is not in_time
 
 
 NOWHERE = Provenance(launcher="process", orchestrator_version="0")
@@ -135,7 +134,7 @@ def run(
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
     job = folder.job(folder.cells, NOWHERE)
     try:
-        supervise(job, Surroundings(launcher, folder, observer))
+        execute_job(job, LaunchContext(launcher, folder, observer))
     finally:
         assert launcher.running == 0
     return verdicts(folder), launcher, observer, folder
@@ -158,7 +157,7 @@ def test_a_launch_sees_the_weights_that_were_planned(tmp_path: Path) -> None:
     changes = {"weights": "pretrained", "path": str(weights), "revision": revision_of(weights)}
     folder = a_run_folder(tmp_path, a_plan(model=fake_model().model_copy(update=changes)))
     launcher, job = ScriptedLauncher(measures_all), folder.job(folder.cells, NOWHERE)
-    supervise(job, Surroundings(launcher, folder, KeptObserver()))
+    execute_job(job, LaunchContext(launcher, folder, KeptObserver()))
     assert [task.staged()["--weights"] for task in launcher.tasks] == [weights]
     records = [folder.record_of(cell) for cell in folder.cells]
     assert {(record.weights, record.weights_revision) for record in records if record} == {
@@ -245,7 +244,9 @@ def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_pat
     folder = a_run_folder(tmp_path)
     launcher = ScriptedLauncher(dies_in(2, None))
     with pytest.raises(EngineUnavailable, match="went away in mid-run"):
-        supervise(folder.job(folder.cells, NOWHERE), Surroundings(launcher, folder, KeptObserver()))
+        execute_job(
+            folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
+        )
     assert verdicts(folder) == {
         1: ("ok", None),
         2: ("lost", "the container engine went away in phase steady"),
@@ -257,7 +258,7 @@ def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(tmp_path: Path
     folder = a_run_folder(tmp_path)
     job = folder.job(folder.cells, NOWHERE)
     with pytest.raises(StoreError, match="No space left on device"):
-        supervise(job, Surroundings(ScriptedLauncher(dies_in(2, full)), folder, KeptObserver()))
+        execute_job(job, LaunchContext(ScriptedLauncher(dies_in(2, full)), folder, KeptObserver()))
     assert verdicts(folder) == {1: ("ok", None)}
 
 
@@ -283,9 +284,9 @@ def test_a_damaged_record_is_set_aside_and_its_cell_measured_again(tmp_path: Pat
 
 def test_a_resumed_job_launches_only_what_is_missing(tmp_path: Path) -> None:
     _, _, _, folder = run(tmp_path, dies_in(2, KILLED), measures_all)
-    folder.forget(["lost"])
+    folder.forget_retried()
     launcher = ScriptedLauncher(measures_all)
-    supervise(folder.job(folder.cells, NOWHERE), Surroundings(launcher, folder, KeptObserver()))
+    execute_job(folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver()))
     assert [cell.batch_size for job in launcher.launched for cell in job.cells] == [2]
 
 
@@ -313,7 +314,7 @@ def a_round(
 ) -> tuple[ScriptedLauncher, KeptObserver]:
     launcher, observer = ScriptedLauncher(*scripts), KeptObserver()
     job = folder.job(folder.cells, NOWHERE, round_)
-    supervise(job, Surroundings(launcher, folder, observer))
+    execute_job(job, LaunchContext(launcher, folder, observer))
     return launcher, observer
 
 
@@ -339,7 +340,7 @@ def test_a_cell_that_fails_in_one_round_is_not_visited_in_the_next(tmp_path: Pat
     assert verdicts(folder)[2][0] == "lost"
 
 
-def test_a_runner_that_ends_well_without_a_part_loses_its_cell(tmp_path: Path) -> None:
+def test_a_runner_that_ends_well_without_a_result_loses_its_cell(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, a_plan(rounds=2))
     a_round(folder, 1, dies_in(2, Exit(0, out_of_memory=False, log="")), measures_all)
     assert verdicts(folder) == {
@@ -349,8 +350,8 @@ def test_a_runner_that_ends_well_without_a_part_loses_its_cell(tmp_path: Path) -
 
 def test_what_other_jobs_made_reaches_the_launch(tmp_path: Path) -> None:
     folder, launcher = a_run_folder(tmp_path), ScriptedLauncher(measures_all)
-    surroundings = Surroundings(launcher, folder, KeptObserver())
-    sources = Sources(references=tmp_path / "references", graphs=tmp_path / "graphs")
-    supervise(folder.job(folder.cells, NOWHERE), surroundings, sources)
+    context = LaunchContext(launcher, folder, KeptObserver())
+    artifacts = ArtifactFolders(references=tmp_path / "references", graphs=tmp_path / "graphs")
+    execute_job(folder.job(folder.cells, NOWHERE), context, artifacts)
     (task,) = launcher.tasks
-    assert (task.references, task.graphs) == (sources.references, sources.graphs)
+    assert (task.references, task.graphs) == (artifacts.references, artifacts.graphs)

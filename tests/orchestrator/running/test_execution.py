@@ -12,9 +12,10 @@ from filelock import FileLock, Timeout
 from orchestrator.launchers.base import Exit
 from orchestrator.planning.plan import Plan
 from orchestrator.planning.schedule import schedule
-from orchestrator.running.execute_job import Surroundings, supervise
-from orchestrator.running.execution import RunExecution, RunResult, Settings
+from orchestrator.running.execute_job import LaunchContext, execute_job
+from orchestrator.running.execution import RunExecution, RunOutcome
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.run_file import RunOptions
 from orchestrator.store import MergeReport, Store
 from orchestrator.system.git import git_commit
 from orchestrator.system.locks import hold_devices
@@ -63,10 +64,23 @@ class Trial:
         self.folder = a_run_folder(folder / "results", plan)
         self.observer = KeptObserver()
 
-    def run(self, launcher: ScriptedLauncher, **settings: float | bool) -> RunResult:
+    def run(
+        self,
+        launcher: ScriptedLauncher,
+        *,
+        memory_bytes: int | None = None,
+        engine_grace_s: float = 0.0,
+        **options: Any,
+    ) -> RunOutcome:
         """Execute what is missing; an outage is given no time to heal."""
-        chosen = Settings(**{"database": self.database, "engine_grace_s": 0.0, **settings})  # type: ignore[arg-type]
-        return RunExecution(self.folder, launcher, self.observer, chosen).run()
+        return RunExecution(
+            self.folder,
+            launcher,
+            self.observer,
+            RunOptions(database=self.database, **options),
+            memory_bytes=memory_bytes,
+            engine_grace_s=engine_grace_s,
+        ).run()
 
     def verdicts(self) -> dict[str, str]:
         """Status by cell id, as the database has it."""
@@ -91,7 +105,7 @@ def three_jobs(tmp_path: Path) -> Trial:
 def test_every_cell_is_measured_and_merged(trial: Trial) -> None:
     outcome = trial.run(ScriptedLauncher(measures_all))
     assert trial.verdicts() == {cell.id: "ok" for cell in trial.folder.cells}
-    assert outcome == RunResult(MergeReport(inserted=3), (), failures=0, measured=3)
+    assert outcome == RunOutcome(MergeReport(inserted=3), (), failures=0, measured=3)
     assert outcome.exit_code == 0
 
 
@@ -345,7 +359,7 @@ def test_a_part_that_is_damaged_in_mid_run_is_measured_again(tmp_path: Path) -> 
 def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
     trial = in_rounds(tmp_path, rounds=2)
     job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
-    supervise(job, Surroundings(ScriptedLauncher(measures_all), trial.folder, trial.observer))
+    execute_job(job, LaunchContext(ScriptedLauncher(measures_all), trial.folder, trial.observer))
     assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).exit_code == 3
     records = filter(None, map(trial.folder.record_of, trial.folder.cells))
     reasons = sorted({record.reason for record in records if record.reason})
@@ -516,7 +530,7 @@ def test_a_full_disk_ends_the_run_with_what_it_has_merged(trial: Trial) -> None:
     with pytest.raises(StoreError, match="No space left"):
         trial.run(ScriptedLauncher(dies_in(2, full)))
     assert set(trial.statuses()) <= {"ok"}
-    assert len(trial.folder.missing(trial.folder.cells)) == 3 - len(trial.statuses())
+    assert len(trial.folder.due(trial.folder.cells, 1)) == 3 - len(trial.statuses())
 
 
 def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
@@ -540,16 +554,16 @@ def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
     ],
 )
 def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
-    assert RunResult(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
+    assert RunOutcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
 
 
 def test_wrong_outputs_are_a_failure_where_they_were_all_that_was_asked() -> None:
-    assert RunResult(MergeReport(), (), failures=0, measured=3, incorrect=1).exit_code == 1
+    assert RunOutcome(MergeReport(), (), failures=0, measured=3, incorrect=1).exit_code == 1
 
 
 def test_a_run_that_measured_nothing_is_no_success() -> None:
-    assert RunResult(MergeReport(), (), failures=0, measured=0).exit_code == 3
-    assert RunResult(MergeReport(), (), failures=0, measured=1).exit_code == 0
+    assert RunOutcome(MergeReport(), (), failures=0, measured=0).exit_code == 3
+    assert RunOutcome(MergeReport(), (), failures=0, measured=1).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -578,7 +592,7 @@ def test_the_fake_backend_verifies_nothing_and_passes(tmp_path: Path) -> None:
     assert answered(tmp_path, fake_cell(), "verify", columns).exit_code == 0
 
 
-def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> RunResult:
+def answered(folder: Path, cell: Cell, purpose: Purpose, columns: dict[str, Any]) -> RunOutcome:
     """How a run of one cell ends whose record holds these columns."""
     trial = Trial(folder, a_plan([cell]))
     run = trial.folder.run.model_copy(update={"purpose": purpose})

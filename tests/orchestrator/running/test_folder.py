@@ -107,7 +107,7 @@ def test_verdicts_are_those_on_disk(folder: RunFolder) -> None:
     first, second, third = folder.cells
     give(folder, first, "ok")
     give(folder, third, "timeout")
-    assert folder.missing(folder.cells) == [second]
+    assert folder.due(folder.cells, 1) == [second]
     assert folder.verdicts() == {first.id: "ok", third.id: "timeout"}
     record = folder.record_of(first)
     assert record is not None
@@ -121,7 +121,7 @@ def test_a_damaged_record_counts_as_missing_and_is_kept_aside(folder: RunFolder)
     assert folder.record_of(folder.cells[0]) is None
     assert not path.exists()
     assert path.with_name(path.name + ".damaged").read_bytes() == content
-    assert folder.missing(folder.cells) == folder.cells
+    assert folder.due(folder.cells, 1) == folder.cells
 
 
 def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
@@ -139,7 +139,7 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
     )
     assert sound.read_bytes() == kept
     assert folder.unsound([cell.id for cell in folder.cells]) == []
-    assert folder.missing(folder.cells) == folder.cells[2:]
+    assert folder.due(folder.cells, 1) == folder.cells[2:]
 
 
 def test_a_lost_verdict_is_older_than_any_measurement_of_its_cell(folder: RunFolder) -> None:
@@ -150,13 +150,13 @@ def test_a_lost_verdict_is_older_than_any_measurement_of_its_cell(folder: RunFol
     assert read_record(path).recorded_at == folder.run.started_at < measured_at
 
 
-def test_forgetting_drops_these_statuses_alone(folder: RunFolder) -> None:
-    for cell, status in zip(folder.cells, ("ok", "lost", "unavailable"), strict=True):
+def test_verdicts_of_cells_without_a_chance_are_forgotten(folder: RunFolder) -> None:
+    for cell, status in zip(folder.cells, ("failed", "lost", "unavailable"), strict=True):
         give(folder, cell, status)  # type: ignore[arg-type]
-    folder.forget(["lost"])
-    assert folder.missing(folder.cells) == [folder.cells[1]]
-    folder.forget(["lost", "unavailable"])
-    assert folder.verdicts() == {folder.cells[0].id: "ok"}
+    assert folder.unfinished() == folder.cells[1:]
+    folder.forget_retried()
+    assert folder.due(folder.cells, 1) == folder.cells[1:]
+    assert folder.verdicts() == {folder.cells[0].id: "failed"}
 
 
 def test_a_verdict_without_a_launch_tells_the_host(tmp_path: Path) -> None:

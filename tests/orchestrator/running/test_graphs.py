@@ -11,7 +11,7 @@ from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.planning.plan import Plan
 from orchestrator.running.artifacts import versions_of
-from orchestrator.running.execute_job import Surroundings
+from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.graphs import EXPORT_TIMEOUT_S, Graphs, exports_left
 from runner.contract.artifact_keys import GRAPHS
 from runner.contract.cell import Backend, Cell, Runtime
@@ -53,8 +53,8 @@ class Trial:
         self.observer = KeptObserver()
         self.asked: list[Backend] = []
         self.refusal: BenchError | None = None
-        surroundings = Surroundings(self.launcher, self.folder, self.observer)
-        self.graphs = Graphs(results, surroundings, self._prepare)
+        context = LaunchContext(self.launcher, self.folder, self.observer)
+        self.graphs = Graphs(results, context, self)
 
     @property
     def job(self) -> Job:
@@ -85,7 +85,7 @@ class Trial:
             self.ensure()
         return str(raised.value)
 
-    def _prepare(self, backend: Backend) -> Provenance:
+    def prepare(self, backend: Backend) -> Provenance:
         self.asked.append(backend)
         if self.refusal:
             raise self.refusal

@@ -21,7 +21,7 @@ from tests.support.rounds import a_round
 from tests.support.runs import a_plan, a_run_folder
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")
-STATUSES: tuple[Status, ...] = ("ok", "lost", "unavailable")
+STATUSES: tuple[Status, ...] = ("ok", "lost", "failed")
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_records_are_read_from_the_one_file(folder: RunFolder) -> None:
     assert loose(folder) == []
     assert folder.sound_records() == before
     assert RunFolder.open(folder.path.parent, "last").sound_records() == before
-    assert folder.missing(folder.cells) == []
+    assert folder.due(folder.cells, 1) == []
     assert list(folder.verdicts().values()) == list(STATUSES)
-    assert folder.left(["lost"]) == [folder.cells[1]]
+    assert folder.unfinished() == [folder.cells[1]]
 
 
 def test_a_verdict_of_its_own_outweighs_the_compact_one(compacted: RunFolder) -> None:
@@ -66,22 +66,23 @@ def test_a_verdict_of_its_own_outweighs_the_compact_one(compacted: RunFolder) ->
 
 
 def test_forgetting_unpacks_and_drops_these_alone(compacted: RunFolder) -> None:
-    compacted.forget(["lost"])
+    compacted.forget_retried()
     assert compact_files(compacted.records) == []
-    assert compacted.missing(compacted.cells) == [compacted.cells[1]]
+    assert compacted.due(compacted.cells, 1) == [compacted.cells[1]]
     assert loose(compacted) == sorted(compacted.cells[at].id for at in (0, 2))
 
 
 def test_forgetting_nothing_leaves_it_compact(compacted: RunFolder) -> None:
-    compacted.forget(["timeout"])
-    assert loose(compacted) == []
-    assert compacted.missing(compacted.cells) == []
+    compacted.save(record_for(compacted.job(compacted.cells, SOMEWHERE), compacted.cells[1]))
+    compacted.forget_retried()
+    assert loose(compacted) == [compacted.cells[1].id]
+    assert compacted.due(compacted.cells, 1) == []
 
 
 def test_unpacked_files_are_as_they_were(folder: RunFolder) -> None:
     before = {path: pq.read_table(path) for path in folder.records.rglob("*.parquet")}
     compact(folder.records, "run-1", [cell.id for cell in folder.cells])
-    folder.forget(["lost"])
+    folder.forget_retried()
     del before[file_of(folder, folder.cells[1])]
     for path, table in before.items():
         assert pq.read_table(path).equals(table, check_metadata=True)
@@ -135,7 +136,7 @@ def test_a_newer_runners_row_is_read_as_far_as_it_is_understood(folder: RunFolde
     compact(folder.records, "run-1", [cell.id for cell in folder.cells])
     assert len(compact_files(folder.records)) == 2
     assert list(folder.verdicts().values()) == list(STATUSES)
-    folder.forget(["lost"])
+    folder.forget_retried()
     assert pq.read_table(first).column_names[-1] == "unheard_of"
     assert not second.exists()
 
@@ -148,14 +149,14 @@ def test_a_row_that_this_runner_does_not_understand_counts_as_missing(
     at = table.column_names.index("status")
     words = pa.array(["dreamt" if word == "lost" else word for word in table["status"].to_pylist()])
     pq.write_table(table.set_column(at, table.schema.field(at), words), path)
-    assert compacted.missing(compacted.cells) == [compacted.cells[1]]
+    assert compacted.due(compacted.cells, 1) == [compacted.cells[1]]
 
 
 def test_a_place_that_cannot_be_written_keeps_it_compact(compacted: RunFolder) -> None:
     job_id = compacted.cells[0].job_id
     (compacted.records / job_id).write_text("in the way")
     with pytest.raises(StoreError, match="cannot be unpacked"):
-        compacted.forget(["lost"])
+        compacted.forget_retried()
     assert len(compact_files(compacted.records)) == 1
 
 
@@ -163,76 +164,74 @@ ROUNDS = 3
 
 
 @pytest.fixture
-def folder_run_parts(tmp_path: Path) -> RunFolder:
+def in_rounds(tmp_path: Path) -> RunFolder:
     return a_run_folder(tmp_path, a_plan(rounds=ROUNDS))
 
 
-def visit(folder_run_parts: RunFolder, cell: Cell, *rounds: int) -> list[Path]:
-    out = folder_run_parts.out(cell.job_id)
+def visit(in_rounds: RunFolder, cell: Cell, *rounds: int) -> list[Path]:
+    out = in_rounds.out(cell.job_id)
     for number in rounds:
         save_round(a_round(), out, cell, number)
     return [round_path(out, cell, number) for number in rounds]
 
 
-def names(folder_run_parts: RunFolder) -> list[str]:
-    return sorted(path.name for path in folder_run_parts.records.rglob("*.json*"))
+def names(in_rounds: RunFolder) -> list[str]:
+    return sorted(path.name for path in in_rounds.records.rglob("*.json*"))
 
 
-def test_a_round_misses_the_cells_it_has_not_visited(folder_run_parts: RunFolder) -> None:
-    first, second, third = folder_run_parts.cells
-    visit(folder_run_parts, first, 1, 2)
-    visit(folder_run_parts, second, 1)
-    assert folder_run_parts.unvisited(folder_run_parts.cells, 1) == [third]
-    assert folder_run_parts.unvisited(folder_run_parts.cells, 2) == [second, third]
-    assert folder_run_parts.unvisited(folder_run_parts.cells, ROUNDS) == folder_run_parts.cells
+def test_a_round_misses_the_cells_it_has_not_visited(in_rounds: RunFolder) -> None:
+    first, second, third = in_rounds.cells
+    visit(in_rounds, first, 1, 2)
+    visit(in_rounds, second, 1)
+    assert in_rounds.due(in_rounds.cells, 1) == [third]
+    assert in_rounds.due(in_rounds.cells, 2) == [second, third]
+    assert in_rounds.due(in_rounds.cells, ROUNDS) == in_rounds.cells
 
 
-def test_a_cell_with_a_record_is_done_whatever_the_round(folder_run_parts: RunFolder) -> None:
-    first = folder_run_parts.cells[0]
-    folder_run_parts.save(
-        record_for(folder_run_parts.job([first], folder_run_parts.nowhere), first, status="failed")
-    )
+def test_a_cell_with_a_record_is_done_whatever_the_round(in_rounds: RunFolder) -> None:
+    first = in_rounds.cells[0]
+    in_rounds.save(record_for(in_rounds.job([first], in_rounds.nowhere), first, status="failed"))
     for number in range(1, ROUNDS + 1):
-        assert first not in folder_run_parts.unvisited(folder_run_parts.cells, number)
+        assert first not in in_rounds.due(in_rounds.cells, number)
 
 
 @pytest.mark.parametrize("damaged", [1, 2])
 @pytest.mark.parametrize("content", [b"", b'{"samples": 3', b"{}", b"\0" * 100])
 def test_a_damaged_part_makes_its_cell_start_over(
-    folder_run_parts: RunFolder, damaged: int, content: bytes
+    in_rounds: RunFolder, damaged: int, content: bytes
 ) -> None:
-    first, second, _ = folder_run_parts.cells
-    visit(folder_run_parts, first, 1, 2)[damaged - 1].write_bytes(content)
-    visit(folder_run_parts, second, 1, 2)
-    assert first in folder_run_parts.unvisited(folder_run_parts.cells, 2)
-    assert first in folder_run_parts.unvisited(folder_run_parts.cells, 1)
-    assert second not in folder_run_parts.unvisited(folder_run_parts.cells, 2)
-    assert [name for name in names(folder_run_parts) if name.startswith(first.id)] == [
+    first, second, _ = in_rounds.cells
+    visit(in_rounds, first, 1, 2)[damaged - 1].write_bytes(content)
+    visit(in_rounds, second, 1, 2)
+    assert first in in_rounds.due(in_rounds.cells, 2)
+    assert first in in_rounds.due(in_rounds.cells, 1)
+    assert second not in in_rounds.due(in_rounds.cells, 2)
+    assert [name for name in names(in_rounds) if name.startswith(first.id)] == [
         f"{first.id}.round{number}.json.dropped" for number in (1, 2)
     ]
 
 
-def test_a_part_without_those_before_it_is_no_use(folder_run_parts: RunFolder) -> None:
-    first = folder_run_parts.cells[0]
-    visit(folder_run_parts, first, 2)
-    assert folder_run_parts.unvisited([first], 2) == [first]
-    assert names(folder_run_parts) == [f"{first.id}.round2.json.dropped"]
+def test_a_part_without_those_before_it_is_no_use(in_rounds: RunFolder) -> None:
+    first = in_rounds.cells[0]
+    visit(in_rounds, first, 2)
+    assert in_rounds.due([first], 2) == [first]
+    assert names(in_rounds) == [f"{first.id}.round2.json.dropped"]
 
 
 def test_dropping_takes_the_parts_of_these_cells_alone(tmp_path: Path) -> None:
     cells = [fake_cell(1), fake_cell(1, sequence_length=80), fake_cell(2)]
-    folder_run_parts = a_run_folder(tmp_path, a_plan(cells, rounds=ROUNDS))
+    in_rounds = a_run_folder(tmp_path, a_plan(cells, rounds=ROUNDS))
     for cell in cells:
-        visit(folder_run_parts, cell, 1, 2)
-    trace = folder_run_parts.out(cells[0].job_id) / f"{cells[0].id}.trace.json"
+        visit(in_rounds, cell, 1, 2)
+    trace = in_rounds.out(cells[0].job_id) / f"{cells[0].id}.trace.json"
     trace.write_text("{}")
-    assert folder_run_parts.parts.drop(cells[:1]) == 2
-    assert folder_run_parts.parts.drop(cells[:1]) == 0
-    assert folder_run_parts.unvisited(cells, 1) == cells[:1]
+    assert in_rounds.rounds.drop(cells[:1]) == 2
+    assert in_rounds.rounds.drop(cells[:1]) == 0
+    assert in_rounds.due(cells, 1) == cells[:1]
     assert trace.exists()
 
 
-def test_parts_are_no_records(folder_run_parts: RunFolder) -> None:
-    visit(folder_run_parts, folder_run_parts.cells[0], 1, 2)
-    assert folder_run_parts.verdicts() == {}
-    assert folder_run_parts.missing(folder_run_parts.cells) == folder_run_parts.cells
+def test_results_of_rounds_are_no_records(in_rounds: RunFolder) -> None:
+    visit(in_rounds, in_rounds.cells[0], 1, 2)
+    assert in_rounds.verdicts() == {}
+    assert in_rounds.due(in_rounds.cells, ROUNDS) == in_rounds.cells

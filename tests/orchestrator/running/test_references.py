@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.launchers.base import Exit
 from orchestrator.running.artifacts import versions_of
-from orchestrator.running.execute_job import Surroundings
+from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.references import References
 from runner.contract.artifact_keys import REFERENCES, reference_key
@@ -41,8 +41,8 @@ class Trial:
         self.launcher = ScriptedLauncher(measures_all)
         self.observer = KeptObserver()
         self.refusal: BenchError | None = None
-        surroundings = Surroundings(self.launcher, self.folder, self.observer)
-        self.references = References(surroundings, self._prepare)
+        context = LaunchContext(self.launcher, self.folder, self.observer)
+        self.references = References(context, self)
 
     @property
     def job(self) -> Job:
@@ -62,7 +62,7 @@ class Trial:
         name = reference_key(self.job.model, "forward", self.job.seed, made_by)
         return self.folder.path.parent / "references" / f"{name}.{suffix}"
 
-    def _prepare(self, backend: Backend) -> Provenance:
+    def prepare(self, backend: Backend) -> Provenance:
         if self.refusal:
             raise self.refusal
         return HERE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.measure.verify import load, save
+from orchestrator.app.measure.verification import load_verification, save_verification
 from tests.docs.pages import PAGES
 from tests.support.verdicts import a_cell, a_verification
 from tools.docs.sections import SECTIONS, built_markdown, verified_markdown, with_sections
@@ -32,7 +32,7 @@ def kept(tmp_path: Path) -> Path:
     )
     libraries = {"torch": "2.13.0", "numpy": "2.4.6"}
     verified = a_verification(*cells, launcher="docker", libraries=libraries)
-    save(verified, tmp_path / "verified.json")
+    save_verification(verified, tmp_path / "verified.json")
     return tmp_path / "verified.json"
 
 
@@ -71,7 +71,9 @@ def test_a_verification_is_a_table_with_its_reasons(kept: Path) -> None:
 
 def test_a_model_that_the_one_path_cannot_run_keeps_its_row(tmp_path: Path, kept: Path) -> None:
     cells = (a_cell("unsupported", "a guard", runtime="onnxruntime"),)
-    save(load(kept).model_copy(update={"cells": cells}), tmp_path / "one.json")
+    save_verification(
+        load_verification(kept).model_copy(update={"cells": cells}), tmp_path / "one.json"
+    )
     assert verified_markdown(tmp_path / "one.json").splitlines()[2:] == [
         "| verified | mode | cpu onnxruntime |",
         "|---|---|---|",

@@ -6,15 +6,14 @@ from queue import Queue
 import pytest
 
 from orchestrator.app.measure.prepare import (
-    FOLDER_NAME,
-    Prepared,
-    failures,
+    PREPARATIONS_FOLDER,
+    Preparation,
+    PreparedGraph,
+    export_graphs,
     plan_preparation,
-    prepare,
 )
 from orchestrator.launchers.base import Exit
-from orchestrator.running.create import Origin, Terms
-from orchestrator.running.run_file import RunFile
+from orchestrator.running.run_file import RunFile, RunOptions, RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo
 from runner.contract.job import Job
@@ -22,7 +21,8 @@ from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, measures
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
 
-TERMS = Terms(launcher="process")
+OPTIONS = RunOptions(launcher="process")
+SOURCE = RunSource(command="prepare")
 
 
 def a_cell(batch_size: int = 1, **changes: object) -> Cell:
@@ -39,10 +39,10 @@ class Trial:
         self.observer = KeptObserver()
 
     def begin(self) -> RunFile:
-        return plan_preparation(self.plan, Origin(command="prepare"), self.results, TERMS)
+        return plan_preparation(self.plan, SOURCE, self.results, OPTIONS)
 
-    def prepare(self) -> list[Prepared]:
-        return prepare(self.begin(), self.results, self.launcher, self.observer)
+    def prepare(self) -> Preparation:
+        return export_graphs(self.begin(), self.results, self.launcher, self.observer)
 
 
 def refuses(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
@@ -55,8 +55,8 @@ def refuses(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
 
 def test_each_graph_is_told_once_with_how_it_was_made(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(1), a_cell(8), a_cell(mode="startup"), a_cell(precision="int8"))
-    assert trial.prepare() == [
-        Prepared(
+    assert trial.prepare().graphs == (
+        PreparedGraph(
             "scripted",
             "forward",
             "fp32",
@@ -65,32 +65,35 @@ def test_each_graph_is_told_once_with_how_it_was_made(tmp_path: Path) -> None:
             difference_relative=1e-7,
             size_bytes=4,
             export_s=4.5,
-        )
-    ]
+        ),
+    )
     assert len(trial.launcher.exported) == 1
     assert trial.launcher.launched == []
 
 
 def test_other_contents_are_other_graphs(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(), a_cell(mode="generation", new_tokens=2))
-    assert [each.content for each in trial.prepare()] == ["generation", "forward"]
+    assert [graph.content for graph in trial.prepare().graphs] == ["generation", "forward"]
 
 
 def test_a_graph_that_cannot_be_had_is_a_failure_with_the_reason(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(1), a_cell(8))
     trial.launcher.graph_script = refuses
     prepared = trial.prepare()
-    assert [(each.shape, each.remedy) for each in prepared] == [("b1-s8", None), ("b8-s8", None)]
-    assert {each.failure for each in prepared} == {
+    assert [(graph.shape, graph.remedy) for graph in prepared.graphs] == [
+        ("b1-s8", None),
+        ("b8-s8", None),
+    ]
+    assert {graph.failure for graph in prepared.graphs} == {
         "no prepared graph: dynamic shapes: a guard\nstatic shape: no"
     }
-    assert failures(prepared) == 2
+    assert prepared.missing == 2
 
 
 def test_what_is_there_is_told_without_a_launch(tmp_path: Path) -> None:
     Trial(tmp_path, a_cell()).prepare()
     again = Trial(tmp_path, a_cell())
-    assert len(again.prepare()) == 1
+    assert len(again.prepare().graphs) == 1
     assert again.launcher.exported == []
 
 
@@ -126,21 +129,21 @@ def test_what_waits_for_its_turn_has_no_folder_yet(tmp_path: Path) -> None:
     seen: list[bool] = []
 
     def looks(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
-        seen.append((tmp_path / FOLDER_NAME).exists())
+        seen.append((tmp_path / PREPARATIONS_FOLDER).exists())
         return measures_all(job, out, lines)
 
     trial = Trial(tmp_path, a_cell())
     run = trial.begin()
     assert list(tmp_path.iterdir()) == []
     trial.launcher.graph_script = looks
-    prepare(run, tmp_path, trial.launcher, trial.observer)
+    export_graphs(run, tmp_path, trial.launcher, trial.observer)
     assert seen == [True]
 
 
 def test_a_preparation_is_no_run_that_could_be_resumed(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell())
     trial.prepare()
-    assert {path.name for path in tmp_path.iterdir()} == {"graphs", FOLDER_NAME}
+    assert {path.name for path in tmp_path.iterdir()} == {"graphs", PREPARATIONS_FOLDER}
     assert list(tmp_path.glob("*/run.json")) == []
 
 
@@ -166,5 +169,5 @@ def test_without_an_image_each_graph_fails_after_one_try(tmp_path: Path) -> None
 
     trial = Trial(tmp_path, a_cell(), a_cell(mode="generation", new_tokens=2))
     trial.launcher = Imageless(measures_all)
-    assert ["no image" in (each.failure or "") for each in trial.prepare()] == [True] * 2
+    assert ["no image" in (graph.failure or "") for graph in trial.prepare().graphs] == [True] * 2
     assert asked == ["cpu"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.measure.replay import Replay, begin_replay, find_original
+from orchestrator.app.measure.replay import Replay, ReplayRequest, begin_replay, find_original
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge import merge_run
@@ -109,7 +109,7 @@ def test_an_unknown_launcher_is_told(measured: Site, database: Path) -> None:
 def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: Path) -> None:
     before = measured()
     original = find_original(f"run-1/{before.cells[1].id}", database)
-    folder = begin_replay(original, results, None, "orchestrator replay …")
+    folder = begin_replay(original, ReplayRequest("", results, command="orchestrator replay …"))
     job = folder.job(folder.cells, original.job.provenance)
     assert job.model_copy(update={"run_id": "run-1"}) == original.job
     assert (folder.run.launcher, folder.run.scratch) == ("docker", True)

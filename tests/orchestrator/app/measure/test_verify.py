@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.measure.verify import (
-    MARKS,
-    load,
-    require_place,
-    save,
-    verdict,
-    verified,
-    verify_matrix,
+from orchestrator.app.measure.verification import (
+    MARK_MEANINGS,
+    load_verification,
+    save_verification,
+    verification_of,
+    verify_record,
 )
+from orchestrator.app.measure.verify import require_writable, verify_matrix
 from orchestrator.planning.expand import expand
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.models import find, model_sets
@@ -74,17 +73,24 @@ def a_record(**columns: Any) -> Record:
 def test_each_record_has_one_mark_and_its_reason(
     columns: dict[str, Any], mark: str, reason: str | None
 ) -> None:
-    found = verdict(a_record(**columns))
+    found = verify_record(a_record(**columns))
     assert (found.mark, found.reason) == (mark, reason)
 
 
 def test_a_verdict_tells_at_which_sizes_outputs_were_compared() -> None:
-    assert verdict(a_record(verified_shape="b2-s32")).verified_shape == "b2-s32"
-    assert verdict(a_record(status="failed", correct=None)).verified_shape is None
+    assert verify_record(a_record(verified_shape="b2-s32")).verified_shape == "b2-s32"
+    assert verify_record(a_record(status="failed", correct=None)).verified_shape is None
 
 
 def test_every_mark_that_is_no_status_is_explained() -> None:
-    assert set(MARKS) == {"ok", "partial", "unproven", "unverified", "wrong", "contradicted"}
+    assert set(MARK_MEANINGS) == {
+        "ok",
+        "partial",
+        "unproven",
+        "unverified",
+        "wrong",
+        "contradicted",
+    }
 
 
 def test_a_path_is_backend_and_runtime_unless_there_is_one_that_is_meant() -> None:
@@ -101,47 +107,47 @@ def test_a_run_is_told_whole_with_versions_and_machine(tmp_path: Path) -> None:
     facts = {"cpu_model": "AMD EPYC", "operating_system": "Debian 12"}
     folder.save(record_for(job, cells[0], libraries={"torch": "2.13.0"}, **WELL, **facts))
     folder.save(record_for(job, cells[1], libraries={"numpy": "2.4.6"}, **WELL, **facts))
-    found = verified(folder, "orchestrator verify")
+    found = verification_of(folder, "orchestrator verify")
     assert [cell.mark for cell in found.cells] == ["ok", "ok"]
     assert found.libraries == {"torch": "2.13.0", "numpy": "2.4.6"}
     assert (found.machine, found.operating_system) == ("AMD EPYC", "Debian 12")
     assert (found.launcher, found.command) == ("process", "orchestrator verify")
-    save(found, tmp_path / "verified.json")
-    assert load(tmp_path / "verified.json") == found
+    save_verification(found, tmp_path / "verified.json")
+    assert load_verification(tmp_path / "verified.json") == found
 
 
 def test_a_file_that_holds_no_verification_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     for name in ("x.json", "none.json"):
         with pytest.raises(UsageError, match="holds no verification"):
-            load(tmp_path / name)
+            load_verification(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["no/verified.json", "file/verified.json", "", "x" * 300 + "/y"])
 def test_a_place_that_takes_no_file_is_found_out_beforehand(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"^--save .*: cannot be written: ") as caught:
-        require_place(tmp_path / name)
+        require_writable(tmp_path / name)
     assert caught.value.hint == "name a file in a folder that exists and can be written to"
 
 
 def test_verdicts_do_not_replace_a_device() -> None:
     with pytest.raises(UsageError, match="--save /dev/null: is a stream"):
-        require_place(Path("/dev/null"))
+        require_writable(Path("/dev/null"))
 
 
 def test_trying_a_place_leaves_it_as_it_was(tmp_path: Path) -> None:
-    require_place(tmp_path / "new.json")
+    require_writable(tmp_path / "new.json")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "old.json").write_text("old")
-    require_place(tmp_path / "old.json")
+    require_writable(tmp_path / "old.json")
     assert (tmp_path / "old.json").read_text() == "old"
 
 
 def test_a_verification_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path, purpose="verify")
     with pytest.raises(StoreError, match="cannot be written"):
-        save(verified(folder, "x"), tmp_path / "no" / "verified.json")
+        save_verification(verification_of(folder, "x"), tmp_path / "no" / "verified.json")
 
 
 def paths(*backends: str, **options: Any) -> set[tuple[str, str, str]]:

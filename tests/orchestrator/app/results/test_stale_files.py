@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.results.stale_files import StaleFile, find_stale_files, remove_stale_files
-from orchestrator.running.artifacts import hold_groundwork, versions_of
+from orchestrator.running.artifacts import hold_artifacts, versions_of
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, graph_key, reference_key
 from runner.contract.errors import StoreError
 from tests.support.jobs import fake_model
@@ -116,7 +116,7 @@ def test_it_removes_nothing_while_somebody_else_makes_or_reads(results: Path) ->
         assert text.startswith("waiting for device cpu, held by a run")
         raise Waited
 
-    with hold_groundwork("a run", note=print), pytest.raises(Waited):
+    with hold_artifacts("a run", note=print), pytest.raises(Waited):
         remove_stale_files(results, note)
     assert found(results) == LEFTOVERS
 

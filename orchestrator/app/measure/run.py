@@ -1,0 +1,147 @@
+"""Run a matrix, or finish an earlier run: from the request to the results in the database."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from orchestrator.app.measure.plan import PlanRequest, plan_run, read_source
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.backends.machine import this_machine
+from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.registry import choose_launcher, make_launcher
+from orchestrator.matrix import load_matrix
+from orchestrator.planning.plan import Plan
+from orchestrator.running.create import create_run, reopen_run
+from orchestrator.running.execution import RunExecution, RunOutcome
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.observer import Observer
+from orchestrator.running.run_file import RunOptions, RunSource
+from orchestrator.store import ResultRow, Store, resolve_run
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The verdicts of one run."""
+
+    run_id: str
+    database: Path
+    results: tuple[ResultRow, ...]
+    traces: tuple[Path, ...] = ()
+    """Traces that cells left."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run that has ended: its verdicts, and what went wrong."""
+
+    report: RunReport
+    outcome: RunOutcome
+
+
+@dataclass(frozen=True)
+class ResumeRequest:
+    """An earlier run that shall be finished."""
+
+    run_id: str
+    """The run's id; `last` means the newest."""
+    results: Path
+    """The folder of all runs."""
+    matrix: Path | None = None
+    """The matrix file, if it was named: it must be the run's own."""
+    options: RunOptions = field(default_factory=RunOptions)
+    """Launcher, database, budget and when to stop; the rest is the run's own."""
+
+
+def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
+    """Plan a matrix and measure every cell that can run.
+
+    Raises:
+        UsageError: the matrix or an option is wrong.
+        NothingToDo: no cell of the plan would run.
+        EngineUnavailable: containers were asked for and no engine answers.
+        StoreError: the results folder or the database cannot be used.
+    """
+    plan, source = plan_run(request)
+    folder = begin_run(plan, source, request.results, request.options, observer)
+    return _finish(folder, folder.run.launcher, observer, request.options)
+
+
+def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
+    """Measure what an earlier run has left.
+
+    Raises:
+        UsageError: there is no such run, or the matrix named with it is another one.
+        NothingToDo: it has a verdict for every cell.
+        EngineUnavailable: containers were asked for and no engine answers.
+        StoreError: the run's folder or the database cannot be used.
+    """
+    if request.matrix is not None:
+        load_matrix(request.matrix)
+    source = read_source(request.matrix)
+    folder = reopen_run(request.results, request.run_id, source, request.options.database)
+    requested = request.options.launcher
+    launcher = folder.run.launcher if requested == "auto" else requested
+    return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)
+
+
+def begin_run(
+    plan: Plan, source: RunSource, results: Path, options: RunOptions, observer: Observer
+) -> RunFolder:
+    """The folder of a new run, for which a launcher is chosen.
+
+    Raises:
+        NothingToDo: no cell of the plan would run.
+        EngineUnavailable: containers were asked for and no engine answers.
+        StoreError: the results folder or the database cannot be used.
+    """
+    for note in plan.notes:
+        observer.note(note)
+    launcher = choose_launcher(options.launcher, observer.note)
+    return create_run(plan, source, results, options.model_copy(update={"launcher": launcher}))
+
+
+def execute_run(
+    folder: RunFolder, launcher: Launcher, observer: Observer, options: RunOptions
+) -> RunOutcome:
+    """Measure what the folder has left, and merge it into the database.
+
+    Raises:
+        StoreError: the results folder or the database cannot be used.
+    """
+    unfinished = set(folder.unfinished())
+    observer.run_started(
+        {
+            entry.cell.id: entry.estimate_s
+            for entry in folder.run.plan.entries
+            if entry.cell in unfinished
+        }
+    )
+    memory_bytes = this_machine().memory_bytes
+    try:
+        return RunExecution(folder, launcher, observer, options, memory_bytes=memory_bytes).run()
+    except KeyboardInterrupt:
+        count = len(folder.unfinished())
+        observer.note(f"run {folder.run.run_id} was interrupted with {count} cells left")
+        observer.note("`orchestrator run --resume last` finishes it")
+        raise
+
+
+def report_run(run: str, database: Path) -> RunReport:
+    """The verdicts of a run that is in the database; `last` means the newest.
+
+    Raises:
+        UsageError: there is no such run.
+        StoreError: the database cannot be read.
+    """
+    with Store.open_readonly(database) as store:
+        run_id = resolve_run(run, store.runs(), database)
+        return RunReport(run_id, database, tuple(store.results(run_id)))
+
+
+def _finish(
+    folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
+) -> RunResult:
+    outcome = execute_run(folder, make_launcher(launcher, observer.note), observer, options)
+    for cell_id, reason in folder.failed_traces().items():
+        observer.note(f"{cell_id}: no trace: {reason}")
+    report = report_run(folder.run.run_id, options.database or folder.database)
+    return RunResult(replace(report, traces=tuple(folder.traces())), outcome)

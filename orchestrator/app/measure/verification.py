@@ -1,0 +1,166 @@
+"""Verdicts of a verification on function, device and correctness; and the file that keeps them."""
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from orchestrator.running.folder import RunFolder
+from orchestrator.system.files import translate_os_errors
+from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
+from runner.contract.errors import UsageError
+from runner.contract.files import write_atomic
+from runner.contract.record import Record, Status
+
+Mark = Literal[
+    "ok", "partial", "unproven", "unverified", "wrong", "contradicted", "predicted", Status
+]
+"""`ok`: it works, on the claimed device, and its outputs agree with the fp32 CPU reference."""
+MARK_MEANINGS: dict[Mark, str] = {
+    "ok": "works on the claimed device, and its outputs agree with the fp32 CPU reference",
+    "partial": "agrees, but only a part of the work is proven to be the claimed device's",
+    "unproven": "agrees, but nothing proves which device did the work",
+    "unverified": "works, but its outputs could not be compared",
+    "wrong": "works, but its outputs do not agree",
+    "contradicted": "answers, but another device than the claimed one did the work",
+}
+"""Meaning of the marks that are no status."""
+_TIMES = frozenset({"wall_s", "cpu_time_s", "kernel_time_s"})
+
+
+class VerifiedCell(Frozen):
+    """One cell's verdict."""
+
+    cell_id: str
+    """The cell."""
+    model: str
+    """Its model."""
+    backend: Backend
+    """Its hardware path."""
+    runtime: Runtime
+    """The software that executes it."""
+    precision: Precision
+    """Its number format."""
+    mode: Mode
+    """Its mode."""
+    mark: Mark
+    """The verdict."""
+    reason: str | None = None
+    """The reason why it is not `ok`."""
+    device: str | None = None
+    """The physical device that was found."""
+    verified_shape: str | None = None
+    """Sizes of the input for which outputs were compared; null where none were."""
+
+    @property
+    def path(self) -> str:
+        """Backend and runtime, e.g. `cpu onnxruntime`; a backend's own runtime goes unsaid."""
+        own = self.backend != "cpu" and self.runtime == DEFAULT_RUNTIMES[self.backend]
+        return self.backend if own else f"{self.backend} {self.runtime}"
+
+
+class Verification(Frozen):
+    """The verdicts of a verification with its circumstances, as they are saved."""
+
+    verified_on: date
+    """The day, UTC."""
+    command: str
+    """The command line."""
+    version: str
+    """Version of AccelMatrix."""
+    git_commit: str | None
+    """Commit of the checkout, with `-dirty` behind it if it had changes."""
+    launcher: str
+    """`docker` or `process`."""
+    machine: str | None
+    """The processor's name."""
+    operating_system: str | None
+    """The operating system as the runner saw it."""
+    libraries: dict[str, str]
+    """Versions of all libraries that took part."""
+    cells: tuple[VerifiedCell, ...]
+    """Every cell, in the plan's order."""
+
+
+def verification_of(folder: RunFolder, command: str) -> Verification:
+    """The verdicts of a run that verified its cells."""
+    sound = folder.sound_records()
+    records = [sound[cell.id] for cell in folder.cells if cell.id in sound]
+    libraries = (record.libraries or {} for record in records)
+    return Verification(
+        verified_on=folder.run.started_at.date(),
+        command=command,
+        version=folder.run.orchestrator_version,
+        git_commit=folder.run.git_commit,
+        launcher=folder.run.launcher,
+        machine=_first(record.cpu_model for record in records),
+        operating_system=_first(record.operating_system for record in records),
+        libraries={name: versions[name] for versions in libraries for name in sorted(versions)},
+        cells=tuple(map(verify_record, records)),
+    )
+
+
+def verify_record(record: Record) -> VerifiedCell:
+    """The record's verdict on function, device and correctness; never on speed."""
+    mark, reason = _mark(record)
+    return VerifiedCell(
+        cell_id=record.cell_id,
+        model=record.model,
+        backend=record.backend,
+        runtime=record.runtime,
+        precision=record.precision,
+        mode=record.mode,
+        mark=mark,
+        reason=" ".join(reason.split()) if reason else None,
+        device=record.device_name,
+        verified_shape=record.verified_shape,
+    )
+
+
+def _mark(record: Record) -> tuple[Mark, str | None]:
+    evidence = ", ".join(
+        f"{name} {value}" for name, value in (record.evidence or {}).items() if name not in _TIMES
+    )
+    if record.status != "ok":
+        return "predicted" if record.predicted else record.status, record.reason
+    if record.proof == "contradicted":
+        return "contradicted", evidence
+    if record.correct is None:
+        return "unverified", record.correct_reason
+    if not record.correct:
+        return "wrong", record.correct_reason
+    if record.proof == "proven":
+        return "ok", None
+    return "partial" if record.proof == "partial" else "unproven", evidence
+
+
+def save_verification(verification: Verification, path: Path) -> None:
+    """Keep a verification in a file.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    with translate_os_errors(path):
+        write_atomic(path, verification.model_dump_json(indent=2) + "\n")
+
+
+def load_verification(path: Path) -> Verification:
+    """A verification that was saved.
+
+    Raises:
+        UsageError: the file holds none.
+    """
+    try:
+        return Verification.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        summary = str(error).splitlines()[0]
+        raise UsageError(
+            f"{path}: holds no verification: {summary}",
+            hint=f"`orchestrator verify --save {path}` makes one",
+        ) from error
+
+
+def _first(values: Iterator[str | None]) -> str | None:
+    return next(filter(None, values), None)

@@ -1,0 +1,67 @@
+"""Launches that a run still needs, in the order of its schedule."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from orchestrator.planning.schedule import JobPlan, schedule
+from orchestrator.running.folder import RunFolder
+from runner.contract.cell import Backend, Cell
+from runner.contract.job import Provenance
+
+
+@dataclass(frozen=True)
+class DueLaunch:
+    """Cells of one job that a round still has to visit."""
+
+    cells: tuple[Cell, ...]
+    round: int
+
+
+def due_launches(
+    folder: RunFolder,
+    environment: Callable[[Backend], Provenance | None],
+    note: Callable[[str], None],
+) -> Iterator[DueLaunch]:
+    """What the folder shows to be missing, read anew for each launch.
+
+    So what one launch has measured is not due in the next. Rounds that cells have missed come
+    before the one that the schedule has reached.
+
+    Args:
+        folder: the run's folder.
+        environment: gives what a launch would execute in; None if there will be none.
+        note: takes one line for the user.
+
+    Raises:
+        StoreError: the results folder cannot be read or written.
+    """
+    for planned in schedule(folder.run.plan, folder.run.seed):
+        if planned.measure.rounds > 1:
+            _drop_foreign_rounds(planned, folder, environment, note)
+        for round_ in range(_first_missed(planned, folder), planned.round + 1):
+            if cells := folder.due(planned.cells, round_):
+                yield DueLaunch(tuple(cells), round_)
+
+
+def _first_missed(planned: JobPlan, folder: RunFolder) -> int:
+    """The earliest round that one of the job's cells still needs, or this one."""
+    round_ = planned.round
+    while round_ > 1 and folder.due(planned.cells, round_ - 1):
+        round_ -= 1
+    return round_
+
+
+def _drop_foreign_rounds(
+    planned: JobPlan,
+    folder: RunFolder,
+    environment: Callable[[Backend], Provenance | None],
+    note: Callable[[str], None],
+) -> None:
+    """Rounds in another image or of another commit are no samples of the same thing."""
+    unrecorded = [cell for cell in planned.cells if folder.record_of(cell) is None]
+    before = folder.last_provenance(planned.id) if unrecorded else None
+    if before is None:
+        return
+    now = environment(unrecorded[0].backend)
+    if now not in (None, before) and folder.rounds.drop(unrecorded):
+        note(f"{planned.id} starts over: its earlier rounds ran in another environment")
