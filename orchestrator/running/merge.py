@@ -46,7 +46,7 @@ def _run_row(folder: RunFolder) -> Run:
         run_id=run.run_id,
         started_at=run.started_at,
         matrix=run.matrix,
-        matrix_path=run.matrix_path,
+        matrix_path=str(run.matrix_path) if run.matrix_path else None,
         command=run.command,
         launchers=(run.launcher,),
         seed=run.seed,

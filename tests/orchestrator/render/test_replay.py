@@ -80,7 +80,7 @@ def test_a_grade_that_forbids_quoting_is_named(capsys: Capture) -> None:
 
 
 def test_changes_that_nobody_committed_stay_visible(capsys: Capture) -> None:
-    dirty = {"launcher": "process", "image_digest": None, "git_commit": "c" * 40 + "-dirty"}
+    dirty = {"image": None, "image_digest": None, "git_commit": "c" * 40 + "-dirty"}
     lines = shown(capsys, a_measurement(**dirty), now(**dirty))
     assert f"commit {'c' * 19}-dirty {'c' * 19}-dirty" in lines
     assert "note: the checkout has uncommitted changes, so its runner may be another one" in lines

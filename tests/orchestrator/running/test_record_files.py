@@ -94,7 +94,7 @@ def test_a_database_is_made_anew_from_it(compacted: RunFolder, tmp_path: Path) -
     assert report == MergeReport(inserted=3)
     with Store.open_readonly(tmp_path / "benchmarks.duckdb") as store:
         (run,) = store.runs()
-    assert run.counts == {"lost": 1, "ok": 1, "unavailable": 1}
+    assert run.counts == {"lost": 1, "ok": 1, "failed": 1}
     assert run.finished_at is not None
 
 
