@@ -42,6 +42,7 @@ def test_a_finished_graph_is_intact(tmp_path: Path) -> None:
     assert read_graph(graphs / "dynamic").parts["forward"].inputs == ("x",)
 
 
+@pytest.mark.slow
 def test_a_killed_export_leaves_nothing_that_could_be_used(tmp_path: Path) -> None:
     script = [sys.executable, "-c", KILLED, str(tmp_path / "graphs")]
     assert subprocess.run(script, cwd=ROOT, check=False).returncode == -9

@@ -141,6 +141,7 @@ TRAINING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "own"),
     [

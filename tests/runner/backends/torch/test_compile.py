@@ -82,6 +82,7 @@ def test_a_tensor_left_elsewhere_is_contradicted(session: CompiledSession) -> No
     assert evidence["inputs"] == "cpu+meta"
 
 
+@pytest.mark.slow
 def test_a_model_that_runs_eagerly_all_the_same_is_no_compiled_one() -> None:
     with closing(open_session(JOB, threads=1)) as session:
         session._model._compiled_call_impl = None
