@@ -32,7 +32,7 @@ class Global:
 
 
 chosen = Global()
-"""What this invocation chose; the error boundary needs it when no context is left."""
+"""Options of this invocation; the error boundary needs them when no context is left."""
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which commands there are."""
+"""The commands, in the order in which help lists them."""
 
 import typer
 
@@ -8,7 +8,7 @@ from orchestrator.cli.setup import doctor, images, models
 
 
 def register(app: typer.Typer) -> None:
-    """Give the application its commands, in the order in which help lists them."""
+    """Give the application its commands."""
     app.command(name="run")(run.run)
     app.command(name="bench")(bench.bench)
     app.command(name="verify")(verify.verify)
@@ -25,6 +25,6 @@ def register(app: typer.Typer) -> None:
     app.command(name="snapshot")(snapshots.snapshot)
     app.command(name="restore")(snapshots.restore)
     app.command(name="doctor")(doctor.doctor)
-    app.add_typer(images.app, name="images")
-    app.add_typer(models.app, name="models")
+    app.add_typer(images.group, name="images")
+    app.add_typer(models.group, name="models")
     app.command(name="schema")(plan.schema)

@@ -35,8 +35,8 @@ class AnswerFormat(StrEnum):
     markdown = "markdown"
 
 
-MatrixFile = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
-MatrixFileIfAny = Annotated[
+MatrixArgument = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
+MatrixIfAny = Annotated[
     Path | None, typer.Argument(metavar="MATRIX", help="The matrix file.", show_default=False)
 ]
 Select = Annotated[
@@ -56,7 +56,7 @@ Set = Annotated[
 Limit = Annotated[
     int | None, typer.Option("--limit", min=1, metavar="N", help="Run the first N cells only.")
 ]
-Launcher = Annotated[
+LauncherOption = Annotated[
     LauncherChoice,
     typer.Option("--launcher", help="auto: containers if an engine answers, else processes."),
 ]
@@ -137,7 +137,7 @@ def answer_format(chosen: AnswerFormat | None, *, as_json: bool) -> str | None:
     return "json" if as_json else chosen and chosen.value
 
 
-def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> None:
+def refuse_beside(context: typer.Context, other: str, names: Collection[str]) -> None:
     """Refuse parameters of these names, which cannot be combined with that.
 
     Raises:
@@ -149,7 +149,8 @@ def refuse_beside(context: typer.Context, what: str, names: Collection[str]) -> 
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is not None and source.name == "COMMANDLINE":
             raise UsageError(
-                f"{parameter.opts[0]}: cannot be combined with {what}", hint="leave one of them out"
+                f"{parameter.opts[0]}: cannot be combined with {other}",
+                hint="leave one of them out",
             )
 
 
@@ -187,11 +188,11 @@ def run_options(
         purpose="verify" if verify_only else "time" if no_verify else "measure",
         trace=trace,
         fail_fast=fail_fast,
-        budget_s=seconds(budget, "--budget"),
+        budget_s=parse_seconds(budget, "--budget"),
     )
 
 
-def seconds(text: str | None, option: str) -> float | None:
+def parse_seconds(text: str | None, option: str) -> float | None:
     """The seconds of an option that takes a duration, if it was given.
 
     Raises:

@@ -31,9 +31,9 @@ def _print_folded(
 ) -> None:
     """Fit the terminal's width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, (column, is_numeric) in enumerate(zip(columns, numeric, strict=True)):
+    for index, (column, is_numeric) in enumerate(zip(columns, numeric, strict=True)):
         # Folded, the name in front could be neither read nor copied.
-        whole = place == 0 and not is_numeric
+        whole = index == 0 and not is_numeric
         side: JustifyMethod = "right" if is_numeric else "left"
         table.add_column(column, justify=side, overflow="fold", no_wrap=whole)
     for row in rows:

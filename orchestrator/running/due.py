@@ -22,9 +22,9 @@ def due_launches(
     environment: Callable[[Backend], Provenance | None],
     note: Callable[[str], None],
 ) -> Iterator[DueLaunch]:
-    """What the folder shows to be missing, read anew for each launch.
+    """The launches that the folder shows to be missing, read anew for each of them.
 
-    So what one launch has measured is not due in the next. Rounds that cells have missed come
+    Cells that one launch has measured are not due in the next. Rounds that cells have missed come
     before the one that the schedule has reached.
 
     Args:

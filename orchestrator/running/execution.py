@@ -31,7 +31,7 @@ from runner.contract.errors import (
 from runner.contract.job import Provenance
 from runner.contract.record import Outcome, Record, Status
 
-FAILED: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
+_FAILED: Collection[Status] = ("failed", "lost", "timeout", "out_of_memory")
 _ENGINE_GRACE_S = 10.0
 _OUTAGES_ENDURED = 3
 
@@ -41,7 +41,7 @@ class RunOutcome:
     """The end of a run: what is in the database, and what went wrong."""
 
     merged: MergeReport
-    """What went into the database."""
+    """The merge into the database."""
     troubles: tuple[BenchError, ...]
     """Errors that kept cells from being launched, each once."""
     failures: int
@@ -202,14 +202,14 @@ class RunExecution:
         """Failures, cells that ended well and, if that was the question, those not found right."""
         sound = self._folder.sound_records()
         records = [(cell, sound[cell.id]) for cell in self._folder.cells if cell.id in sound]
-        failures = sum(record.status in FAILED and not record.predicted for _, record in records)
+        failures = sum(record.status in _FAILED and not record.predicted for _, record in records)
         measured = sum(record.status == "ok" for _, record in records)
         incorrect = sum(_is_incorrect(cell, record) for cell, record in records)
         return failures, measured, incorrect if self._folder.run.purpose == "verify" else 0
 
     def _has_failed(self, cell: Cell) -> bool:
         record = self._folder.record_of(cell)
-        return record is not None and record.status in FAILED
+        return record is not None and record.status in _FAILED
 
 
 def _is_incorrect(cell: Cell, record: Record) -> bool:

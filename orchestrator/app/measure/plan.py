@@ -141,10 +141,10 @@ def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:
         UsageError: the matrix or an option is wrong.
     """
     plan = _plan(request, this_machine(request.options.purpose))
-    return plan, read_source(request.matrix, request.command)
+    return plan, run_source(request.matrix, request.command)
 
 
-def read_source(matrix: object, command: str | None = None) -> RunSource:
+def run_source(matrix: object, command: str | None = None) -> RunSource:
     """The source of a plan: the text of the matrix if it is a file."""
     if not isinstance(matrix, Path):
         return RunSource(command=command)

@@ -67,7 +67,7 @@ class Preparation:
         return sum(graph.failure is not None for graph in self.graphs)
 
 
-def prepare_graphs(request: PlanRequest, observer: Observer) -> Preparation:
+def prepare_matrix(request: PlanRequest, observer: Observer) -> Preparation:
     """Export every graph that the matrix needs and that is missing.
 
     Raises:
@@ -82,7 +82,7 @@ def prepare_graphs(request: PlanRequest, observer: Observer) -> Preparation:
     name = choose_launcher(request.options.launcher, observer.note)
     options = request.options.model_copy(update={"launcher": name})
     run = plan_preparation(plan, source, request.results, options)
-    return export_graphs(run, request.results, make_launcher(name, observer.note), observer)
+    return export_missing(run, request.results, make_launcher(name, observer.note), observer)
 
 
 def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
@@ -107,7 +107,7 @@ def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunO
     return new_run_file(rest, source, options.model_copy(update={"purpose": "prepare"}))
 
 
-def export_graphs(
+def export_missing(
     run: RunFile, results: Path, launcher: Launcher, observer: Observer
 ) -> Preparation:
     """Export what is missing, on the device of the backend cpu; every graph, in the plan's order.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.app.measure.plan import PlanRequest, plan_run, read_source
+from orchestrator.app.measure.plan import PlanRequest, plan_run, run_source
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
@@ -76,7 +76,7 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     """
     if request.matrix is not None:
         load_matrix(request.matrix)
-    source = read_source(request.matrix)
+    source = run_source(request.matrix)
     folder = reopen_run(request.results, request.run_id, source, request.options.database)
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested

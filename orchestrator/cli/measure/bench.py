@@ -11,14 +11,14 @@ from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES
 
-Family = Annotated[list[str] | None, typer.Option(help="All models of a family.")]
-All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
-Profile = Annotated[str, typer.Option(help="quick, standard or audit.")]
-Iterations = Annotated[int | None, typer.Option(min=1, help="Fewest timed iterations of a cell.")]
-CellTimeout = Annotated[
+_Family = Annotated[list[str] | None, typer.Option(help="All models of a family.")]
+_All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
+_Profile = Annotated[str, typer.Option(help="quick, standard or audit.")]
+_Iterations = Annotated[int | None, typer.Option(min=1, help="Fewest timed iterations of a cell.")]
+_CellTimeout = Annotated[
     str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
 ]
-Memory = Annotated[
+_Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Most memory of a job, e.g. 8GiB.")
 ]
 
@@ -26,15 +26,15 @@ Memory = Annotated[
 @with_options(0, list_option(AXES[0]))
 @with_options(2, {name: hint for axis in AXES[1:] for name, hint in list_option(axis).items()})
 def bench(
-    family: Family = None,
-    all_: All = False,
-    profile: Profile = "quick",
-    iterations: Iterations = None,
-    cell_timeout: CellTimeout = None,
-    memory: Memory = None,
+    family: _Family = None,
+    all_: _All = False,
+    profile: _Profile = "quick",
+    iterations: _Iterations = None,
+    cell_timeout: _CellTimeout = None,
+    memory: _Memory = None,
     select: options.Select = None,
     limit: options.Limit = None,
-    launcher: options.Launcher = LauncherChoice.auto,
+    launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     seed: options.Seed = 0,

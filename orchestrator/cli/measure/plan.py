@@ -19,7 +19,7 @@ class PlanFormat(StrEnum):
 
 
 def plan(
-    matrix: options.MatrixFile,
+    matrix: options.MatrixArgument,
     format_: Annotated[
         PlanFormat,
         typer.Option("--format", help="github: what strategy.matrix takes by fromJSON."),
@@ -31,7 +31,7 @@ def plan(
         str | None,
         typer.Option(metavar="RUN_ID|last", help="Show what this run has done already."),
     ] = None,
-    launcher: options.Launcher = LauncherChoice.auto,
+    launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     seed: options.Seed = 0,

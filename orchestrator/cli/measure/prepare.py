@@ -12,11 +12,11 @@ from orchestrator.system.files import RESULTS_FOLDER
 
 
 def prepare(
-    matrix: options.MatrixFileIfAny = None,
+    matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
     limit: options.Limit = None,
-    launcher: options.Launcher = LauncherChoice.auto,
+    launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     seed: options.Seed = 0,
     prune: Annotated[
@@ -35,7 +35,7 @@ def prepare(
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
     from orchestrator.app.measure.plan import PlanRequest
-    from orchestrator.app.measure.prepare import prepare_graphs
+    from orchestrator.app.measure.prepare import prepare_matrix
     from orchestrator.render.progress import show_progress
     from orchestrator.render.verify import print_prepared
 
@@ -50,7 +50,7 @@ def prepare(
         command=command_line(),
     )
     with show_progress(quiet=chosen.quiet) as observer:
-        preparation = prepare_graphs(request, observer)
+        preparation = prepare_matrix(request, observer)
     print_prepared(preparation, as_json=json)
     return 1 if preparation.missing else 0
 
@@ -71,6 +71,6 @@ def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
     from orchestrator.app.results.stale_files import find_stale_files, remove_stale_files
     from orchestrator.render.maintain import print_stale_files
 
-    found = remove_stale_files(results, note) if remove else find_stale_files(results)
-    print_stale_files(found, removed=remove, as_json=as_json)
+    files = remove_stale_files(results, note) if remove else find_stale_files(results)
+    print_stale_files(files, removed=remove, as_json=as_json)
     return 0

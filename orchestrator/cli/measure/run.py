@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def run(
-    matrix: options.MatrixFileIfAny = None,
+    matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
     limit: options.Limit = None,
-    launcher: options.Launcher = LauncherChoice.auto,
+    launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     resume: Annotated[

@@ -10,26 +10,26 @@ from orchestrator.cli.app import chosen
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
-Models = Annotated[list[str] | None, typer.Option(help="Models or sets.  [default: micro]")]
-Backends = Annotated[
+_Models = Annotated[list[str] | None, typer.Option(help="Models or sets.  [default: micro]")]
+_Backends = Annotated[
     list[str] | None, typer.Option(help="Hardware paths.  [default: those that run here]")
 ]
-Runtimes = Annotated[
+_Runtimes = Annotated[
     list[str] | None, typer.Option(help="Runtimes.  [default: all that a backend has]")
 ]
-Precision = Annotated[
+_Precision = Annotated[
     list[str] | None, typer.Option(help="Number formats.  [default: fp32; fp16 on qnn]")
 ]
-Modes = Annotated[
+_Modes = Annotated[
     list[str] | None, typer.Option(help="What models do.  [default: inference,generation]")
 ]
-Save = Annotated[
+_Save = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Keep the verdicts; docs/verified.json feeds the README."),
 ]
 
 
-BundleIfAny = Annotated[
+_BundleIfAny = Annotated[
     Path | None,
     typer.Argument(
         metavar="BUNDLE",
@@ -41,18 +41,18 @@ BundleIfAny = Annotated[
 
 def verify(
     context: typer.Context,
-    bundle: BundleIfAny = None,
-    models: Models = None,
-    backends: Backends = None,
-    runtimes: Runtimes = None,
-    precision: Precision = None,
-    modes: Modes = None,
+    bundle: _BundleIfAny = None,
+    models: _Models = None,
+    backends: _Backends = None,
+    runtimes: _Runtimes = None,
+    precision: _Precision = None,
+    modes: _Modes = None,
     select: options.Select = None,
-    launcher: options.Launcher = LauncherChoice.auto,
+    launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     seed: options.Seed = 0,
-    save: Save = None,
+    save: _Save = None,
     json: options.Json = False,
 ) -> int:
     """Check that models work and are right, without timing."""

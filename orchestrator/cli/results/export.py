@@ -80,7 +80,7 @@ def export(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Take results out: a table for other programs, or a bundle for other people."""
+    """Write results to a table, or to a bundle to share."""
     from orchestrator.app.results.export import export_bundle, export_table
     from orchestrator.render.exports import (
         export_lines,

@@ -40,13 +40,13 @@ def maintain(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Empty the database's log and give back its free space; drop and compact if asked to."""
+    """Give back free space; drop old runs or compact their files."""
     from orchestrator.app.results.maintain import maintain_results
     from orchestrator.app.results.retention import RetentionPolicy
     from orchestrator.render.maintain import print_maintained
 
     policy = RetentionPolicy(
-        options.seconds(drop_older_than, "--drop-older-than"), keep_runs, drop or ()
+        options.parse_seconds(drop_older_than, "--drop-older-than"), keep_runs, drop or ()
     )
     _require_sense(policy, yes=yes, dry_run=dry_run)
     report = maintain_results(

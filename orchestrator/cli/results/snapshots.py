@@ -21,7 +21,7 @@ def snapshot(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Copy the database, with what identifies the copy, to compare with or go back to."""
+    """Copy the database, to compare with or to go back to."""
     from orchestrator.app.results.snapshots import list_snapshots, take_snapshot
     from orchestrator.render.maintain import print_snapshot, print_snapshots
     from runner.contract.errors import UsageError
@@ -43,7 +43,7 @@ def restore(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Let a snapshot take the database's place; what it replaces becomes a snapshot itself."""
+    """Put a snapshot in the database's place. The database becomes a snapshot itself."""
     from orchestrator.app.results.snapshots import restore_snapshot
     from orchestrator.render.maintain import print_restored
 

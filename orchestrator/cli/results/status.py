@@ -20,7 +20,7 @@ def status(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Show what the database holds and what is stale, or the verdicts of one run."""
+    """Show what the database holds, or the verdicts of one run."""
     from orchestrator.app.results.status import current_installation, report_status
     from orchestrator.render.status import print_status
 

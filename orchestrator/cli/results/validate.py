@@ -20,7 +20,7 @@ def validate(
     database: options.Database = None,
     json: options.Json = False,
 ) -> int:
-    """Check the database: references, duplicates, impossible values, contradictions."""
+    """Check the database for impossible and contradictory values."""
     from orchestrator.app.results.validate import validate_results
     from orchestrator.render.maintain import print_validation
 

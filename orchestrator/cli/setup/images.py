@@ -7,7 +7,7 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.options import note
 
-app = typer.Typer(
+group = typer.Typer(
     help="List, build, pull, push and remove images.", no_args_is_help=True, rich_markup_mode=None
 )
 
@@ -20,7 +20,7 @@ Registry = Annotated[
 ]
 
 
-@app.command(name="list")
+@group.command(name="list")
 def list_images(registry: Registry = None, json: options.Json = False) -> None:
     """List this version's images: those at hand, and the fresh ones.
 
@@ -32,7 +32,7 @@ def list_images(registry: Registry = None, json: options.Json = False) -> None:
     print_images(open_images(registry, note).list(), as_json=json)
 
 
-@app.command()
+@group.command()
 def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Build an image from this checkout."""
     from orchestrator.app.setup.images import known_backend, open_images
@@ -41,7 +41,7 @@ def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
     print_image("built", open_images(registry, note).build(known_backend(backend)))
 
 
-@app.command()
+@group.command()
 def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Fetch an image from the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
@@ -50,7 +50,7 @@ def pull(backend: BackendName = "cpu", registry: Registry = None) -> None:
     print_image("pulled", open_images(registry, note).pull(known_backend(backend)))
 
 
-@app.command()
+@group.command()
 def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Publish an image to the registry."""
     from orchestrator.app.setup.images import known_backend, open_images
@@ -59,7 +59,7 @@ def push(backend: BackendName = "cpu", registry: Registry = None) -> None:
     print_image("pushed", open_images(registry, note).push(known_backend(backend)))
 
 
-@app.command()
+@group.command()
 def prune(
     all_: Annotated[bool, typer.Option("--all", help="This version's images too.")] = False,
     registry: Registry = None,

@@ -7,10 +7,10 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.axis_options import size_options, with_options
 
-app = typer.Typer(help="List and show models.", no_args_is_help=True, rich_markup_mode=None)
+group = typer.Typer(help="List and show models.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.command(name="list")
+@group.command(name="list")
 def list_models(
     family: Annotated[str | None, typer.Option(help="Only models of this family.")] = None,
     of_set: Annotated[
@@ -40,7 +40,7 @@ def list_models(
     print_models(shown, sets, as_json=json)
 
 
-@app.command(name="show")
+@group.command(name="show")
 @with_options(2, size_options())
 def show(
     name: Annotated[str, typer.Argument(metavar="MODEL")],

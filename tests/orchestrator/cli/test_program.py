@@ -38,6 +38,14 @@ def test_help_lists_every_command_and_the_exit_codes(place: Workplace) -> None:
     assert "3 nothing to do" in done.stdout.replace("\n  ", " ")
 
 
+def test_the_first_sentence_of_every_command_fits_its_line_of_help(place: Workplace) -> None:
+    listed = place.do("--help").stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    sentences = dict(line.split(maxsplit=1) for line in listed)
+    assert {*COMMANDS, *GROUPS} <= set(sentences)
+    assert [text for text in sentences.values() if len(text) > 60 or not text.endswith(".")] == []
+    assert [text for text in sentences.values() if text.endswith("...")] == []
+
+
 @pytest.mark.parametrize("command", [*COMMANDS, *GROUPS])
 def test_every_command_explains_itself(place: Workplace, command: str) -> None:
     done = place.do(command, "--help")

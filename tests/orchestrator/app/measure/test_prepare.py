@@ -9,7 +9,7 @@ from orchestrator.app.measure.prepare import (
     PREPARATIONS_FOLDER,
     Preparation,
     PreparedGraph,
-    export_graphs,
+    export_missing,
     plan_preparation,
 )
 from orchestrator.launchers.base import Exit
@@ -42,7 +42,7 @@ class Trial:
         return plan_preparation(self.plan, SOURCE, self.results, OPTIONS)
 
     def prepare(self) -> Preparation:
-        return export_graphs(self.begin(), self.results, self.launcher, self.observer)
+        return export_missing(self.begin(), self.results, self.launcher, self.observer)
 
 
 def refuses(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
@@ -136,7 +136,7 @@ def test_what_waits_for_its_turn_has_no_folder_yet(tmp_path: Path) -> None:
     run = trial.begin()
     assert list(tmp_path.iterdir()) == []
     trial.launcher.graph_script = looks
-    export_graphs(run, tmp_path, trial.launcher, trial.observer)
+    export_missing(run, tmp_path, trial.launcher, trial.observer)
     assert seen == [True]
 
 

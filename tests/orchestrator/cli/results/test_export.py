@@ -52,13 +52,13 @@ def test_a_topic_goes_to_partitions(measured: Workplace, tmp_path: Path) -> None
         (["performance"], "wants a topic"),
         (["--output", "a.csv"], "wants a topic"),
         (["speed", "--output", "a.csv"], "speed"),
-        (["raw", "--output", "a", "--run", "last"], "--run: means nothing beside a topic"),
-        (["raw", "--bundle", "a.zip"], "means nothing beside --bundle"),
-        (["--bundle", "a.zip", "--all"], "--all: means nothing beside --bundle"),
+        (["raw", "--output", "a", "--run", "last"], "--run: cannot be combined with a topic"),
+        (["raw", "--bundle", "a.zip"], "cannot be combined with --bundle"),
+        (["--bundle", "a.zip", "--all"], "--all: cannot be combined with --bundle"),
         (["--bundle", "a.zip", "--run", "nobody"], "'nobody' is not a run in"),
         (["raw", "--output", "a", "--partition-by", "modell"], "there is no column 'modell'"),
         (["raw", "--output", "results"], "results: is a folder"),
-        (["raw", "--output", "-", "--json"], "--json: means nothing beside stdout as output"),
+        (["raw", "--output", "-", "--json"], "--json: cannot be combined with stdout as output"),
         (["raw", "--output", "a.xlsx"], "'.xlsx' is not one of .csv, .json, .parquet"),
         (["--bundle", "results/benchmarks.duckdb", "--force"], "is the database itself"),
     ],
@@ -106,7 +106,7 @@ def test_a_damaged_bundle_is_told_and_not_merged(measured: Workplace, tmp_path: 
 def test_options_of_a_verification_mean_nothing_to_a_bundle(measured: Workplace) -> None:
     complains(
         measured.do("verify", "a.zip", "--backends", "cpu"),
-        *(2, "--backends: means nothing beside a bundle"),
+        *(2, "--backends: cannot be combined with a bundle"),
     )
     complains(measured.do("verify", "nowhere.zip"), 6, "nowhere.zip: cannot be read: No such file")
 
