@@ -20,6 +20,35 @@ from orchestrator.system.problems import quote
 
 _HEADING = "MLPerf Results Summary"
 _SECTIONS = frozenset({"Additional Stats", "Test Parameters Used", "Per-query latency:"})
+_UNKNOWN_MODEL = "unknown"
+_SCENARIOS = {
+    "singlestream": "single_stream",
+    "multistream": "multi_stream",
+    "offline": "offline",
+    "server": "server",
+}
+_FOLDERS = {"interactive": "server"}
+_RUN_FOLDER = re.compile(r"run_\d+|performance|TEST\d+(?:-[A-Z])?")
+_ENDS = re.compile(r"^(?:No|\d+) (?:warnings?|errors?) encountered", re.IGNORECASE | re.MULTILINE)
+_ERRORS = re.compile(r"^\d+ ERRORS? encountered.*$", re.MULTILINE)
+_PERMUTED = "sample_concatenate_permutation"
+_LATENCIES = {
+    "latency_min_s": "Min latency (ns)",
+    "latency_max_s": "Max latency (ns)",
+    "latency_mean_s": "Mean latency (ns)",
+    "latency_p50_s": "50.00 percentile latency (ns)",
+    "latency_p90_s": "90.00 percentile latency (ns)",
+    "latency_p95_s": "95.00 percentile latency (ns)",
+    "latency_p99_s": "99.00 percentile latency (ns)",
+    "latency_p999_s": "99.90 percentile latency (ns)",
+    "time_to_first_token_mean_s": "Mean First Token latency (ns)",
+}
+_PER_TOKEN = ("Mean Time per Output Token (ns)", "Mean Time to Output Token (ns)")
+_RATES = {
+    "offline": ("Samples per second", "Tokens per second"),
+    "server": ("Completed samples per second", "Completed tokens per second"),
+    "single_stream": ("QPS w/ loadgen overhead", "TPS w/ loadgen overhead"),
+}
 
 
 @dataclass
@@ -64,37 +93,6 @@ def _add(summary: _LogSummary, line: str, advice: bool) -> bool:
     else:
         summary.notes.append(line)
     return advice and line.startswith("*")
-
-
-_UNKNOWN_MODEL = "unknown"
-_SCENARIOS = {
-    "singlestream": "single_stream",
-    "multistream": "multi_stream",
-    "offline": "offline",
-    "server": "server",
-}
-_FOLDERS = {"interactive": "server"}
-_RUN_FOLDER = re.compile(r"run_\d+|performance|TEST\d+(?:-[A-Z])?")
-_ENDS = re.compile(r"^(?:No|\d+) (?:warnings?|errors?) encountered", re.IGNORECASE | re.MULTILINE)
-_ERRORS = re.compile(r"^\d+ ERRORS? encountered.*$", re.MULTILINE)
-_PERMUTED = "sample_concatenate_permutation"
-_LATENCIES = {
-    "latency_min_s": "Min latency (ns)",
-    "latency_max_s": "Max latency (ns)",
-    "latency_mean_s": "Mean latency (ns)",
-    "latency_p50_s": "50.00 percentile latency (ns)",
-    "latency_p90_s": "90.00 percentile latency (ns)",
-    "latency_p95_s": "95.00 percentile latency (ns)",
-    "latency_p99_s": "99.00 percentile latency (ns)",
-    "latency_p999_s": "99.90 percentile latency (ns)",
-    "time_to_first_token_mean_s": "Mean First Token latency (ns)",
-}
-_PER_TOKEN = ("Mean Time per Output Token (ns)", "Mean Time to Output Token (ns)")
-_RATES = {
-    "offline": ("Samples per second", "Tokens per second"),
-    "server": ("Completed samples per second", "Completed tokens per second"),
-    "single_stream": ("QPS w/ loadgen overhead", "TPS w/ loadgen overhead"),
-}
 
 
 class MLPerf:

@@ -36,6 +36,7 @@ _SIZES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "warmup_iterations": (("", "warmup_runs"), ("", "warmup_steps")),
 }
 """Columns, and where in the scenario they stand: the first one that is given counts."""
+_ERRORS = ("traceback", "error")
 
 
 def _describe(entry: FileEntry, config: JsonTree) -> None:
@@ -129,9 +130,6 @@ def _gpu(names: Any, device_ids: str) -> Any:
         return names[0]
     chosen = int(device_ids) if device_ids.isdecimal() and device_ids.isascii() else -1
     return names[chosen] if 0 <= chosen < len(names) else None
-
-
-_ERRORS = ("traceback", "error")
 
 
 class OptimumBenchmark:

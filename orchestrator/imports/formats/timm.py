@@ -22,6 +22,17 @@ _NAME = re.compile(
     r"(?P<dynamo>-dynamo)?\.(?:csv|json)"
 )
 
+_Part = Literal["infer", "train"]
+_PARTS: dict[_Part, str] = {"infer": "inference", "train": "training"}
+_TIMINGS = ("samples_per_sec", "step_time")
+_SIZES = ("gmacs", "macts", "batch_size", "img_size")
+_COLUMNS = {
+    "throughput": "samples_per_sec",
+    "latency_mean_s": "step_time",
+    "batch_size": "batch_size",
+    "image_size": "img_size",
+}
+
 
 @dataclass(frozen=True)
 class TimmFileName:
@@ -59,18 +70,6 @@ def _torch_version(digits: str) -> str:
     if digits[0] == "1":
         return ".".join(filter(None, ("1", digits[1:3], digits[3:])))
     return f"{digits[0]}.{digits[1:-1]}.{digits[-1]}"
-
-
-_Part = Literal["infer", "train"]
-_PARTS: dict[_Part, str] = {"infer": "inference", "train": "training"}
-_TIMINGS = ("samples_per_sec", "step_time")
-_SIZES = ("gmacs", "macts", "batch_size", "img_size")
-_COLUMNS = {
-    "throughput": "samples_per_sec",
-    "latency_mean_s": "step_time",
-    "batch_size": "batch_size",
-    "image_size": "img_size",
-}
 
 
 class Timm:

@@ -32,7 +32,7 @@ _OUTPUTS = ("stdout", "stderr", *_CONTENTS)
 def nodes_of_run(run: Any, location: str, context: Context) -> Iterator[Node]:
     """The platforms of a script; the script itself if it names none."""
     if not isinstance(run, dict):
-        yield Node(run, location, _script, context)
+        yield Node(run, location, _script_result, context)
         return
     key = next((key for key in _CONTENTS if has_map(run, key)), "")
     content: dict[str, Any] = run[key] if key else {}
@@ -49,10 +49,10 @@ def nodes_of_run(run: Any, location: str, context: Context) -> Iterator[Node]:
     of_platforms = list(machine.platform_nodes(content, pointer(location, key), inside))
     yield from of_platforms
     if not of_platforms:
-        yield Node(run, location, _script, Context(fields, context.details, context.marks))
+        yield Node(run, location, _script_result, Context(fields, context.details, context.marks))
 
 
-def _script(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _script_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     content: dict[str, Any] = next(
         (entry.value[key] for key in _CONTENTS if has_map(entry.value, key)), {}
     )
@@ -121,7 +121,7 @@ def _scripts(value: dict[str, Any]) -> dict[str, Any]:
     return {name: result for name, result in value.items() if name.startswith(_SCRIPT)}
 
 
-def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+def _run_nodes(value: dict[str, Any]) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     key = "skill_tests" if has_map(value, "skill_tests") else "results"
     about = whole.inner("metadata") or whole
@@ -131,7 +131,7 @@ def _nodes(value: dict[str, Any]) -> Iterator[Node]:
         "libraries": libraries_of(about),
     }
     marks = marks_in(value, TOP, without=(key,))
-    for run in whole.nodes(key, _script, Context(fields, {}, marks)):
+    for run in whole.nodes(key, _script_result, Context(fields, {}, marks)):
         yield from nodes_of_run(run.value, run.location, run.context)
 
 
@@ -143,7 +143,7 @@ def _read_one(value: dict[str, Any]) -> Reading:
 
 
 def _read_all(value: dict[str, Any]) -> Reading:
-    return gather(_nodes(value), "a run that found no check to do")
+    return gather(_run_nodes(value), "a run that found no check to do")
 
 
 def _read_content(value: dict[str, Any]) -> Reading:
@@ -166,7 +166,7 @@ def _by_script(value: dict[str, Any]) -> Iterator[Node]:
         of_platforms = list(machine.platform_nodes(content, pointer(TOP, name), context))
         yield from of_platforms
         if not of_platforms:
-            yield Node(content, pointer(TOP, name), _script, context)
+            yield Node(content, pointer(TOP, name), _script_result, context)
 
 
 CHECK_FORMAT = LegacyFormat("legacy-check", _is_run, _read_one)

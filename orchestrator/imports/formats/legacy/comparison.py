@@ -20,16 +20,19 @@ from runner.contract.errors import SkipEntry
 _LISTS = "results_by_modality"
 _TYPES = "implementation_types"
 _NOTE = "of which kind is not said, kept as the mean"
+_PAIRS = "hardware_compatibility"
+_MEANS = "mean_latency"
+_ENTRIES = ("detailed_results", "model_results")
 
 
-def _matches(value: Any) -> bool:
+def _is_comparison(value: Any) -> bool:
     if not has_map(value, _LISTS):
         return False
     rows = [row for _, rows in value[_LISTS].items() if isinstance(rows, list) for row in rows]
     return all(is_map(row, "model") for row in rows)
 
 
-def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+def _comparison_nodes(value: dict[str, Any]) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     fields = {"measured_at": whole.moment("timestamp")}
     surroundings = JsonObject({"test_environment": whole.seen("test_environment")}, TOP).details()
@@ -49,7 +52,7 @@ def _of_model(
             marks = (*context.marks, *_type_marks(value, context.fields["modality"], platform))
             fields = {**context.fields, "model": model}
             inside = Context(fields, context.details, marks)
-            yield Node(item, pointer(location, platform), _result, inside)
+            yield Node(item, pointer(location, platform), _comparison_result, inside)
 
 
 def _type_marks(value: dict[str, Any], modality: str, platform: str) -> tuple[str, ...]:
@@ -59,7 +62,7 @@ def _type_marks(value: dict[str, Any], modality: str, platform: str) -> tuple[st
     return marks_in({platform: kind}, pointer(TOP, _TYPES, modality))
 
 
-def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _comparison_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     fields = {
         **status_fields(entry),
         "backend": last_key(entry.location),
@@ -70,18 +73,14 @@ def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     return build_measurement(entry, context, fields, marks_in(entry.value, entry.location))
 
 
-def _read(value: Any) -> Reading:
-    return gather(_nodes(value), "a comparison of platforms without a model")
+def _read_comparison(value: Any) -> Reading:
+    return gather(_comparison_nodes(value), "a comparison of platforms without a model")
 
 
-COMPARISON_FORMAT = LegacyFormat("legacy-comparison", _matches, _read)
+COMPARISON_FORMAT = LegacyFormat("legacy-comparison", _is_comparison, _read_comparison)
 
 
-_PAIRS = "hardware_compatibility"
-_MEANS = "mean_latency"
-
-
-def _matches_compatibility(value: Any) -> bool:
+def _is_compatibility(value: Any) -> bool:
     if not has_map(value, "model_families"):
         return False
     families = value["model_families"].values()
@@ -90,16 +89,16 @@ def _matches_compatibility(value: Any) -> bool:
     return any(has_map(family, _PAIRS) for family in families)
 
 
-def _nodes_compatibility(value: dict[str, Any]) -> Iterator[Node]:
+def _compatibility_nodes(value: dict[str, Any]) -> Iterator[Node]:
     marks = marks_in(value, TOP, without=("model_families",))
     for family in JsonObject(value, TOP).nodes(
-        "model_families", _result_compatibility, Context(marks=marks)
+        "model_families", _compatibility_result, Context(marks=marks)
     ):
         pairs = (
             JsonObject(family.value, family.location) if isinstance(family.value, dict) else None
         )
         for pair in (
-            pairs.nodes(_PAIRS, _result_compatibility, family.context) if pairs else (family,)
+            pairs.nodes(_PAIRS, _compatibility_result, family.context) if pairs else (family,)
         ):
             yield from _of_pair(last_key(family.location), pair)
 
@@ -115,11 +114,11 @@ def _of_pair(family: str, pair: Node) -> Iterator[Node]:
         marks=(*pair.context.marks, *marks_in(rest, pair.location)),
     )
     yield from JsonObject(pair.value, pair.location).nodes(
-        "benchmark_results", _result_compatibility, context
+        "benchmark_results", _compatibility_result, context
     )
 
 
-def _result_compatibility(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _compatibility_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     measured = not is_null(entry.seen(_MEANS))
     entry.check_numbers(_MEANS, "mean_throughput")
     ending = (
@@ -139,16 +138,11 @@ def _result_compatibility(entry: JsonObject, context: Context) -> ImportedMeasur
 
 def _read_compatibility(value: Any) -> Reading:
     return gather(
-        _nodes_compatibility(value), "a compatibility matrix that names no measured model"
+        _compatibility_nodes(value), "a compatibility matrix that names no measured model"
     )
 
 
-COMPATIBILITY_FORMAT = LegacyFormat(
-    "legacy-compatibility", _matches_compatibility, _read_compatibility
-)
-
-
-_ENTRIES = ("detailed_results", "model_results")
+COMPATIBILITY_FORMAT = LegacyFormat("legacy-compatibility", _is_compatibility, _read_compatibility)
 
 
 def holds_checks(value: Any) -> bool:
@@ -169,10 +163,10 @@ def check_nodes(value: dict[str, Any], location: str, context: Context) -> Itera
     when = JsonObject(stats, location).moment("timestamp") if isinstance(stats, dict) else None
     marks = (*context.marks, *marks_in(value, location, without=_ENTRIES))
     inside = Context({**context.fields, "measured_at": when}, context.details, marks)
-    detailed = list(JsonObject(value, location).nodes("detailed_results", _detailed, inside))
+    detailed = list(JsonObject(value, location).nodes("detailed_results", _check_result, inside))
     known = {(_text(node.value, "model"), _text(node.value, "hardware")) for node in detailed}
     yield from detailed
-    for row in JsonObject(value, location).nodes("model_results", _detailed, inside):
+    for row in JsonObject(value, location).nodes("model_results", _check_result, inside):
         yield from _of_table(row, known)
 
 
@@ -182,15 +176,15 @@ def _of_table(row: Node, known: set[tuple[Any, Any]]) -> Iterator[Node]:
         return
     model = last_key(row.location)
     if {"status", "return_code"} & row.value.keys():
-        yield Node({"model": model, **row.value}, row.location, _detailed, row.context)
+        yield Node({"model": model, **row.value}, row.location, _check_result, row.context)
         return
     for hardware, well in row.value.items():
         if (model, hardware) not in known and well is not None:
             value = {"model": model, "hardware": hardware, "success": well}
-            yield Node(value, pointer(row.location, hardware), _in_table, row.context)
+            yield Node(value, pointer(row.location, hardware), _table_result, row.context)
 
 
-def _detailed(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _check_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     fields = {
         **status_fields(entry),
         "model": entry.text("model", "model_name"),
@@ -200,11 +194,11 @@ def _detailed(entry: JsonObject, context: Context) -> ImportedMeasurement:
     return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
 
 
-def _in_table(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _table_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     if not isinstance(entry.seen("success"), bool):
         value = quote(entry.seen("success"))
         raise SkipEntry(f"{entry.location}: {value} is neither true nor false")
-    return _detailed(entry, context)
+    return _check_result(entry, context)
 
 
 def _text(value: Any, key: str) -> str | None:

@@ -21,6 +21,8 @@ from orchestrator.imports.measurement import ImportedMeasurement
 from orchestrator.imports.reading import Reading, gather
 from orchestrator.imports.simulation_marks import marks_in
 
+_MEASURED = ("benchmark_data", "summary")
+
 
 def batch_nodes(value: Any, location: str, context: Context) -> Iterator[Node]:
     """The results of one model; its failure if it has none.
@@ -81,30 +83,27 @@ def _batch_size(entry: JsonObject) -> int | None:
     return int(entry.name) if entry.name.isascii() and entry.name.isdigit() else None
 
 
-def _matches(value: Any) -> bool:
+def _is_direct(value: Any) -> bool:
     if has_map(value, "batch_results"):
         return is_map(value, "model")
     return is_map(value, "model", "hardware", "success", "error") and not value["success"]
 
 
-def _read(value: Any) -> Reading:
+def _read_direct(value: Any) -> Reading:
     return gather(batch_nodes(value, TOP, Context()), "a direct benchmark that measured nothing")
 
 
-DIRECT_FORMAT = LegacyFormat("legacy-direct", _matches, _read)
+DIRECT_FORMAT = LegacyFormat("legacy-direct", _is_direct, _read_direct)
 
 
-_MEASURED = ("benchmark_data", "summary")
-
-
-def _matches_batch(value: Any) -> bool:
+def _is_batch(value: Any) -> bool:
     if not has_map(value, "results") or not is_map(value, "models", "hardware"):
         return False
     runs = value["results"].values()
     return all(is_map(run, "success") or has_map(run, "benchmark_data") for run in runs)
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _batch_runs(value: Any) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     context = Context(
         fields={"backend": whole.text("hardware"), "measured_at": whole.moment("timestamp")},
@@ -139,13 +138,13 @@ def _without_results(entry: JsonObject, context: Context) -> ImportedMeasurement
 
 
 def _read_batch(value: Any) -> Reading:
-    return gather(_nodes(value), "a batch of direct benchmarks without a result")
+    return gather(_batch_runs(value), "a batch of direct benchmarks without a result")
 
 
-BATCH_FORMAT = LegacyFormat("legacy-batch", _matches_batch, _read_batch)
+BATCH_FORMAT = LegacyFormat("legacy-batch", _is_batch, _read_batch)
 
 
-def _matches_by_batch_size(value: Any) -> bool:
+def _is_by_batch_size(value: Any) -> bool:
     return (
         has_map(value, "batch_sizes")
         and has_any(value, "model", "model_path", "model_key")
@@ -153,7 +152,7 @@ def _matches_by_batch_size(value: Any) -> bool:
     )
 
 
-def _nodes_by_batch_size(value: Any) -> Iterator[Node]:
+def _batch_size_nodes(value: Any) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     fields = {
         "model": whole.text("model_path", "model", "model_key"),
@@ -162,14 +161,14 @@ def _nodes_by_batch_size(value: Any) -> Iterator[Node]:
         "measured_at": whole.moment("timestamp"),
     }
     marks = marks_in(value, TOP, without=("batch_sizes",))
-    results = list(whole.nodes("batch_sizes", _result, Context(fields, {}, marks)))
+    results = list(whole.nodes("batch_sizes", _batch_size_result, Context(fields, {}, marks)))
     context = Context(fields, whole.details(), marks)
     if not results and whole.seen("compatible") is False:
         yield Node(value, TOP, _incompatible, context)
-    yield from (Node(node.value, node.location, _result, context) for node in results)
+    yield from (Node(node.value, node.location, _batch_size_result, context) for node in results)
 
 
-def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _batch_size_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     columns = metric_columns(entry)
     named = int(entry.name) if entry.name.isascii() and entry.name.isdigit() else None
     fields = {
@@ -187,10 +186,8 @@ def _incompatible(entry: JsonObject, context: Context) -> ImportedMeasurement:
 
 def _read_by_batch_size(value: Any) -> Reading:
     return gather(
-        _nodes_by_batch_size(value), "a benchmark of a model for which no batch size was measured"
+        _batch_size_nodes(value), "a benchmark of a model for which no batch size was measured"
     )
 
 
-BY_BATCH_SIZE_FORMAT = LegacyFormat(
-    "legacy-by-batch-size", _matches_by_batch_size, _read_by_batch_size
-)
+BY_BATCH_SIZE_FORMAT = LegacyFormat("legacy-by-batch-size", _is_by_batch_size, _read_by_batch_size)

@@ -14,6 +14,12 @@ from orchestrator.imports.simulation_marks import marks_in
 from runner.contract.errors import SkipEntry
 
 _NO_LIBRARIES = frozenset(("os_version", "python_version", "schema_version", "platform_version"))
+_NAME = re.compile(r"(cpu|cuda|openvino|apple|mps|rocm|qualcomm|qnn|webnn|webgpu|tpu)(?:_|$)")
+_SUCCESS = re.compile(r"\W*(?:success|ready|real|mock)", re.I)
+_FAILURE = re.compile(r"\W*(?:fail|error|exception|traceback)", re.I)
+_QUESTIONS = ("input", "prompt")
+_STRUCTURE = ("status", "examples", "metadata")
+_SENTENCE = 200
 
 
 def machine_of(whole: JsonObject) -> Context:
@@ -77,14 +83,6 @@ def _positive(
     except SkipEntry:
         return None
     return number if isinstance(number, int) else None
-
-
-_NAME = re.compile(r"(cpu|cuda|openvino|apple|mps|rocm|qualcomm|qnn|webnn|webgpu|tpu)(?:_|$)")
-_SUCCESS = re.compile(r"\W*(?:success|ready|real|mock)", re.I)
-_FAILURE = re.compile(r"\W*(?:fail|error|exception|traceback)", re.I)
-_QUESTIONS = ("input", "prompt")
-_STRUCTURE = ("status", "examples", "metadata")
-_SENTENCE = 200
 
 
 @dataclass

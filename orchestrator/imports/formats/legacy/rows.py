@@ -65,6 +65,9 @@ _NOTES: Mapping[str, str] = {
 }
 _TEXTS = ("precision", "device_name")
 _COUNTS = ("iterations", "warmup_iterations", "batch_size", "sequence_length")
+_REMARKS = frozenset({"warning", "warnings", "note", "notes"})
+_LISTS = ("results", "benchmark_results", "benchmarks", "data")
+_MODES = ("inference", "generation", "training", "startup")
 
 
 def metric_columns(entry: JsonObject) -> dict[str, Any]:
@@ -86,9 +89,6 @@ def metric_columns(entry: JsonObject) -> dict[str, Any]:
 def has_metric(value: Any) -> bool:
     """True for an object that names one of these quantities."""
     return isinstance(value, dict) and any(key in value for key in _COLUMNS)
-
-
-_REMARKS = frozenset({"warning", "warnings", "note", "notes"})
 
 
 @dataclass
@@ -151,11 +151,7 @@ def _is_remark(name: str, item: Any) -> bool:
     return name.lower() in _REMARKS or bool(marks)
 
 
-_LISTS = ("results", "benchmark_results", "benchmarks", "data")
-_MODES = ("inference", "generation", "training", "startup")
-
-
-def _matches(value: Any) -> bool:
+def _has_rows(value: Any) -> bool:
     rows = value if isinstance(value, list) else [value] if _is_row(value) else _listed(value)[1]
     return any(_is_row(item) for item in rows)
 
@@ -176,21 +172,21 @@ def _is_row(value: Any) -> bool:
     )
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _row_nodes(value: Any) -> Iterator[Node]:
     if isinstance(value, list):
-        yield from (Node(row, pointer(TOP, index), _result) for index, row in enumerate(value))
+        yield from (Node(row, pointer(TOP, index), _row_result) for index, row in enumerate(value))
     elif _is_row(value):
-        yield Node(value, TOP, _result)
+        yield Node(value, TOP, _row_result)
     else:
         key, rows = _listed(value)
         whole = JsonObject({name: item for name, item in value.items() if name != key}, TOP)
         fields = {"measured_at": whole.moment("timestamp", "created_at")}
         context = Context(fields, whole.details(), marks_in(whole.value, TOP))
         for index, row in enumerate(rows):
-            yield Node(row, pointer(TOP, key, index), _result, context)
+            yield Node(row, pointer(TOP, key, index), _row_result, context)
 
 
-def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _row_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     metrics = entry.inner("metrics")
     case = entry.seen("test_case")
     fields = {
@@ -208,8 +204,8 @@ def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
 
 
-def _read(value: Any) -> Reading:
-    return gather(_nodes(value), "a list without results")
+def _read_rows(value: Any) -> Reading:
+    return gather(_row_nodes(value), "a list without results")
 
 
-ROWS_FORMAT = LegacyFormat("legacy-rows", _matches, _read)
+ROWS_FORMAT = LegacyFormat("legacy-rows", _has_rows, _read_rows)

@@ -24,9 +24,16 @@ from orchestrator.imports.reading import Reading, gather
 from orchestrator.imports.simulation_marks import marks_in
 
 _BROWSER_KEYS = ("metrics", "test_file", "reason", "platform_support", "error", "execution_time")
+_STATUSES = {
+    "completed_benchmarks": "completed",
+    "failed_benchmarks": "failed",
+    "skipped_benchmarks": "skipped",
+}
+_CHECKS = "functionality_verification"
+_SWEEPS = "performance_benchmarks"
 
 
-def _matches(value: Any) -> bool:
+def _is_browser_result(value: Any) -> bool:
     return (
         is_map(value, "platform")
         and isinstance(value["platform"], str)
@@ -36,23 +43,23 @@ def _matches(value: Any) -> bool:
     )
 
 
-def _is_list(value: Any) -> bool:
+def _is_browser_list(value: Any) -> bool:
     if not is_map(value, "platform", "results") or not isinstance(value["results"], list):
         return False
-    return any(map(_matches, value["results"])) or (
+    return any(map(_is_browser_result, value["results"])) or (
         not value["results"] and is_map(value, "models_tested")
     )
 
 
-def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+def _browser_nodes(value: dict[str, Any]) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     fields = {"measured_at": whole.moment("timestamp"), "backend": whole.text("platform")}
     context = Context(fields, marks=marks_in(value, TOP, without=("results",)))
     for index, result in enumerate(value["results"]):
-        yield Node(result, pointer(TOP, "results", index), _result, context)
+        yield Node(result, pointer(TOP, "results", index), _browser_result, context)
 
 
-def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _browser_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     metrics = entry.inner("metrics")
     fields = {
         **status_fields(entry),
@@ -67,42 +74,35 @@ def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     return build_measurement(entry, inside, fields, marks_in(entry.value, entry.location))
 
 
-def _read(value: Any) -> Reading:
-    return gather([Node(value, TOP, _result)], "a browser's result without content")
+def _read_browser(value: Any) -> Reading:
+    return gather([Node(value, TOP, _browser_result)], "a browser's result without content")
 
 
-def _read_all(value: Any) -> Reading:
-    return gather(_nodes(value), "a browser's tests without a result")
+def _read_browser_list(value: Any) -> Reading:
+    return gather(_browser_nodes(value), "a browser's tests without a result")
 
 
-BROWSER_FORMAT = LegacyFormat("legacy-browser", _matches, _read)
-BROWSER_LIST_FORMAT = LegacyFormat("legacy-browsers", _is_list, _read_all)
+BROWSER_FORMAT = LegacyFormat("legacy-browser", _is_browser_result, _read_browser)
+BROWSER_LIST_FORMAT = LegacyFormat("legacy-browsers", _is_browser_list, _read_browser_list)
 
 
-_STATUSES = {
-    "completed_benchmarks": "completed",
-    "failed_benchmarks": "failed",
-    "skipped_benchmarks": "skipped",
-}
-
-
-def _matches_progress(value: Any) -> bool:
+def _is_progress(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     return sum(isinstance(value.get(key), list) for key in _STATUSES) >= 2
 
 
-def _nodes_progress(value: Any) -> Iterator[Node]:
+def _progress_nodes(value: Any) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     context = Context(
         fields={"measured_at": whole.moment("timestamp")},
         marks=marks_in(value, TOP, without=tuple(_STATUSES)),
     )
     for key, status in _STATUSES.items():
-        yield from whole.nodes(key, partial(_result_progress, status), context)
+        yield from whole.nodes(key, partial(_progress_result, status), context)
 
 
-def _result_progress(status: str, entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _progress_result(status: str, entry: JsonObject, context: Context) -> ImportedMeasurement:
     with_status = JsonObject({"status": status, **entry.value}, entry.location)
     entry.text("status")
     fields = {
@@ -116,21 +116,17 @@ def _result_progress(status: str, entry: JsonObject, context: Context) -> Import
 
 
 def _read_progress(value: Any) -> Reading:
-    return gather(_nodes_progress(value), "the progress of a run in which nothing had ended")
+    return gather(_progress_nodes(value), "the progress of a run in which nothing had ended")
 
 
-PROGRESS_FORMAT = LegacyFormat("legacy-progress", _matches_progress, _read_progress)
+PROGRESS_FORMAT = LegacyFormat("legacy-progress", _is_progress, _read_progress)
 
 
-_CHECKS = "functionality_verification"
-_SWEEPS = "performance_benchmarks"
-
-
-def _matches_suite(value: Any) -> bool:
+def _is_suite(value: Any) -> bool:
     return has_map(value, _CHECKS) or has_map(value, _SWEEPS)
 
 
-def _nodes_suite(value: dict[str, Any]) -> Iterator[Node]:
+def _suite_nodes(value: dict[str, Any]) -> Iterator[Node]:
     context = Context(
         fields={"measured_at": JsonObject(value, TOP).moment("timestamp")},
         marks=marks_in(value, TOP, without=(_CHECKS, _SWEEPS, "models")),
@@ -201,7 +197,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 
 def _read_suite(value: Any) -> Reading:
-    return gather(_nodes_suite(value), "a suite that ran nothing")
+    return gather(_suite_nodes(value), "a suite that ran nothing")
 
 
-SUITE_FORMAT = LegacyFormat("legacy-suite", _matches_suite, _read_suite)
+SUITE_FORMAT = LegacyFormat("legacy-suite", _is_suite, _read_suite)

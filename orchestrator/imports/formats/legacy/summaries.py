@@ -25,21 +25,23 @@ from runner.contract.errors import SkipEntry
 
 _RESULTS = "hardware_results"
 _MEANS = ("latency_ms", "throughput")
+_OF_A_MODEL = ("family", "modality", "size", "class")
+_SUMMARISED = ("inference", "training", "hardware_compatibility")
 
 
-def _matches(value: Any) -> bool:
+def _is_summary(value: Any) -> bool:
     if not has_map(value, "model_families"):
         return False
     return any(has_map(family, _RESULTS) for family in value["model_families"].values())
 
 
-def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+def _summary_nodes(value: dict[str, Any]) -> Iterator[Node]:
     whole = JsonObject(value, TOP)
     machine = machine_of(whole)
     fields = {**machine.fields, "measured_at": whole.moment("timestamp")}
     marks = marks_in(value, TOP, without=("model_families",))
     context = Context(fields, {**machine.details, "means": "over the shapes of a sweep"}, marks)
-    for family in whole.nodes("model_families", _result, context):
+    for family in whole.nodes("model_families", _summary_result, context):
         if has_map(family.value, _RESULTS):
             yield from _of_family(family)
         else:
@@ -50,7 +52,9 @@ def _of_family(family: Node) -> Iterator[Node]:
     fields = {**family.context.fields, "family": last_key(family.location)}
     context = Context(fields, family.context.details, family.context.marks)
     models = family.value.get("models_tested")
-    for hardware in JsonObject(family.value, family.location).nodes(_RESULTS, _result, context):
+    for hardware in JsonObject(family.value, family.location).nodes(
+        _RESULTS, _summary_result, context
+    ):
         yield from _of_hardware(hardware, models if isinstance(models, list) else [])
 
 
@@ -70,10 +74,10 @@ def _of_hardware(hardware: Node, models: list[Any]) -> Iterator[Node]:
     for index, model in enumerate(models):
         value = {key: column[index] for key, column in columns.items()} | {"model": model}
         location = pointer(hardware.location, next(iter(columns)), index)
-        yield Node(value, location, _result, context)
+        yield Node(value, location, _summary_result, context)
 
 
-def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _summary_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     entry.check_numbers(*_MEANS)
     fields = {"status": "ok", "model": entry.text("model")}
     return build_outcome(entry, context, fields, marks_in(entry.value, entry.location))
@@ -83,15 +87,11 @@ def _unnamed(entry: JsonObject, _: Context) -> ImportedMeasurement:
     raise SkipEntry(f"{entry.location}: its lists are not as long as `models_tested`")
 
 
-def _read(value: Any) -> Reading:
-    return gather(_nodes(value), "a summary without results")
+def _read_summary(value: Any) -> Reading:
+    return gather(_summary_nodes(value), "a summary without results")
 
 
-SUMMARY_FORMAT = LegacyFormat("legacy-summary", _matches, _read)
-
-
-_OF_A_MODEL = ("family", "modality", "size", "class")
-_SUMMARISED = ("inference", "training", "hardware_compatibility")
+SUMMARY_FORMAT = LegacyFormat("legacy-summary", _is_summary, _read_summary)
 
 
 def _is_models(value: Any) -> bool:

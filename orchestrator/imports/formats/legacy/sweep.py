@@ -30,6 +30,10 @@ _CONFIGURATION = re.compile(
 _FORWARD = ("embedding", "vision")
 _GENERATES = ("tokens_per_second", "avg_output_length")
 _RESULTS = "benchmark_results"
+_METHODS = ("pipeline", "from_pretrained", "openvino")
+_ENDS = ("success", "error", "traceback", "error_type")
+_TIMES = {"avg_time": "latency_mean_s", "min_time": "latency_min_s", "max_time": "latency_max_s"}
+_PARTS = ("results", "performance", "metadata", "examples")
 
 
 def sweep_nodes(value: dict[str, Any], location: str, context: Context) -> Iterator[Node]:
@@ -120,7 +124,7 @@ def _mode(entry: JsonObject, family: str | None) -> str | None:
     return "inference" if family in _FORWARD else None
 
 
-def _matches(value: Any) -> bool:
+def _is_sweep(value: Any) -> bool:
     if not has_map(value, "benchmarks"):
         return False
     runs = [run for _, run in _runs(value["benchmarks"], TOP, levels=3)]
@@ -129,17 +133,11 @@ def _matches(value: Any) -> bool:
     )
 
 
-def _read(value: Any) -> Reading:
+def _read_sweep(value: Any) -> Reading:
     return gather(sweep_nodes(value, TOP, Context()), "a sweep that measured nothing")
 
 
-SWEEP_FORMAT = LegacyFormat("legacy-sweep", _matches, _read)
-
-
-_METHODS = ("pipeline", "from_pretrained", "openvino")
-_ENDS = ("success", "error", "traceback", "error_type")
-_TIMES = {"avg_time": "latency_mean_s", "min_time": "latency_min_s", "max_time": "latency_max_s"}
-_PARTS = ("results", "performance", "metadata", "examples")
+SWEEP_FORMAT = LegacyFormat("legacy-sweep", _is_sweep, _read_sweep)
 
 
 def holds_methods(value: Any) -> bool:
@@ -154,7 +152,7 @@ def holds_methods(value: Any) -> bool:
     )
 
 
-def _nodes(value: dict[str, Any]) -> Iterator[Node]:
+def _method_nodes(value: dict[str, Any]) -> Iterator[Node]:
     about = JsonObject(value["metadata"], pointer(TOP, "metadata"))
     rest = {key: item for key, item in value.items() if key not in _PARTS}
     context = Context(
@@ -170,7 +168,7 @@ def _nodes(value: dict[str, Any]) -> Iterator[Node]:
     for name, result in value["results"].items():
         timed = timings.get(name)
         whole = {**(timed if isinstance(timed, dict) else {}), **_plain(result, _method(name))}
-        yield Node(whole, pointer(TOP, "results", name), _result, context)
+        yield Node(whole, pointer(TOP, "results", name), _method_result, context)
 
 
 def _method(name: str) -> str:
@@ -183,7 +181,7 @@ def _plain(result: dict[str, Any], method: str) -> dict[str, Any]:
     return {key.removeprefix(f"{method}_"): item for key, item in result.items()}
 
 
-def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
+def _method_result(entry: JsonObject, context: Context) -> ImportedMeasurement:
     ending = {key: entry.value[key] for key in _ENDS if entry.value.get(key) not in (None, "none")}
     fields: dict[str, Any] = {
         **status_fields(JsonObject(ending, entry.location)),
@@ -200,7 +198,7 @@ def _result(entry: JsonObject, context: Context) -> ImportedMeasurement:
 
 
 def _read_methods(value: Any) -> Reading:
-    return gather(_nodes(value), "a model that was tried in no way")
+    return gather(_method_nodes(value), "a model that was tried in no way")
 
 
 METHODS_FORMAT = LegacyFormat("legacy-methods", holds_methods, _read_methods)
