@@ -176,9 +176,17 @@ def test_output_of_libraries_is_no_event(bench: Bench) -> None:
     assert "a stray line on stdout" in end.log
 
 
-def test_the_exit_status_of_a_runner_that_gave_up_is_reported(bench: Bench) -> None:
-    _, end = bench.run(bench.task({"*-b2-*": "exit"}))
-    assert (end.code, end.out_of_memory) == (3, False)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "codes", "out_of_memory"),
+    [("exit", (3,), False), ("die", SIGKILLED, False), ("fill_memory", SIGKILLED, True)],
+)
+def test_a_runner_that_gives_up_dies_or_fills_its_memory_is_told_apart(
+    bench: Bench, fault: str, codes: tuple[int, ...], out_of_memory: bool
+) -> None:
+    _, end = bench.run(bench.task({"*-b2-*": fault}, Limits(memory_bytes=300 * MIB)))
+    assert end.code in codes
+    assert end.out_of_memory == out_of_memory
     assert list(bench.records()) == [1]
 
 
@@ -188,23 +196,6 @@ def test_a_job_that_cannot_be_read_is_refused(bench: Bench) -> None:
     events, end = bench.run(task)
     assert (events, end.code) == ([], 2)
     assert "not a job this runner understands" in end.log
-
-
-@pytest.mark.slow
-def test_a_runner_that_dies_by_a_signal_did_not_run_out_of_memory(bench: Bench) -> None:
-    _, end = bench.run(bench.task({"*-b2-*": "die"}))
-    assert end.code in SIGKILLED
-    assert not end.out_of_memory
-    assert list(bench.records()) == [1]
-
-
-@pytest.mark.slow
-def test_a_runner_that_fills_its_memory_is_ended_and_recognised(bench: Bench) -> None:
-    limits = Limits(memory_bytes=300 * MIB)
-    _, end = bench.run(bench.task({"*-b2-*": "fill_memory"}, limits))
-    assert end.code in SIGKILLED
-    assert end.out_of_memory
-    assert list(bench.records()) == [1]
 
 
 @pytest.mark.slow

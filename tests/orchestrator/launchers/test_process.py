@@ -236,6 +236,7 @@ def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> 
     assert list(tmp_path.glob("*.parquet")) == []
 
 
+@pytest.mark.slow
 def test_with_the_real_runner_a_record_tells_its_affinity(tmp_path: Path) -> None:
     task = limited_task(tmp_path, cpus=1)
     play(ProcessLauncher(), task)
