@@ -18,7 +18,7 @@ from runner.backends.torch.model import build_without_weights
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue, sizes_of
 from runner.contract.models.spec import SizeName
-from runner.contract.models.work import TIMES
+from runner.contract.models.work import FACTOR_SIGN
 from runner.inputs import synthesise
 
 Term = tuple[SizeName, ...]
@@ -107,7 +107,7 @@ def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
     factors = rows.LUsolve(Matrix(counts))
     return {
         kind: {
-            TIMES.join(term): _number(factors[i, j])
+            FACTOR_SIGN.join(term): _number(factors[i, j])
             for i, term in enumerate(terms)
             if factors[i, j]
         }

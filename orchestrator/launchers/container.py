@@ -16,7 +16,7 @@ from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
 from runner.contract.cell import Backend
-from runner.contract.job import VARIABLE, chosen_device
+from runner.contract.job import DEVICE_VARIABLE, chosen_device
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"
@@ -61,9 +61,9 @@ def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ
 
     Not where the engine shows it that device alone, whose index is then another.
     """
-    if CATALOGUE[backend].device.nvidia or not ours.get(VARIABLE):
+    if CATALOGUE[backend].device.nvidia or not ours.get(DEVICE_VARIABLE):
         return {}
-    return {VARIABLE: ours[VARIABLE]}
+    return {DEVICE_VARIABLE: ours[DEVICE_VARIABLE]}
 
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from itertools import product
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-Key = TypeVar("Key", bound=str)
-Value = str | int | float
+_Key = TypeVar("_Key", bound=str)
+AxisValue = str | int | float
+_Entry = Mapping[_Key, AxisValue]
 
 
-class Combiner(Generic[Key]):
+class Combiner(Generic[_Key]):
     """The combinations of products, less the excluded ones, with the included values.
 
     - `exclude` drops an original combination that has all the values of an entry.
@@ -21,7 +22,9 @@ class Combiner(Generic[Key]):
     """
 
     def __init__(
-        self, include: Sequence[Mapping[Key, Value]], exclude: Sequence[Mapping[Key, Value]]
+        self,
+        include: Sequence[Mapping[_Key, AxisValue]],
+        exclude: Sequence[Mapping[_Key, AxisValue]],
     ) -> None:
         self._include = include
         self._exclude = exclude
@@ -29,8 +32,8 @@ class Combiner(Generic[Key]):
         self._hit: set[int] = set()
 
     def combinations(
-        self, products: Iterable[Mapping[Key, Sequence[Value]]]
-    ) -> Iterator[dict[Key, Value]]:
+        self, products: Iterable[Mapping[_Key, Sequence[AxisValue]]]
+    ) -> Iterator[dict[_Key, AxisValue]]:
         """Every combination, lazily; those of an entry's own come last."""
         for lists in products:
             yield from self._of_product(lists)
@@ -43,7 +46,9 @@ class Combiner(Generic[Key]):
         """Positions of `exclude` entries that dropped nothing, once all combinations are out."""
         return [position for position in range(len(self._exclude)) if position not in self._hit]
 
-    def _of_product(self, lists: Mapping[Key, Sequence[Value]]) -> Iterator[dict[Key, Value]]:
+    def _of_product(
+        self, lists: Mapping[_Key, Sequence[AxisValue]]
+    ) -> Iterator[dict[_Key, AxisValue]]:
         possible = [entry for entry in enumerate(self._exclude) if entry[1].keys() <= lists.keys()]
         excluded = _by_values(possible, lists)
         included = _by_values(enumerate(self._include), lists)
@@ -59,16 +64,16 @@ class Combiner(Generic[Key]):
             yield combination
 
 
-_Read = Callable[[Mapping[Key, Value]], object]
+_Read = Callable[[Mapping[_Key, AxisValue]], object]
 """Reads the values of some axes of a combination."""
-_Lookup = list[tuple[_Read[Key], dict[object, list[int]]]]
+_Lookup = list[tuple[_Read[_Key], dict[object, list[int]]]]
 
 
 def _by_values(
-    entries: Iterable[tuple[int, Mapping[Key, Value]]], lists: Mapping[Key, object]
-) -> _Lookup[Key]:
+    entries: Iterable[tuple[int, Mapping[_Key, AxisValue]]], lists: Mapping[_Key, object]
+) -> _Lookup[_Key]:
     """Positions of entries by the values they have on the original axes."""
-    lookup: dict[tuple[Key, ...], tuple[_Read[Key], dict[object, list[int]]]] = {}
+    lookup: dict[tuple[_Key, ...], tuple[_Read[_Key], dict[object, list[int]]]] = {}
     for position, entry in entries:
         axes = tuple(axis for axis in lists if axis in entry)
         read, positions = lookup.setdefault(axes, (_reader(axes), {}))
@@ -76,11 +81,11 @@ def _by_values(
     return list(lookup.values())
 
 
-def _reader(axes: tuple[Key, ...]) -> _Read[Key]:
+def _reader(axes: tuple[_Key, ...]) -> _Read[_Key]:
     return itemgetter(*axes) if axes else lambda _: ()
 
 
-def _matching(lookup: _Lookup[Key], combination: Mapping[Key, Value]) -> list[int]:
+def _matching(lookup: _Lookup[_Key], combination: Mapping[_Key, AxisValue]) -> list[int]:
     return [
         position for read, positions in lookup for position in positions.get(read(combination), ())
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from orchestrator.matrix.combine import Value
+from orchestrator.matrix.combine import AxisValue
 from orchestrator.matrix.values import (
     FILES,
     LARGEST,
@@ -62,8 +62,8 @@ def _table(name: str, doc: str, fields: Mapping[str, Any]) -> Any:
 
 
 if TYPE_CHECKING:
-    Axes = Mapping[AxisName, tuple[Value, ...]]
-    Entry = Mapping[AxisName, Value]
+    Axes = Mapping[AxisName, tuple[AxisValue, ...]]
+    Entry = Mapping[AxisName, AxisValue]
 else:
     Axes = _table(
         "Axes",
@@ -138,7 +138,7 @@ Entries = Annotated[
 ]
 
 
-class MatrixFile(Frozen):
+class MatrixDocument(Frozen):
     """A matrix of benchmarks."""
 
     model_config = _STRICT
@@ -170,13 +170,13 @@ def keys_at(path: Sequence[str | int]) -> list[str]:
         "backends": BackendTable,
     }
     named = [step for step in reversed(path) if step in tables]
-    table = tables[str(named[0])] if named else MatrixFile
+    table = tables[str(named[0])] if named else MatrixDocument
     return list(getattr(table, "model_fields", None) or table.__annotations__)
 
 
 def matrix_json_schema() -> dict[str, Any]:
     """The schema that `docs/matrix.schema.json` holds."""
-    schema = MatrixFile.model_json_schema()
+    schema = MatrixDocument.model_json_schema()
     known = {"type": "string", "enum": [*catalogue(), *model_sets()]}
     endings = "|".join(re.escape(ending) for ending in FILES)
     file = {"type": "string", "pattern": f"({endings})$"}

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from orchestrator.matrix.combine import Value
-from orchestrator.matrix.file import MatrixFile, keys_at
+from orchestrator.matrix.combine import AxisValue
+from orchestrator.matrix.file import MatrixDocument, keys_at
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS, Names, known_names
 from orchestrator.system.problems import Problem, problems_in, raise_problems
@@ -61,15 +61,15 @@ def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
 MAX_COMBINATIONS = 1_000_000
 _HINT = "docs/matrix.md describes the file; `orchestrator models list` shows the models"
 
-Combination = dict[AxisName, Value]
-Lists = dict[AxisName, tuple[Value, ...]]
+Combination = dict[AxisName, AxisValue]
+Lists = dict[AxisName, tuple[AxisValue, ...]]
 
 
 class Matrix(Frozen):
     """A matrix with its models, measurement and limits resolved."""
 
     source: str
-    """What errors call it: the file as the user named it."""
+    """The name of the file in errors, as the user wrote it."""
     axes: Lists
     """The lists that the matrix names, its model sets and files written out."""
     backend_axes: dict[Backend, Lists]
@@ -81,9 +81,9 @@ class Matrix(Frozen):
     models: dict[str, ModelSpec]
     """Every model that is named, by name."""
     measure: dict[Backend, Measure]
-    """How long and how often a cell is measured, backend by backend."""
+    """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
-    """What a job may use, backend by backend."""
+    """Limits of a job, backend by backend."""
 
     def products(self) -> list[Lists]:
         """The lists whose products, one behind the other, are the original combinations."""
@@ -117,7 +117,7 @@ def resolve(source: Source) -> Matrix:
         raise_problems(source, [Problem((), "is empty")], _HINT)
     names, problems = known_names(source)
     try:
-        file = MatrixFile.model_validate(source.data)
+        file = MatrixDocument.model_validate(source.data)
     except ValidationError as error:
         raise_problems(source, [*problems_in(error, keys_at), *problems], _HINT)
         raise
@@ -127,7 +127,7 @@ def resolve(source: Source) -> Matrix:
     return matrix
 
 
-def _matrix(name: str, file: MatrixFile, names: Names) -> Matrix:
+def _matrix(name: str, file: MatrixDocument, names: Names) -> Matrix:
     parts = {
         backend: _lists(table.get("axes", {}), names) for backend, table in file.backends.items()
     }
@@ -165,7 +165,7 @@ def _entries(entries: Sequence[Mapping[AxisName, Any]], names: Names) -> tuple[C
     return tuple(written_out)
 
 
-def _flaws(file: MatrixFile, products: Sequence[Lists]) -> Iterator[Problem]:
+def _flaws(file: MatrixDocument, products: Sequence[Lists]) -> Iterator[Problem]:
     size = sum(prod(len(values) for values in lists.values()) for lists in products)
     if size > MAX_COMBINATIONS:
         message = f"{size:,} combinations are more than {MAX_COMBINATIONS:,}"
@@ -175,10 +175,10 @@ def _flaws(file: MatrixFile, products: Sequence[Lists]) -> Iterator[Problem]:
     ):
         yield Problem(("axes", "model"), "is required: name models, or a set such as small or key")
     listed = {axis for lists in products for axis in lists}
-    for place, entry in enumerate(file.exclude):
+    for position, entry in enumerate(file.exclude):
         for axis in entry:
             if axis not in listed:
                 message = (
                     "is not an axis of this matrix, so it excludes nothing: list it under axes"
                 )
-                yield Problem(("exclude", place, axis), message)
+                yield Problem(("exclude", position, axis), message)

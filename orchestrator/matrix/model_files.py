@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field, PositiveInt, ValidationError
 
-from orchestrator.matrix.pretrained import Undescribed, implied, read_folder
+from orchestrator.matrix.pretrained import implied, read_folder
 from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
 from orchestrator.system.problems import Problem, problems_in, raise_problems
 from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
-from runner.contract.errors import suggest
+from runner.contract.errors import SkipEntry, suggest
 from runner.contract.models import (
     AxisRange,
     Family,
@@ -33,16 +33,16 @@ _TASKS: dict[Family, str] = {
 
 
 class _Described(Frozen):
-    """What any entry of the file may say."""
+    """The keys of any entry of the file."""
 
     name: str
     """The name used in matrices and cell ids; none that the catalogue has."""
     family: Family
-    """What the model is for."""
+    """The purpose of the model."""
     modality: Modality
-    """What a sample consists of."""
+    """The content of a sample."""
     weights: Literal["random", "pretrained"] = "random"
-    """Whether parameters are drawn with a seed, or read from a folder or a hub."""
+    """The origin of the parameters: drawn with a seed, or read from a folder or a hub."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the configuration, over those of the published architecture."""
     task: str | None = None
@@ -54,9 +54,9 @@ class _Described(Frozen):
     forward: dict[str, bool] | None = None
     """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None
-    """What training compares the outputs with."""
+    """The tensor that training compares the outputs with."""
     encoder_decoder: bool | None = None
-    """Whether an encoder reads the inputs and a decoder writes the outputs."""
+    """True if an encoder reads the inputs and a decoder writes the outputs."""
     max_sequence_length: PositiveInt | None = None
     """Most tokens a sample may have."""
     image_size: AxisRange | None = None
@@ -78,7 +78,7 @@ class PretrainedModel(_Described):
     path: str | None = None
     """Folder of the weights, relative to the file."""
     hub_id: str | None = None
-    """Where a hub has them; then `config` says what its config.json does."""
+    """The id under which a hub has them; then `config` says what its config.json does."""
     revision: str | None = None
     """The hub's commit or branch."""
 
@@ -96,12 +96,12 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     problems: list[Problem] = []
     models: dict[str, ModelSpec] = {}
     taken = {name.casefold() for name in (*catalogue(), *model_sets())}
-    for place, entry in enumerate(source.data):
-        model = _read(entry, source.folder, (place,), problems)
+    for position, entry in enumerate(source.data):
+        model = _read(entry, source.folder, (position,), problems)
         if model is None:
             continue
         if model.name.casefold() in taken:
-            problems.append(Problem((place, "name"), f"{model.name!r} is taken already"))
+            problems.append(Problem((position, "name"), f"{model.name!r} is taken already"))
         taken.add(model.name.casefold())
         models[model.name] = model
     raise_problems(source, problems, hint="docs/matrix.md describes files of custom models")
@@ -121,8 +121,9 @@ def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -
         return ModelSpec.model_validate(values)
     except ValidationError as error:
         problems += problems_in(error, partial(_keys_at, kind), path)
-    except Undescribed as error:
-        problems.append(Problem((*path, error.key), str(error)))
+    except SkipEntry as error:
+        keys = () if error.key is None else (error.key,)
+        problems.append(Problem((*path, *keys), str(error)))
     return None
 
 
@@ -138,16 +139,16 @@ def _beside_weights(entry: PretrainedModel, folder: Path) -> Config:
     """The model of a folder, or of a hub whose config.json the entry repeats."""
     given = entry.model_dump(exclude_none=True, exclude={"config", "path"})
     if (entry.path is None) == (entry.hub_id is None):
-        raise Undescribed("weights", "pretrained weights take a path or a hub_id, one of them")
+        raise SkipEntry("pretrained weights take a path or a hub_id, one of them", key="weights")
     if entry.hub_id is not None:
         if not entry.config.get("model_type"):
-            raise Undescribed("config", "is required beside hub_id: what its config.json says")
+            raise SkipEntry("is required beside hub_id: what its config.json says", key="config")
         return implied(entry.config, entry.family, entry.modality, given) | {"config": entry.config}
     if entry.config or entry.revision:
         key = "config" if entry.config else "revision"
-        raise Undescribed(key, "is for weights of a hub: with path it comes from the folder")
-    found = read_folder(folder / str(entry.path))
-    return found | implied(found["config"], entry.family, entry.modality, given)
+        raise SkipEntry("is for weights of a hub: with path it comes from the folder", key=key)
+    facts = read_folder(folder / str(entry.path))
+    return facts | implied(facts["config"], entry.family, entry.modality, given)
 
 
 def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
@@ -167,7 +168,7 @@ def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
 def _completed(custom: CustomModel) -> Config:
     ladder = LADDERS.get((custom.family, custom.modality))
     if missing := _missing(custom, ladder):
-        raise Undescribed("size", missing)
+        raise SkipEntry(missing, key="size")
     given = custom.model_dump(exclude_none=True, exclude={"size"})
     if ladder is None or custom.size not in ladder.sizes:
         return {"task": _TASKS[custom.family]} | given

@@ -1,4 +1,4 @@
-"""What the folder of a pretrained model tells about it, so that its entry need not."""
+"""Facts that the folder of a pretrained model gives, so that its entry need not."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
 from orchestrator.system.weights import revision
+from runner.contract.errors import SkipEntry
 from runner.contract.models import Family, Modality
 from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, count_parameters, weight_files
 
@@ -25,29 +26,21 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer
 """Types that count positions from the padding token's id, so that the first two are never used."""
 
 
-class Undescribed(Exception):
-    """The folder doesn't tell what the entry leaves out; `key` of the entry is to blame."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
 def read_folder(folder: Path) -> Config:
-    """What a folder's files tell: configuration, where it lies, which weights and how many.
+    """Facts from a folder's files: configuration, path, revision of the weights and their number.
 
     Raises:
-        Undescribed: it is no folder of a model with weights in safetensors.
+        SkipEntry: it is no folder of a model with weights in safetensors.
     """
     if not folder.is_dir():
-        raise Undescribed("path", f"{str(folder)!r} is not a folder")
+        raise SkipEntry(f"{str(folder)!r} is not a folder", key="path")
     if not weight_files(folder):
         message = f"{str(folder)!r} holds no {WEIGHTS_SUFFIX} file, the one format that is loaded"
-        raise Undescribed("path", message)
+        raise SkipEntry(message, key="path")
     try:
         config = json.loads((folder / CONFIG_FILE).read_bytes())
         if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
-            raise Undescribed("path", f"{CONFIG_FILE} in {str(folder)!r} names no model_type")
+            raise SkipEntry(f"{CONFIG_FILE} in {str(folder)!r} names no model_type", key="path")
         return {
             "config": config,
             "path": str(folder.absolute()),
@@ -55,27 +48,27 @@ def read_folder(folder: Path) -> Config:
             "parameters": count_parameters(folder) or None,
         }
     except (OSError, ValueError) as error:
-        raise Undescribed("path", f"{str(folder)!r} cannot be read: {error}") from error
+        raise SkipEntry(f"{str(folder)!r} cannot be read: {error}", key="path") from error
 
 
 def implied(config: Config, family: Family, modality: Modality, given: Config) -> Config:
-    """What follows from the configuration of a model, without what its entry gives itself.
+    """Facts that follow from the configuration of a model, without those that its entry gives.
 
     Raises:
-        Undescribed: something doesn't follow, and must be given.
+        SkipEntry: something doesn't follow, and must be given.
     """
     ladder = LADDERS.get((family, modality))
     architecture, task = _head(config, given)
     named = {"architecture": architecture, "task": task}
     trained = ladder if ladder and ladder.architecture == architecture else None
-    found: Config = {
+    facts: Config = {
         "forward": dict(trained.forward) if trained else {},
         "encoder_decoder": bool(config.get("is_encoder_decoder")),
         "max_sequence_length": _longest(config) if modality == "text" else None,
         **{key: value for key, value in named.items() if value},
         **dict(_tensors(config, ladder, trained, given)),
     }
-    return found | given
+    return facts | given
 
 
 def _head(config: Config, given: Config) -> tuple[str, str | None]:
@@ -86,9 +79,9 @@ def _head(config: Config, given: Config) -> tuple[str, str | None]:
         tasks = dict(_HEADS.values())
         return given["architecture"], given.get("task") or tasks.get(given["architecture"])
     if known is None:
-        raise Undescribed(
-            "architecture",
+        raise SkipEntry(
             f"is required: {CONFIG_FILE} says {classes[0]!r}, for which none is known",
+            key="architecture",
         )
     return known
 
@@ -106,7 +99,9 @@ def _tensors(
     """Inputs by family and modality, labels where the architecture learns from such ones."""
     if "inputs" not in given:
         if ladder is None:
-            raise Undescribed("inputs", "is required: it doesn't follow from such a model's files")
+            raise SkipEntry(
+                "is required: it doesn't follow from such a model's files", key="inputs"
+            )
         yield "inputs", _from(ladder.inputs, config, "inputs")
     if "labels" not in given and trained is not None:
         classes = {"num_labels": len(config.get("id2label") or (0, 1))}
@@ -117,4 +112,4 @@ def _from(make: Callable[[Config], Any], config: Config, key: str) -> Any:
     try:
         return make(config)
     except KeyError as error:
-        raise Undescribed(key, f"is required: {CONFIG_FILE} has no {error.args[0]}") from error
+        raise SkipEntry(f"is required: {CONFIG_FILE} has no {error.args[0]}", key=key) from error

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from orchestrator.matrix.file import BackendTable, MatrixFile, MeasureTable
+from orchestrator.matrix.file import BackendTable, MatrixDocument, MeasureTable
 from orchestrator.system.problems import Problem
 from orchestrator.system.text import format_duration
 from orchestrator.system.yaml_file import Location
@@ -31,38 +31,38 @@ _ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"))
 """Keys of which the first may not be more than the second."""
 
 
-def measure_of(file: MatrixFile, backend: Backend) -> Measure:
-    """How cells of a backend are measured: its own values over the matrix' over the profile's."""
+def measure_of(file: MatrixDocument, backend: Backend) -> Measure:
+    """The measure of a backend: its own values over the matrix' over the profile's."""
     own = file.backends.get(backend, BackendTable()).get("measure", {})
     given: dict[str, Any] = {**file.measure, **own}
     profile = PROFILES[given.pop("profile", DEFAULT_PROFILE)]
     return profile.model_copy(update={_MEASURE[key]: value for key, value in given.items()})
 
 
-def limits_of(file: MatrixFile, backend: Backend) -> Limits:
-    """What jobs of a backend may use: its own values over the matrix' over the defaults."""
+def limits_of(file: MatrixDocument, backend: Backend) -> Limits:
+    """The limits of a backend: its own values over the matrix' over the defaults."""
     own = file.backends.get(backend, BackendTable()).get("limits", {})
     given: dict[str, Any] = {**file.limits, **own}
     return Limits.model_validate({_LIMITS[key]: value for key, value in given.items()})
 
 
-def contradictions(file: MatrixFile) -> list[Problem]:
+def contradictions(file: MatrixDocument) -> list[Problem]:
     """The places where more is asked for than is allowed."""
-    places: dict[Location, tuple[MeasureTable, Measure]] = {
+    tables: dict[Location, tuple[MeasureTable, Measure]] = {
         ("backends", name, "measure"): (table["measure"], measure_of(file, name))
         for name, table in file.backends.items()
         if "measure" in table
     }
     plain = file.model_copy(update={"backends": {}})
-    places["measure",] = (file.measure, measure_of(plain, "cpu"))
+    tables["measure",] = (file.measure, measure_of(plain, "cpu"))
     return [
         problem
-        for place, (table, measure) in places.items()
-        for problem in _contradictions(place, table, measure)
+        for location, (table, measure) in tables.items()
+        for problem in _contradictions(location, table, measure)
     ]
 
 
-def _contradictions(place: Location, table: MeasureTable, measure: Measure) -> Iterator[Problem]:
+def _contradictions(location: Location, table: MeasureTable, measure: Measure) -> Iterator[Problem]:
     for less, more in _ORDERED:
         least, most = (getattr(measure, _MEASURE[key]) for key in (less, more))
         if least <= most:
@@ -71,7 +71,7 @@ def _contradictions(place: Location, table: MeasureTable, measure: Measure) -> I
         blamed, other = (less, more) if less in table else (more, less)
         relation = "more" if blamed == less else "less"
         message = f"{shown[blamed]} is {relation} than {other}, {shown[other]} with profile"
-        yield Problem((*place, blamed), f"{message} {measure.profile}")
+        yield Problem((*location, blamed), f"{message} {measure.profile}")
 
 
 def _shown(key: str, value: float) -> str:

@@ -20,7 +20,7 @@ class Ladder:
     task: str
     architecture: str
     config: Config
-    """What all sizes share."""
+    """The values that all sizes share."""
     dimensions: tuple[str, ...]
     """The configuration keys that differ between sizes."""
     sizes: Mapping[str, tuple[int, ...]]
@@ -30,7 +30,7 @@ class Ladder:
     inputs: Callable[[Config], list[Config]]
     """The tensors of one query, given the final configuration."""
     labels: Callable[[Config], Config]
-    """What training compares the outputs with, given the final configuration."""
+    """The tensor that training compares the outputs with, given the final configuration."""
     forward: Mapping[str, bool]
 
     def config_of(self, size: str) -> Config:

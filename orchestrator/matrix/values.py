@@ -149,7 +149,7 @@ FILES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True)
 class Names:
-    """What each name in `axes.model` stands for."""
+    """The models that each name in `axes.model` stands for."""
 
     models: Mapping[str, ModelSpec]
     """Every model there is, by name."""
@@ -194,13 +194,13 @@ def _named(data: Any) -> Iterator[tuple[Location, Any]]:
         yield from _axis(table, ("backends", backend))
     for key in ("include", "exclude"):
         entries = data.get(key)
-        for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        for position, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and "model" in entry:
-                yield (key, place, "model"), entry["model"]
+                yield (key, position, "model"), entry["model"]
 
 
 def _axis(table: Any, path: Location) -> Iterator[tuple[Location, Any]]:
     axes = table.get("axes") if isinstance(table, dict) else None
     value = axes.get("model") if isinstance(axes, dict) else None
-    for place, name in enumerate(value if isinstance(value, list) else [value]):
-        yield (*path, "axes", "model", place), name
+    for position, name in enumerate(value if isinstance(value, list) else [value]):
+        yield (*path, "axes", "model", position), name

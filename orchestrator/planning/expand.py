@@ -19,7 +19,7 @@ _values = itemgetter(*AXIS_NAMES)
 _Point = tuple[Any, ...]
 """A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
-"""What a model takes where a matrix names no size; null on an axis that it doesn't have."""
+"""A model's sizes where a matrix names none; null on an axis that it does not have."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Expansion:
     cells: tuple[tuple[Cell, str | None], ...]
     """Each cell once, in the matrix' order, with the reason if no machine can run it."""
     notes: tuple[str, ...]
-    """What became of combinations that are no cell of their own, in sentences."""
+    """Sentences about combinations that are no cell of their own."""
 
 
 def expand(matrix: Matrix) -> Expansion:
@@ -76,7 +76,7 @@ def _usual_length(model: ModelSpec, new_tokens: int = 0) -> int:
 def _request(
     combination: Combination, matrix: Matrix, sizes: Mapping[str, _Sizes]
 ) -> dict[AxisName, Any]:
-    """What a combination asks for, defaults filled in."""
+    """The values that a combination asks for, defaults filled in."""
     if "model" not in combination:
         named = ", ".join(f"{axis}: {value}" for axis, value in combination.items())
         raise MatrixError(
@@ -128,7 +128,7 @@ def _cell(point: _Point, matrix: Matrix) -> tuple[Cell, str | None]:
 
 @dataclass
 class _Tally:
-    """How many combinations are the same cell, model by model, and on which axes they differ."""
+    """Combinations that are the same cell, model by model, and the axes on which they differ."""
 
     present: set[AxisName] = field(default_factory=set)
     """The axes that some cell has, of those that not every cell has."""

@@ -20,7 +20,7 @@ from runner.contract.cell import Cell, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
 
-Config = Mapping[str, Any]
+_Config = Mapping[str, Any]
 
 _UNKNOWN_PARAMETERS = 100_000_000
 _FRAMES_PER_SECOND = 50
@@ -43,23 +43,23 @@ def known_parameters(model: ModelSpec) -> float:
     return 12.0 * depth * width(text) ** 2 + words(text) * width(text)
 
 
-def text_config(model: ModelSpec) -> Config:
-    """What configures the part that reads or writes text, or the whole model."""
+def text_config(model: ModelSpec) -> _Config:
+    """The configuration of the part that reads or writes text, or of the whole model."""
     return _part(model.config, "text_config")
 
 
-def width(config: Config) -> float:
+def width(config: _Config) -> float:
     """Values in one token's hidden state."""
     return first_number(config, "hidden_size", "n_embd", "d_model")
 
 
-def layers(config: Config) -> float:
+def layers(config: _Config) -> float:
     """Transformer layers; those of the decoder where there are two kinds."""
     names = ("num_decoder_layers", "decoder_layers", "num_hidden_layers", "n_layer", "num_layers")
     return first_number(config, *names)
 
 
-def words(config: Config) -> float:
+def words(config: _Config) -> float:
     """Tokens of the vocabulary."""
     return first_number(config, "vocab_size")
 
@@ -81,12 +81,12 @@ def _patches(cell: Cell, model: ModelSpec) -> float:
     return (sized / patch) ** 2 * model.fixed.get("frames", 1) if sized else 0.0
 
 
-def _part(config: Config, name: str) -> Config:
+def _part(config: _Config, name: str) -> _Config:
     part = config.get(name)
     return part if isinstance(part, Mapping) else config
 
 
-def first_number(config: Config, *keys: str) -> float:
+def first_number(config: _Config, *keys: str) -> float:
     """The first of these keys that has a number above 0; 0 if none has."""
     values = (config[key] for key in keys if type(config.get(key)) in (int, float))
     return next((float(value) for value in values if value > 0), 0.0)
@@ -101,7 +101,7 @@ _SCORES_FOR_ALL_TOKENS = ("AutoModelForCausalLM", "AutoModelForMaskedLM")
 
 
 def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | None) -> str | None:
-    """What the cell lacks of the memory it may use; None if it may fit, or nobody knows.
+    """The memory that the cell lacks, in words; None if it may fit, or nobody knows.
 
     Args:
         cell: what would run.
@@ -115,7 +115,7 @@ def shortage(cell: Cell, model: ModelSpec, limits: Limits, machine_bytes: int | 
     need = memory_need_bytes(cell, model)
     if need <= allowed:
         return None
-    return f"needs at least {_told(need)} of memory, and {_told(allowed)} may be used"
+    return f"needs at least {_format(need)} of memory, and {_format(allowed)} may be used"
 
 
 def memory_need_bytes(cell: Cell, model: ModelSpec) -> float:
@@ -143,7 +143,7 @@ def _cache(cell: Cell, model: ModelSpec) -> float:
     return cell.batch_size * min(tokens, window) * layers(config) * pair
 
 
-def _key_width(config: Config) -> float:
+def _key_width(config: _Config) -> float:
     heads = first_number(config, "num_attention_heads", "n_head", "num_heads")
     if not heads:
         return 0.0
@@ -166,5 +166,5 @@ def _scores_all(cell: Cell, model: ModelSpec) -> bool:
     return cell.mode != "generation" and model.architecture in _SCORES_FOR_ALL_TOKENS
 
 
-def _told(size: float) -> str:
+def _format(size: float) -> str:
     return f"{size / 1e9:.3g} GB"

@@ -37,7 +37,7 @@ class PlannedCell:
     status: Status | None = None
     """The status of a cell that is skipped or done; null for one that will run."""
     reason: str | None = None
-    """Why it is skipped."""
+    """The reason why it is skipped."""
     estimate_s: float = 0
     """Seconds it may take; 0 unless it will run."""
 
@@ -48,15 +48,15 @@ class Plan(Frozen):
     entries: tuple[PlannedCell, ...]
     """The cells."""
     notes: tuple[str, ...]
-    """What was collapsed, left out by a selector or cut by a limit, in sentences."""
+    """Sentences about cells that were collapsed, left out by a selector or cut by a limit."""
     whole: bool
     """True if neither a selector nor a limit took cells out of the matrix."""
     models: dict[str, ModelSpec]
     """The models of the cells, by name."""
     measure: dict[Backend, Measure]
-    """How cells are measured, backend by backend."""
+    """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
-    """What jobs may use, backend by backend."""
+    """Limits of a job, backend by backend."""
 
     def with_decision(self, decision: Decision) -> list[PlannedCell]:
         """The entries that share a decision."""
@@ -105,19 +105,19 @@ def make_plan(
 
 def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
     """Cells that are foreseen to end as `timeout`."""
-    found = [
+    late = [
         entry
         for entry in entries
         if entry.estimate_s > matrix.limits[entry.cell.backend].timeout_s(_measure(entry, matrix))
     ]
-    if found:
-        first = found[0]
+    if late:
+        first = late[0]
         limit = matrix.limits[first.cell.backend].timeout_s(_measure(first, matrix))
-        what = (
-            first.cell.id if len(found) == 1 else f"{len(found):,} cells, such as {first.cell.id},"
+        cells = (
+            first.cell.id if len(late) == 1 else f"{len(late):,} cells, such as {first.cell.id},"
         )
         yield (
-            f"{what} may take about {format_duration(round(first.estimate_s))}, longer than "
+            f"{cells} may take about {format_duration(round(first.estimate_s))}, longer than "
             f"limits.cell_timeout, {format_duration(limit)}"
         )
 

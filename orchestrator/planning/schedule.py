@@ -11,20 +11,20 @@ from runner.contract.models import ModelSpec
 
 
 class JobPlan(Frozen):
-    """What one launch of the runner executes."""
+    """The cells that one launch of the runner executes."""
 
     id: str
     """The job's id, unique within its run."""
     round: int
-    """Which of its cells' rounds this launch is, from 1."""
+    """The number of this launch among its cells' rounds, from 1."""
     model: ModelSpec
     """The model that all cells share."""
     cells: tuple[Cell, ...]
     """The cells, in the order of execution: they share model, runtime, precision and mode."""
     measure: Measure
-    """How long and how often each cell is measured, all rounds together."""
+    """Length and number of each cell's iterations, all rounds together."""
     limits: Limits
-    """What the job may use."""
+    """Limits of the job."""
     estimate_s: float
     """Seconds the launch may take, start and loading included."""
 

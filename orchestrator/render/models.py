@@ -11,7 +11,7 @@ from orchestrator.system.text import format_size
 from runner.contract.axes import SIZE_AXES
 from runner.contract.models import ModelSpec, TensorSpec
 
-TIMES = " × "
+_TIMES = " × "
 
 
 def print_models(models: Sequence[ModelSpec], sets: Mapping[str, str], *, as_json: bool) -> None:
@@ -28,16 +28,16 @@ def print_models(models: Sequence[ModelSpec], sets: Mapping[str, str], *, as_jso
 
 
 def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
-    """What is known of one model, at the sizes asked for."""
+    """Print the facts about one model, at the sizes asked for."""
     if as_json:
         print_line(json.dumps(_data(sheet), indent=2))
         return
     facts = sheet.model.model_dump(mode="json", exclude={"config", "inputs"})
-    told = {key: value for key, value in facts.items() if value not in (None, {}, False)}
-    print_table(("fact", "value"), [(key, _told(value)) for key, value in told.items()])
+    shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}
+    print_table(("fact", "value"), [(key, _format(value)) for key, value in shown.items()])
     print_line()
     config = sheet.model.config.items()
-    print_table(("config", "value"), [(key, _told(value)) for key, value in config])
+    print_table(("config", "value"), [(key, _format(value)) for key, value in config])
     print_line()
     at = ", ".join(f"{name} {size}" for name, size in _sizes(sheet).items())
     inputs = [(t.spec.name, t.spec.kind, _names(t.spec), _product(t.shape)) for t in sheet.tensors]
@@ -45,11 +45,11 @@ def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
     print_line()
     print_table(("one forward pass", "at these sizes"), _needs(sheet))
     print_line()
-    takers = [
+    backends = [
         (t.backend, t.runtime, ", ".join(t.precisions) or None, "; ".join(t.reasons))
-        for t in sheet.takers
+        for t in sheet.backends
     ]
-    print_table(("backend", "runtime", f"{sheet.cell.mode} in", "what else, and why not"), takers)
+    print_table(("backend", "runtime", f"{sheet.cell.mode} in", "what else, and why not"), backends)
     for note in sheet.notes:
         print_line(f"note: {note}")
 
@@ -61,7 +61,7 @@ def _data(sheet: ModelSheet) -> dict[str, object]:
         "shapes": {tensor.spec.name: tensor.shape for tensor in sheet.tensors},
         "work": sheet.work and sheet.work.model_dump(),
         "memory_bytes": {name: round(size) for name, size in sheet.memory_bytes.items()},
-        "backends": [asdict(taker) for taker in sheet.takers],
+        "backends": [asdict(backend) for backend in sheet.backends],
         "notes": sheet.notes,
     }
 
@@ -80,7 +80,7 @@ def _needs(sheet: ModelSheet) -> list[tuple[str, str]]:
 
 
 def _sizes(sheet: ModelSheet) -> dict[str, int]:
-    """What the cell says, and what the model fixes."""
+    """The cell's sizes, and those that the model fixes."""
     named = {axis: getattr(sheet.cell, axis) for axis in SIZE_AXES}
     sizes: dict[str, int] = {axis: size for axis, size in named.items() if type(size) is int}
     sizes.update(sheet.model.model_dump(include={"fixed"})["fixed"])
@@ -88,15 +88,15 @@ def _sizes(sheet: ModelSheet) -> dict[str, int]:
 
 
 def _names(spec: TensorSpec) -> str:
-    return TIMES.join(
+    return _TIMES.join(
         f"({_product(dimension)})" if isinstance(dimension, tuple) else str(dimension)
         for dimension in spec.shape
     )
 
 
 def _product(factors: Sequence[object]) -> str:
-    return TIMES.join(map(str, factors))
+    return _TIMES.join(map(str, factors))
 
 
-def _told(value: object) -> str:
+def _format(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

@@ -23,7 +23,7 @@ PACKAGE = Path(__file__).parents[1]
 RUNNER = "runner"
 """Our own code among the versions of producers."""
 Versions = Mapping[str, str]
-"""What something was made by, each with its version; our code's is a hash over its files."""
+"""Libraries and code that made something, with versions; our code's is a hash over its files."""
 
 _NEUTRAL = (
     "runner.measure",
@@ -47,7 +47,7 @@ _NAME = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Producer:
-    """What decides, beside the job, what a graph or a reference holds."""
+    """The libraries and code that decide, beside the job, what a graph or a reference holds."""
 
     libraries: tuple[str, ...]
     """Distributions."""
@@ -164,10 +164,10 @@ def _is_within(module: str, packages: tuple[str, ...]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in packages)
 
 
-def _key(model: ModelSpec, what: tuple[str, ...], seed: int, made_by: Versions) -> str:
-    identity = f"{(*what, seed, sorted(made_by.items()))}\n{model.model_dump_json()}"
+def _key(model: ModelSpec, kinds: tuple[str, ...], seed: int, made_by: Versions) -> str:
+    identity = f"{(*kinds, seed, sorted(made_by.items()))}\n{model.model_dump_json()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return "-".join((model.name, *what, _format(made_by), digest))
+    return "-".join((model.name, *kinds, _format(made_by), digest))
 
 
 def _format(made_by: Versions) -> str:

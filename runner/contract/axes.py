@@ -63,7 +63,7 @@ class Axis:
     name: AxisName
     """The field and the key, e.g. `batch_size`."""
     kind: _AxisKind
-    """What its values are."""
+    """The kind of its values."""
     doc: str
     """The meaning of one value, as the matrix' schema says it."""
     list_doc: str
@@ -75,7 +75,7 @@ class Axis:
     metavar: str | None = None
     """The option's value in help, if its type does not say enough."""
     unnamed: str | None = None
-    """What applies without the option, for help."""
+    """The value that applies without the option, for help."""
     default: str | float | None = None
     """The value where a matrix names none; None if it follows from the model."""
     choices: tuple[str, ...] = ()
@@ -91,9 +91,9 @@ class Axis:
     otherwise: str | int | None = None
     """The value of cells that do not have the axis."""
     merges: str | None = None
-    """Why combinations that differ here can be one cell."""
+    """The reason why combinations that differ here can be one cell."""
     needs: str | None = None
-    """What a cell needs to have the axis; None if nothing is reported where no cell has it."""
+    """The condition for a cell to have the axis; None if nothing is reported where none has it."""
 
     @property
     def parameter(self) -> str:
@@ -306,7 +306,7 @@ NUMBER_AXES: tuple[AxisName, ...] = tuple(
     axis.name for axis in AXES if axis.kind not in ("model", "choice")
 )
 ARRIVAL_AXES: tuple[AxisName, ...] = ("scenario", "target_qps", "slo_ms")
-"""How queries arrive, beside `mode`."""
+"""The arrival of queries."""
 SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(
     (axis.letter, axis.name) for axis in AXES if axis.letter is not None
 )

@@ -54,9 +54,9 @@ class Cell(Frozen):
     new_tokens: PositiveInt | None = None
     """Tokens to generate for each sample; null unless the mode is `generation`."""
     mode: Mode
-    """What is measured."""
+    """The work that is measured."""
     scenario: Scenario = "single_stream"
-    """How queries arrive; modes other than `inference` know `single_stream` alone."""
+    """The arrival of queries; modes other than `inference` have `single_stream` alone."""
     target_qps: PositiveFloat | None = None
     """Queries per second that the scenario `server` offers; null: the highest rate is sought."""
     slo_ms: PositiveFloat | None = None

@@ -108,8 +108,10 @@ class DamagedFile(StoreError):
 class SkipEntry(BenchError):
     """One entry of a file cannot be used, with each reason; the others can."""
 
-    def __init__(self, *reasons: str) -> None:
+    def __init__(self, *reasons: str, key: str | None = None) -> None:
         super().__init__("; ".join(reasons))
+        self.key = key
+        """The entry's key that is at fault; None if it is the entry as a whole."""
         self.reasons = reasons
         """Empty for an entry that holds nothing to use and says nothing wrong."""
 

@@ -22,8 +22,8 @@ GRAPH_FILE = "graph.json"
 DYNAMIC = "dynamic"
 FAILED_SUFFIX = ".failed"
 UNFINISHED_SUFFIX = ".unfinished"
-WEIGHTS_SUFFIX = ".data"
-"""What the name of a part's weights has behind that of the part."""
+PART_WEIGHTS_SUFFIX = ".data"
+"""The ending of a part's weights, behind the name of the part."""
 EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
 """The distributions whose versions decide what an export holds; they stand in a graph's key."""
 
@@ -44,14 +44,14 @@ class GraphPart(Frozen):
     size_bytes: int
     """Size of the file with its weights."""
     inputs: tuple[str, ...]
-    """What it takes, by the names of the model's own arguments. Arguments that are not there went
+    """Its inputs, by the names of the model's own arguments. Arguments that are not there went
     into the graph as constants, or make no difference."""
     outputs: tuple[str, ...]
-    """What it gives, by the dotted paths that the model's own outputs have."""
+    """Its outputs, by the dotted paths that the model's own outputs have."""
 
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The file in that folder, and its weights where they lie in a file of their own."""
-        weights = folder / f"{self.file}{WEIGHTS_SUFFIX}"
+        weights = folder / f"{self.file}{PART_WEIGHTS_SUFFIX}"
         return (folder / self.file, *([weights] if weights.exists() else []))
 
 
@@ -59,9 +59,9 @@ class Attempt(Frozen):
     """One way of exporting that was tried."""
 
     remedy: str
-    """What was done, in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
+    """The remedy in a few words: `dynamic shapes`, `static shape`, `eager attention`, …"""
     failure: str | None
-    """Why it was not good enough; null for the way that was."""
+    """The reason why it was not good enough; null for the one that was."""
 
 
 class Graph(Frozen):
@@ -70,11 +70,11 @@ class Graph(Frozen):
     model: str
     """Name of the model."""
     content: GraphKind
-    """What the parts are for."""
+    """The kind of graph."""
     numbers: NumberFormat
     """The number format in the files."""
     method: str | None = None
-    """How numbers other than floating-point ones came about, e.g. `dynamic, weights per tensor`."""
+    """The origin of numbers other than floating-point ones, e.g. `dynamic, weights per tensor`."""
     shape: str
     """`dynamic`, or the one shape that it takes."""
     parts: dict[Part, GraphPart]
@@ -92,12 +92,12 @@ class Graph(Frozen):
 
     @property
     def remedy(self) -> str:
-        """How the parts were made."""
+        """The way in which the parts were made."""
         return self.attempts[-1].remedy
 
     @property
     def takes(self) -> dict[Part, tuple[str, ...]]:
-        """What each part takes, in the order in which they are run."""
+        """The inputs of each part, in the order in which they are run."""
         return {name: part.inputs for name, part in self.parts.items()}
 
     @property
@@ -108,7 +108,7 @@ class Graph(Frozen):
 
 
 def graph_kind(cell: Cell) -> GraphKind:
-    """What the cell executes."""
+    """The kind of graph that the cell executes."""
     return "generation" if cell.mode == "generation" else "forward"
 
 
@@ -143,13 +143,13 @@ def graph_in(folder: Path, cell: Cell) -> tuple[Graph, Path]:
     Raises:
         Unsupported: there is none, with the exporter's reason.
     """
-    places = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
-    found = [place for place in places if (place / GRAPH_FILE).exists()]
-    for place in found[:-1]:
+    folders = [folder / shape for shape in (DYNAMIC, fixed_shape(cell))]
+    exported = [path for path in folders if (path / GRAPH_FILE).exists()]
+    for path in exported[:-1]:
         with suppress(Unsupported):  # a damaged one does not hide the other
-            return read_graph(place), place
-    if found:
-        return read_graph(found[-1]), found[-1]
+            return read_graph(path), path
+    if exported:
+        return read_graph(exported[-1]), exported[-1]
     raise Unsupported(f"no prepared graph: {_why(folder, cell)}")
 
 

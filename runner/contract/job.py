@@ -1,4 +1,4 @@
-"""What goes in: a cell of the matrix, and the job that carries cells into a container."""
+"""The job that carries cells into a container, with measure, limits and chosen devices."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from runner.contract.models import ModelSpec
 
 
 class Measure(Frozen):
-    """How long and how often a cell is measured."""
+    """Length and number of a cell's iterations."""
 
     profile: ProfileName
     """The named set of defaults these values came from."""
@@ -64,7 +64,7 @@ PROFILES: Mapping[ProfileName, Measure] = {
 
 
 class Limits(Frozen):
-    """What a job may use."""
+    """Limits of a job."""
 
     cell_timeout_s: PositiveFloat | None = None
     """Seconds that loading, and then each cell, may take; null follows from what is measured."""
@@ -87,10 +87,10 @@ class Limits(Frozen):
 
 
 class Provenance(Frozen):
-    """What only the host knows about a job's surroundings."""
+    """Facts about a job that only the host knows."""
 
     launcher: str
-    """Where the job executes: `docker` or `process`."""
+    """The launcher of the job: `docker` or `process`."""
     image: str | None = None
     """Name and tag of the image."""
     image_digest: str | None = None
@@ -117,20 +117,20 @@ class Job(Frozen):
     cells: tuple[Cell, ...] = Field(min_length=1)
     """The cells, in the order of execution."""
     measure: Measure
-    """How long and how often each cell is measured."""
+    """Length and number of each cell's iterations."""
     limits: Limits
-    """What the job may use."""
+    """Limits of the job."""
     seed: int
     """Seed of weights and inputs."""
     provenance: Provenance
-    """What only the host knows about this job's surroundings."""
+    """Facts about the job that only the host knows."""
     purpose: Purpose = "measure"
     """`measure` times and verifies, `time` and `verify` do one of it; `reference` computes what
     others are verified against, `prepare` exports the graph that others execute."""
     trace: bool = False
-    """Whether each cell leaves a trace of one untimed iteration."""
+    """True if each cell leaves a trace of one untimed iteration."""
     round: PositiveInt = 1
-    """Which of the measure's rounds this launch is."""
+    """The number of this launch among the measure's rounds."""
     graph: str | None = None
     """The folder, among the prepared graphs, that holds this job's; null for runtimes that build
     the model themselves."""
@@ -144,7 +144,7 @@ class Job(Frozen):
         return self.limits.timeout_s(self.measure)
 
 
-VARIABLE = "ACCELMATRIX_DEVICE"
+DEVICE_VARIABLE = "ACCELMATRIX_DEVICE"
 """One device for all backends, such as `GPU.1`, or one each: `openvino=GPU.1,cuda=0`."""
 
 
@@ -154,7 +154,7 @@ def chosen_device(backend: Backend, environment: Mapping[str, str] = os.environ)
     `CPU`, `GPU.1`, `NPU` or `AUTO` for openvino, an index or a UUID for cuda and rocm. None leaves
     the choice to the backend. A name that stands for one backend goes before one for all.
     """
-    entries = [entry.strip() for entry in environment.get(VARIABLE, "").split(",")]
+    entries = [entry.strip() for entry in environment.get(DEVICE_VARIABLE, "").split(",")]
     for entry in entries:
         name, equals, device = entry.partition("=")
         if equals and name.strip() == backend:

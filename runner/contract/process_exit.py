@@ -1,4 +1,4 @@
-"""What a process leaves when it ends: how it ended, and its last words."""
+"""Descriptions of a finished process: exit status and the end of its stderr."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def last_line(text: str) -> str:
 
 
 def oom_kills(vmstat: Path = VMSTAT) -> int:
-    """How often the kernel has killed for memory since boot; 0 where it does not tell."""
+    """Times that the kernel has killed for memory since boot; 0 where it does not tell."""
     if not vmstat.exists():
         return 0
     counts = dict(line.split() for line in vmstat.read_text().splitlines())

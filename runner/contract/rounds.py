@@ -12,7 +12,7 @@ from runner.contract.record.quality import Grade
 
 
 class Noise(Frozen):
-    """How busy the host was with other things. Shares are of all its CPU time."""
+    """Load of the host by other processes. Shares are of all its CPU time."""
 
     steal: float | None
     """Share that a hypervisor took; None where the kernel does not tell."""
@@ -33,14 +33,14 @@ class Noise(Frozen):
 
 
 class Energy(Frozen):
-    """What the counters said over one steady phase."""
+    """Readings of the energy counters over one steady phase."""
 
     joules: float | None
     """Energy between the two readings; None where there is no counter or too short a window."""
     window_s: float | None
     """Wall seconds between the readings."""
     method: str
-    """Which counters, or `unavailable: ` and the reason."""
+    """The counters' names, or `unavailable: ` and the reason."""
 
 
 class MemoryUse(Frozen):
@@ -66,7 +66,7 @@ class DeviceState(Frozen):
     temperature_c: float | None
     """Its temperature, °C."""
     throttle_reasons: list[str]
-    """Why its driver held the clock down, in the vendor's words; empty if it did not."""
+    """The vendor's words for why its driver held the clock down; empty if it did not."""
 
 
 class RoundResult(Frozen):
@@ -85,7 +85,7 @@ class RoundResult(Frozen):
     warmup_ns: list[NonNegativeInt] = Field(default_factory=list)
     """Durations of the warm-up."""
     settled: bool | None = None
-    """Whether the warm-up settled; None where there is none."""
+    """True if the warm-up settled; None where there is none."""
     noise: Noise
     """The host's noise around the steady phase."""
     energy: Energy
@@ -99,7 +99,7 @@ class RoundResult(Frozen):
     columns: dict[str, Any] = Field(default_factory=dict)
     """Columns of the record that the mode alone knows, as plain JSON values."""
     doubts: list[tuple[Grade, str]] = Field(default_factory=list)
-    """What the mode itself holds against the numbers: a grade, and a sentence with the remedy."""
+    """Objections of the mode to the numbers: a grade, and a sentence with the remedy."""
 
 
 def round_path(folder: Path, cell: Cell, round_: int) -> Path:

@@ -29,11 +29,11 @@ class Selector:
         self._drop = _any_of(glob[1:] for glob in self.globs if glob.startswith("!"))
 
     def keeps(self, cell: Cell) -> bool:
-        """Whether the cell stays."""
+        """True if the cell is kept."""
         return not self.globs or self.keeps_id(cell.id)
 
     def keeps_id(self, cell_id: str) -> bool:
-        """Whether a cell of that id stays."""
+        """True if a cell of that id is kept."""
         kept = self._keep is None or self._keep.match(cell_id) is not None
         return kept and (self._drop is None or self._drop.match(cell_id) is None)
 

@@ -1,4 +1,4 @@
-"""What can run where, and the reasons why the rest cannot: read by host and runner alike."""
+"""Supported combinations, and the reasons why others are not: read by host and runner alike."""
 
 from collections.abc import Mapping, Set
 from types import MappingProxyType
@@ -139,7 +139,7 @@ def _too_long(cell: Cell, model: ModelSpec) -> str | None:
     if length + of_images + new <= longest:
         return None
     parts = ((of_images, "of an image"), (new, "new ones"))
-    named = [f"{length}", *(f"{count} {what}" for count, what in parts if count)]
+    named = [f"{length}", *(f"{count} {noun}" for count, noun in parts if count)]
     return f"{cell.model} takes at most {longest} tokens, not {' and '.join(named)}"
 
 

@@ -1,4 +1,4 @@
-"""Where pretrained weights lie and which they are; the host and the container both ask."""
+"""Folders and revisions of pretrained weights, for host and container alike."""
 
 import hashlib
 import math
@@ -14,7 +14,7 @@ from runner.contract.models import ModelSpec
 CONFIG_FILE = "config.json"
 WEIGHTS_SUFFIX = ".safetensors"
 """The one format that is read: it holds numbers alone, where pickles hold code."""
-VARIABLE = "ACCELMATRIX_WEIGHTS"
+WEIGHTS_VARIABLE = "ACCELMATRIX_WEIGHTS"
 """Names the folder that the launcher shows; processes that this one starts see it too."""
 _HEADER_BYTES = 8
 _MAX_HEADER_BYTES = 100 << 20
@@ -22,7 +22,7 @@ _FLOATS = ("F", "BF")
 
 
 class _Tensor(BaseModel):
-    """What a file's header says of one tensor, as far as it matters here."""
+    """One tensor's entry in a file's header, as far as it matters here."""
 
     dtype: str
     shape: tuple[NonNegativeInt, ...]
@@ -34,14 +34,14 @@ _HEADER = TypeAdapter(dict[str, _Tensor | dict[str, str]])
 
 def show_folder(folder: Path) -> None:
     """From now on the weights of this process' model lie there."""
-    os.environ[VARIABLE] = str(folder)
+    os.environ[WEIGHTS_VARIABLE] = str(folder)
 
 
 def folder_of(model: ModelSpec) -> Path | None:
-    """Where the model's weights lie for this process; None if they come from a hub."""
+    """The folder of the model's weights for this process; None if they come from a hub."""
     if model.path is None:
         return None
-    return Path(os.environ.get(VARIABLE) or model.path)
+    return Path(os.environ.get(WEIGHTS_VARIABLE) or model.path)
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from typing import Any
 import onnx_ir
 import torch
 
-from runner.contract.graph import WEIGHTS_SUFFIX, NumberFormat, Part
+from runner.contract.graph import PART_WEIGHTS_SUFFIX, NumberFormat, Part
 from runner.contract.models import ModelSpec
 from runner.export.check import largest_difference, parts_evaluator
 from runner.export.export_once import Files, GraphExport
@@ -34,7 +34,7 @@ def export_parts(subject: ExportSubject, strategy: Strategy, folder: Path) -> di
     _keep_wanted_outputs(programs, subject.outputs)
     files = {part: folder / f"{part}.onnx" for part in programs}
     models = {files[part]: program for part, program in programs.items()}
-    save_sharing(models, folder / f"{next(iter(models)).name}{WEIGHTS_SUFFIX}")
+    save_sharing(models, folder / f"{next(iter(models)).name}{PART_WEIGHTS_SUFFIX}")
     return files
 
 

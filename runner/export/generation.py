@@ -22,7 +22,7 @@ from runner.backends.graphs.feeds import (
 )
 from runner.backends.graphs.generation import PRESENT
 from runner.contract.errors import Unsupported
-from runner.contract.graph import WEIGHTS_SUFFIX, Part
+from runner.contract.graph import PART_WEIGHTS_SUFFIX, Part
 from runner.contract.models import ModelSpec
 from runner.export.check import generation_difference
 from runner.export.export_once import GraphExport
@@ -161,7 +161,7 @@ def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Par
         files["prefill"]: _export(prefill, lambda name: _is_prefill_output(name, subject.outputs)),
         files["decode"]: _export(decode, _is_decode_output),
     }
-    save_sharing(models, folder / f"{_FILES['prefill']}{WEIGHTS_SUFFIX}")
+    save_sharing(models, folder / f"{_FILES['prefill']}{PART_WEIGHTS_SUFFIX}")
     return files
 
 

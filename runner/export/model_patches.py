@@ -15,7 +15,7 @@ import onnx_ir
 import torch
 from transformers.exporters.utils import precompute_export_inputs
 
-from runner.contract.graph import WEIGHTS_SUFFIX
+from runner.contract.graph import PART_WEIGHTS_SUFFIX
 
 GRID = "image_grid_thw"
 IMAGE_SIZES = "image_sizes"
@@ -85,7 +85,7 @@ def bound_masks(path: Path) -> None:
             tensor = node.attributes["value"].as_tensor()
             if tensor.dtype == onnx_ir.DataType.FLOAT:
                 node.attributes.add(onnx_ir.AttrTensor("value", _bounded(tensor)))
-    onnx_ir.save(model, path, external_data=f"{path.name}{WEIGHTS_SUFFIX}")
+    onnx_ir.save(model, path, external_data=f"{path.name}{PART_WEIGHTS_SUFFIX}")
 
 
 def _bounded(tensor: onnx_ir.TensorProtocol) -> onnx_ir.TensorProtocol:

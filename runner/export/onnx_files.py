@@ -10,7 +10,7 @@ import onnx_ir
 from onnx_ir.external_data import convert_tensors_to_external
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
-from runner.contract.graph import WEIGHTS_SUFFIX, GraphPart
+from runner.contract.graph import PART_WEIGHTS_SUFFIX, GraphPart
 
 _BLOCK_BYTES = 1 << 22
 
@@ -18,7 +18,7 @@ _BLOCK_BYTES = 1 << 22
 def save_model(model: onnx_ir.Model, path: Path, outputs: Iterable[str]) -> None:
     """Write the model with these outputs alone."""
     keep_outputs(model, outputs)
-    onnx_ir.save(model, path, external_data=f"{path.name}{WEIGHTS_SUFFIX}")
+    onnx_ir.save(model, path, external_data=f"{path.name}{PART_WEIGHTS_SUFFIX}")
 
 
 def keep_outputs(model: onnx_ir.Model, outputs: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is known of one model at given sizes: tensors, arithmetic, memory, and who can take it."""
+"""One model at given sizes: its tensors, arithmetic, memory and the backends that support it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ Verdict = tuple[Cell, str | None]
 
 
 @dataclass(frozen=True)
-class Taker:
+class BackendSupport:
     """One runtime on one backend."""
 
     backend: Backend
     runtime: Runtime
     precisions: tuple[Precision, ...]
-    """What it can compute the model in."""
+    """Precisions in which it can compute the model."""
     reasons: tuple[str, ...]
-    """Why not in the others; each reason once."""
+    """The reasons why not in the others; each once."""
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,28 @@ class Tensor:
     """One input of a query."""
 
     spec: TensorSpec
-    """How it is described."""
+    """Its description."""
     shape: tuple[int, ...]
     """Its sizes in numbers."""
 
 
 @dataclass(frozen=True)
 class ModelSheet:
-    """What is known of one model at given sizes."""
+    """The facts about one model at given sizes."""
 
     model: ModelSpec
     cell: Cell
     """A cell of these sizes; what it runs on says nothing."""
     tensors: tuple[Tensor, ...]
-    """What goes in."""
+    """The inputs of a query."""
     work: Work | None
-    """What one forward pass takes in fp32; None for models that nobody counted."""
+    """The work of one forward pass in fp32; None for models that nobody counted."""
     memory_bytes: Mapping[Precision, float]
     """The least host memory that the cpu backend needs, by precision."""
-    takers: tuple[Taker, ...]
+    backends: tuple[BackendSupport, ...]
     """Every backend with every runtime that executes there."""
     notes: tuple[str, ...] = field(default=())
-    """Which sizes the model doesn't know."""
+    """Sentences about sizes that the model does not have."""
 
 
 def model_sheet(name: str, mode: str = "inference", **sizes: int | None) -> ModelSheet:
@@ -79,7 +79,7 @@ def model_sheet(name: str, mode: str = "inference", **sizes: int | None) -> Mode
             precision: memory_need_bytes(_on_cpu(cell, precision), model)
             for precision in get_args(Precision)
         },
-        takers=_takers(expansion.cells),
+        backends=_backends(expansion.cells),
         notes=expansion.notes,
     )
 
@@ -106,10 +106,10 @@ def _on_cpu(cell: Cell, precision: Precision) -> Cell:
     return cell.model_copy(update={"backend": "cpu", "runtime": "torch", "precision": precision})
 
 
-def _takers(verdicts: Sequence[Verdict]) -> tuple[Taker, ...]:
+def _backends(verdicts: Sequence[Verdict]) -> tuple[BackendSupport, ...]:
     pairs = dict.fromkeys((cell.backend, cell.runtime) for cell, _ in verdicts)
     return tuple(
-        Taker(
+        BackendSupport(
             *pair,
             tuple(cell.precision for cell, reason in _of(pair, verdicts) if reason is None),
             tuple(dict.fromkeys(reason for _, reason in _of(pair, verdicts) if reason is not None)),

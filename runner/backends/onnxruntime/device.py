@@ -11,7 +11,7 @@ import onnxruntime
 from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable
-from runner.contract.job import VARIABLE, chosen_device
+from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.support import precision_error
 from runner.measure.environment import read_environment
 from runner.measure.vendors.nvidia import load_nvml, used_bytes
@@ -152,7 +152,7 @@ def _choose(uuids: list[str], chosen: str | None) -> int:
     if len(matching) != 1:
         raise Unavailable(
             f"{chosen!r} is not one of the GPUs {', '.join(uuids)}",
-            hint=f"name one by its index or UUID in {VARIABLE}",
+            hint=f"name one by its index or UUID in {DEVICE_VARIABLE}",
         )
     return matching[0]
 

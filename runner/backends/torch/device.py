@@ -13,7 +13,7 @@ from torch.profiler import ProfilerActivity, supported_activities
 from runner.backends.base import DeviceMemory
 from runner.contract.cell import Backend, Precision
 from runner.contract.errors import BenchError, Unavailable, Unsupported
-from runner.contract.job import VARIABLE, chosen_device
+from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.support import UNSUPPORTED_PRECISION
 from runner.measure.environment import read_environment
 
@@ -217,9 +217,10 @@ def _choose(backend: Backend, uuids: Sequence[str | None], environment: Mapping[
         return matching[0]
     shown = ", ".join(f"{i} ({uuid})" if uuid else str(i) for i, uuid in enumerate(uuids))
     raise Unavailable(
-        f"{VARIABLE}: {chosen!r} is {'no' if not matching else 'more than one'} GPU of {backend}; "
+        f"{DEVICE_VARIABLE}: {chosen!r} is {'no' if not matching else 'more than one'} GPU of "
+        f"{backend}; "
         f"there are {shown}",
-        hint=f"name one by its index or UUID, such as {VARIABLE}={backend}=0",
+        hint=f"name one by its index or UUID, such as {DEVICE_VARIABLE}={backend}=0",
     )
 
 

@@ -1,4 +1,4 @@
-"""How many tokens an image of a prompt becomes, by the arithmetic of the models themselves."""
+"""Tokens that an image becomes in a prompt, by the arithmetic of the models themselves."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
@@ -6,7 +6,7 @@ from typing import Any
 
 from runner.contract.models.spec import ImagePrompt
 
-Config = Mapping[str, Any]
+_Config = Mapping[str, Any]
 Area = tuple[int, int]
 """Height and width."""
 
@@ -14,18 +14,18 @@ _TOLERATED = 1.1
 """LLaVA-OneVision shrinks an image only if its sides are longer than this much of the budget."""
 
 
-def image_sizes(kind: ImagePrompt, config: Config, image: Area) -> dict[str, int]:
-    """What follows from the image's height and width, in pixels."""
+def image_sizes(kind: ImagePrompt, config: _Config, image: Area) -> dict[str, int]:
+    """Sizes that follow from the image's height and width, in pixels."""
     return _SIZES[kind](config, image)
 
 
-def image_token(config: Config) -> int:
+def image_token(config: _Config) -> int:
     """The token id that stands for a piece of an image."""
     token: int = config["image_token_index" if "image_token_index" in config else "image_token_id"]
     return token
 
 
-def image_frame(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def image_frame(config: _Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The token ids right before and right behind those of an image."""
     if "vision_start_token_id" not in config:
         return (), ()
@@ -45,7 +45,7 @@ def anyres_resolution(image: Area, choices: Sequence[Sequence[int]]) -> Area:
     return best[0], best[1]
 
 
-def _anyres(config: Config, image: Area) -> dict[str, int]:
+def _anyres(config: _Config, image: Area) -> dict[str, int]:
     """The whole image as one crop, and a grid of crops at a higher resolution (LLaVA 1.6)."""
     vision = config["vision_config"]
     side, patches = vision["image_size"], vision["image_size"] // vision["patch_size"]
@@ -60,7 +60,7 @@ def _anyres(config: Config, image: Area) -> dict[str, int]:
 
 
 def _unpadded(padded: Area, image: Area) -> Area:
-    """What is left of a padded image's patches without the padding."""
+    """A padded image's patches without the padding."""
     if image[1] / image[0] > padded[1] / padded[0]:
         height = int(round(image[0] * (padded[1] / image[1]), 7))
         return padded[0] - 2 * ((padded[0] - height) // 2), padded[1]
@@ -79,7 +79,7 @@ def _within_budget(patches: Area, side: int, aspect_ratio: str | None) -> Area:
     return int(patches[0] // ratio), int(patches[1] // ratio)
 
 
-def _grid(config: Config, image: Area) -> dict[str, int]:
+def _grid(config: _Config, image: Area) -> dict[str, int]:
     """Patches over the whole image, merged in squares (Qwen-VL)."""
     vision = config["vision_config"]
     rows, columns = (side // vision["patch_size"] for side in image)
@@ -90,7 +90,7 @@ def _grid(config: Config, image: Area) -> dict[str, int]:
     }
 
 
-_SIZES: Mapping[ImagePrompt, Callable[[Config, Area], dict[str, int]]] = {
+_SIZES: Mapping[ImagePrompt, Callable[[_Config, Area], dict[str, int]]] = {
     "anyres": _anyres,
     "grid": _grid,
 }

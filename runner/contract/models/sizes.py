@@ -10,7 +10,7 @@ from runner.contract.models.spec import AxisRange, FixedName, ModelSpec, SizeNam
 
 
 class Sizes(Protocol):
-    """What a cell says about the size of its query."""
+    """The sizes of a cell's query."""
 
     @property
     def batch_size(self) -> int:
@@ -39,9 +39,9 @@ def sizes_of(model: ModelSpec, cell: Sizes) -> dict[str, int]:
     Raises:
         Unsupported: the model does not take an image or a sound of this size.
     """
-    found = {name: _media_size(model, cell, name) for name in get_args(FixedName)}
-    found |= {"batch_size": cell.batch_size, "sequence_length": cell.sequence_length}
-    sizes = {name: size for name, size in found.items() if size is not None}
+    known = {name: _media_size(model, cell, name) for name in get_args(FixedName)}
+    known |= {"batch_size": cell.batch_size, "sequence_length": cell.sequence_length}
+    sizes = {name: size for name, size in known.items() if size is not None}
     if model.image_prompt is not None:
         side = sizes["image_size"]
         sizes |= image_sizes(model.image_prompt, model.config, (side, side))
@@ -89,7 +89,7 @@ def prompt_length(model: ModelSpec, cell: Sizes) -> int | None:
 
 
 def refusal(allowed: AxisRange, value: int) -> str | None:
-    """Why a range doesn't hold the value, e.g. `at least 64`; None if it does."""
+    """The rule of a range that the value breaks, e.g. `at least 64`; None if it breaks none."""
     if value < allowed.least:
         return f"at least {allowed.least}"
     if allowed.most is not None and value > allowed.most:
@@ -100,7 +100,7 @@ def refusal(allowed: AxisRange, value: int) -> str | None:
 
 
 def _media_size(model: ModelSpec, cell: Sizes, name: FixedName) -> int | None:
-    """What the model fixes, what the cell says, or the default; None if the model takes none."""
+    """The size that the model fixes, the cell's, or the default; None if the model takes none."""
     allowed: AxisRange | None = getattr(model, name, None)
     if allowed is None:
         return model.fixed.get(name)

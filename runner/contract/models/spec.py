@@ -1,4 +1,4 @@
-"""What describes a model: its architecture, its inputs, its published size."""
+"""The description of a model: its architecture, its inputs, its published size."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 FixedName = Literal["image_size", "audio_seconds", "frames"]
 ImageSize = Literal["prompt_length", "image_tokens", "image_crops", "image_patches", "image_grid"]
-"""What follows from the size of an image in a prompt, see `runner.contract.models.image_tokens`."""
+"""Sizes that follow from that of an image in a prompt, see `image_tokens`."""
 SizeName = Literal["batch_size", "sequence_length"] | FixedName | ImageSize
 TensorKind = Literal[
     "token_ids",
@@ -44,7 +44,7 @@ class TensorSpec(BaseModel):
     last: int | None = None
     """Token id at the end of each row of `token_ids`; null leaves it as drawn."""
     values: tuple[PositiveInt | SizeName, ...] = ()
-    """What each row holds; required for `rows`."""
+    """The values of each row; required for `rows`."""
 
     @property
     def sizes(self) -> frozenset[SizeName]:
@@ -74,7 +74,7 @@ class AxisRange(BaseModel):
     most: PositiveInt | None = None
     """The largest value; null where memory is the limit."""
     multiple_of: PositiveInt = 1
-    """What every value must be a multiple of."""
+    """The number of which every value must be a multiple."""
 
 
 class ModelSpec(BaseModel):
@@ -85,11 +85,11 @@ class ModelSpec(BaseModel):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._]*(-[A-Za-z0-9._]+)*$", max_length=100)
     """The name used in matrices and cell ids."""
     family: Family
-    """What the model is for."""
+    """The purpose of the model."""
     task: str
     """The task in Hugging Face's words, e.g. `fill-mask`."""
     modality: Modality
-    """What a sample consists of."""
+    """The content of a sample."""
     architecture: str
     """The transformers class that builds the model, e.g. `AutoModelForMaskedLM`."""
     config: dict[str, Any]
@@ -99,14 +99,14 @@ class ModelSpec(BaseModel):
     forward: dict[str, bool] = Field(default_factory=dict)
     """Constant arguments of the forward pass."""
     labels: TensorSpec | None = None
-    """What training compares the outputs with; null for models that are not trained so here."""
+    """The tensor that training compares the outputs with; null for models not trained so here."""
     contrastive: bool = False
     """True if training compares the samples of a batch with one another, instead of with labels."""
     encoder_decoder: bool = False
     """True if an encoder reads the inputs and a decoder writes the outputs."""
     image_prompt: ImagePrompt | None = None
-    """How an image becomes tokens of the prompt: `anyres` crops it (LLaVA), `grid` cuts patches
-    (Qwen-VL); null where it doesn't. The numbers come from the configuration."""
+    """The way in which an image becomes tokens of the prompt: `anyres` crops it (LLaVA), `grid`
+    cuts patches (Qwen-VL); null where it doesn't. The numbers come from the configuration."""
     max_sequence_length: PositiveInt | None = None
     """Most tokens a sample may have, an image's among them; null for models that take no text."""
     max_new_tokens: PositiveInt | None = None
@@ -120,13 +120,13 @@ class ModelSpec(BaseModel):
     parameters: PositiveInt | None = None
     """The published number of parameters, a micro model's as counted; null for custom models."""
     hub_id: str | None = None
-    """Where the original weights are published; null for models that nobody trained."""
+    """The hub id of the original weights; null for models that nobody trained."""
     weights: Literal["random", "pretrained"] = "random"
     """True if parameters are drawn with a seed, or read from a folder or a hub."""
     path: str | None = None
     """The host's folder of pretrained weights; null where they come from a hub."""
     revision: str | None = None
-    """Which weights those are: `sha256:…` of a folder's files, or a hub's commit or branch."""
+    """The weights' revision: `sha256:…` of a folder's files, or a hub's commit or branch."""
     licence: str | None = None
     """SPDX id of the original weights' licence."""
 

@@ -1,4 +1,4 @@
-"""How much arithmetic and memory one query takes, from counts made once for each model.
+"""Arithmetic and memory of one query, from counts made once for each model.
 
 `work.json` holds, for each model, polynomials in its sizes: a product of names and its factor.
 `python -m tools.count_work` writes it.
@@ -18,11 +18,11 @@ from runner.contract.models.spec import ModelSpec
 
 Polynomial = Mapping[str, float]
 """Factors by term; a term is a product such as `batch_size*sequence_length*sequence_length`."""
-TIMES = "*"
+FACTOR_SIGN = "*"
 
 
 class Work(BaseModel):
-    """What one forward pass over one query takes."""
+    """Arithmetic and memory of one forward pass over one query."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -60,7 +60,7 @@ def _polynomials() -> Mapping[str, Mapping[str, Polynomial]]:
 def _value(polynomial: Polynomial, sizes: Mapping[str, int]) -> int:
     return round(
         sum(
-            factor * prod(sizes[name] for name in term.split(TIMES))
+            factor * prod(sizes[name] for name in term.split(FACTOR_SIGN))
             for term, factor in polynomial.items()
         )
     )

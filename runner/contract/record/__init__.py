@@ -1,4 +1,4 @@
-"""What comes out: one record per cell, one Parquet row per record."""
+"""Records, the output of a job: one per cell, one Parquet row per record."""
 
 from runner.contract.record.files import (
     UNREADABLE,

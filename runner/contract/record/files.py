@@ -38,7 +38,7 @@ def _values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
-    """What pyarrow gives as well, but not without importing pandas where there is one.
+    """The same as pyarrow's own, which imports pandas where there is one.
 
     A cast would import half of Python's library, which a user of fewer rights may not read.
     """
@@ -53,7 +53,7 @@ def _moments(column: pa.Array | pa.ChunkedArray) -> Iterator[datetime | None]:
 
 
 UNREADABLE = (OSError, pa.ArrowException, ValueError, ArithmeticError, LookupError, TypeError)
-"""What pyarrow raises at damaged files: its own errors, and those of the Python that it calls."""
+"""Errors of pyarrow at damaged files: its own, and those of the Python that it calls."""
 _COMPRESSED_FROM_BYTES = 128
 """Smaller values only grow by compression, and take twice the time to read."""
 

@@ -1,4 +1,4 @@
-"""Columns that say what was asked for."""
+"""Columns that say what was asked for, how it was executed and where."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from runner.contract.models import Family, Modality
 
 
 class Identity(Frozen):
-    """Which cell of which run this is."""
+    """Columns that identify the cell and its run."""
 
     run_id: str
     """The invocation of `orchestrator run` that planned the cell."""
@@ -101,7 +101,7 @@ class RuntimeFacts(Frozen):
 
 
 class Execution(RuntimeFacts):
-    """How the model was executed, if it was."""
+    """Columns of the model's execution, if there was one."""
 
     weights: Literal["random", "pretrained"] = "random"
     """Whether parameters were drawn with the seed, or read from a folder or a hub."""
@@ -165,7 +165,7 @@ class Host(Frozen):
 
 
 class Surroundings(Host):
-    """Where the cell ran, and who sent it there."""
+    """Columns of the machine, the launcher and the orchestrator."""
 
     launcher: str
     """Where the job executed: `docker` or `process`."""

@@ -1,4 +1,4 @@
-"""What comes out: measurement, cell, environment and outcome of one cell."""
+"""The record of one cell: measurement, cell, environment and outcome."""
 
 import hashlib
 import json

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from orchestrator.matrix import load_matrix, matrix_json_schema
-from orchestrator.matrix.file import MatrixFile, MeasureTable
+from orchestrator.matrix.file import MatrixDocument, MeasureTable
 from orchestrator.matrix.model_files import read_models
 from orchestrator.matrix.profiles import measure_of
 from orchestrator.planning.expand import expand
@@ -118,7 +118,7 @@ def test_the_guides_table_of_profiles_is_right() -> None:
         for profile, cell in zip(PROFILES, row[1].split("|")[1:], strict=True):
             given = {} if cell.strip() == "a core each" else {key: _value(key, cell.strip())}
             changed: Any = {"profile": profile, **given}
-            file = MatrixFile.model_validate({"version": 1, "measure": changed})
+            file = MatrixDocument.model_validate({"version": 1, "measure": changed})
             assert measure_of(file, "cpu") == PROFILES[profile], key
 
 

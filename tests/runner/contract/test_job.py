@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.contract.job import VARIABLE, chosen_device
+from runner.contract.job import DEVICE_VARIABLE, chosen_device
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from runner.contract.job import VARIABLE, chosen_device
     ],
 )
 def test_a_backend_finds_its_own_device(value: str, device: str | None) -> None:
-    assert chosen_device("openvino", {VARIABLE: value}) == device
+    assert chosen_device("openvino", {DEVICE_VARIABLE: value}) == device
 
 
 def test_without_the_variable_the_backend_chooses() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from runner.contract.models import find
 from runner.contract.weights import (
-    VARIABLE,
+    WEIGHTS_VARIABLE,
     count_parameters,
     folder_of,
     revision_of,
@@ -21,7 +21,7 @@ PRETRAINED = find("bert-tiny").model_copy(update={"weights": "pretrained", "path
 
 @pytest.fixture
 def nothing_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(WEIGHTS_VARIABLE, "")
 
 
 def test_one_files_revision_is_its_own_hash(tmp_path: Path) -> None:

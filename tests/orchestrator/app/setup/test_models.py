@@ -15,8 +15,8 @@ def shapes(sheet: ModelSheet) -> dict[str, tuple[int, ...]]:
     return {tensor.spec.name: tensor.shape for tensor in sheet.tensors}
 
 
-def taker(sheet: ModelSheet, backend: Backend, runtime: Runtime) -> tuple[set[str], str]:
-    found = next(t for t in sheet.takers if (t.backend, t.runtime) == (backend, runtime))
+def support(sheet: ModelSheet, backend: Backend, runtime: Runtime) -> tuple[set[str], str]:
+    found = next(t for t in sheet.backends if (t.backend, t.runtime) == (backend, runtime))
     return set(found.precisions), "; ".join(found.reasons)
 
 
@@ -26,7 +26,7 @@ def test_every_model_has_a_sheet_and_someone_who_takes_it(name: str) -> None:
     assert sheet.model == find(name)
     assert all(size > 0 for shape in shapes(sheet).values() for size in shape)
     assert sheet.notes == ()
-    assert {"fp32", "bf16"} <= taker(sheet, "cpu", "torch")[0]
+    assert {"fp32", "bf16"} <= support(sheet, "cpu", "torch")[0]
 
 
 def test_sizes_left_out_are_the_usual_ones() -> None:
@@ -44,14 +44,14 @@ def test_sizes_asked_for_go_into_shapes_and_work() -> None:
 
 
 def test_every_runtime_of_every_real_backend_is_told() -> None:
-    pairs = [(taker.backend, taker.runtime) for taker in model_sheet("bert-micro").takers]
+    pairs = [(support.backend, support.runtime) for support in model_sheet("bert-micro").backends]
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == {(b, r) for b, each in RUNTIMES.items() if b != "fake" for r in each}
 
 
 def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
     sheet = model_sheet("bert-micro", "training")
-    for found in sheet.takers:
+    for found in sheet.backends:
         on = {"backend": found.backend, "runtime": found.runtime}
         cells: list[Cell] = [
             sheet.cell.model_copy(update={**on, "precision": precision})
@@ -64,23 +64,23 @@ def test_who_takes_it_and_why_not_is_what_a_matrix_would_say() -> None:
 
 
 def test_an_encoder_generates_nowhere() -> None:
-    for found in model_sheet("bert-micro", "generation").takers:
+    for found in model_sheet("bert-micro", "generation").backends:
         assert not found.precisions
         assert found.reasons
 
 
 def test_a_contrastive_model_trains_from_two_samples_on() -> None:
-    alone = taker(model_sheet("clip-micro", "training"), "cpu", "torch")
+    alone = support(model_sheet("clip-micro", "training"), "cpu", "torch")
     assert alone[0] == set()
     assert "it compares the samples of a batch with one another" in alone[1]
-    together = taker(model_sheet("clip-micro", "training", batch_size=2), "cpu", "torch")
+    together = support(model_sheet("clip-micro", "training", batch_size=2), "cpu", "torch")
     assert {"fp32", "bf16"} <= together[0]
 
 
 @pytest.mark.parametrize("name", model_sets()["micro"])
 def test_every_micro_model_trains_on_the_cpu(name: str) -> None:
     sheet = model_sheet(name, "training", batch_size=2)
-    assert {"fp32", "bf16"} <= taker(sheet, "cpu", "torch")[0]
+    assert {"fp32", "bf16"} <= support(sheet, "cpu", "torch")[0]
 
 
 def test_memory_is_told_for_every_precision_on_the_cpu() -> None:

@@ -27,7 +27,7 @@ from runner.backends.onnxruntime.device import (
 )
 from runner.contract.cell import Backend, Cell, Precision
 from runner.contract.errors import Unavailable, Unsupported
-from runner.contract.job import VARIABLE
+from runner.contract.job import DEVICE_VARIABLE
 from runner.contract.record import Record, read_record
 from runner.job.harness import Folders, Harness
 from tests.support.fakes import KeptProgress
@@ -112,7 +112,7 @@ def test_the_first_gpu_is_used_and_its_products_are_not_rounded() -> None:
 
 @pytest.mark.parametrize(("chosen", "index"), [("1", 1), ("cuda=2", 2), ("GPU-bbcc", 2)])
 def test_the_user_picks_by_index_or_uuid(chosen: str, index: int) -> None:
-    device = found({VARIABLE: chosen})
+    device = found({DEVICE_VARIABLE: chosen})
     assert (device.index, device.uuid) == (index, UUIDS[index])
     assert device.options["device_id"] == str(index)
 
@@ -122,15 +122,15 @@ def test_a_choice_that_fits_no_gpu_or_two_is_refused(chosen: str) -> None:
     with pytest.raises(
         Unavailable, match=f"'{chosen}' is not one of the GPUs GPU-aaaa-1"
     ) as caught:
-        found({VARIABLE: chosen})
-    assert VARIABLE in str(caught.value.hint)
+        found({DEVICE_VARIABLE: chosen})
+    assert DEVICE_VARIABLE in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("listed", ["2,0", "GPU-bbcc-3,GPU-aaaa-1", "GPU-bbcc,0"])
 def test_an_index_counts_among_the_gpus_that_cuda_may_see(listed: str) -> None:
     first = found({_VISIBLE: listed})
     assert (first.index, first.uuid) == (0, UUIDS[2])
-    second = found({_VISIBLE: listed, VARIABLE: "1"})
+    second = found({_VISIBLE: listed, DEVICE_VARIABLE: "1"})
     assert (second.index, second.uuid) == (1, UUIDS[0])
 
 

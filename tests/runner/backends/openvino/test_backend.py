@@ -19,7 +19,7 @@ from runner.backends.openvino.graph import CompiledPart
 from runner.backends.openvino.int8 import Quantized
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import GRAPH_FILE
-from runner.contract.job import VARIABLE
+from runner.contract.job import DEVICE_VARIABLE
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
@@ -172,12 +172,12 @@ def test_a_forward_graph_neither_trains_nor_generates(session: OpenVINOSession) 
 
 
 def test_the_chosen_device_is_taken(graphs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "openvino=AUTO")
+    monkeypatch.setenv(DEVICE_VARIABLE, "openvino=AUTO")
     with closing(open_session(TWO, 1, graphs)) as session:
         proof, evidence = session.prove(session.bind(ONE, x(1)))
         assert proof == "proven"
         assert evidence["asked"] == "AUTO"
-    monkeypatch.setenv(VARIABLE, "openvino=GPU.7")
+    monkeypatch.setenv(DEVICE_VARIABLE, "openvino=GPU.7")
     with pytest.raises(Unavailable, match=r"no device GPU\.7"):
         open_session(TWO, 1, graphs)
 
