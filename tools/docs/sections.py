@@ -26,9 +26,9 @@ def with_sections(page: Path) -> str:
     text = page.read_text("utf-8")
     for name, make in SECTIONS.items():
         pattern = re.escape(_SECTION).replace(r"\{name\}", name).replace(r"\{text\}", "(?:.*?)")
-        if re.search(pattern, text, flags=re.DOTALL):
+        if match := re.search(pattern, text, flags=re.DOTALL):
             section = _SECTION.format(name=name, text=f"{make()}\n")
-            text = re.sub(pattern, lambda _, new=section: new, text, flags=re.DOTALL)
+            text = text.replace(match[0], section)
     return text
 
 
