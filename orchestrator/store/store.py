@@ -143,7 +143,7 @@ class Store:
     def imported(self, run_ids: Sequence[str]) -> pa.Table:
         """The rows of these imports, under the columns of record files."""
         with self._reading():
-            return imported.held(self._connection, run_ids)
+            return imported.imported_rows(self._connection, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
         """Remove these results, which their source no longer tells.

@@ -1,4 +1,4 @@
-"""From run folders into the database."""
+"""Merge of run folders, records and bundles into a database."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -77,8 +77,8 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
 
 def _imports(files: Sequence[Path], store: Store) -> list[Run]:
     """The imports of which the database knows less; most files are of none, so it is not asked."""
-    told = read_runs(files)
-    return undescribed_runs(told, store.described_runs()) if told else []
+    runs = read_runs(files)
+    return undescribed_runs(runs, store.described_runs()) if runs else []
 
 
 def _run_files(path: Path) -> list[Path]:

@@ -29,7 +29,7 @@ class RestoreReport:
     """A copy of a former database that could not be opened."""
 
 
-def take_snapshot(results: Path, database: Path, name: str | None) -> SnapshotReport:
+def save_snapshot(results: Path, database: Path, name: str | None) -> SnapshotReport:
     """Copy the database into a folder of its own, whole or not at all.
 
     Raises:
@@ -39,12 +39,12 @@ def take_snapshot(results: Path, database: Path, name: str | None) -> SnapshotRe
     return _report(store.take_snapshot(database, results / _FOLDER, name, git_commit()))
 
 
-def list_snapshots(results: Path) -> list[SnapshotReport]:
+def report_snapshots(results: Path) -> list[SnapshotReport]:
     """All snapshots beside the runs, the newest first."""
     return [_report(snapshot) for snapshot in store.list_snapshots(results / _FOLDER)]
 
 
-def restore_snapshot(results: Path, database: Path, name: str) -> RestoreReport:
+def return_to_snapshot(results: Path, database: Path, name: str) -> RestoreReport:
     """Replace the database by a snapshot, and keep what it was as a snapshot of its own.
 
     Raises:

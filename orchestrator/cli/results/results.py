@@ -10,7 +10,7 @@ from orchestrator.cli.options import AnswerFormat, database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
 
-def query(
+def query_command(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement, read-only.")],
     format_: Annotated[
         AnswerFormat | None,
@@ -38,7 +38,7 @@ def query(
         print_answer(answer, form)
 
 
-def merge(
+def merge_command(
     paths: Annotated[
         list[Path],
         typer.Argument(metavar="RESULTS…", help="Record files, folders of them, or bundles."),

@@ -22,16 +22,16 @@ def snapshot(
     json: options.Json = False,
 ) -> None:
     """Copy the database, to compare with or to go back to."""
-    from orchestrator.app.results.snapshots import list_snapshots, take_snapshot
+    from orchestrator.app.results.snapshots import report_snapshots, save_snapshot
     from orchestrator.render.maintain import print_snapshot, print_snapshots
     from runner.contract.errors import UsageError
 
     if list_ and name is not None:
         raise UsageError("--list shows them all", hint="leave out the name, or --list")
     if list_:
-        print_snapshots(list_snapshots(results), as_json=json)
+        print_snapshots(report_snapshots(results), as_json=json)
         return
-    print_snapshot(take_snapshot(results, database_in(results, database), name), as_json=json)
+    print_snapshot(save_snapshot(results, database_in(results, database), name), as_json=json)
 
 
 def restore(
@@ -44,8 +44,8 @@ def restore(
     json: options.Json = False,
 ) -> None:
     """Put a snapshot in the database's place. The database becomes a snapshot itself."""
-    from orchestrator.app.results.snapshots import restore_snapshot
+    from orchestrator.app.results.snapshots import return_to_snapshot
     from orchestrator.render.maintain import print_restored
 
     path = database_in(results, database)
-    print_restored(restore_snapshot(results, path, snapshot), as_json=json)
+    print_restored(return_to_snapshot(results, path, snapshot), as_json=json)

@@ -1,4 +1,4 @@
-"""Old runs leave the database, with all that they alone used."""
+"""Deletion of runs from the database, with all rows that they alone used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _RUNS = f"""
         FROM benchmark_results GROUP BY run_id) v USING (run_id)
     ORDER BY started_at DESC, run_id DESC
 """
-_OF_RUNS = "result_id IN (SELECT result_id FROM benchmark_results WHERE run_id IN (FROM doomed))"
+_OF_RUNS = "result_id IN (SELECT result_id FROM benchmark_results WHERE run_id IN (FROM dropped))"
 _SHARED = (
     ("hardware_info", "hardware_id", "SELECT hardware_id FROM benchmark_results"),
     ("environments", "environment_id", "SELECT environment_id FROM benchmark_results"),
@@ -73,8 +73,8 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
         explained(f"{path}: the runs cannot be dropped", "nothing was changed; free some space"),
     ):
-        doomed = "CREATE TEMP TABLE doomed AS SELECT unnest(?::VARCHAR[]) AS run_id"
-        connection.execute(doomed, [list(run_ids)])
+        dropped = "CREATE TEMP TABLE dropped AS SELECT unnest(?::VARCHAR[]) AS run_id"
+        connection.execute(dropped, [list(run_ids)])
         with transaction(connection):
             _delete(connection)
 
@@ -83,7 +83,7 @@ def _delete(connection: DuckDBPyConnection) -> None:
     for table in ("raw_benchmark_data", "replay_jobs"):
         connection.execute(f"DELETE FROM {table} WHERE {_OF_RUNS}")
     for table in ("quarantine", "benchmark_results", "benchmark_runs"):
-        connection.execute(f"DELETE FROM {table} WHERE run_id IN (FROM doomed)")
+        connection.execute(f"DELETE FROM {table} WHERE run_id IN (FROM dropped)")
     for table, key, used in _SHARED:
         connection.execute(
             f"DELETE FROM {table} t"

@@ -23,7 +23,7 @@ from runner import __version__
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import file_sha256, sync, write_atomic
 
-LAST = "last"
+_LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 
 
@@ -53,7 +53,7 @@ def take_snapshot(
         UsageError: it cannot have that name.
         StoreError: there is no database, it is not ours or in use, or the file system refuses.
     """
-    if name is not None and (name == LAST or not _NAME.fullmatch(name)):
+    if name is not None and (name == _LAST or not _NAME.fullmatch(name)):
         raise UsageError(
             f"{name!r} cannot name a snapshot",
             hint="use up to 64 letters, digits, dots, dashes and underscores; `last` is taken",
@@ -64,13 +64,17 @@ def take_snapshot(
 
 
 def list_snapshots(root: Path) -> list[Snapshot]:
-    """All there are, the newest first; those whose manifest is damaged are left out."""
+    """All snapshots, the newest first, without those whose manifest is damaged."""
     folders = [path.parent for path in root.glob(f"[!.]*/{MANIFEST}")]
-    found = [Snapshot(folder, manifest) for folder in folders if (manifest := _readable(folder))]
-    return sorted(found, key=lambda each: (each.manifest.taken_at, each.folder.name), reverse=True)
+    readable = [Snapshot(folder, manifest) for folder in folders if (manifest := _readable(folder))]
+    return sorted(
+        readable,
+        key=lambda snapshot: (snapshot.manifest.taken_at, snapshot.folder.name),
+        reverse=True,
+    )
 
 
-def find(root: Path, name: str) -> Snapshot:
+def find_snapshot(root: Path, name: str) -> Snapshot:
     """The snapshot of that folder or, the newest one, of that name; `last` is the newest of all.
 
     Raises:
@@ -78,12 +82,12 @@ def find(root: Path, name: str) -> Snapshot:
         StoreError: its manifest is damaged.
     """
     known = list_snapshots(root)
-    for each in known:
-        if name in (LAST, each.folder.name, each.manifest.name):
-            return each
+    for snapshot in known:
+        if name in (_LAST, snapshot.folder.name, snapshot.manifest.name):
+            return snapshot
     if name and (root / name / MANIFEST).exists():
         read_manifest(root / name)
-    newest = f"the newest are {', '.join(each.folder.name for each in known[:3])}"
+    newest = f"the newest are {', '.join(snapshot.folder.name for snapshot in known[:3])}"
     raise UsageError(
         f"{name!r} is not a snapshot in {root}", hint=newest if known else "there is none yet"
     )
@@ -98,9 +102,9 @@ def _take_locked(
         StoreError: likewise.
     """
     now = datetime.now(UTC)
-    place = _free(root, "-".join(filter(None, (f"{now:%Y%m%d-%H%M%S}", name))))
+    folder = _unused_name(root, "-".join(filter(None, (f"{now:%Y%m%d-%H%M%S}", name))))
     ending = f".{path.name}.tmp"
-    unfinished = place.with_name(f".{place.name}{ending}")
+    unfinished = folder.with_name(f".{folder.name}{ending}")
     try:
         _sweep(root, ending)
         unfinished.mkdir(parents=True)
@@ -108,20 +112,20 @@ def _take_locked(
         copy_database(path, copy, wait_s)
         manifest = _describe(copy, name, now, git_commit)
         write_atomic(unfinished / MANIFEST, manifest.model_dump_json(indent=2))
-        unfinished.rename(place)
+        unfinished.rename(folder)
         sync(root)
     except OSError as error:
         raise StoreError(
-            f"{place}: the snapshot cannot be written: {error.strerror or error}",
+            f"{folder}: the snapshot cannot be written: {error.strerror or error}",
             hint="see that the folder can be written and the disk is not full",
         ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    return Snapshot(place, manifest)
+    return Snapshot(folder, manifest)
 
 
 def _sweep(root: Path, ending: str) -> None:
-    """Remove what one that was killed has left."""
+    """Remove unfinished snapshots of killed processes."""
     for path in root.glob(".*"):
         if path.name.endswith(ending):
             shutil.rmtree(path)
@@ -144,7 +148,7 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
 
 
 def _look(copy: Path) -> tuple[Kind, Mapping[str, int]]:
-    """What kind of database it is, of whichever version, and how many rows its tables hold."""
+    """The kind of a database of any version, and the rows of its tables."""
     with (
         connect(copy, read_only=True, wait_s=0) as connection,
         explained(f"{copy}: cannot be read", "`orchestrator validate` looks for what is wrong"),
@@ -152,13 +156,13 @@ def _look(copy: Path) -> tuple[Kind, Mapping[str, int]]:
         return kind_of(connection, copy), count_rows(connection)
 
 
-def _free(root: Path, name: str) -> Path:
+def _unused_name(root: Path, name: str) -> Path:
     """A folder that is not there yet."""
-    number, place = 1, root / name
-    while place.exists():
+    number, folder = 1, root / name
+    while folder.exists():
         number += 1
-        place = root / f"{name}-{number}"
-    return place
+        folder = root / f"{name}-{number}"
+    return folder
 
 
 def _readable(folder: Path) -> Manifest | None:
@@ -173,27 +177,27 @@ BEFORE_RESTORE = "before-restore"
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore did."""
+    """A restore that was done."""
 
     snapshot: Snapshot
-    """What is the database now."""
+    """The snapshot that is the database now."""
     kept: Snapshot | None
-    """What was the database before; None if there was none, or if it could not be opened."""
+    """A snapshot of the former database; None if there was none, or it could not be opened."""
     aside: Path | None
-    """Where one that could not be opened lies now."""
+    """A copy of a former database that could not be opened."""
 
 
 def restore_snapshot(
     database: Path, root: Path, name: str, git_commit: str | None, wait_s: float = WAIT_S
 ) -> Restored:
-    """Let a snapshot take the database's place, which is kept as a snapshot of its own.
+    """Let a snapshot take the database's folder, which is kept as a snapshot of its own.
 
     Raises:
         UsageError: there is no such snapshot.
         StoreError: the snapshot has changed since, the database is not ours or of the other kind,
             or the file system refuses; the database is as it was then.
     """
-    snapshot = find(root, name)
+    snapshot = find_snapshot(root, name)
     with writer_lock(database, wait_s):
         path = database.resolve()
         incoming = path.with_name(f".{path.name}.restored")

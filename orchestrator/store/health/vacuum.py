@@ -1,4 +1,4 @@
-"""Keeps a database file small: its log emptied, its free space given back."""
+"""Vacuum: the log emptied into the database file, and its free space given back."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,12 @@ WASTED_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Vacuumed:
-    """What became of the file, bytes with its log."""
+    """Sizes of a database file with its log, bytes."""
 
     bytes_before: int
     bytes_after: int
     rewritten: bool
-    """Whether it was written anew without the space that was free in it."""
+    """True if it was written anew without its free space."""
 
 
 def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:

@@ -1,4 +1,4 @@
-"""Questions in SQL, asked of a database that cannot be changed by asking."""
+"""Questions in SQL, asked on a connection that cannot change the database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +17,9 @@ from orchestrator.store.database.paths import require_database
 from orchestrator.store.query.arrow_types import cast_for_arrow
 from runner.contract.errors import StoreError
 
-FAILED = "the query failed"
+_FAILED = "the query failed"
 _NAMES = "docs/schema.md names tables, views and columns"
-_VALUES = "mend the expression; `TRY_CAST(… AS …)` and `TRY(…)` give null where that fails"
+_VALUES = "correct the expression; `TRY_CAST(… AS …)` and `TRY(…)` give null where that fails"
 _HINTS = {
     "Binder Error": _NAMES,
     "Catalog Error": _NAMES,
@@ -34,8 +34,8 @@ _OTHERWISE = "docs/ask.md shows questions and their words"
 
 
 @contextmanager
-def answering() -> Iterator[None]:
-    """Say what was wrong with the question, also where it comes through Arrow's stream.
+def _translated_errors() -> Iterator[None]:
+    """Explain what is wrong with the question, also where the error comes through Arrow's stream.
 
     Raises:
         StoreError: DuckDB cannot answer.
@@ -44,20 +44,20 @@ def answering() -> Iterator[None]:
         try:
             yield
         except (duckdb.Error, OSError, pa.ArrowException) as error:
-            told = explain(error)
-            hints = (hint for kind, hint in _HINTS.items() if kind in told.partition("\n")[0])
-            raise StoreError(f"{FAILED}: {told}", hint=next(hints, _OTHERWISE)) from error
+            message = explain(error)
+            hints = (hint for kind, hint in _HINTS.items() if kind in message.partition("\n")[0])
+            raise StoreError(f"{_FAILED}: {message}", hint=next(hints, _OTHERWISE)) from error
 
 
-BATCH_ROWS = 65_536
-HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
+_BATCH_ROWS = 65_536
+_HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
 _QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
-"""What may be asked; PIVOT is a `MULTI`."""
+"""Statements that may be asked; PIVOT is a `MULTI`."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question is answered with: it can be read once, while it is being asked."""
+    """The answer to a question. It can be read once, while its connection is open."""
 
     schema: pa.Schema
     """Its columns; no two have the same name."""
@@ -98,19 +98,19 @@ def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
 
 
 def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
-    with answering():
+    with _translated_errors():
         statements = connection.extract_statements(sql)
         if len(statements) > 1:
-            raise StoreError(f"{FAILED}: these are {len(statements)} statements", hint=HINT)
+            raise StoreError(f"{_FAILED}: these are {len(statements)} statements", hint=_HINT)
         if not statements:
-            raise StoreError("the query has no result", hint=HINT)
+            raise StoreError("the query has no result", hint=_HINT)
         kind = statements[0].type.name
         if kind not in _QUESTIONS:
             raise StoreError(
-                f"{FAILED}: {kind} asks nothing, and the database is read-only here",
-                hint=HINT,
+                f"{_FAILED}: only SELECT-like statements are allowed here, not {kind}",
+                hint=_HINT,
             )
-        return cast_for_arrow(connection.sql(sql)).to_arrow_reader(BATCH_ROWS)
+        return cast_for_arrow(connection.sql(sql)).to_arrow_reader(_BATCH_ROWS)
 
 
 def _batches(
@@ -121,7 +121,7 @@ def _batches(
 
 
 def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    with answering():
+    with _translated_errors():
         try:
             return reader.read_next_batch()
         except StopIteration:

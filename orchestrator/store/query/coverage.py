@@ -1,4 +1,4 @@
-"""What a database holds: rows, verdicts by source, and which models are covered on which backend.
+"""Content of a database: rows, verdicts by source, and the best verdict of models on backends.
 
 Counted by DuckDB from columns of results; raw durations are never looked at.
 """
@@ -25,7 +25,7 @@ VERDICTS: Mapping[str, str] = {
     "untimed": "status = 'ok' AND latency_median_s IS NULL",
     "proven": "status = 'ok'",
 }
-"""What a result that ended well is worth, and the first condition that says so."""
+"""Verdicts on results that ended well; the first condition that holds decides."""
 BEST_FIRST = (
     *("proven", "untimed", "partial", "unproven", "contradicted", "wrong"),
     *("out_of_memory", "timeout", "failed", "lost", "unavailable", "unsupported"),
@@ -35,19 +35,19 @@ BEST_FIRST = (
 
 @dataclass(frozen=True)
 class Verdicts:
-    """How results of one source ended."""
+    """Results of one source, by status."""
 
     source: str
-    """Who measured."""
+    """The project that measured."""
     simulated: bool
-    """Whether the source itself says that no device made the numbers."""
+    """True if the source itself says that no device made the numbers."""
     counts: Mapping[str, int]
     """Results by status."""
 
 
 @dataclass(frozen=True)
 class Covered:
-    """What is known of one model on one backend."""
+    """Results of one model on one backend."""
 
     model: str
     backend: str
@@ -61,7 +61,7 @@ class Covered:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a database holds."""
+    """Content of a database."""
 
     rows: Mapping[str, int]
     """Rows by table."""
@@ -72,7 +72,7 @@ class Coverage:
 
 
 def coverage(connection: DuckDBPyConnection) -> Coverage:
-    """What this database holds."""
+    """Count what a database holds."""
     return Coverage(_rows(connection), _verdicts(connection), _covered(connection))
 
 
@@ -83,23 +83,23 @@ def _rows(connection: DuckDBPyConnection) -> dict[str, int]:
 
 
 def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
-    found: dict[tuple[str, bool], dict[str, int]] = {}
+    by_source: dict[tuple[str, bool], dict[str, int]] = {}
     for row in fetch(
         connection,
         f"SELECT source, simulated, status, count(*) AS results FROM {RESULTS.name}"
         " GROUP BY ALL ORDER BY ALL",
     ):
-        counts = found.setdefault((row["source"], bool(row["simulated"])), {})
+        counts = by_source.setdefault((row["source"], bool(row["simulated"])), {})
         counts[row["status"]] = row["results"]
-    told = [Verdicts(*which, counts) for which, counts in found.items()]
-    return tuple(sorted(told, key=lambda each: each.source != OURS))
+    verdicts = [Verdicts(*source, counts) for source, counts in by_source.items()]
+    return tuple(sorted(verdicts, key=lambda row: row.source != OURS))
 
 
 def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
     """Synthetic rows count too: they lie in scratch databases alone."""
     worth = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in VERDICTS.items())
     ranks = ", ".join(map(text, BEST_FIRST))
-    found = fetch(
+    rows = fetch(
         connection,
         f"""
         SELECT model, backend, [{ranks}][min(list_position([{ranks}], verdict))] AS best,
@@ -111,7 +111,7 @@ def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
         GROUP BY model, backend ORDER BY model, backend
         """,
     )
-    return tuple(Covered(**row) for row in found)
+    return tuple(Covered(**row) for row in rows)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Size:
 
 
 def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
-    """What the database takes, and the record files of these runs below that folder.
+    """The size of the database, and of the record files of these runs below that folder.
 
     A run's files lie in the folder that has its id, an import's file has it as its name.
     """

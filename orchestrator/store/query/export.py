@@ -1,4 +1,4 @@
-"""What is taken out of the database for other programs, topic by topic."""
+"""Export of tables for other programs, topic by topic: a file, or a folder of partitions."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,16 +25,16 @@ from runner.contract.axes import SIZE_AXES
 from runner.contract.errors import UsageError
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
-"""What stands for null, and for an empty text, in the name of a folder."""
+"""The name of a folder for null, and for an empty text."""
 _ESCAPED = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
-"""What Hive and Spark escape; they read everything else as it is."""
+"""Characters that Hive and Spark escape; they read all others as they are."""
 _FILE = re.compile(r"([^/=]+=[^/]+/)*part-\d+\.parquet")
 
-Key = tuple[object, ...]
+_Key = tuple[object, ...]
 
 
 def is_part(path: Path) -> bool:
-    """Whether a file with this path below a folder is one of those that are written here."""
+    """True if a file with this path below a folder is one that an export writes."""
     return _FILE.fullmatch(path.as_posix()) is not None
 
 
@@ -96,7 +96,7 @@ def _write_none(schema: pa.Schema, folder: Path) -> None:
         pass
 
 
-def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[Key, pa.RecordBatch]]:
+def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[_Key, pa.RecordBatch]]:
     """Rows that belong together, with the values that they share."""
     for batch in answer.batches:
         columns = [json_values(batch.column(name)) for name in by]
@@ -107,12 +107,12 @@ def _runs(answer: Answer, by: Sequence[str]) -> Iterator[tuple[Key, pa.RecordBat
 
 
 def _named(name: str, value: object) -> str:
-    told = NULL if value in (None, "") else str(value)
-    return f"{_escaped(name)}={_escaped(told)}"
+    text = NULL if value in (None, "") else str(value)
+    return f"{_escaped(name)}={_escaped(text)}"
 
 
 def _escaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def _next_file(folder: Path) -> Path:
@@ -141,7 +141,7 @@ _RAW = f"""
 
 @dataclass(frozen=True)
 class Topic:
-    """One thing that can be taken out."""
+    """A table that can be exported, as two questions."""
 
     quotable: str
     """Rows of the default views."""
@@ -170,7 +170,7 @@ ENDINGS = tuple(ending for ending, form in SUFFIXES.items() if form in FORMS)
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What shall be taken out, and how."""
+    """A topic, an output and its format."""
 
     topic: str | None
     """One of `TOPICS`."""
@@ -181,14 +181,14 @@ class ExportOptions:
     partition_by: tuple[str, ...] = ()
     """Columns after which folders are named; empty for one file."""
     everything: bool = False
-    """Whether rows are taken that must not be quoted."""
+    """True to take also rows that must not be quoted."""
     force: bool = False
-    """Whether an earlier output may be replaced."""
+    """True if an earlier output may be replaced."""
 
 
 @dataclass(frozen=True)
 class ExportedTopic:
-    """What an export wrote."""
+    """An export that was written."""
 
     topic: str
     output: Path
@@ -196,27 +196,27 @@ class ExportedTopic:
     files: int
 
 
-def export_topic(database: Path, wanted: ExportOptions) -> ExportedTopic:
+def export_topic(database: Path, options: ExportOptions) -> ExportedTopic:
     """Write a topic's rows into a file, or a folder of partitions, whole or not at all.
 
     Raises:
         UsageError: something is not named, or does not go together; or the output exists.
         StoreError: the database cannot be read, or the output not written.
     """
-    if wanted.topic is None or wanted.output is None:
+    if options.topic is None or options.output is None:
         raise UsageError(
-            "export: wants a topic and `--output`, or `--bundle`",
+            "export: give a topic and `--output`, or `--bundle`",
             hint="`orchestrator export performance --output performance.parquet`, or"
             " `orchestrator export --bundle results.zip`",
         )
-    topic = TOPICS[wanted.topic]
-    sql = topic.everything if wanted.everything else topic.quotable
+    topic = TOPICS[options.topic]
+    sql = topic.everything if options.everything else topic.quotable
     tally = _Tally()
-    if wanted.partition_by:
-        files = _export_folder(database, sql, wanted, wanted.output, tally)
+    if options.partition_by:
+        files = _export_folder(database, sql, options, options.output, tally)
     else:
-        files = _export_file(database, sql, wanted, wanted.output, tally)
-    return ExportedTopic(wanted.topic, wanted.output, tally.rows, files)
+        files = _export_file(database, sql, options, options.output, tally)
+    return ExportedTopic(options.topic, options.output, tally.rows, files)
 
 
 @dataclass
@@ -236,10 +236,10 @@ class _Tally:
 
 
 def _export_file(
-    database: Path, sql: str, wanted: ExportOptions, output: Path, tally: _Tally
+    database: Path, sql: str, options: ExportOptions, output: Path, tally: _Tally
 ) -> int:
-    form = form_for(output, wanted.form)
-    require_free(OUTPUT, output, force=wanted.force, database=database)
+    form = form_for(output, options.form)
+    require_free(OUTPUT, output, force=options.force, database=database)
     with asking(database, sql) as answer:
         save_answer(tally.passing(answer), form, output)
     return 1
@@ -252,31 +252,31 @@ def form_for(output: Path, form: str | None) -> str:
         UsageError: the name says another one, or one that nobody knows.
     """
     ending = output.suffix.lower()
-    told = SUFFIXES.get(ending)
-    if form is not None and told not in {None, form}:
+    named = SUFFIXES.get(ending)
+    if form is not None and named not in {None, form}:
         raise UsageError(
-            f"{OUTPUT} {output}: ends as {told} does, and `--format` is {form}",
+            f"{OUTPUT} {output}: ends as {named} does, and `--format` is {form}",
             hint="leave one of the two out",
         )
-    if form is None and ending and told not in FORMS:
+    if form is None and ending and named not in FORMS:
         raise UsageError(
             f"{OUTPUT} {output}: {ending!r} is not one of {', '.join(ENDINGS)}",
             hint=f"name one of these, or say `--format {'|'.join(FORMS)}`",
         )
-    return form or told or "parquet"
+    return form or named or "parquet"
 
 
 def _export_folder(
-    database: Path, sql: str, wanted: ExportOptions, output: Path, tally: _Tally
+    database: Path, sql: str, options: ExportOptions, output: Path, tally: _Tally
 ) -> int:
-    by = wanted.partition_by
-    if wanted.form not in {None, "parquet"}:
+    by = options.partition_by
+    if options.form not in {None, "parquet"}:
         raise UsageError(
-            f"--partition-by: folders hold Parquet, not {wanted.form}",
+            f"--partition-by: folders hold Parquet, not {options.form}",
             hint="leave one of the two options out",
         )
     require_no_stream(OUTPUT, output)
-    require_free_folder(OUTPUT, output, force=wanted.force, is_export=is_part)
+    require_free_folder(OUTPUT, output, force=options.force, is_export=is_part)
     with asking(database, f"SELECT * FROM ({sql}) LIMIT 0") as answer:
         require_partitions(answer.schema, by)
     in_order = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(identifier, by))}"

@@ -1,4 +1,4 @@
-"""Which results are wanted: filters with checked names and values, and what they are in SQL."""
+"""Filters of results: checked names and values, as a condition in SQL."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ Words = str | Collection[str]
 """A word, or several of which one has to fit."""
 Numbers = int | Collection[int]
 """A whole number, or several of which one has to fit."""
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 
 
 class Filters(TypedDict, total=False):
-    """What is kept: results that fit every filter given; a column's filter is named as the column.
+    """Conditions on results, all of which must hold; a column's filter is named as the column.
 
     All columns are those of the view `benchmark_performance`.
     """
@@ -67,7 +67,7 @@ _TRUSTED: Mapping[str, Collection[str]] = {
     "proof": ("proven",),
     "source": (OURS, SYNTHETIC),
 }
-"""What default views hold alone; synthetic rows lie in scratch databases only."""
+"""Values in default views; synthetic rows lie in scratch databases only."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
     unknown = [word for word in words if word not in known]
     if not unknown:
         return
-    found = connection.execute(
+    stored = connection.execute(
         f"SELECT DISTINCT {name} FROM {PERFORMANCE_ALL.name} WHERE {name} IS NOT NULL"
     ).fetchall()
-    known |= {word for (word,) in found}
+    known |= {word for (word,) in stored}
     for word in unknown:
         if word not in known:
             raise UsageError.unknown(
@@ -157,16 +157,16 @@ def _check_words(connection: DuckDBPyConnection, name: str, words: Iterable[str]
 def _matching(connection: DuckDBPyConnection, globs: Iterable[str]) -> list[str]:
     """The cell ids that a selector keeps."""
     selector = Selector(globs)
-    found = connection.execute(f"SELECT DISTINCT cell_id FROM {PERFORMANCE_ALL.name}").fetchall()
-    return [cell_id for (cell_id,) in found if selector.keeps_id(cell_id)]
+    stored = connection.execute(f"SELECT DISTINCT cell_id FROM {PERFORMANCE_ALL.name}").fetchall()
+    return [cell_id for (cell_id,) in stored if selector.keeps_id(cell_id)]
 
 
 def _words(name: str, value: object) -> list[str]:
-    return [_checked(name, each, str, "text") for each in _several(value)]
+    return [_checked(name, word, str, "text") for word in _several(value)]
 
 
 def _numbers(name: str, value: object) -> list[int]:
-    return [_checked(name, each, int, "a whole number") for each in _several(value)]
+    return [_checked(name, number, int, "a whole number") for number in _several(value)]
 
 
 def _moment(name: str, value: object) -> datetime:
@@ -187,7 +187,7 @@ def _several(value: object) -> Iterator[object]:
         yield value
 
 
-def _checked(name: str, value: object, type_: type[Value], wording: str) -> Value:
+def _checked(name: str, value: object, type_: type[_Value], wording: str) -> _Value:
     if not isinstance(value, type_) or isinstance(value, bool):
         raise UsageError(f"{name}={value!r}: is not {wording}")
     return value

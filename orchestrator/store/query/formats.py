@@ -1,4 +1,4 @@
-"""Answers in formats that other programs read, batch by batch."""
+"""Formats of answers that other programs read: CSV, JSON, Markdown, Parquet, batch by batch."""
 
 import csv
 import io
@@ -108,7 +108,7 @@ def _is_number(type_: pa.DataType) -> bool:
 
 
 _SPECIAL = re.compile(r"[\\`*<|~\[\]]|(?<![^\W_])_|_(?![^\W_])")
-"""What Markdown would take for markup; an underscore inside a word is none."""
+"""Markup of Markdown; an underscore inside a word is none."""
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 

@@ -1,4 +1,4 @@
-"""What the database holds of imported files."""
+"""Rows of imported files in the database."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ _HELD = f"""
 """
 
 
-def held(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
+def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.Table:
     """The rows of these imports with machine, software and raw durations, as they were merged."""
     return connection.sql(_HELD, params=[list(run_ids)]).to_arrow_table()
 
@@ -48,7 +48,7 @@ def imported_rows_at(
             recognise(connection, path)
         except OlderSchema:
             return None  # there were no imports before schema 5
-        return held(connection, run_ids)
+        return imported_rows(connection, run_ids)
 
 
 def forget(connection: DuckDBPyConnection, result_ids: Sequence[str]) -> None:

@@ -100,7 +100,7 @@ class StoredRecord(
 
 
 Records = Generator[StoredRecord, None, None]
-BATCH_ROWS = 2048
+_BATCH_ROWS = 2048
 _JOINED: Mapping[str, tuple[Table, str]] = {
     "h": (HARDWARE, "hardware_id"),
     "e": (ENVIRONMENTS, "environment_id"),
@@ -145,7 +145,7 @@ class RecordStream(Iterator[StoredRecord]):
 
     @property
     def is_reading(self) -> bool:
-        """Whether it has begun and not ended."""
+        """True if it has begun and not ended."""
         return getgeneratorstate(self._records) == GEN_SUSPENDED
 
     def close(self) -> None:
@@ -163,28 +163,28 @@ def read(connection: DuckDBPyConnection, wanted: Selection, *, whole: bool) -> R
     sql = f"{_SELECT} WHERE r.result_id IN ({wanted.sql})"
     with closing(connection.cursor()) as cursor, closing(connection.cursor()) as second:
         relation = cursor.sql(sql, params=list(wanted.parameters))
-        for batch in _batches(relation.to_arrow_reader(BATCH_ROWS)):
-            found = _rows(batch)
-            yield from map(_record, _completed(second, [*found]) if whole else found)
+        for batch in _batches(relation.to_arrow_reader(_BATCH_ROWS)):
+            rows = _rows(batch)
+            yield from map(_record, _completed(second, [*rows]) if whole else rows)
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
     """Columns that no row fills are left out, since a record is null there by itself."""
     filled = [
-        place for place, column in enumerate(batch.columns) if column.null_count < len(column)
+        number for number, column in enumerate(batch.columns) if column.null_count < len(column)
     ]
-    names = [batch.schema.names[place] for place in filled]
-    return each_row(names, [batch.columns[place] for place in filled])
+    names = [batch.schema.names[number] for number in filled]
+    return each_row(names, [batch.columns[number] for number in filled])
 
 
-def _completed(connection: DuckDBPyConnection, found: Sequence[Row]) -> Sequence[Row]:
+def _completed(connection: DuckDBPyConnection, rows: Sequence[Row]) -> Sequence[Row]:
     """With what lies in the large tables, which a join would hold in memory whole."""
-    by_id = {row["result_id"]: row for row in found}
+    by_id = {row["result_id"]: row for row in rows}
     these = (min(by_id), max(by_id), [*by_id])
     for table in _LARGE:
         for row in fetch(connection, _OF_THESE.format(table.name), *these):
             by_id[row["result_id"]].update(row)
-    return found
+    return rows
 
 
 def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
@@ -202,9 +202,9 @@ def _record(row: Row) -> StoredRecord:
         return StoredRecord.model_validate(row)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        field = ".".join(str(part) for part in first["loc"])
         raise StoreError(
-            f"{row['result_id']}: {place}: {first['input']!r}: {first['msg']}",
+            f"{row['result_id']}: {field}: {first['input']!r}: {first['msg']}",
             hint="`orchestrator validate` finds such rows, and --fix sets them aside",
         ) from error
 

@@ -29,14 +29,14 @@ class ResultRow:
     status: str
     reason: str | None
     predicted: bool
-    """Whether the verdict was predicted before anything was launched."""
+    """True if the verdict was predicted before anything was launched."""
     proof: str
     correct: bool | None
-    """Whether the outputs agree with the fp32 CPU reference; None if that was not verified."""
+    """True if the outputs agree with the fp32 CPU reference; None if that was not verified."""
     correct_reason: str | None
     grade: str | None
     grade_reasons: list[str] | None
-    """What speaks against the numbers, each with its remedy."""
+    """Reasons against the numbers, each with its remedy."""
     throughput: float | None
     """Samples per second."""
     token_throughput: float | None
@@ -90,8 +90,8 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
         LEFT JOIN (SELECT model_id, model_spec FROM models) USING (model_id)
         WHERE result_id = ?
     """
-    found = fetch(connection, sql, result_id)
-    return Measurement(**found[0]) if found else None
+    rows = fetch(connection, sql, result_id)
+    return Measurement(**rows[0]) if rows else None
 
 
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
@@ -100,8 +100,8 @@ def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
         SELECT result_id FROM benchmark_results
         ORDER BY jaro_winkler_similarity(result_id, ?) DESC, recorded_at DESC, result_id LIMIT 1
     """
-    found = fetch(connection, sql, result_id)
-    return str(found[0]["result_id"]) if found else None
+    rows = fetch(connection, sql, result_id)
+    return str(rows[0]["result_id"]) if rows else None
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ class RunSummary:
     counts: Mapping[str, int]
     """Cells by status."""
     source: str = OURS
-    """Who measured: `accelmatrix`, or the project whose file was imported."""
+    """The project that measured: `accelmatrix`, or that of an imported file."""
 
     @property
     def is_ours(self) -> bool:
-        """Whether our own runners measured it."""
+        """True if our own runners measured it."""
         return self.source == OURS
 
 
@@ -148,7 +148,7 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     ):
         counts.setdefault(row["run_id"], {})[row["status"]] = row["cells"]
         sources[row["run_id"]] = row["source"]
-    found = fetch(
+    rows = fetch(
         connection,
         "SELECT run_id, started_at, finished_at, planned FROM benchmark_runs"
         " ORDER BY started_at DESC, run_id DESC",
@@ -159,7 +159,7 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
             counts=counts.get(row["run_id"], {}),
             source=sources.get(row["run_id"], OURS),
         )
-        for row in found
+        for row in rows
     ]
 
 
@@ -168,7 +168,7 @@ def history(connection: DuckDBPyConnection, hostname: str) -> dict[str, float]:
 
     Cells of a job share one load a round, so the sum over a job's cells is an upper bound.
     """
-    found = fetch(
+    rows = fetch(
         connection,
         """
         SELECT cell_id, median(
@@ -181,4 +181,4 @@ def history(connection: DuckDBPyConnection, hostname: str) -> dict[str, float]:
         """,
         hostname,
     )
-    return {row["cell_id"]: row["seconds"] for row in found}
+    return {row["cell_id"]: row["seconds"] for row in rows}

@@ -1,4 +1,4 @@
-"""Runs with all that is known of them."""
+"""Runs with all facts about them, and the rows of a bundle."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,12 +40,12 @@ class StoredRun:
 
     run: Run
     described: bool
-    """Whether the orchestrator described it; else it is inferred from its records."""
+    """True if the orchestrator described it; else it is inferred from its records."""
     records: int
     """Verdicts it has."""
 
     def is_newer_than(self, run: Run) -> bool:
-        """Whether its description says what that one cannot say yet."""
+        """True if its description is later than that one."""
         if not self.described or self.run.finished_at is None:
             return False
         return run.finished_at is None or self.run.finished_at > run.finished_at
@@ -53,7 +53,7 @@ class StoredRun:
 
 def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
     """All runs by id, the newest first."""
-    found = fetch(
+    rows = fetch(
         connection,
         f"""
         SELECT * FROM {RUNS.name}
@@ -68,7 +68,7 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
             row["described"],
             row["records"] or 0,
         )
-        for row in found
+        for row in rows
     }
 
 
@@ -89,7 +89,9 @@ _HELD = {column.name: "r" for column in RESULTS.columns}
 _PLACES = {
     column.name: alias for alias, table in _JOINED.items() for column in table.columns
 } | _HELD
-_COLUMNS = ", ".join(f"{_PLACES[each.name]}.{each.name}" for each in (*RECORD, *ORIGIN, OTHER))
+_COLUMNS = ", ".join(
+    f"{_PLACES[column.name]}.{column.name}" for column in (*RECORD, *ORIGIN, OTHER)
+)
 _RECORDS = (
     f"SELECT {_COLUMNS} FROM {RESULTS.name} r "
     + " ".join(
@@ -147,7 +149,7 @@ class BundleRows:
         )
 
     def _rows(self, sql: str) -> list[Row]:
-        ids = [each.run.run_id for each in self.runs]
+        ids = [stored.run.run_id for stored in self.runs]
         table = self._connection.sql(sql, params=[ids]).to_arrow_table()
         return [
             dict(zip(table.column_names, row, strict=True))
@@ -158,12 +160,12 @@ class BundleRows:
     def _portions(self) -> Iterator[list[str]]:
         ids: list[str] = []
         rows = 0
-        for each in self.runs:
-            if ids and rows + each.records > ROWS_AT_ONCE:
+        for stored in self.runs:
+            if ids and rows + stored.records > ROWS_AT_ONCE:
                 yield ids
                 ids, rows = [], 0
-            ids.append(each.run.run_id)
-            rows += each.records
+            ids.append(stored.run.run_id)
+            rows += stored.records
         yield ids
 
 
@@ -185,7 +187,7 @@ def bundle_rows(
         yield BundleRows(in_order, kind.scratch, connection)
 
 
-LAST = "last"
+_LAST = "last"
 
 
 def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
@@ -195,7 +197,7 @@ def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
         UsageError: the database holds no such run.
     """
     newest = newest_run(runs)
-    if name == LAST and newest is not None:
+    if name == _LAST and newest is not None:
         return newest.run_id
     known = [run.run_id for run in runs]
     if name in known:

@@ -1,4 +1,4 @@
-"""Proven results that may come out otherwise today: the software below them has changed since."""
+"""Stale results: proven ones whose software has changed since."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ _NEWEST = f"""
 _VALUES = ", ".join(f"list_sort(list(DISTINCT r.{axis})) AS {axis}" for axis in GROUPED_AXES)
 _PROVEN = f"""
     WITH proven AS (
-        SELECT {", ".join(f"r.{each}" for each in _WHERE)}, r.environment_id, u.command,
+        SELECT {", ".join(f"r.{column}" for column in _WHERE)}, r.environment_id, u.command,
             count(*) AS cells, min(r.cell_id) AS example, min(r.recorded_at) AS since, {_VALUES}
         FROM {RESULTS.name} r LEFT JOIN {RUNS.name} u USING (run_id)
         WHERE r.rowid IN (
@@ -56,14 +56,14 @@ _PROVEN = f"""
 
 @dataclass(frozen=True)
 class Installation:
-    """What would measure here today."""
+    """The host and the software that would measure here today."""
 
     hostname: str
     """This host."""
     runner_version: str
     """The version of AccelMatrix that is installed."""
     is_outdated: Callable[[str, Mapping[str, str]], bool]
-    """Whether a backend's image with these labels would be built anew today."""
+    """True if a backend's image with these labels would be built anew today."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ class Stale:
     runtime: str
     launcher: str
     changes: tuple[str, ...]
-    """What has changed since, e.g. `torch 2.13.0, now 2.14.0`."""
+    """Changes since then, e.g. `torch 2.13.0, now 2.14.0`."""
     cells: int
     example: str
     """One of the cells."""
     since: datetime
-    """When the oldest of them was measured, UTC."""
+    """The moment at which the oldest of them was measured, UTC."""
     planned_by: str | None
     """The command line that had them measured; null where it is not known, or was a replay."""
     axes: Mapping[str, tuple[Any, ...]]
@@ -108,15 +108,15 @@ def stale(connection: DuckDBPyConnection, installed: Installation) -> tuple[Stal
     left out, and with what is installed if this is that host.
     """
     newest = {_where(row): row for row in fetch(connection, _NEWEST, REPLAY)}
-    found: dict[tuple[object, ...], Stale] = {}
+    groups: dict[tuple[object, ...], Stale] = {}
     for then in fetch(connection, _PROVEN):
         now = newest.get(_where(then), then)
         changes = tuple(_changes(then, now, installed))
         if changes:
             group = _group(then, changes)
             which = (*_where(then), changes, group.planned_by)
-            found[which] = found[which] + group if which in found else group
-    return tuple(found.values())
+            groups[which] = groups[which] + group if which in groups else group
+    return tuple(groups.values())
 
 
 def _where(row: Row) -> tuple[object, ...]:
@@ -159,7 +159,7 @@ def _image_change(then: Row, today: Row, installed: Installation | None) -> Iter
 
 
 def _change(name: str, then: str | None, now: str | None) -> Iterator[str]:
-    """What is not known has not changed."""
+    """The change of a fact, if both values are known."""
     if then and now and then != now:
         yield f"{name} {then}, now {now}"
 

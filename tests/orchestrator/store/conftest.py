@@ -21,7 +21,7 @@ def database(tmp_path: Path) -> Path:
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return folder
 
 

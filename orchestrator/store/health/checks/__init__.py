@@ -2,10 +2,10 @@
 
 from orchestrator.store.health.checks.check import Check, Severity, read_sql
 from orchestrator.store.health.checks.identity import IDENTITY
-from orchestrator.store.health.checks.marks import MARKS
-from orchestrator.store.health.checks.numbers import NUMBERS
+from orchestrator.store.health.checks.marks import CLAIMS
+from orchestrator.store.health.checks.numbers import CONTRADICTIONS
 
-CHECKS: tuple[Check, ...] = (*IDENTITY, *NUMBERS, *MARKS)
+CHECKS: tuple[Check, ...] = (*IDENTITY, *CONTRADICTIONS, *CLAIMS)
 """Later repairs build on earlier ones."""
 
 __all__ = ["CHECKS", "Check", "Severity", "read_sql"]

@@ -27,9 +27,9 @@ class Check:
     remedy: str
     """Advice on what to do about it."""
     severity: Severity = "error"
-    """How bad it is in rows of ours."""
+    """Severity in rows of ours."""
     imported: Severity = "warning"
-    """How bad it is in rows that others measured, whose files may well say so."""
+    """Severity in rows that others measured, whose files may well say so."""
     repaired: bool = False
     """True if `<name>.repair.sql` derives the right values of the rows in `wrong`, the answer to
     the query."""

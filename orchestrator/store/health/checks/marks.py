@@ -24,7 +24,7 @@ _TIMES = (
     ),
 )
 
-_CLAIMS = (
+_PROOFS = (
     Check(
         "ok without a measurement",
         "`--fix` derives the statistics from raw durations, or takes the result out",
@@ -87,4 +87,4 @@ _COUNTS = (
     ),
 )
 
-MARKS = (*_TIMES, *_CLAIMS, *_COUNTS)
+CLAIMS = (*_TIMES, *_PROOFS, *_COUNTS)

@@ -86,4 +86,4 @@ _ORDER = (
     Check("interval out of order", _ORDERED, table=RESULTS),
 )
 
-NUMBERS = (*_RAW_DURATIONS, *_ARITHMETIC, *_VALUES, *_ORDER)
+CONTRADICTIONS = (*_RAW_DURATIONS, *_ARITHMETIC, *_VALUES, *_ORDER)

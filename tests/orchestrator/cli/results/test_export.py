@@ -48,9 +48,9 @@ def test_a_topic_goes_to_partitions(measured: Workplace, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], "wants a topic and `--output`, or `--bundle`"),
-        (["performance"], "wants a topic"),
-        (["--output", "a.csv"], "wants a topic"),
+        ([], "give a topic and `--output`, or `--bundle`"),
+        (["performance"], "give a topic"),
+        (["--output", "a.csv"], "give a topic"),
         (["speed", "--output", "a.csv"], "speed"),
         (["raw", "--output", "a", "--run", "last"], "--run: cannot be combined with a topic"),
         (["raw", "--bundle", "a.zip"], "cannot be combined with --bundle"),

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from orchestrator.store import Store, query
@@ -16,9 +15,7 @@ from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.records import RECORDED_AT, a_record
 from tests.support.whole_database import done, everything, killed, schema_of, started
 
-BULK_ROWS = 60_000
-
-TIDY = """
+VACUUM = """
 import sys
 from pathlib import Path
 from runner.contract.errors import StoreError
@@ -43,28 +40,11 @@ except StoreError as error:
 """
 
 
-@pytest.fixture
-def roomy(database: Path, results: Path, save: Save) -> Path:
-    """A database most of which is free: many rows were dropped from it."""
-    save(a_record(run_id="kept"), a_record(run_id="bulk", batch_size=2))
-    with Store.open(database) as store:
-        store.merge([results])
-    with duckdb.connect(database) as connection:
-        connection.execute(
-            "INSERT INTO raw_benchmark_data BY NAME SELECT 'bulk/' || i AS result_id,"
-            f" [hash(i, j) % 1000000007 FOR j IN range(50)]::BIGINT[] AS durations_ns"
-            f" FROM range({BULK_ROWS}) rows(i)"
-        )
-        connection.execute("CHECKPOINT")
-        connection.execute("DELETE FROM raw_benchmark_data WHERE starts_with(result_id, 'bulk/')")
-    return database
-
-
 def test_free_space_is_given_back(roomy: Path) -> None:
     before, size = everything(roomy), size_of(roomy)
-    tidied = vacuum(roomy)
-    assert tidied.rewritten
-    assert (tidied.bytes_before, tidied.bytes_after) == (size, size_of(roomy))
+    sizes = vacuum(roomy)
+    assert sizes.rewritten
+    assert (sizes.bytes_before, sizes.bytes_after) == (size, size_of(roomy))
     assert size_of(roomy) < size / 2
     assert everything(roomy) == before
     assert {path.name for path in roomy.parent.iterdir()} == {
@@ -95,8 +75,8 @@ def test_it_takes_records_as_before(roomy: Path, results: Path, save: Save) -> N
 
 def test_a_small_database_is_not_written_anew(two_runs: Path) -> None:
     inode = two_runs.stat().st_ino
-    tidied = vacuum(two_runs)
-    assert (tidied.rewritten, two_runs.stat().st_ino) == (False, inode)
+    sizes = vacuum(two_runs)
+    assert (sizes.rewritten, two_runs.stat().st_ino) == (False, inode)
 
 
 def test_the_log_goes_into_the_file(two_runs: Path) -> None:
@@ -121,7 +101,7 @@ def test_a_link_stays_one(roomy: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_reader_goes_on_while_it_is_written_anew(roomy: Path) -> None:
     before = everything(roomy)
-    with started(TIDY, roomy) as process:
+    with started(VACUUM, roomy) as process:
         seen = [query(roomy, "SELECT count(*) AS n FROM benchmark_results", wait_s=30)]
         while process.poll() is None:
             seen.append(query(roomy, "SELECT count(*) AS n FROM benchmark_results", wait_s=30))
@@ -146,7 +126,7 @@ def _moments(path: Path) -> list[Callable[[], bool]]:
 @pytest.mark.parametrize("moment", range(5))
 def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: int) -> None:
     before = everything(roomy)
-    killed(TIDY, roomy, when=_moments(roomy)[moment])
+    killed(VACUUM, roomy, when=_moments(roomy)[moment])
     assert everything(roomy) == before
     vacuum(roomy)
     assert everything(roomy) == before

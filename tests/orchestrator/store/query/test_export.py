@@ -170,8 +170,8 @@ def test_an_earlier_export_is_replaced_by_force(database: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (ExportOptions(None, Path("a.csv")), "wants a topic and `--output`"),
-        (ExportOptions("raw", None), "wants a topic and `--output`"),
+        (ExportOptions(None, Path("a.csv")), "give a topic and `--output`"),
+        (ExportOptions("raw", None), "give a topic and `--output`"),
         (ExportOptions("raw", Path("a"), "csv", ("model",)), "folders hold Parquet, not csv"),
         (ExportOptions("raw", Path("a"), None, ("modell",)), "no column 'modell'"),
         (ExportOptions("raw", Path("-"), None, ("model",)), "--output -: is a stream"),

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator.store import Store, StoredRecord
-from orchestrator.store.query.records import BATCH_ROWS
+from orchestrator.store.query.records import _BATCH_ROWS
 from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, REQUIRED
 from runner.contract.errors import StoreError, UsageError
@@ -100,7 +100,7 @@ def test_times_of_imported_rows_are_those_of_their_file(database: Path, results:
 
 
 def test_many_records_come_in_batches(database: Path, results: Path, save: Save) -> None:
-    count = BATCH_ROWS + 3
+    count = _BATCH_ROWS + 3
     table = pa.Table.from_pylist(
         [a_record(batch_size=size).model_dump() for size in range(1, count + 1)], arrow_schema()
     )
