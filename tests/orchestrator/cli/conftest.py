@@ -1,5 +1,7 @@
-"""The command line as a user meets it: a process of its own in a folder of its own."""
+"""The command line as a user meets it, in a folder of its own."""
 
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,24 @@ def place(tmp_path: Path) -> Workplace:
     return place
 
 
+@dataclass(frozen=True)
+class FinishedRun:
+    """A command that measured, and the folder in which it did."""
+
+    place: Workplace
+    done: "subprocess.CompletedProcess[str]"
+
+
 @pytest.fixture(scope="session")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    """A folder with one finished run, in which one of three cells failed. Nobody changes it."""
+def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """One finished run, in which one of three cells failed. Nobody changes its folder."""
     place = Workplace(tmp_path_factory.mktemp("measured"), "process")
     place.write_matrix({"*-b2-*": "raise"})
-    assert place.run().returncode == 1
-    return place
+    return FinishedRun(place, place.run())
+
+
+@pytest.fixture(scope="session")
+def measured(finished: FinishedRun) -> Workplace:
+    """The folder with one finished run."""
+    assert finished.done.returncode == 1
+    return finished.place

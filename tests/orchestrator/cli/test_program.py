@@ -111,7 +111,6 @@ def test_a_word_that_is_not_allowed_is_told_in_our_words(
     assert "Value error" not in done.stderr
 
 
-@pytest.mark.slow
 def test_debug_shows_where_an_error_came_from(place: Workplace) -> None:
     plain = place.do("run", "nowhere.yaml")
     complains(plain, 2, "error: nowhere.yaml")
@@ -119,13 +118,6 @@ def test_debug_shows_where_an_error_came_from(place: Workplace) -> None:
     assert debugged.returncode == 2
     assert debugged.stderr.startswith("Traceback")
     assert debugged.stderr.endswith(plain.stderr)
-
-
-@pytest.mark.slow
-def test_quiet_leaves_results_alone(place: Workplace) -> None:
-    done = place.do("--quiet", *place.run_arguments())
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "3 ok" in done.stdout
 
 
 def test_errors_are_not_quiet(place: Workplace) -> None:

@@ -58,7 +58,6 @@ def test_a_full_disk_behind_stderr_changes_nothing(
     assert (done.returncode, done.stdout) == (code, b"")
 
 
-@pytest.mark.slow
 def test_progress_that_cannot_be_shown_stops_no_run(place: Workplace) -> None:
     done = ended(place, f"2> {FULL}", *place.run_arguments())
     assert (done.returncode, b"3 ok" in done.stdout) == (0, True)
@@ -70,7 +69,6 @@ def test_a_closed_stdout_is_where_nothing_goes(measured: Workplace, form: str) -
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.slow
 def test_closed_streams_leave_the_exit_code(measured: Workplace) -> None:
     assert ended(measured, ">&- 2>&-", "query", "SELECT nothing").returncode == 6
     assert ended(measured, ">&- 2>&-", "status").returncode == 0
@@ -83,7 +81,6 @@ def test_a_reader_that_reads_one_line_is_quiet(measured: Workplace, command: lis
     assert len(done.stdout.splitlines()) == 1
 
 
-@pytest.mark.slow
 def test_what_others_wrote_does_not_steer_the_terminal(measured: Workplace) -> None:
     done = measured.do("query", "SELECT chr(27) || '[2J' AS \"a\nb\"")
     assert done.stdout == "a\\nb\n\\u001b[2J\n"

@@ -1,12 +1,9 @@
 import json
 
-import pytest
-
 from tests.support.cli_checks import complains, files
 from tests.support.workplace import Workplace
 
 
-@pytest.mark.slow
 def test_a_plan_as_json_and_as_a_table_are_the_same_cells(place: Workplace) -> None:
     cells = json.loads(place.do("plan", "matrix.yaml", "--format", "json").stdout)["cells"]
     table = place.do("plan", "matrix.yaml").stdout
@@ -24,7 +21,6 @@ def test_a_plan_for_github_is_one_line_that_fromjson_takes(place: Workplace) -> 
     assert entry["runs-on"][0] == "self-hosted"
 
 
-@pytest.mark.slow
 def test_what_this_machine_cannot_hold_is_foreseen_here_and_not_for_others(
     place: Workplace,
 ) -> None:
@@ -36,7 +32,6 @@ def test_what_this_machine_cannot_hold_is_foreseen_here_and_not_for_others(
     assert [entry["cells"] for entry in json.loads(elsewhere)["include"]] == [1]
 
 
-@pytest.mark.slow
 def test_a_plan_writes_nothing(place: Workplace) -> None:
     before = files(place.folder)
     for form in ("table", "json", "github"):
@@ -44,7 +39,6 @@ def test_a_plan_writes_nothing(place: Workplace) -> None:
     assert files(place.folder) == before
 
 
-@pytest.mark.slow
 def test_a_plan_shows_what_a_run_has_done(measured: Workplace) -> None:
     done = measured.do("plan", "matrix.yaml", "--resume", "last", "--format", "json")
     cells = json.loads(done.stdout)["cells"]
@@ -56,7 +50,6 @@ def test_the_schema_is_json(place: Workplace) -> None:
     assert json.loads(place.do("schema").stdout)["properties"]["axes"]
 
 
-@pytest.mark.slow
 def test_models_are_listed_and_shown(place: Workplace) -> None:
     listed = json.loads(place.do("models", "list", "--json").stdout)
     assert "bert-tiny" in [model["name"] for model in listed]

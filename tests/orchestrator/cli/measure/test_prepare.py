@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from tests.support.cli_checks import complains, files
 from tests.support.workplace import Workplace
 
@@ -28,7 +26,6 @@ def test_a_bad_matrix_is_refused(place: Workplace) -> None:
     complains(done, 2, "'fp17' is not one of fp32")
 
 
-@pytest.mark.slow
 def test_a_plan_counts_the_exports_of_its_run(place: Workplace) -> None:
     (place.folder / "graphs.yaml").write_text(
         "version: 1\naxes: {model: bert-tiny, runtime: [torch, onnxruntime], batch_size: [1, 8]}\n"
@@ -39,7 +36,6 @@ def test_a_plan_counts_the_exports_of_its_run(place: Workplace) -> None:
     assert [graph["model"] for graph in data["exports"]] == ["bert-tiny"]
 
 
-@pytest.mark.slow
 def test_what_serves_no_more_is_listed_and_removed_when_asked(place: Workplace) -> None:
     old = place.folder / "results/graphs" / f"bert-tiny-forward-fp32-torch1.0.0-{'0' * 16}"
     (old / "dynamic").mkdir(parents=True)
@@ -59,7 +55,6 @@ def test_what_serves_no_more_is_listed_and_removed_when_asked(place: Workplace) 
     assert place.do("prepare", "--prune").stdout == "there is nothing to remove\n"
 
 
-@pytest.mark.slow
 def test_pruning_takes_no_matrix_and_exporting_needs_one(place: Workplace) -> None:
     complains(place.do("prepare", "matrix.yaml", "--prune"), 2, "hint: leave out the matrix")
     complains(place.do("prepare", "--prune", "--limit", "1"), 2, "hint: leave out the matrix")

@@ -8,7 +8,6 @@ from tests.support.workplace import Workplace
 CELL = "fake-scripted-0-fp32-b1-s8-inference"
 
 
-@pytest.mark.slow
 def test_an_unknown_result_is_told_with_the_nearest(measured: Workplace) -> None:
     before = files(measured.folder)
     nearest = f"did you mean {measured.run_folder.name}/{CELL}?"
@@ -23,8 +22,10 @@ def test_without_a_database_nothing_can_be_replayed(place: Workplace) -> None:
 
 
 @pytest.mark.slow
-def test_a_replay_goes_where_the_results_are(place: Workplace) -> None:
-    place.run("--results", "elsewhere", "--database", "my.duckdb")
+def test_results_and_replays_go_where_they_are_sent(place: Workplace) -> None:
+    done = place.run("--results", "elsewhere", "--database", "my.duckdb")
+    assert (done.returncode, (place.folder / "my.duckdb").exists()) == (0, True)
+    assert len(list(place.folder.glob("elsewhere/*/run.json"))) == 1
     done = place.do(
         *("--quiet", "replay", f"last/{CELL}", "--json"),
         *("--results", "elsewhere", "--database", "my.duckdb"),
@@ -35,7 +36,6 @@ def test_a_replay_goes_where_the_results_are(place: Workplace) -> None:
     assert not (place.folder / "results").exists()
 
 
-@pytest.mark.slow
 def test_verdicts_without_a_launch_cannot_be_repeated(place: Workplace) -> None:
     place.run("--budget", "0s")
     complains(place.do("replay", f"last/{CELL}"), 2, "nothing was launched for it", "budget")

@@ -6,7 +6,6 @@ from tests.support.cli_checks import complains, files
 from tests.support.workplace import Workplace
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
