@@ -13,6 +13,9 @@ from orchestrator.system.weights import weights_folder
 from runner.contract.cell import Backend
 from runner.contract.job import Job, Provenance
 
+OUT = "--out"
+"""The option of the only place that the runner writes to."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -45,10 +48,6 @@ class Task:
             "--weights": weights_folder(self.job.model),
         }
         return {option: path for option, path in places.items() if path is not None}
-
-
-OUT = "--out"
-"""The only place that the runner writes to."""
 
 
 @dataclass(frozen=True)

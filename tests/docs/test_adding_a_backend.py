@@ -92,6 +92,10 @@ def test_a_backend_is_one_package_one_row_and_one_image_folder() -> None:
     assert all(name.startswith(tuple(HOMES)) for name in files)
 
 
+def test_every_step_can_be_taken(checkout: Path) -> None:
+    assert (checkout / "images/toy/Dockerfile").is_file()
+
+
 @pytest.mark.slow
 def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
     contract = "tests/contracts/test_runtimes.py"
