@@ -20,16 +20,21 @@ def print_json(value: object, *, indent: int | None = 2) -> None:
 
 
 def stream_json(lists: Mapping[str, Iterable[object]]) -> None:
-    """Print a JSON object of lists, one item per line, none of which is held longer than that."""
+    """Print a JSON object of lists of flat items as `print_json` does, one item at a time."""
     from pydantic_core import to_jsonable_python
 
-    encode = json.JSONEncoder(default=to_jsonable_python).encode
+    # Without `indent`, the encoder is the fast one in C.
+    between = (",\n      ", ": ")
+    encode = json.JSONEncoder(default=to_jsonable_python, separators=between).encode
     opening = "{"
     for name, items in lists.items():
         sys.stdout.write(f"{opening}\n  {json.dumps(name)}: [")
         separator = "\n"
         for item in items:
-            sys.stdout.write(f"{separator}    {encode(item)}")
+            text = encode(item)
+            if text.startswith("{"):
+                text = f"{{\n      {text[1:-1]}\n    }}"
+            sys.stdout.write(f"{separator}    {text}")
             separator = ",\n"
         sys.stdout.write("\n  ]" if separator == ",\n" else "]")
         opening = ","

@@ -51,12 +51,12 @@ def test_a_plan_as_json_has_every_axis_of_a_cell(capsys: Capture) -> None:
     assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
 
 
-def test_a_plan_as_json_is_one_line_a_cell(capsys: Capture) -> None:
-    print_plan(REPORT, as_json=True)
-    lines = capsys.readouterr().out.splitlines()
-    assert [json.loads(line.rstrip(","))["cell_id"] for line in lines[2:6]] == [
-        entry.cell.id for entry in PLAN.entries
-    ]
+def test_a_plan_as_json_is_indented_as_other_json(capsys: Capture) -> None:
+    print_plan(EXPORTING, as_json=True)
+    text = capsys.readouterr().out
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=2) + "\n"
+    assert [cell["cell_id"] for cell in data["cells"]] == [entry.cell.id for entry in PLAN.entries]
 
 
 def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(capsys: Capture) -> None:
