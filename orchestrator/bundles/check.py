@@ -30,12 +30,12 @@ from orchestrator.bundles.manifest import (
     matrix_name,
 )
 from orchestrator.store import (
-    Examined,
     MergeReport,
+    RecordSummary,
     Run,
     Store,
-    examine,
     id_fault,
+    summarise_records,
     undescribed_runs,
 )
 from orchestrator.system.files import translate_os_errors
@@ -173,7 +173,7 @@ def _read(bundle: Bundle, archive: zipfile.ZipFile, folder: Path) -> Bundle:
         records = _extracted(archive, Member.RECORDS, folder)
     lists: dict[str, list[dict[str, Any]]] = {name: read_list(archive, name) for name in _LISTS}
     runs = _runs(archive, lists[Member.RUNS])
-    examined = examine(records)
+    examined = summarise_records(records)
     if isinstance(examined, str):
         raise DamagedFile(f"{Member.RECORDS}: {examined}")
     _require(_inconsistencies(manifest, lists, runs, examined))
@@ -222,7 +222,7 @@ def _inconsistencies(
     manifest: BundleManifest,
     lists: Mapping[str, Sequence[Any]],
     runs: Sequence[tuple[Run, bool]],
-    examined: Examined,
+    examined: RecordSummary,
 ) -> list[str]:
     """Contradictions between the manifest, the lists and the records."""
     actual = {

@@ -14,7 +14,7 @@ from orchestrator.store.health.snapshots import (
 from orchestrator.store.health.vacuum import Vacuumed, vacuum
 from orchestrator.store.health.validate import Finding
 from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.merge.staging import Examined, examine
+from orchestrator.store.merge.staging import RecordSummary, summarise_records
 from orchestrator.store.query.ask import Answer, asking, query
 from orchestrator.store.query.coverage import (
     BEST_FIRST,
@@ -39,7 +39,7 @@ from orchestrator.store.query.runs import (
     undescribed_runs,
 )
 from orchestrator.store.query.stale import Installation, Stale
-from orchestrator.store.records.compact import Compaction, NotCompact, compact, compact_files
+from orchestrator.store.records.compact import Compaction, compact, compact_files
 from orchestrator.store.records.find import files_below, find_files, id_fault
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.store.schema.columns import Column
@@ -68,7 +68,6 @@ __all__ = [
     "Covered",
     "Damaged",
     "DatedRun",
-    "Examined",
     "ExportOptions",
     "ExportedTopic",
     "Filters",
@@ -77,8 +76,8 @@ __all__ = [
     "Manifest",
     "Measurement",
     "MergeReport",
-    "NotCompact",
     "Origin",
+    "RecordSummary",
     "Restored",
     "ResultRow",
     "Run",
@@ -98,7 +97,6 @@ __all__ = [
     "compact_files",
     "dated_runs",
     "drop_runs",
-    "examine",
     "export_topic",
     "file_fault",
     "files_below",
@@ -113,6 +111,7 @@ __all__ = [
     "restore_snapshot",
     "save_answer",
     "size_on_disk",
+    "summarise_records",
     "take_snapshot",
     "text_rows",
     "undescribed_runs",

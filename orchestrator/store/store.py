@@ -11,12 +11,12 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import connect, create
-from orchestrator.store.database.errors import explained
-from orchestrator.store.database.execute import AnotherThread
+from orchestrator.store.database.errors import store_errors
+from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.database.paths import is_missing, require_database
-from orchestrator.store.merge.merge import merge
+from orchestrator.store.merge.merge import merge_files
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query import imported, results
 from orchestrator.store.query import results as reads
@@ -49,9 +49,9 @@ class Store:
     ) -> None:
         self.path = path
         self.scratch = scratch
-        """Whether fake and synthetic rows are welcome here."""
+        """True if it takes fake and synthetic rows."""
         self.read_only = read_only
-        """Whether it takes nothing."""
+        """True if nothing can be written."""
         self._connection = connection
         self._closing = closing
         self._streams: WeakSet[RecordStream] = WeakSet()
@@ -124,14 +124,14 @@ class Store:
             raise StoreError(f"{self.path}: was opened read-only", hint="use `Store.open`")
         files = find_files(paths)
         with (
-            explained(
+            store_errors(
                 f"{self.path}: the merge failed, and nothing was lost",
                 "see that the disk is not full, then merge the same files again",
             ),
-            AnotherThread(self._connection) as thread,
+            InterruptibleThread(self._connection) as thread,
         ):
             return thread.wait_for(
-                lambda: merge(
+                lambda: merge_files(
                     self._connection,
                     files,
                     runs,
@@ -151,7 +151,7 @@ class Store:
         Raises:
             StoreError: the database cannot be written; it is as it was.
         """
-        with explained(f"{self.path}: nothing was removed", "see that the disk is not full"):
+        with store_errors(f"{self.path}: nothing was removed", "see that the disk is not full"):
             imported.forget(self._connection, result_ids)
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:
@@ -264,7 +264,7 @@ class Store:
         self._connection.close()
 
     def _reading(self) -> AbstractContextManager[None]:
-        return explained(f"{self.path}: cannot be read", "restore it, or merge into a new one")
+        return store_errors(f"{self.path}: cannot be read", "restore it, or merge into a new one")
 
 
 def _wrong_kind(path: Path, *, scratch: bool) -> StoreError:

@@ -7,8 +7,8 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import explain
-from orchestrator.store.database.execute import AnotherThread
+from orchestrator.store.database.errors import duckdb_message
+from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.parquet_columns import DEFAULTS
 from orchestrator.store.schema.tables import ORIGIN, RECORD
@@ -105,12 +105,12 @@ def _write(connection: DuckDBPyConnection, query: str, path: Path) -> None:
             f"COPY ({query}) TO {text(str(unfinished))}"
             f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS_A_GROUP})"
         )
-        with AnotherThread(connection) as thread:
+        with InterruptibleThread(connection) as thread:
             thread.wait_for(lambda: connection.execute(copy))
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:
         raise StoreError(
-            f"{path}: cannot be written: {explain(error)}",
+            f"{path}: cannot be written: {duckdb_message(error)}",
             hint="see that the disk is not full; what is whole can be used",
         ) from error
     finally:

@@ -20,7 +20,6 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store import (
     Compaction,
-    NotCompact,
     Vacuumed,
     compact,
     drop_runs,
@@ -29,7 +28,7 @@ from orchestrator.store import (
 )
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.locks import hold_devices
-from runner.contract.errors import StoreError
+from runner.contract.errors import DamagedFile, StoreError
 
 _DROPPED = ".dropped"
 _HOLDER = "maintenance"
@@ -121,7 +120,7 @@ class Maintenance:
             try:
                 with _resting(_devices(path)):
                     compaction = self._compact(path, dry_run=dry_run)
-            except (_DeviceBusy, NotCompact) as reason:
+            except (_DeviceBusy, DamagedFile) as reason:
                 left.append(UntouchedRun(path.name, str(reason)))
             else:
                 done += [CompactRun(path.name, compaction)] if compaction else []
@@ -131,7 +130,7 @@ class Maintenance:
         try:
             folder = RunFolder.open(path.parent, path.name)
         except StoreError as error:
-            raise NotCompact(str(error)) from error
+            raise DamagedFile(str(error)) from error
         planned = [cell.id for cell in folder.cells]
         # No merge may look for files that go.
         with nullcontext() if dry_run else writer_lock(self.database):

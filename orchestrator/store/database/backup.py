@@ -1,4 +1,4 @@
-"""A whole, consistent copy of a database file."""
+"""Consistent copies of a database file, and the manifest of a snapshot."""
 
 import shutil
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from duckdb import DuckDBPyConnection
 from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from orchestrator.store.database.connect import connect
-from orchestrator.store.database.errors import explain
-from orchestrator.store.database.paths import log_of
+from orchestrator.store.database.errors import duckdb_message
+from orchestrator.store.database.paths import wal_path
 from runner.contract.cell import Frozen
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
 
-CHUNK_BYTES = 16 * 2**20
+_CHUNK_BYTES = 16 * 2**20
 
 
 def copy_database(source: Path, target: Path, wait_s: float) -> None:
@@ -43,7 +43,7 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
         sync(target.parent)
     except (OSError, duckdb.Error) as error:
         raise StoreError(
-            f"{source}: cannot be copied to {target}: {explain(error)}",
+            f"{source}: cannot be copied to {target}: {duckdb_message(error)}",
             hint="nothing was changed; see that the folder can be written and the disk not full",
         ) from error
     finally:
@@ -52,12 +52,12 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
 
 def _settle(source: Path, wait_s: float) -> None:
     """Bring into the file what a killed writer left in the log."""
-    if log_of(source).exists():
+    if wal_path(source).exists():
         with connect(source, read_only=False, wait_s=wait_s) as connection:
-            empty_log(connection)
+            empty_wal(connection)
 
 
-def empty_log(connection: DuckDBPyConnection) -> None:
+def empty_wal(connection: DuckDBPyConnection) -> None:
     """Bring all that was committed into the file, and remove the log.
 
     A log that holds no more than what a killed writer never committed is removed only when
@@ -68,7 +68,7 @@ def empty_log(connection: DuckDBPyConnection) -> None:
 
 
 def _refuse_log(path: Path) -> None:
-    if log_of(path).exists():
+    if wal_path(path).exists():
         raise StoreError(
             f"{path}: has a log of changes that are not in the file yet",
             hint="open it once, e.g. `orchestrator status`, so that they are; nothing was changed",
@@ -77,7 +77,7 @@ def _refuse_log(path: Path) -> None:
 
 def _copy(whole: BinaryIO, unfinished: Path) -> None:
     with unfinished.open("wb") as copied:
-        shutil.copyfileobj(whole, copied, CHUNK_BYTES)
+        shutil.copyfileobj(whole, copied, _CHUNK_BYTES)
     sync(unfinished)
 
 
@@ -90,13 +90,13 @@ class Manifest(Frozen):
     name: str | None
     """The name it was given."""
     taken_at: AwareDatetime
-    """When, UTC."""
+    """Time of the copy, UTC."""
     database: Annotated[str, Field(pattern="^[^/]+$")]
     """The copied file's name, beside this one."""
     schema_version: int
     """Version of the database's tables and columns."""
     scratch: bool
-    """Whether it may hold rows of the fake backend."""
+    """True if it may hold rows of the fake backend."""
     size_bytes: NonNegativeInt
     """Size of the copied file."""
     sha256: str

@@ -7,25 +7,21 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import explain, interruptible
-from orchestrator.store.database.lock import in_use
-from orchestrator.store.database.paths import discard, log_of
-from orchestrator.store.schema.version import create_schema, mark_as_made
-from runner.contract.errors import StoreError
+from orchestrator.store.database.errors import duckdb_message, interruptible
+from orchestrator.store.database.lock import in_use_error
+from orchestrator.store.database.paths import delete_database, wal_path
+from orchestrator.store.schema.version import create_schema, write_version
+from runner.contract.errors import DamagedFile, StoreError
 
-RETRY_S = 0.05
+_RETRY_S = 0.05
 _BUSY = re.compile(r"Could not set lock|different configuration")
 _A_TABLE = "Cannot launch in-memory database"
-"""What DuckDB says where a file is no database, but named like one that it reads as a table."""
+"""DuckDB's message for a file that is no database, but named like one that it reads as a table."""
 _REFUSED = re.compile(r"Permission denied|Read-only file system")
 
 
-class NotADatabase(StoreError):
-    """A file that DuckDB cannot open: damaged, foreign, or of a newer DuckDB."""
-
-
 def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection:
-    """Open an existing database, waiting up to `wait_s` seconds for whoever holds it.
+    """Open an existing database, waiting up to `wait_s` seconds for its lock.
 
     Times are shown in UTC.
 
@@ -42,8 +38,8 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
             if not _BUSY.search(str(error)):
                 raise _unusable(path, error) from error
             if time.monotonic() >= deadline:
-                raise in_use(path, wait_s, error) from error
-        time.sleep(RETRY_S)
+                raise in_use_error(path, wait_s, error) from error
+        time.sleep(_RETRY_S)
 
 
 def _show_utc(connection: DuckDBPyConnection) -> None:
@@ -63,16 +59,16 @@ def create(path: Path, *, scratch: bool) -> None:
     path = path.resolve()
     unfinished = path.with_name(f".{path.name}.new")
     try:
-        discard(unfinished)
-        log_of(path).unlink(missing_ok=True)
+        delete_database(unfinished)
+        wal_path(path).unlink(missing_ok=True)
         write_schema(unfinished)
         with duckdb.connect(unfinished) as connection:
-            mark_as_made(connection, scratch=scratch)
+            write_version(connection, scratch=scratch)
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:
-        discard(unfinished)
+        delete_database(unfinished)
         raise StoreError(
-            f"{path}: cannot be created: {explain(error)}",
+            f"{path}: cannot be created: {duckdb_message(error)}",
             hint="see that the folder can be written and the disk is not full",
         ) from error
 
@@ -93,8 +89,9 @@ def _unusable(path: Path, error: Exception) -> StoreError:
             f"{path}: cannot be opened: {refused[0]}",
             hint="copy it to a folder of your own, or name another file with `--database`",
         )
-    why = "it does not begin like one" if _A_TABLE in str(error) else explain(error)
-    return NotADatabase(
-        f"{path}: not a database that DuckDB {duckdb.__version__} can open: {why}",
+    is_foreign = _A_TABLE in str(error)
+    reason = "its header is not that of a DuckDB file" if is_foreign else duckdb_message(error)
+    return DamagedFile(
+        f"{path}: not a database that DuckDB {duckdb.__version__} can open: {reason}",
         hint="name another file with `--database`; the Parquet files can be merged into a new one",
     )

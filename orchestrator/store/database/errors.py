@@ -1,4 +1,4 @@
-"""DuckDB's errors in our words."""
+"""Translate DuckDB's errors into StoreErrors and KeyboardInterrupt."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _INTERRUPTED = "Query interrupted"
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C be what it is, since DuckDB makes an error of it."""
+    """Raise KeyboardInterrupt where DuckDB makes a RuntimeError of Ctrl-C."""
     try:
         yield
     except RuntimeError as error:
@@ -23,28 +23,28 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def explained(doing: str, hint: str) -> Iterator[None]:
+def store_errors(doing: str, hint: str) -> Iterator[None]:
     """Turn DuckDB's errors into `StoreError`s that say what was being done."""
     with interruptible():
         try:
             yield
         except duckdb.Error as error:
-            raise StoreError(f"{doing}: {explain(error)}", hint=hint) from error
+            raise StoreError(f"{doing}: {duckdb_message(error)}", hint=hint) from error
 
 
-def explain(error: Exception) -> str:
+def duckdb_message(error: Exception) -> str:
     """An error's message without DuckDB's picture of the statement."""
     message = _of_a_thread(str(error)).partition("\nLINE ")[0]
     return "\n".join(line for line in message.splitlines() if line.strip())
 
 
 def _of_a_thread(message: str) -> str:
-    """What one of DuckDB's threads met comes as JSON inside of another error."""
+    """The message of an error of one of DuckDB's threads, which is JSON inside of another error."""
     start = message.find('{"exception_type"')
     if start < 0:
         return message
     try:
-        found = json.loads(message[start:])
-        return f"{found['exception_type']} Error: {found['exception_message']}"
+        error = json.loads(message[start:])
+        return f"{error['exception_type']} Error: {error['exception_message']}"
     except (ValueError, KeyError):
         return message

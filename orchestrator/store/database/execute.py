@@ -1,4 +1,4 @@
-"""DuckDB works in another thread, since it leaves the one it works in deaf to Ctrl-C."""
+"""Statements on a thread of their own, so that Ctrl-C interrupts them; transactions; rows."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -10,12 +10,12 @@ from duckdb import DuckDBPyConnection
 
 from runner.contract.record import Row, rows
 
-AGAIN_S = 0.05
-"""An interruption ends one statement; so often it is repeated, for those that follow."""
+_INTERRUPT_EVERY_S = 0.05
+"""An interruption ends one statement, so it is repeated for those that follow."""
 _T = TypeVar("_T")
 
 
-class AnotherThread:
+class InterruptibleThread:
     """A thread for the work of one connection; leave its context once nothing is left to do."""
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
@@ -30,7 +30,7 @@ class AnotherThread:
         self._pool.shutdown()
 
     def wait_for(self, work: Callable[[], _T]) -> _T:
-        """What the work returns or raises; Ctrl-C interrupts its statements and waits for its end.
+        """Do the work and return its result; Ctrl-C interrupts it and waits for its end.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
@@ -55,12 +55,12 @@ class AnotherThread:
         self._interrupted = True
         while not future.done():
             self._connection.interrupt()
-            wait([future], AGAIN_S)
+            wait([future], _INTERRUPT_EVERY_S)
 
 
 @contextmanager
 def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
-    """What happens within is committed whole, or undone."""
+    """Commit the statements within together, or undo them."""
     connection.begin()
     try:
         yield
@@ -80,11 +80,11 @@ def count_rows(connection: DuckDBPyConnection, database: str | None = None) -> d
     """Rows by table of an attached database, or of the one that was opened."""
     tables = fetch(
         connection,
-        "SELECT database_name || '.' || table_name AS place, table_name AS name"
+        "SELECT database_name || '.' || table_name AS path, table_name AS name"
         " FROM duckdb_tables() WHERE database_name = coalesce(?, current_database()) ORDER BY name",
         database,
     )
     return {
-        each["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {each['place']}")[0]["rows"]
-        for each in tables
+        table["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {table['path']}")[0]["rows"]
+        for table in tables
     }

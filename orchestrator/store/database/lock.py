@@ -1,4 +1,4 @@
-"""Who may write: one orchestrator at a time."""
+"""The lock of writers: one orchestrator at a time writes to a database."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
-from orchestrator.store.database.paths import refuse_loose_link
+from orchestrator.store.database.paths import refuse_dangling_link
 from runner.contract.errors import StoreError
 
 WAIT_S = 10.0
@@ -24,14 +24,14 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         StoreError: another one keeps it longer than `wait_s` seconds, the folder is read-only, or
             the path is a link that leads nowhere.
     """
-    refuse_loose_link(path)
+    refuse_dangling_link(path)
     path = path.resolve()
     lock = FileLock(f"{path}.lock", timeout=wait_s)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise in_use(path, wait_s, _why_locked(path)) from error
+        raise in_use_error(path, wait_s, _duckdb_error(path)) from error
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be written: {error.strerror or error}",
@@ -43,8 +43,8 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         lock.release()
 
 
-def in_use(path: Path, wait_s: float, error: Exception | None) -> StoreError:
-    """What to say of a database that somebody holds, given what DuckDB said of it."""
+def in_use_error(path: Path, wait_s: float, error: Exception | None) -> StoreError:
+    """The error for a locked database; DuckDB's own error names the process that holds it."""
     holder = _HOLDER.search(str(error))
     by = holder[1] if holder else "another connection"
     return StoreError(
@@ -53,7 +53,7 @@ def in_use(path: Path, wait_s: float, error: Exception | None) -> StoreError:
     )
 
 
-def _why_locked(path: Path) -> Exception | None:
+def _duckdb_error(path: Path) -> Exception | None:
     try:
         duckdb.connect(path, read_only=True).close()
     except duckdb.Error as error:

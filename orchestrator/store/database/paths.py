@@ -1,33 +1,33 @@
-"""A database file and the log beside it: whether they are there, what they take, how they go."""
+"""The files of a database: the file itself and its write-ahead log."""
 
 from pathlib import Path
 
 from runner.contract.errors import StoreError
 
 
-def log_of(path: Path) -> Path:
-    """Where DuckDB keeps what was committed but is not yet in the database file."""
+def wal_path(path: Path) -> Path:
+    """The write-ahead log, where DuckDB keeps what was committed and is not yet in the file."""
     return path.with_name(f"{path.name}.wal")
 
 
 def size_of(path: Path) -> int:
     """The size of the database and its log, bytes."""
-    return sum(each.stat().st_size for each in (path, log_of(path)) if each.exists())
+    return sum(file.stat().st_size for file in (path, wal_path(path)) if file.exists())
 
 
-def discard(path: Path) -> None:
+def delete_database(path: Path) -> None:
     """Remove a database and its log, if they are there."""
-    for each in (path, log_of(path)):
-        each.unlink(missing_ok=True)
+    for file in (path, wal_path(path)):
+        file.unlink(missing_ok=True)
 
 
 def is_missing(path: Path) -> bool:
-    """Whether there is no database: no file, or an empty one.
+    """True if there is no database: no file, or an empty one.
 
     Raises:
         StoreError: it is a link that leads nowhere.
     """
-    refuse_loose_link(path)
+    refuse_dangling_link(path)
     return not path.exists() or (path.is_file() and path.stat().st_size == 0)
 
 
@@ -44,7 +44,7 @@ def require_database(path: Path) -> None:
         )
 
 
-def refuse_loose_link(path: Path) -> None:
+def refuse_dangling_link(path: Path) -> None:
     """Insist that it is no link to nowhere: no new database replaces one that is not mounted.
 
     Raises:

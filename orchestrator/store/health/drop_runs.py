@@ -7,7 +7,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import explained
+from orchestrator.store.database.errors import store_errors
 from orchestrator.store.database.execute import fetch, transaction
 from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.open import open_current
@@ -58,7 +58,7 @@ def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
     require_database(path)
     with (
         open_current(path, read_only=True, wait_s=wait_s)[0] as connection,
-        explained(f"{path}: cannot be read", "restore it, or merge into a new one"),
+        store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"),
     ):
         return [DatedRun(**row) for row in fetch(connection, _RUNS)]
 
@@ -71,7 +71,7 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
     """
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
-        explained(f"{path}: the runs cannot be dropped", "nothing was changed; free some space"),
+        store_errors(f"{path}: the runs cannot be dropped", "nothing was changed; free some space"),
     ):
         dropped = "CREATE TEMP TABLE dropped AS SELECT unnest(?::VARCHAR[]) AS run_id"
         connection.execute(dropped, [list(run_ids)])

@@ -9,7 +9,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.errors import explained
+from orchestrator.store.database.errors import store_errors
 from orchestrator.store.database.execute import transaction
 from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
@@ -29,7 +29,7 @@ from orchestrator.store.merge.staging import stage
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
-from orchestrator.store.schema.version import define_anew, differences
+from orchestrator.store.schema.version import redefine_views, schema_differences
 
 IMPORTS = "imports"
 """The folder of imported records, among those of the runs."""
@@ -196,7 +196,7 @@ def _forget_killed(path: Path) -> None:
 def _validated(path: Path, now: datetime, wait_s: float, *, read_only: bool) -> Validation:
     with (
         open_current(path, read_only=read_only, wait_s=wait_s)[0] as connection,
-        explained(f"{path}: cannot be validated", "merge the record files into a new database"),
+        store_errors(f"{path}: cannot be validated", "merge the record files into a new database"),
     ):
         return Validation(find_all(connection, now))
 
@@ -207,7 +207,7 @@ def _fixed(
     connection, kind = open_current(path, read_only=False, wait_s=wait_s)
     with (
         connection,
-        explained(
+        store_errors(
             f"{path}: cannot be repaired, and nothing was changed",
             "see that the disk is not full, then try again",
         ),
@@ -219,10 +219,10 @@ def _fixed(
 
 def _define_anew(connection: DuckDBPyConnection) -> int:
     """Restore altered views and comments; returns how many."""
-    altered = differences(connection)
+    altered = schema_differences(connection)
     if altered:
-        define_anew(connection)
-    return len(altered) - len(differences(connection))
+        redefine_views(connection)
+    return len(altered) - len(schema_differences(connection))
 
 
 def _count(connection: DuckDBPyConnection) -> int:

@@ -13,14 +13,14 @@ from orchestrator.store.database.backup import (
     copy_database,
     read_manifest,
 )
-from orchestrator.store.database.connect import NotADatabase, connect
-from orchestrator.store.database.errors import explained
+from orchestrator.store.database.connect import connect
+from orchestrator.store.database.errors import store_errors
 from orchestrator.store.database.execute import count_rows
 from orchestrator.store.database.lock import WAIT_S, writer_lock
-from orchestrator.store.database.paths import is_missing, log_of, require_database
-from orchestrator.store.schema.version import Kind, kind_of
+from orchestrator.store.database.paths import is_missing, require_database, wal_path
+from orchestrator.store.schema.version import DatabaseVersion, read_version
 from runner import __version__
-from runner.contract.errors import StoreError, UsageError
+from runner.contract.errors import DamagedFile, StoreError, UsageError
 from runner.contract.files import file_sha256, sync, write_atomic
 
 _LAST = "last"
@@ -137,7 +137,7 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
         name=name,
         taken_at=now,
         database=copy.name,
-        schema_version=kind.version,
+        schema_version=kind.number,
         scratch=kind.scratch,
         size_bytes=copy.stat().st_size,
         sha256=file_sha256(copy),
@@ -147,13 +147,13 @@ def _describe(copy: Path, name: str | None, now: datetime, git_commit: str | Non
     )
 
 
-def _look(copy: Path) -> tuple[Kind, Mapping[str, int]]:
+def _look(copy: Path) -> tuple[DatabaseVersion, Mapping[str, int]]:
     """The kind of a database of any version, and the rows of its tables."""
     with (
         connect(copy, read_only=True, wait_s=0) as connection,
-        explained(f"{copy}: cannot be read", "`orchestrator validate` looks for what is wrong"),
+        store_errors(f"{copy}: cannot be read", "`orchestrator validate` looks for what is wrong"),
     ):
-        return kind_of(connection, copy), count_rows(connection)
+        return read_version(connection, copy), count_rows(connection)
 
 
 def _unused_name(root: Path, name: str) -> Path:
@@ -208,9 +208,9 @@ def restore_snapshot(
                 try:
                     _require_kind(path, wait_s, scratch=snapshot.manifest.scratch)
                     kept = _take_locked(path, root, BEFORE_RESTORE, git_commit, wait_s)
-                except NotADatabase:
+                except DamagedFile:
                     aside = _set_aside(path)
-            log_of(path).unlink(missing_ok=True)
+            wal_path(path).unlink(missing_ok=True)
             incoming.replace(path)
             sync(path.parent)
         except OSError as error:
@@ -237,7 +237,7 @@ def _copy_checked(snapshot: Snapshot, incoming: Path) -> None:
 
 def _require_kind(path: Path, wait_s: float, *, scratch: bool) -> None:
     with connect(path, read_only=True, wait_s=wait_s) as connection:
-        kind = kind_of(connection, path)
+        kind = read_version(connection, path)
     if kind.scratch != scratch:
         one, other = ("real", "scratch") if scratch else ("scratch", "real")
         raise StoreError(
@@ -249,7 +249,7 @@ def _require_kind(path: Path, wait_s: float, *, scratch: bool) -> None:
 def _set_aside(path: Path) -> Path:
     """Copy what cannot be opened, with its log, under a name of its own."""
     aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
-    for source, target in ((path, aside), (log_of(path), log_of(aside))):
+    for source, target in ((path, aside), (wal_path(path), wal_path(aside))):
         if source.exists():
             shutil.copyfile(source, target)
     return aside

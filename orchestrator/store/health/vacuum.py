@@ -6,12 +6,12 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.backup import empty_log
-from orchestrator.store.database.errors import explain, explained
+from orchestrator.store.database.backup import empty_wal
+from orchestrator.store.database.errors import duckdb_message, store_errors
 from orchestrator.store.database.execute import count_rows, fetch
 from orchestrator.store.database.lock import WAIT_S, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.database.paths import discard, log_of, require_database, size_of
+from orchestrator.store.database.paths import delete_database, require_database, size_of, wal_path
 from orchestrator.store.schema.columns import text
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
@@ -44,10 +44,10 @@ def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:
         before = size_of(path)
         with (
             open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
-            explained(f"{path}: the log cannot be emptied", "nothing was lost; free some space"),
+            store_errors(f"{path}: the log cannot be emptied", "nothing was lost; free some space"),
         ):
-            if log_of(path).exists():
-                empty_log(connection)
+            if wal_path(path).exists():
+                empty_wal(connection)
             wasted = _wasted_bytes(connection)
         rewritten = wasted >= max(WASTED_BYTES, WASTED_SHARE * path.stat().st_size)
         if rewritten:
@@ -69,7 +69,7 @@ def _rewrite(path: Path) -> None:
     """Copy all that is in the file into a new one that takes its place; readers may go on."""
     unfinished = path.with_name(f".{path.name}.rewritten")
     try:
-        discard(unfinished)
+        delete_database(unfinished)
         with duckdb.connect() as connection:
             connection.execute(f"ATTACH {text(str(path))} AS old (READ_ONLY)")
             connection.execute(f"ATTACH {text(str(unfinished))} AS new")
@@ -85,8 +85,8 @@ def _rewrite(path: Path) -> None:
         sync(path.parent)
     except (duckdb.Error, OSError) as error:
         raise StoreError(
-            f"{path}: cannot be written anew: {explain(error)}",
+            f"{path}: cannot be written anew: {duckdb_message(error)}",
             hint="nothing was changed; it takes as much free space as its rows",
         ) from error
     finally:
-        discard(unfinished)
+        delete_database(unfinished)

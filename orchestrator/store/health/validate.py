@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.health.checks import CHECKS, Check, Severity, read_sql
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import RESULTS
-from orchestrator.store.schema.version import differences, foreign, retyped
+from orchestrator.store.schema.version import foreign_relations, retyped_columns, schema_differences
 
 ALTERED = "defined otherwise"
 RETYPED = "column of another type"
@@ -38,8 +38,8 @@ class Finding:
 def find_all(connection: DuckDBPyConnection, now: datetime) -> tuple[Finding, ...]:
     """Everything that is wrong, or worth knowing; in the order of the checks."""
     define_macros(connection, now)
-    altered = differences(connection)
-    wrong = retyped(altered)
+    altered = schema_differences(connection)
+    wrong = retyped_columns(altered)
     checks = _possible(_result_views(connection), wrong)
     findings = [finding for check in checks for finding in _findings(connection, check)]
     return (*findings, *_of_definition(connection, altered, wrong))
@@ -105,7 +105,12 @@ def _of_definition(
             "what asks for it was not checked, and `--fix` changes nothing: merge the record files"
             " into a new database",
         ),
-        _about(FOREIGN, "note", foreign(connection), "AccelMatrix neither reads nor changes it"),
+        _about(
+            FOREIGN,
+            "note",
+            foreign_relations(connection),
+            "AccelMatrix neither reads nor changes it",
+        ),
     )
     return [finding for finding in findings if finding.rows]
 

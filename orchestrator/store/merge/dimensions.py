@@ -1,4 +1,4 @@
-"""What many results share: machines, software, models and files, each kept once."""
+"""Tables of what many results share: machines, software, models and files; inferred runs."""
 
 from duckdb import DuckDBPyConnection
 

@@ -66,7 +66,7 @@ QUARANTINED = f"""
         AND q.recorded_at IS NOT NULL
         AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
 """
-"""Whether a record is one that went into quarantine, or older; it must not come back by itself."""
+"""True for a record that went into quarantine, and older ones: they do not come back by merging."""
 _COMPARE = f"""
     CREATE OR REPLACE TEMP TABLE unseen AS
     SELECT offered.*, known.recorded_at AS known_at
@@ -107,7 +107,7 @@ _INFER = infer_runs(
 )
 
 
-def merge(
+def merge_files(
     connection: DuckDBPyConnection,
     files: Sequence[Path],
     runs: Sequence[Run],
@@ -115,7 +115,7 @@ def merge(
     scratch: bool,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
-    """Bring these files' records into the database, all at once; damaged files are left out.
+    """Merge the records of these files in one transaction; damaged files are left out.
 
     Raises:
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
@@ -128,28 +128,28 @@ def merge(
     connection.execute(_COMPARE.format(welcome=welcome))
     connection.execute(_CHOOSE)
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
-    for view, which in (("taken", "chosen"), ("told", "unseen")):
-        _select(connection, view, None if rows == inserted else which)
+    for view, table in (("taken", "chosen"), ("seen", "unseen")):
+        _select(connection, view, None if rows == inserted else table)
     with transaction(connection):
         _write(connection, runs, replacing=replaced > 0)
     quarantined = _quarantined(connection, welcome)
-    connection.execute("DROP VIEW taken; DROP VIEW told; DROP TABLE chosen; DROP TABLE unseen")
+    connection.execute("DROP VIEW taken; DROP VIEW seen; DROP TABLE chosen; DROP TABLE unseen")
     unstage(connection)
     unchanged = rows - inserted - replaced - len(refused) - quarantined + sum(known.values())
     return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused, quarantined)
 
 
-def _select(connection: DuckDBPyConnection, view: str, which: str | None) -> None:
-    """Give a name to those of the incoming records, or to all of them."""
-    those = f" SEMI JOIN {which} USING (filename, file_row_number)" if which else ""
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM incoming{those}")
+def _select(connection: DuckDBPyConnection, view: str, table: str | None) -> None:
+    """Name the incoming records that are in a table, or all of them."""
+    condition = f" SEMI JOIN {table} USING (filename, file_row_number)" if table else ""
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM incoming{condition}")
 
 
 def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bool) -> None:
     if replacing:
         _remove_replaced(connection)
     insert_taken(connection)
-    describe_shared(connection, "told")
+    describe_shared(connection, "seen")
     for run in runs:
         _describe(connection, run)
     connection.execute(_INFER)
@@ -157,25 +157,25 @@ def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bo
 
 def insert_taken(connection: DuckDBPyConnection) -> None:
     """Write the rows of the view `taken` into the tables."""
-    for table, which in (
+    for table, condition in (
         (RESULTS, ""),
         (RAW, f" WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
         (JOBS, " WHERE job IS NOT NULL"),
     ):
         connection.execute(
-            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken{which}"
+            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken{condition}"
         )
 
 
 def _refused(connection: DuckDBPyConnection) -> tuple[str, ...]:
-    found = connection.execute(
+    rows = connection.execute(
         f"SELECT result_id FROM incoming WHERE NOT {REAL} ORDER BY result_id"
     ).fetchall()
-    return tuple(result_id for (result_id,) in found)
+    return tuple(result_id for (result_id,) in rows)
 
 
 def _quarantined(connection: DuckDBPyConnection, welcome: str) -> int:
-    """How many records were left out since they are in quarantine."""
+    """Count the records that were left out since they are in quarantine."""
     ((anything,),) = connection.execute(
         f"SELECT EXISTS (SELECT 1 FROM {QUARANTINE.name} WHERE recorded_at IS NOT NULL)"
     ).fetchall()
@@ -198,13 +198,13 @@ def _remove_replaced(connection: DuckDBPyConnection) -> None:
 
 def _describe(connection: DuckDBPyConnection, run: Run) -> None:
     values = [*(run.model_dump() | {"finished_at": _end(connection, run)}).values(), True]
-    places = ", ".join("?" for _ in values)
-    connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({places})", values)
+    parameters = ", ".join("?" for _ in values)
+    connection.execute(f"INSERT OR REPLACE INTO {RUNS.name} VALUES ({parameters})", values)
 
 
 def _end(connection: DuckDBPyConnection, run: Run) -> datetime | None:
-    """When the run ended, if it says so or has a verdict for every cell of its plan."""
+    """The end of the run, if it says so or has a verdict for every cell of its plan."""
     if run.finished_at is not None or run.planned is None:
         return run.finished_at
-    (found,) = fetch(connection, _ENDED, run.run_id, run.run_id)
-    return found["last"] if found["verdicts"] >= run.planned else None
+    (cells,) = fetch(connection, _ENDED, run.run_id, run.run_id)
+    return cells["last"] if cells["verdicts"] >= run.planned else None

@@ -1,4 +1,4 @@
-"""What a merge did."""
+"""The result of a merge."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class MergeReport:
-    """What a merge did, record by record."""
+    """Counts of a merge, and what it left out."""
 
     inserted: int = 0
     """Verdicts that the database did not have."""
@@ -30,12 +30,12 @@ class MergeReport:
 
     def __add__(self, other: Self) -> Self:
         """Both merges as one."""
-        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
         return type(self)(*(mine + theirs for mine, theirs in pairs))
 
     @property
     def is_empty(self) -> bool:
-        """Whether no record was sound and welcome."""
+        """True if no record was sound and admitted."""
         return not (self.inserted or self.replaced or self.unchanged)
 
     def require_complete(self) -> None:
@@ -48,8 +48,8 @@ class MergeReport:
         if left_out:
             others = "nothing was merged" if self.is_empty else "all others were merged"
             hints = [hint for _, hint in left_out]
-            told = "; ".join(told for told, _ in left_out)
-            raise StoreError(told, hint="; ".join([*hints, others]))
+            messages = "; ".join(message for message, _ in left_out)
+            raise StoreError(messages, hint="; ".join([*hints, others]))
 
     def _refused(self) -> Iterator[tuple[str, str]]:
         if self.refused:

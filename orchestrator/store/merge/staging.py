@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from duckdb import DuckDBPyConnection
 from pyarrow.fs import LocalFileSystem
 
-from orchestrator.store.database.errors import explain, interruptible
+from orchestrator.store.database.errors import duckdb_message, interruptible
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
@@ -211,7 +211,7 @@ _SUMMARY = """
 
 
 @dataclass(frozen=True)
-class Examined:
+class RecordSummary:
     """The content of a file of sound records."""
 
     records: int
@@ -224,7 +224,7 @@ class Examined:
 
 
 @interruptible()
-def examine(path: Path) -> Examined | str:
+def summarise_records(path: Path) -> RecordSummary | str:
     """The content of a file, or the reason why it cannot be merged."""
     with duckdb.connect() as connection:
         try:
@@ -233,8 +233,8 @@ def examine(path: Path) -> Examined | str:
                 return damaged[0].reason
             (row,) = fetch(connection, _SUMMARY)
         except duckdb.Error as error:
-            return explain(error)
-    return Examined(
+            return duckdb_message(error)
+    return RecordSummary(
         row["records"],
         row["repeated"],
         row["hosts"],

@@ -9,10 +9,10 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import explain, interruptible
-from orchestrator.store.database.execute import AnotherThread
+from orchestrator.store.database.errors import duckdb_message, interruptible
+from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S
-from orchestrator.store.database.open import sealed
+from orchestrator.store.database.open import open_sandboxed
 from orchestrator.store.database.paths import require_database
 from orchestrator.store.query.arrow_types import cast_for_arrow
 from runner.contract.errors import StoreError
@@ -44,7 +44,7 @@ def _translated_errors() -> Iterator[None]:
         try:
             yield
         except (duckdb.Error, OSError, pa.ArrowException) as error:
-            message = explain(error)
+            message = duckdb_message(error)
             hints = (hint for kind, hint in _HINTS.items() if kind in message.partition("\n")[0])
             raise StoreError(f"{_FAILED}: {message}", hint=next(hints, _OTHERWISE)) from error
 
@@ -90,7 +90,7 @@ def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
         StoreError: likewise, and also while the rows are read.
     """
     require_database(path)
-    with sealed(path, wait_s) as connection, AnotherThread(connection) as thread:
+    with open_sandboxed(path, wait_s) as connection, InterruptibleThread(connection) as thread:
         reader = thread.wait_for(lambda: _reader(connection, sql))
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
         with reader:  # left open, it would let nobody open the file again
@@ -114,7 +114,7 @@ def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
 
 
 def _batches(
-    reader: pa.RecordBatchReader, schema: pa.Schema, thread: AnotherThread
+    reader: pa.RecordBatchReader, schema: pa.Schema, thread: InterruptibleThread
 ) -> Iterator[pa.RecordBatch]:
     while (batch := thread.wait_for(lambda: _next(reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)

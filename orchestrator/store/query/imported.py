@@ -7,12 +7,12 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import connect
-from orchestrator.store.database.errors import explained
+from orchestrator.store.database.errors import store_errors
 from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.paths import is_missing
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, RAW, RESULTS
-from orchestrator.store.schema.version import OlderSchema, recognise
+from orchestrator.store.schema.version import require_known_version
 
 _TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}
 _ALIAS = {column.name: alias for alias, table in _TABLES.items() for column in table.columns}
@@ -42,11 +42,9 @@ def imported_rows_at(
         return None
     with (
         connect(path, read_only=True, wait_s=wait_s) as connection,
-        explained(f"{path}: cannot be read", "restore it, or import into a new one"),
+        store_errors(f"{path}: cannot be read", "restore it, or import into a new one"),
     ):
-        try:
-            recognise(connection, path)
-        except OlderSchema:
+        if require_known_version(connection, path).is_older:
             return None  # there were no imports before schema 5
         return imported_rows(connection, run_ids)
 

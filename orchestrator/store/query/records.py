@@ -9,7 +9,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from pydantic import AwareDatetime, ValidationError
 
-from orchestrator.store.database.errors import explain
+from orchestrator.store.database.errors import duckdb_message
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.query.filters import Selection
 from orchestrator.store.schema.origin import Origin
@@ -193,7 +193,7 @@ def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
             yield from reader
     except (OSError, pa.ArrowException) as error:  # DuckDB's own, through Arrow's stream
         raise StoreError(
-            f"the results cannot be read: {explain(error)}", hint="ask for fewer of them"
+            f"the results cannot be read: {duckdb_message(error)}", hint="ask for fewer of them"
         ) from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import explained
+from orchestrator.store.database.errors import store_errors
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.database.lock import WAIT_S
 from orchestrator.store.database.open import open_current
@@ -181,7 +181,10 @@ def bundle_rows(
     """
     require_database(path)
     connection, kind = open_current(path, read_only=True, wait_s=wait_s)
-    with connection, explained(f"{path}: cannot be read", "restore it, or merge into a new one"):
+    with (
+        connection,
+        store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"),
+    ):
         runs = stored_runs(connection)
         in_order = [runs[run_id] for run_id in sorted(wanted or runs)]
         yield BundleRows(in_order, kind.scratch, connection)

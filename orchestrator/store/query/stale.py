@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
-from orchestrator.store.schema.view import ORDER, QUOTABLE, SAME
+from orchestrator.store.schema.view import RESULT_KEY, RESULT_ORDER, TRUSTED
 from runner.contract.axes import AXIS_NAMES, NUMBER_AXES
 from runner.contract.record import Row
 
@@ -45,7 +45,8 @@ _PROVEN = f"""
             count(*) AS cells, min(r.cell_id) AS example, min(r.recorded_at) AS since, {_VALUES}
         FROM {RESULTS.name} r LEFT JOIN {RUNS.name} u USING (run_id)
         WHERE r.rowid IN (
-            SELECT arg_max(r.rowid, {ORDER}) FROM {RESULTS.name} r WHERE {QUOTABLE} GROUP BY {SAME})
+            SELECT arg_max(r.rowid, {RESULT_ORDER}) FROM {RESULTS.name} r WHERE {TRUSTED}
+            GROUP BY {RESULT_KEY})
         GROUP BY ALL
     )
     SELECT proven.*, {", ".join(_FACTS)} FROM proven JOIN {ENVIRONMENTS.name} USING (environment_id)

@@ -1,4 +1,4 @@
-"""Many record files of one row each become one file, without losing a bit of what they say."""
+"""Compaction: the record files of a run, of one row each, become one file without any loss."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
 
 @dataclass(frozen=True)
 class Compaction:
-    """What compacting one run's records did, or would do."""
+    """Result of compacting the records of one run, or its preview."""
 
     files: int
     """Files of one row that became one."""
@@ -30,12 +30,8 @@ class Compaction:
     """Size of those after; None if nothing was done."""
 
 
-class NotCompact(Exception):
-    """The run is left alone, for the reason given."""
-
-
 @dataclass(frozen=True)
-class _Found:
+class _SoundRecords:
     """A run's sound record files."""
 
     loose: Mapping[Path, pa.Table]
@@ -69,24 +65,24 @@ def compact(
     files go once the new one has been read back and says the same.
 
     Raises:
-        NotCompact: a planned cell has no sound record yet, or a compact file is damaged.
+        DamagedFile: a planned cell has no sound record yet, or a compact file is damaged.
         StoreError: the file system refuses.
     """
-    found = _look(records, run_id)
-    without = len(set(planned) - found.rows.keys())
-    if without:
-        raise NotCompact(f"{without} of {len(planned)} cells have no sound record yet")
-    if not found.loose:
+    sound = _read_sound(records, run_id)
+    lacking = len(set(planned) - sound.rows.keys())
+    if lacking:
+        raise DamagedFile(f"{lacking} of {len(planned)} cells have no sound record yet")
+    if not sound.loose:
         if not dry_run:
             _remove_empty(records)
         return None
-    before = found.size_bytes
+    before = sound.size_bytes
     if dry_run:
-        return Compaction(len(found.loose), before, None)
+        return Compaction(len(sound.loose), before, None)
     try:
-        made = [_write(records, group) for group in _alike(found.rows.values())]
+        written = [_write(records, group) for group in _by_columns(sound.rows.values())]
         sync(records)
-        for path in {*found.compact, *found.loose} - set(made):
+        for path in {*sound.compact, *sound.loose} - set(written):
             path.unlink(missing_ok=True)
         _remove_empty(records)
     except OSError as error:
@@ -94,31 +90,31 @@ def compact(
             f"{records}: cannot be compacted: {error.strerror or error}",
             hint="nothing was lost; see that the disk is not full, then try again",
         ) from error
-    return Compaction(len(found.loose), before, sum(path.stat().st_size for path in made))
+    return Compaction(len(sound.loose), before, sum(path.stat().st_size for path in written))
 
 
-def _look(records: Path, run_id: str) -> _Found:
+def _read_sound(records: Path, run_id: str) -> _SoundRecords:
     compacted = {}
     for path in compact_files(records):
         try:
             compacted[path] = read_validated(path)
         except DamagedFile as damaged:
-            raise NotCompact(f"{path.name}: {damaged}") from damaged
+            raise DamagedFile(f"{path.name}: {damaged}") from damaged
     loose = {}
     for path in sorted(records.glob("*/*.parquet")):
         with suppress(DamagedFile):
             loose[path] = read_validated(path)
     ours = {path: table for path, table in loose.items() if _is_record(path, table, run_id)}
-    return _Found(ours, compacted)
+    return _SoundRecords(ours, compacted)
 
 
 def _is_record(path: Path, table: pa.Table, run_id: str) -> bool:
-    """Whether the file is what a runner of this run left of one cell."""
+    """True if the file holds the record that a runner of this run left for one cell."""
     expected = (run_id, path.stem)
     return len(table) == 1 and (_value(table, "run_id"), _value(table, "cell_id")) == expected
 
 
-def _alike(rows: Iterable[pa.Table]) -> list[pa.Table]:
+def _by_columns(rows: Iterable[pa.Table]) -> list[pa.Table]:
     """One table for each set of columns with their documentation, sorted by job and cell."""
     groups: dict[bytes, list[pa.Table]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (_value(row, "job_id"), _value(row, "cell_id"))):
@@ -142,7 +138,7 @@ def _write(records: Path, table: pa.Table) -> Path:
 
 
 def _same(left: pa.Table, right: pa.Table) -> bool:
-    """Whether rows, columns and metadata agree; what is no number equals itself here."""
+    """True if rows, columns and metadata agree; NaN equals NaN here."""
     if not left.schema.equals(right.schema, check_metadata=True):
         return False
     pairs: Sequence[tuple[pa.ChunkedArray, pa.ChunkedArray]] = list(

@@ -1,4 +1,4 @@
-"""Record files: where they are."""
+"""Find record files, and check the ids in them, which become names of files."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,35 +16,35 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     Raises:
         StoreError: one of the paths does not exist.
     """
-    found: set[Path] = set()
+    files: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            found.update(files_below(path))
+            files.update(files_below(path))
         elif path.exists():
-            found.add(path)
+            files.add(path)
         else:
             raise StoreError(
                 f"{path}: no such file or folder",
                 hint="name Parquet files, or folders of them such as results/",
             )
-    finished = (path for path in found if not path.name.startswith("."))
+    finished = (path for path in files if not path.name.startswith("."))
     return sorted({path.absolute() for path in finished if path.suffix != ".tmp"})
 
 
 def files_below(folder: Path) -> Iterator[Path]:
     """The Parquet files in the folder and those below it, whatever goes away meanwhile."""
-    for place, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
         folders[:] = (name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in names if name.endswith(".parquet"))
+        yield from (Path(parent, name) for name in names if name.endswith(".parquet"))
 
 
 ID_COLUMNS = ("run_id", "job_id", "cell_id")
 _LEADING_ELSEWHERE = ("", ".", "..")
-"""What no part of an id between slashes may be; a path from the root begins with an empty one."""
+"""Parts between slashes that no id has; a path from the root begins with an empty one."""
 
 
 def id_fault(row: Mapping[str, object]) -> str | None:
-    """Which of the row's ids is a path; None if none is."""
+    """The reason why one of the row's ids is a path; None if none is."""
     for name in ID_COLUMNS:
         value = row.get(name)
         if isinstance(value, str) and not {*value.split("/")}.isdisjoint(_LEADING_ELSEWHERE):

@@ -24,13 +24,13 @@ class Column:
     type: str
     """DuckDB's name of the type."""
     doc: str
-    """What it means, with its unit; becomes the column's comment."""
+    """Its meaning with its unit; becomes the column's comment."""
     nullable: bool = True
-    """Whether it may be null, which says `not known`."""
+    """True if it may be null, which says `not known`."""
     allowed: tuple[str, ...] = ()
     """The values it may take; empty when there is no such list."""
     compression: str | None = None
-    """How DuckDB is to compress it; by its own choice where nothing is said."""
+    """DuckDB's compression of it; None leaves the choice to DuckDB."""
 
     @property
     def definition(self) -> str:
@@ -39,7 +39,7 @@ class Column:
         return f"{self.name} {self.type}{compression}" + ("" if self.nullable else " NOT NULL")
 
 
-def columns_of(value: type[BaseModel]) -> tuple[Column, ...]:
+def model_columns(value: type[BaseModel]) -> tuple[Column, ...]:
     """One column for each field of a frozen value."""
     return tuple(
         _column(name, info.annotation, info.description or "")

@@ -1,4 +1,4 @@
-"""Brings databases of older schemas forward, one version after the other, all or nothing.
+"""Migrations of older schemas, one version after the other, all or nothing.
 
 A migration's statements never change once they are released: they make the tables of their own
 version, whatever came after it. Views and comments are made anew from today's code.
@@ -117,7 +117,7 @@ _AFTERWARDS: Sequence[str] = (
 )
 
 MIGRATIONS: Mapping[int, Migration] = {4: _to_5}
-"""How a database of each version becomes one of the next."""
+"""The step from each version to the next."""
 OLDEST = min(MIGRATIONS)
 """The oldest version that can be brought forward."""
 

@@ -1,4 +1,4 @@
-"""Where a record came from: columns that records of our own runners leave at their defaults."""
+"""The origin of a record: columns that records of our own runners leave at their defaults."""
 
 from pydantic import AwareDatetime
 
@@ -9,7 +9,7 @@ SYNTHETIC = "synthetic"
 
 
 class Origin(Frozen):
-    """Who measured, and how far that can be checked."""
+    """The source of a record, and how far it can be checked."""
 
     source: str = OURS
     """Who measured: `accelmatrix`, the project whose file was imported, or `synthetic`."""

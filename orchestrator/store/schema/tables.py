@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import AwareDatetime, NonNegativeInt
 
-from orchestrator.store.schema.columns import Column, columns_of, names, text
+from orchestrator.store.schema.columns import Column, model_columns, names, text
 from orchestrator.store.schema.origin import Origin
 from runner.contract.cell import Frozen
 from runner.contract.record import ENVIRONMENT_FACTS, Record
@@ -59,7 +59,7 @@ HARDWARE_FACTS = (
     "memory_total_bytes",
     "machine",
 )
-"""What stays the same under one `hardware_id`; kernel, system and host name may change under it."""
+"""Facts that stay the same under one `hardware_id`; kernel, system and host name may change."""
 
 DURATIONS = ("warmup_durations_ns", "durations_ns", "part_durations_ns")
 JOB = "job"
@@ -74,10 +74,10 @@ class Table:
 
     name: str
     doc: str
-    """What one row is; becomes the table's comment."""
+    """The meaning of one row; becomes the table's comment."""
     columns: tuple[Column, ...]
     keyed: bool = True
-    """Whether the first column is a primary key. Large tables have none: an index of a million
+    """True if the first column is a primary key. Large tables have none: an index of a million
     strings costs more than a merge that looks before it writes."""
 
     @property
@@ -98,12 +98,12 @@ def comments(kind: str, name: str, doc: str, columns: tuple[Column, ...]) -> lis
     """The statements that write the documentation into the database itself."""
     return [
         f"COMMENT ON {kind} {name} IS {text(doc)}",
-        *(f"COMMENT ON COLUMN {name}.{each.name} IS {text(each.doc)}" for each in columns),
+        *(f"COMMENT ON COLUMN {name}.{column.name} IS {text(column.doc)}" for column in columns),
     ]
 
 
-RECORD = columns_of(Record)
-ORIGIN = columns_of(Origin)
+RECORD = model_columns(Record)
+ORIGIN = model_columns(Origin)
 OTHER = Column(
     "other", "VARCHAR", "Columns of a newer runner that this schema lacks, as a JSON object."
 )
@@ -118,7 +118,7 @@ _SEEN_AT = Column(
     "seen_at", "TIMESTAMPTZ", "When the newest record that describes it was written.", False
 )
 REQUIRED = ("run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
-"""What every result has; the rest of what our own records must have, imported ones may lack."""
+"""Columns that every result has; imported ones may lack the others that our own must have."""
 
 
 def _of_record(*wanted: str) -> tuple[Column, ...]:
@@ -126,13 +126,13 @@ def _of_record(*wanted: str) -> tuple[Column, ...]:
 
 
 def _relaxed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    return tuple(replace(each, nullable=each.name not in REQUIRED) for each in columns)
+    return tuple(replace(column, nullable=column.name not in REQUIRED) for column in columns)
 
 
 RUNS = Table(
     "benchmark_runs",
     "One invocation of `orchestrator run`, or one imported file.",
-    (*columns_of(Run), _DESCRIBED),
+    (*model_columns(Run), _DESCRIBED),
 )
 RESULTS = Table(
     "benchmark_results",
@@ -185,7 +185,7 @@ JOBS = Table(
     "replay_jobs",
     "What `orchestrator replay` runs again; `result_id` points to `benchmark_results`.",
     # One job is much like the next, which only this compression sees.
-    tuple(replace(each, compression="zstd") for each in (_RESULT_ID, *_of_record(JOB))),
+    tuple(replace(column, compression="zstd") for column in (_RESULT_ID, *_of_record(JOB))),
     keyed=False,
 )
 VERSION = Table(

@@ -1,4 +1,4 @@
-"""What kind of database a file is, and whether this AccelMatrix can work with it."""
+"""Versions of the database: recognised, created, upgraded and compared with the code."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,20 +15,22 @@ from runner import __version__
 from runner.contract.errors import StoreError
 
 
-class OlderSchema(StoreError):
-    """The database has a schema that can be brought forward."""
-
-
 @dataclass(frozen=True)
-class Kind:
-    """What kind of database this is."""
+class DatabaseVersion:
+    """The version of a database's schema, and the rows that it takes."""
 
-    version: int
+    number: int
     scratch: bool
+    """True if it takes fake and synthetic rows."""
+
+    @property
+    def is_older(self) -> bool:
+        """True if its schema can be upgraded to this one."""
+        return self.number < STORE_VERSION
 
 
-def kind_of(connection: DuckDBPyConnection, path: Path) -> Kind:
-    """What kind of database this is, of whichever version.
+def read_version(connection: DuckDBPyConnection, path: Path) -> DatabaseVersion:
+    """The version of a database of AccelMatrix, whichever it is.
 
     Raises:
         StoreError: it is not ours.
@@ -39,19 +41,24 @@ def kind_of(connection: DuckDBPyConnection, path: Path) -> Kind:
             f"{path}: a DuckDB database, but not one of AccelMatrix",
             hint="name another file with `--database`",
         )
-    found = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
-    return Kind(*(found[0] if found else (0, False)))
+    rows = connection.execute(f"SELECT version, scratch FROM {VERSION.name}").fetchall()
+    return DatabaseVersion(*(rows[0] if rows else (0, False)))
 
 
-def recognise(connection: DuckDBPyConnection, path: Path) -> Kind:
-    """What kind of database this is, provided that this AccelMatrix can work with it.
+def require_known_version(connection: DuckDBPyConnection, path: Path) -> DatabaseVersion:
+    """The version of a database that has this schema, or an older one that can be upgraded.
 
     Raises:
-        OlderSchema: it could, once the database has been brought forward.
         StoreError: it is not ours, or has another schema.
     """
-    kind = kind_of(connection, path)
-    _check_version(kind.version, path)
+    version = read_version(connection, path)
+    _check_version(version.number, path)
+    if not version.is_older:
+        _check_columns(connection, path)
+    return version
+
+
+def _check_columns(connection: DuckDBPyConnection, path: Path) -> None:
     columns = _columns(connection)
     for table in TABLES:
         if columns.get(table.name) != {column.name for column in table.columns}:
@@ -59,17 +66,16 @@ def recognise(connection: DuckDBPyConnection, path: Path) -> Kind:
                 f"{path}: table {table.name} does not have the columns of schema {STORE_VERSION}",
                 hint="merge the Parquet files into a new database: `orchestrator merge`",
             )
-    return kind
 
 
 def _columns(connection: DuckDBPyConnection) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    columns: dict[str, set[str]] = {}
     rows = connection.execute(
         "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'main'"
     ).fetchall()
     for table, column in rows:
-        found.setdefault(table, set()).add(column)
-    return found
+        columns.setdefault(table, set()).add(column)
+    return columns
 
 
 def _check_version(version: int, path: Path) -> None:
@@ -85,8 +91,6 @@ def _check_version(version: int, path: Path) -> None:
             f" {OLDEST} on",
             hint="merge the Parquet files into a new database: `orchestrator merge`",
         )
-    if version < STORE_VERSION:
-        raise OlderSchema(f"{path}: has the older schema {version}")
 
 
 _VIEWS = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT temporary"
@@ -100,29 +104,29 @@ def create_schema(connection: DuckDBPyConnection) -> None:
     connection.commit()
 
 
-def mark_as_made(connection: DuckDBPyConnection, *, scratch: bool) -> None:
-    """Write down what kind of database this is from now on."""
+def write_version(connection: DuckDBPyConnection, *, scratch: bool) -> None:
+    """Write the version of a new database, and the rows that it takes."""
     connection.execute(
         f"INSERT INTO {VERSION.name} VALUES (?, ?, now(), ?)",
         [STORE_VERSION, scratch, __version__],
     )
 
 
-def bring_forward(connection: DuckDBPyConnection, version: int) -> None:
-    """Make a database of an older version one of ours, all or nothing; its views anew."""
+def upgrade_schema(connection: DuckDBPyConnection, version: int) -> None:
+    """Upgrade a database of an older version, all or nothing, and define its views anew."""
     connection.begin()
     for (view,) in connection.execute(_VIEWS).fetchall():
         connection.execute(f"DROP VIEW {view}")
     migrate(connection, version, STORE_VERSION)
-    define_anew(connection)
+    redefine_views(connection)
     connection.commit()
 
 
-def define_anew(connection: DuckDBPyConnection) -> None:
+def redefine_views(connection: DuckDBPyConnection) -> None:
     """Make views and comments as the code has them; tables keep their columns."""
-    there = {name for (name,) in connection.execute(_VIEWS).fetchall()}
+    existing = {name for (name,) in connection.execute(_VIEWS).fetchall()}
     for view in VIEWS:
-        if view.name in there:
+        if view.name in existing:
             connection.execute(f"DROP VIEW {view.name}")
     for view in VIEWS:
         connection.execute(view.ddl)
@@ -145,22 +149,22 @@ _IS = "is "
 Definition = Mapping[str, tuple[str | None, ...]]
 
 
-def differences(connection: DuckDBPyConnection) -> dict[str, str]:
-    """What was altered by hand: by name of the table, view or column, how it differs."""
+def schema_differences(connection: DuckDBPyConnection) -> dict[str, str]:
+    """Definitions that were altered by hand: tables, views and columns with their differences."""
     return dict(sorted(_differences(_expected(), _definition(connection))))
 
 
-def retyped(altered: Mapping[str, str]) -> dict[str, str]:
-    """Those of the differences that are a table's columns of another type than ours."""
+def retyped_columns(altered: Mapping[str, str]) -> dict[str, str]:
+    """Those of the schema_differences that are a table's columns of another type than ours."""
     ours = {f"{table.name}.{column.name}" for table in TABLES for column in table.columns}
     return {name: how for name, how in altered.items() if name in ours and how.startswith(_IS)}
 
 
-def foreign(connection: DuckDBPyConnection) -> list[str]:
+def foreign_relations(connection: DuckDBPyConnection) -> list[str]:
     """Tables and views that somebody else made in this database."""
-    ours = {each.name for each in (*TABLES, *VIEWS)}
-    found = connection.execute(f"SELECT name FROM ({_RELATIONS}) ORDER BY name").fetchall()
-    return [name for (name,) in found if name not in ours]
+    ours = {relation.name for relation in (*TABLES, *VIEWS)}
+    rows = connection.execute(f"SELECT name FROM ({_RELATIONS}) ORDER BY name").fetchall()
+    return [name for (name,) in rows if name not in ours]
 
 
 @cache
@@ -176,15 +180,15 @@ def _definition(connection: DuckDBPyConnection) -> Definition:
     return {name: tuple(facts) for name, *facts in (*relations, *columns)}
 
 
-def _differences(expected: Definition, found: Definition) -> Iterator[tuple[str, str]]:
+def _differences(expected: Definition, actual: Definition) -> Iterator[tuple[str, str]]:
     for name, (first, *facts, comment) in expected.items():
-        if name not in found:
+        if name not in actual:
             yield name, "is missing"
             continue
-        first_found, *facts_found, comment_found = found[name]
-        if first_found != first:
-            yield name, f"{_IS}{first_found}, not {first}"
-        elif facts_found != facts:
+        actual_first, *actual_facts, actual_comment = actual[name]
+        if actual_first != first:
+            yield name, f"{_IS}{actual_first}, not {first}"
+        elif actual_facts != facts:
             yield name, "asks something else"
-        elif comment_found != comment:
+        elif actual_comment != comment:
             yield name, "has another comment"

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.store import Store
 from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.paths import log_of
+from orchestrator.store.database.paths import wal_path
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.records import a_record
@@ -64,10 +64,10 @@ def test_a_copy_holds_the_same_and_nothing_else_is_left(filled: Path, target: Pa
 
 def test_what_a_killed_writer_left_in_the_log_is_copied(filled: Path, target: Path) -> None:
     subprocess.run([sys.executable, "-c", DIE, str(filled)], check=False)
-    assert log_of(filled).exists()
+    assert wal_path(filled).exists()
     copy_database(filled, target, wait_s=1)
     for path in (filled, target):
-        assert not log_of(path).exists()
+        assert not wal_path(path).exists()
         assert scalar(path, "SELECT DISTINCT hostname FROM benchmark_results") == "in the log alone"
 
 
@@ -86,7 +86,7 @@ def test_a_target_with_a_log_of_its_own_is_left_alone(filled: Path, target: Path
     with pytest.raises(StoreError, match="has a log of changes"):
         copy_database(filled, target, wait_s=1)
     assert target.read_bytes() == before
-    assert log_of(target).exists()
+    assert wal_path(target).exists()
 
 
 def test_a_database_in_use_is_not_copied(filled: Path, target: Path) -> None:

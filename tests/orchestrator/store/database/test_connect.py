@@ -10,7 +10,7 @@ import pytest
 from orchestrator.store import Store, query
 from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.database.paths import log_of
+from orchestrator.store.database.paths import wal_path
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
 from runner.contract.errors import StoreError
@@ -128,7 +128,7 @@ def test_what_a_killed_writer_left_in_the_log_is_there(database: Path, save: Sav
     assert query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 1}]
     assert scalar(database, "SELECT count(*) FROM benchmark_performance") == 1
     Store.open(database).close()
-    assert not log_of(database).exists()
+    assert not wal_path(database).exists()
     assert scalar(database, "SELECT count(*) FROM benchmark_performance") == 1
 
 
@@ -148,7 +148,7 @@ def test_a_log_that_nobody_may_empty_is_read(
     first, second = said.splitlines()
     assert first == "{'ok': 1}"
     assert "cannot be written: Permission denied" in second
-    assert log_of(database).exists()
+    assert wal_path(database).exists()
 
 
 def test_a_file_that_may_not_be_written_in_a_folder_that_may(
@@ -196,4 +196,4 @@ def _leave_a_log(database: Path, record: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "1\n"
         os.kill(process.pid, signal.SIGKILL)
-    assert log_of(database).stat().st_size > 0
+    assert wal_path(database).stat().st_size > 0

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from orchestrator.store.database.execute import AnotherThread, transaction
+from orchestrator.store.database.execute import InterruptibleThread, transaction
 
 LONG = "SELECT sum(hash(i)) FROM range(1000000000000) AS t(i)"
 
 
 def test_what_the_work_returns_and_raises_is_passed_on() -> None:
-    with duckdb.connect() as connection, AnotherThread(connection) as thread:
+    with duckdb.connect() as connection, InterruptibleThread(connection) as thread:
         assert thread.wait_for(lambda: connection.execute("SELECT 1").fetchall()) == [(1,)]
         with pytest.raises(duckdb.CatalogException):
             thread.wait_for(lambda: connection.execute("FROM nothing"))
@@ -23,7 +23,7 @@ def test_ctrl_c_ends_each_of_several_statements(ctrl_c: Callable[[], None]) -> N
             with pytest.raises(duckdb.InterruptException):
                 connection.execute(LONG)
 
-    with duckdb.connect() as connection, AnotherThread(connection) as thread:
+    with duckdb.connect() as connection, InterruptibleThread(connection) as thread:
         ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             thread.wait_for(work)
@@ -34,7 +34,7 @@ def test_ctrl_c_ends_work_between_statements_too(ctrl_c: Callable[[], None]) -> 
         while True:
             thread.check_interrupt()
 
-    with duckdb.connect() as connection, AnotherThread(connection) as thread:
+    with duckdb.connect() as connection, InterruptibleThread(connection) as thread:
         ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             thread.wait_for(work)
@@ -48,7 +48,7 @@ def test_a_transaction_that_ctrl_c_ends_is_undone(ctrl_c: Callable[[], None]) ->
 
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE kept (number INTEGER)")
-        with AnotherThread(connection) as thread:
+        with InterruptibleThread(connection) as thread:
             ctrl_c()
             with pytest.raises(KeyboardInterrupt):
                 thread.wait_for(work)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.store import MergeReport, Store, query
-from orchestrator.store.database.paths import log_of
+from orchestrator.store.database.paths import wal_path
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
 from orchestrator.store.health.validate import RETYPED
 from runner.contract.errors import StoreError
@@ -272,7 +272,7 @@ def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: 
         database.write_bytes(harmed)
         killed(FIX, database, NOW.isoformat(), when=after(chance.uniform(0, usual_s)))
         assert content(database) in (damaged, fixed)
-        log_of(database).unlink(missing_ok=True)
+        wal_path(database).unlink(missing_ok=True)
     fix_database(database, None, now=NOW)
     assert content(database) == fixed
 

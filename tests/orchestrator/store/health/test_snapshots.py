@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.store import Store, query
 from orchestrator.store.database.backup import MANIFEST, Manifest, read_manifest
-from orchestrator.store.database.paths import log_of
+from orchestrator.store.database.paths import wal_path
 from orchestrator.store.health.snapshots import (
     Snapshot,
     find_snapshot,
@@ -120,13 +120,13 @@ def test_a_damaged_database_is_set_aside_with_its_log(
 ) -> None:
     content = b"\xff" * database.stat().st_size
     database.write_bytes(content)
-    log_of(database).write_bytes(b"a log")
+    wal_path(database).write_bytes(b"a log")
     restored = restore_snapshot(database, root, "small", None)
     assert restored.kept is None
     assert restored.aside is not None
     assert restored.aside.read_bytes() == content
-    assert log_of(restored.aside).read_bytes() == b"a log"
-    assert not log_of(database).exists()
+    assert wal_path(restored.aside).read_bytes() == b"a log"
+    assert not wal_path(database).exists()
     assert everything(database) == everything(past.database)
 
 

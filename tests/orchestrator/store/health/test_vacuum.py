@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Store, query
-from orchestrator.store.database.paths import log_of, size_of
+from orchestrator.store.database.paths import size_of, wal_path
 from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import StoreError
@@ -84,9 +84,9 @@ def test_the_log_goes_into_the_file(two_runs: Path) -> None:
     held += "print('ready', flush=True); sys.stdin.readline();"
     held += "c.execute(\"UPDATE benchmark_results SET reason = 'left in the log'\"); os._exit(0)"
     done(held, two_runs)
-    assert log_of(two_runs).exists()
+    assert wal_path(two_runs).exists()
     vacuum(two_runs)
-    assert not log_of(two_runs).exists()
+    assert not wal_path(two_runs).exists()
     assert scalar(two_runs, "SELECT DISTINCT reason FROM benchmark_results") == "left in the log"
 
 
@@ -116,7 +116,7 @@ def _moments(path: Path) -> list[Callable[[], bool]]:
     return [
         unfinished.exists,
         lambda: unfinished.exists() and unfinished.stat().st_size > 16_384,
-        log_of(unfinished).exists,
+        wal_path(unfinished).exists,
         lambda: path.stat().st_ino != inode,
         lambda: path.stat().st_size != size,
     ]

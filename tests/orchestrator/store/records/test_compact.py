@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import MergeReport, Store
-from orchestrator.store.records.compact import Compaction, NotCompact, compact, compact_files
-from runner.contract.errors import StoreError
+from orchestrator.store.records.compact import Compaction, compact, compact_files
+from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record import Record, save_record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 from tests.support.whole_database import after, done, everything, killed
@@ -158,7 +158,7 @@ def test_what_is_no_number_equals_itself(records: Path) -> None:
 
 def test_a_run_that_goes_on_is_left_alone(records: Path, saved: list[Record]) -> None:
     before = sorted(records.rglob("*"))
-    with pytest.raises(NotCompact, match="2 of 10 cells have no sound record yet"):
+    with pytest.raises(DamagedFile, match="2 of 10 cells have no sound record yet"):
         compact(records, RUN, [*ids(saved), "one-more", "and-another"])
     assert sorted(records.rglob("*")) == before
 
@@ -169,7 +169,7 @@ def test_a_damaged_record_is_left_alone_with_its_run(
 ) -> None:
     path = keep(saved[0], records)
     path.write_bytes(content)
-    with pytest.raises(NotCompact, match="1 of 8 cells"):
+    with pytest.raises(DamagedFile, match="1 of 8 cells"):
         compact(records, RUN, ids(saved))
     assert path.read_bytes() == content
     assert compact_files(records) == []
@@ -180,7 +180,7 @@ def test_a_damaged_compact_file_is_left_alone(records: Path, saved: list[Record]
     (made,) = compact_files(records)
     made.write_bytes(made.read_bytes()[:-100])
     kept = keep(saved[0], records)
-    with pytest.raises(NotCompact, match="truncated or not a Parquet file"):
+    with pytest.raises(DamagedFile, match="truncated or not a Parquet file"):
         compact(records, RUN, ids(saved))
     assert kept.exists()
 

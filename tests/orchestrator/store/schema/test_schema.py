@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from orchestrator.store import Run, Store
-from orchestrator.store.schema.columns import Column, columns_of, sql_type
+from orchestrator.store.schema.columns import Column, model_columns, sql_type
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -47,7 +47,7 @@ def test_raw_durations_are_lists_of_integers() -> None:
 
 
 def test_a_run_becomes_a_row_of_benchmark_runs() -> None:
-    assert RUNS.columns[: len(Run.model_fields)] == columns_of(Run)
+    assert RUNS.columns[: len(Run.model_fields)] == model_columns(Run)
 
 
 def test_a_literal_field_knows_its_values() -> None:
