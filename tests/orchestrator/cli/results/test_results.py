@@ -1,3 +1,5 @@
+"""`query` and `merge` as a user types them."""
+
 import json
 import os
 import pty
@@ -14,9 +16,8 @@ from tests.support.cli_checks import complains
 from tests.support.workplace import CLI, Workplace, wait_until
 
 
-@pytest.mark.parametrize("command", [["query", "SELECT 1"]])
-def test_without_a_database_there_is_nothing_to_ask(place: Workplace, command: list[str]) -> None:
-    complains(place.do(*command), 6, "benchmarks.duckdb: there is no database yet")
+def test_without_a_database_there_is_nothing_to_ask(place: Workplace) -> None:
+    complains(place.do("query", "SELECT 1"), 6, "benchmarks.duckdb: there is no database yet")
     assert not (place.folder / "results").exists()
 
 
@@ -105,7 +106,7 @@ def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
     ("sql", "output", "seen"),
     [
         (SILENT, None, "benchmarks.duckdb"),
-        (SILENT, "a.csv", "benchmarks.duckdb"),
+        pytest.param(SILENT, "a.csv", "benchmarks.duckdb", marks=pytest.mark.slow),
         (ENDLESS, "a.parquet", ".a.parquet.tmp"),
     ],
     ids=["silent", "file", "growing-file"],
@@ -124,7 +125,10 @@ def test_a_query_that_is_interrupted_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "markdown", "parquet"])
+_SLOW = [pytest.param(form, marks=pytest.mark.slow) for form in ("json", "markdown", "parquet")]
+
+
+@pytest.mark.parametrize("form", ["csv", *_SLOW])
 def test_a_reader_that_has_had_enough_is_no_error(measured: Workplace, form: str) -> None:
     command = [*CLI, "query", ENDLESS, "--format", form]
     with subprocess.Popen(
@@ -143,7 +147,7 @@ def test_a_reader_that_has_had_enough_is_no_error(measured: Workplace, form: str
     [
         ("SELECT nothing FROM benchmark_results", "nothing"),
         ("SELEC 1", "SELEC"),
-        ("DROP TABLE benchmark_results", "read-only"),
+        ("DROP TABLE benchmark_results", "only SELECT-like statements are allowed here, not DROP"),
     ],
 )
 def test_a_query_that_cannot_be_answered(measured: Workplace, sql: str, word: str) -> None:

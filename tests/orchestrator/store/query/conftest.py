@@ -1,10 +1,13 @@
-"""What questions of every kind are put to."""
+"""Databases for questions of every kind: made once, copied where a test changes one."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from orchestrator.store import Store
+from runner.contract.record import save_record
+from tests.support.records import a_record
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +16,19 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("empty") / "benchmarks.duckdb"
     Store.open(path).close()
     return path
+
+
+@pytest.fixture(scope="session")
+def _two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("filled")
+    for record in (a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "])):
+        save_record(record, folder)
+    with Store.open(folder / "benchmarks.duckdb") as store:
+        store.merge([folder])
+    return folder / "benchmarks.duckdb"
+
+
+@pytest.fixture
+def filled(_two_results: Path, database: Path) -> Path:
+    """A database with two results, which a test may change."""
+    return Path(shutil.copy(_two_results, database))

@@ -35,14 +35,6 @@ with Store.open_readonly(Path(sys.argv[1])) as store:
 """
 
 
-@pytest.fixture
-def filled(database: Path, results: Path, save: Save) -> Path:
-    save(a_record(batch_size=1), a_record(batch_size=8))
-    with Store.open(database) as store:
-        store.merge([results])
-    return database
-
-
 @pytest.fixture(scope="module", params=OPENINGS)
 def store(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

@@ -6,16 +6,6 @@ import pytest
 
 from orchestrator.store import Store, asking, query
 from runner.contract.errors import StoreError
-from tests.orchestrator.store.conftest import Save
-from tests.support.records import a_record
-
-
-@pytest.fixture
-def filled(database: Path, results: Path, save: Save) -> Path:
-    save(a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "]))
-    with Store.open(database) as store:
-        store.merge([results])
-    return database
 
 
 def test_an_answer_is_an_arrow_table(filled: Path) -> None:

@@ -11,10 +11,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import WRITERS, Store, asking, save_answer
+from orchestrator.store import WRITERS, asking, save_answer
 from runner.contract.errors import StoreError
-from tests.orchestrator.store.conftest import Save
-from tests.support.records import a_record
 
 MANY = "SELECT i, 'row ' || i AS name FROM range(150000) AS t(i)"
 AWKWARD = """
@@ -23,14 +21,6 @@ lines' AS newline, 'NaN'::DOUBLE AS nan, NULL AS nothing, '' AS empty, true AS y
         [1.5::DOUBLE, NULL] AS list, MAP {'k|1': 'v'} AS map, {'x': 'ü'} AS struct,
         TIMESTAMPTZ '2026-11-21 12:00:00+00' AS moment, '*bold* <b> _x_ a_b `c` \\ &amp;' AS markup
 """
-
-
-@pytest.fixture
-def filled(database: Path, results: Path, save: Save) -> Path:
-    save(a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "]))
-    with Store.open(database) as store:
-        store.merge([results])
-    return database
 
 
 def written(database: Path, sql: str, form: str) -> bytes:
