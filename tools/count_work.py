@@ -30,10 +30,10 @@ FILE = Path(runner.contract.models.__file__).parent / "work.json"
 
 
 class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts what matrix products and convolutions do while floating-point tensors have no data.
+    """Counter of matrix products and convolutions over floating-point tensors without data.
 
-    Whole numbers have theirs, since shapes may follow from them: an operation that mixes both is
-    given all without data.
+    Integer tensors have data, since shapes may follow from them. An operation that mixes both gets
+    all tensors without data.
     """
 
     def __init__(self) -> None:
@@ -52,8 +52,8 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 if parts is not NotImplemented:
                     return parts
         if packet in INDEXED:
-            args = (args[0], list(chain.from_iterable(map(_places, args[1]))), *args[2:])
-        args, kwargs = _placed(args, kwargs or {})
+            args = (args[0], list(chain.from_iterable(map(_indices, args[1]))), *args[2:])
+        args, kwargs = _on_one_device(args, kwargs or {})
         out = func(*args, **kwargs)
         if packet in flop_registry:
             self.macs += flop_registry[packet](*args, **kwargs, out_val=out) // 2
@@ -61,8 +61,8 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return out
 
 
-def _placed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Without data if any of it is; new whole numbers get data."""
+def _on_one_device(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The arguments, all without data if any of them is; new integer tensors get data."""
     if any(tensor.device == META for tensor in _tensors((args, kwargs))):
         args, kwargs = tree_map_only(torch.Tensor, lambda t: t.to(META), (args, kwargs))
         return args, {**kwargs, "device": META} if "device" in kwargs else kwargs
@@ -72,8 +72,8 @@ def _placed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
     return args, kwargs
 
 
-def _places(index: torch.Tensor | None) -> Sequence[torch.Tensor | None]:
-    """The places that a mask marks, as long as they are known."""
+def _indices(index: torch.Tensor | None) -> Sequence[torch.Tensor | None]:
+    """The indices that a mask marks, if its values are known."""
     if index is not None and index.dtype == torch.bool and index.device == CPU:
         return index.nonzero(as_tuple=True)
     return (index,)
@@ -96,7 +96,7 @@ def count(spec: ModelSpec, model: Any, cell: Cell) -> tuple[int, int]:
 
 
 def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
-    """The polynomials through the counts at as many shapes as they have terms."""
+    """Fit polynomials to the counts at as many shapes as they have terms."""
     terms, rows, counts, model = _terms(spec), Matrix(), [], build_without_weights(spec)
     for cell in _cells(spec):
         sizes = sizes_of(spec, cell)
@@ -116,7 +116,7 @@ def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
 
 
 def _terms(spec: ModelSpec) -> list[Term]:
-    """The batch by what each sample may depend on: attention goes with the square of a length."""
+    """The batch times the sizes that a sample may depend on: attention grows with their squares."""
     lengths: list[SizeName] = []
     if spec.takes_sequence:
         lengths.append("prompt_length" if spec.image_prompt else "sequence_length")
@@ -135,7 +135,7 @@ def _terms(spec: ModelSpec) -> list[Term]:
 
 
 def _cells(spec: ModelSpec) -> Iterator[Cell]:
-    """Shapes that differ in every way that the terms tell apart."""
+    """Cells whose shapes differ in every size of the terms."""
     axes = (
         (1, 2),
         (8, 16, 24) if spec.takes_sequence else (None,),
@@ -163,7 +163,7 @@ def _number(value: Any) -> float:
 
 
 def main() -> None:
-    """Count all models of the catalogue anew."""
+    """Count all models of the catalogue and write `work.json`."""
     counted = {name: fit(spec) for name, spec in catalogue().items()}
     FILE.write_text(json.dumps(counted, indent=2) + "\n", encoding="utf-8")
 

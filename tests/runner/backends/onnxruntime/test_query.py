@@ -11,6 +11,7 @@ from onnx import helper
 from runner.backends.onnxruntime.device import cpu_device
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import (
+    _EMPTY_GRAPH,
     OnnxExecutor,
     OnnxQuery,
     empty_query,
@@ -165,7 +166,15 @@ def test_an_output_that_is_an_input_has_its_own_memory(tmp_path: Path) -> None:
     assert query.inputs["x"].data_ptr() != query()["y"].data_ptr()
 
 
-def test_the_empty_query_hands_its_input_on() -> None:
+def test_the_empty_query_hands_its_input_on_by_a_file_that_onnx_writes() -> None:
+    x, y = (helper.make_tensor_value_info(name, FLOAT, (1,)) for name in "xy")
+    node = helper.make_node("Identity", ["x"], ["y"], "identity")
+    graph = helper.make_graph([node], "empty", [x], [y])
+    opsets = [helper.make_opsetid("", 20)]
+    model = helper.make_model(
+        graph, producer_name="accelmatrix", opset_imports=opsets, ir_version=10
+    )
+    assert onnx.load(_EMPTY_GRAPH) == model
     query: Any = empty_query()
     assert query()["y"].numpy() == 1
     assert query()["y"].numpy() == 1
