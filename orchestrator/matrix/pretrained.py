@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
-from orchestrator.system.weights import revision
 from runner.contract.errors import SkipEntry
 from runner.contract.models import Family, Modality
-from runner.contract.weights import CONFIG_FILE, WEIGHTS_SUFFIX, count_parameters, weight_files
+from runner.contract.weights import (
+    CONFIG_FILE,
+    WEIGHTS_SUFFIX,
+    count_parameters,
+    revision_of,
+    weight_files,
+)
 
 _HEADS: Mapping[str, tuple[str, str]] = {
     "ForMaskedLM": ("AutoModelForMaskedLM", "fill-mask"),
@@ -44,7 +49,7 @@ def read_folder(folder: Path) -> Config:
         return {
             "config": config,
             "path": str(folder.absolute()),
-            "revision": revision(folder),
+            "revision": revision_of(folder),
             "parameters": count_parameters(folder) or None,
         }
     except (OSError, ValueError) as error:

@@ -26,10 +26,10 @@ from orchestrator.launchers.container import (
     occupies,
     owner_id,
 )
-from orchestrator.system.weights import revision
 from runner.contract.cell import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
+from runner.contract.weights import revision_of
 from tests.support.jobs import a_job, fake_cell
 from tests.support.weights import a_weights_folder
 
@@ -94,7 +94,7 @@ def test_mounts_are_absolute_and_the_job_is_read_only() -> None:
 
 
 def with_own_weights(task: Task, folder: Path) -> Task:
-    own = {"path": str(folder), "revision": revision(folder)}
+    own = {"path": str(folder), "revision": revision_of(folder)}
     model = task.job.model.model_copy(update=own)
     return replace(task, job=task.job.model_copy(update={"model": model}))
 

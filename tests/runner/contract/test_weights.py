@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.models import find
+from runner.contract.errors import Unavailable
+from runner.contract.models import ModelSpec, find
 from runner.contract.weights import (
     WEIGHTS_VARIABLE,
     count_parameters,
@@ -13,6 +14,7 @@ from runner.contract.weights import (
     revision_of,
     show_folder,
     weight_files,
+    weights_folder,
 )
 from tests.support.weights import a_weights_folder, write_safetensors
 
@@ -70,3 +72,35 @@ def test_what_comes_from_a_hub_or_a_seed_has_no_folder() -> None:
     assert folder_of(find("bert-tiny")) is None
     hub = PRETRAINED.model_copy(update={"path": None, "hub_id": "somebody/something"})
     assert folder_of(hub) is None
+
+
+def planned(folder: Path) -> ModelSpec:
+    changes = {"weights": "pretrained", "path": str(folder), "revision": revision_of(folder)}
+    return find("bert-tiny").model_copy(update=changes)
+
+
+def test_random_weights_need_no_folder() -> None:
+    assert weights_folder(find("bert-tiny")) is None
+
+
+def test_the_folder_is_the_one_that_was_planned(tmp_path: Path) -> None:
+    folder = a_weights_folder(tmp_path / "a")
+    assert weights_folder(planned(folder)) == folder
+
+
+def test_other_weights_than_the_planned_ones_are_refused(tmp_path: Path) -> None:
+    folder = a_weights_folder(tmp_path / "a")
+    model = planned(folder)
+    write_safetensors(folder / "model.safetensors", fill=1)
+    with pytest.raises(
+        Unavailable, match=f"{revision_of(folder)}, and {model.revision} were planned"
+    ):
+        weights_folder(model)
+
+
+def test_a_folder_that_is_gone_is_refused(tmp_path: Path) -> None:
+    folder = a_weights_folder(tmp_path / "a")
+    model = planned(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(Unavailable, match="there are no weights in it"):
+        weights_folder(model)
