@@ -87,7 +87,7 @@ def marks(job: Job) -> list[pytest.MarkDecorator]:
     if job.model.architecture == "none":
         return []
     slow = {"torch_compile", *EXPORTED} & {job.cells[0].runtime}
-    return [pytest.mark.torch, *([pytest.mark.slow] if slow else [])]
+    return [pytest.mark.slow] if slow else []
 
 
 def refusing(mode: Mode) -> list[str]:
@@ -308,7 +308,6 @@ def test_an_unknown_runtime_is_unsupported() -> None:
         load_runtime("onnxruntime_web")
 
 
-@pytest.mark.torch
 def test_infinite_outputs_are_noticed() -> None:
     job = JOBS["torch-decoder"]
     with closing(load_runtime("torch").open_session(job, threads=1)) as session:

@@ -28,7 +28,6 @@ source = find_source(Path.cwd(), 'toy')
 assert source and source.dockerfile == 'images/toy/Dockerfile'
 assert 'images/toy/requirements.txt' in source.context().read().decode('latin-1')
 """
-pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(scope="module")

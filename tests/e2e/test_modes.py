@@ -35,7 +35,6 @@ OWN = {
 }
 
 
-@pytest.mark.torch
 def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(
     process_workplace: Workplace,
 ) -> None:

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from tests.docs.pages import Page
 from tests.support.workplace import Workplace
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.serial]
+pytestmark = [pytest.mark.slow, pytest.mark.serial]
 MATRIX = """
 version: 1
 axes: {model: models.yaml, sequence_length: 16, mode: [inference, startup]}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.workplace import Workplace
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 MATRIX = """
 version: 1
 axes: {model: bert-tiny, precision: [fp32], batch_size: 1, sequence_length: 16}

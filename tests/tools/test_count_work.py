@@ -14,8 +14,6 @@ from runner.inputs import synthesise
 from tests.support.tiny_models import torch_cell
 from tools.count_work import FILE, count, fit
 
-pytestmark = pytest.mark.torch
-
 MICRO = [find(name) for name in model_sets()["micro"]]
 REAL = [find(name) for name in ("bert-base-uncased", "detr-resnet-50", "qwen3-vl-2b")]
 

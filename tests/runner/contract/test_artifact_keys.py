@@ -121,7 +121,6 @@ def test_versions_are_those_that_are_installed_and_our_own() -> None:
     assert producer.versions({"image": "1"}) == {"image": "1", RUNNER: fingerprint(producer)}
 
 
-@pytest.mark.torch
 @pytest.mark.parametrize("producer", [GRAPHS, REFERENCES])
 def test_versions_tell_no_processor(producer: Producer) -> None:
     found = producer.installed()

@@ -57,13 +57,11 @@ def test_whoever_generates_gets_tokens_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.torch
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
     result = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
     assert sorted(result) == [GENERATED_TOKENS, "logits"]
 
 
-@pytest.mark.torch
 def test_without_its_tokens_it_is_not_kept(tmp_path: Path) -> None:
     cell = {"sequence_length": None, **GENERATION}
     reported = reason(named(torch_job(tiny_vision(), **cell)), tmp_path)
@@ -75,7 +73,6 @@ def test_what_a_model_raises_is_the_reason(tmp_path: Path) -> None:
     assert reported.startswith("RuntimeError: ")
 
 
-@pytest.mark.torch
 def test_numbers_that_are_none_are_no_reference(tmp_path: Path) -> None:
     broken = tiny("AutoModelForCausalLM", {**DECODER, "layer_norm_epsilon": float("nan")})
     assert reason(named(torch_job(broken)), tmp_path) == "its outputs hold NaN or infinity"

@@ -31,7 +31,7 @@ from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.jobs import a_job
 from tests.support.tiny_models import tiny_encoder_decoder, torch_cell
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 ROUNDING = 1e-5
 """Relative difference that sums in another order may make of so small a model."""

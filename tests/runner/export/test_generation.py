@@ -25,8 +25,6 @@ from runner.inputs import Inputs, synthesise
 from tests.support.generating import generating_job
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
 
-pytestmark = pytest.mark.torch
-
 
 def test_the_older_exporter_is_not_tried(tmp_path: Path) -> None:
     subject = ExportSubject(tiny_decoder(), 0, torch.float32, {}, {}, ("logits",))

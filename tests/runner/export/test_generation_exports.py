@@ -21,7 +21,7 @@ from tests.support.generating import generating_job
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
 
-pytestmark = [pytest.mark.torch, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 ROUNDING = 1e-5
 """Relative difference that sums in another order may make of so small a model."""

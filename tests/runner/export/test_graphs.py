@@ -12,8 +12,6 @@ from tests.support.exports import Scripted, graph_cell, names, tiny_vision
 from tests.support.jobs import a_job
 from tests.support.tiny_models import torch_cell
 
-pytestmark = pytest.mark.torch
-
 STATIC, EAGER = "static shape", "static shape, eager attention"
 SCRIPT = "static shape, eager attention, TorchScript exporter"
 DYNAMIC = "dynamic shapes"

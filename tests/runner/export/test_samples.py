@@ -7,8 +7,6 @@ from runner.export.samples import _STEPS, Sample, samples
 from tests.support.generating import generating_job
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder
 
-pytestmark = pytest.mark.torch
-
 MODELS = {
     "decoder": tiny_decoder(),
     "encoder-decoder": tiny_encoder_decoder(),

@@ -13,8 +13,6 @@ from runner.export.vlm_split import split_model
 from runner.inputs import synthesise
 from tests.support.tiny_models import torch_cell
 
-pytestmark = pytest.mark.torch
-
 
 def one_after_the_other(model: torch.nn.Module, tensors: Tensors) -> dict[str, Any]:
     """All that the parts take and give."""

@@ -56,7 +56,6 @@ def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:
         prepare_graphs(job(graph=None), tmp_path, KeptProgress(), monotonic)
 
 
-@pytest.mark.torch
 def test_a_key_with_the_version_of_the_image_alone_is_accepted(tmp_path: Path) -> None:
     odd = tiny_vision().model_copy(update={"architecture": "NoSuchModel"})
     key = graph_key(odd, "forward", "fp32", 0, GRAPHS.versions({"image": __version__}))
@@ -65,7 +64,6 @@ def test_a_key_with_the_version_of_the_image_alone_is_accepted(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.torch
 def test_a_process_leaves_the_graph_and_a_clean_stdout(tmp_path: Path) -> None:
     process = start(job(), tmp_path)
     stdout, stderr = process.communicate()

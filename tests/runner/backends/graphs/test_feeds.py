@@ -66,7 +66,6 @@ def test_an_image_spans_a_box_of_places() -> None:
     assert next_position(position_ids(model, inputs)).tolist() == [[[6]]] * 3
 
 
-@pytest.mark.torch
 @pytest.mark.parametrize("name", ["qwen2-vl-micro", "qwen3-vl-micro"])
 def test_the_places_of_images_are_those_of_transformers(name: str) -> None:
     spec = find(name)

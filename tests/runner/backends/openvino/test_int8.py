@@ -20,8 +20,6 @@ from runner.inputs import synthesise
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
 from tests.support.openvino_models import doubling, openvino_cell, openvino_job
 
-pytestmark = pytest.mark.torch
-
 CORE = ov.Core()
 CELL = openvino_cell(2, precision="int8")
 JOB = openvino_job(CELL)

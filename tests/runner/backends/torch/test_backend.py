@@ -16,8 +16,6 @@ from runner.job.harness import Harness
 from tests.support.fakes import FakeClock, KeptProgress
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, torch_job
 
-pytestmark = pytest.mark.torch
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -24,8 +24,6 @@ from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import DECODER, tiny, torch_cell, torch_job
 
-pytestmark = pytest.mark.torch
-
 MODEL = tiny("AutoModelForCausalLM", {**DECODER, "n_layer": 1, "n_embd": 8})
 JOB = torch_job(MODEL, runtime="torch_compile")
 CELL = JOB.cells[0]

@@ -20,8 +20,6 @@ from runner.backends.torch.device import (
 from runner.backends.torch.forward import EmptyModel, TorchQuery
 from runner.contract.errors import Unavailable, Unsupported
 
-pytestmark = pytest.mark.torch
-
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda"), torch.device("mps")
 
 

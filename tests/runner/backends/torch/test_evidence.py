@@ -16,8 +16,6 @@ from runner.backends.torch.forward import TorchQuery
 from runner.inputs import synthesise
 from tests.support.tiny_models import tiny_decoder, torch_job
 
-pytestmark = pytest.mark.torch
-
 JOB = torch_job(tiny_decoder())
 
 

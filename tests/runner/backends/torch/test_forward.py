@@ -2,12 +2,9 @@
 
 from collections import OrderedDict
 
-import pytest
 import torch
 
 from runner.backends.torch.forward import all_tensors, device_names, float_arrays, named_tensors
-
-pytestmark = pytest.mark.torch
 
 
 def test_outputs_are_named_by_their_path() -> None:

@@ -23,8 +23,6 @@ from tests.support.tiny_models import (
     torch_job,
 )
 
-pytestmark = pytest.mark.torch
-
 MODELS = {
     "decoder": tiny_decoder(),
     "encoder-decoder": tiny_encoder_decoder(),

@@ -21,8 +21,6 @@ from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job
 
-pytestmark = pytest.mark.torch
-
 MODELS = [tiny_decoder(), tiny_encoder_decoder()]
 
 

@@ -19,8 +19,6 @@ from runner.inputs import synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import torch_job
 
-pytestmark = pytest.mark.torch
-
 MICRO = [find(name) for name in model_sets()["micro"]]
 GENERATING = {
     *("t5-micro", "opt-micro", "gpt2-micro", "llama-micro", "whisper-micro", "qwen2-micro"),

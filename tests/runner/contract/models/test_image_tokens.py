@@ -16,8 +16,6 @@ from runner.contract.models.image_tokens import (
     image_token,
 )
 
-pytestmark = pytest.mark.torch
-
 LLAVA = ("llava-next-micro", "llava-onevision-micro", "llava-v1.6-mistral-7b")
 LLAVA_ONEVISION = "llava-onevision-0.5b"
 AREAS = [
