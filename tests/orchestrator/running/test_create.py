@@ -1,3 +1,4 @@
+import json
 import socket
 from pathlib import Path
 
@@ -57,6 +58,16 @@ def test_a_new_run_keeps_all_that_was_asked(results: Path) -> None:
     assert (run.launcher, run.seed, run.scratch, run.plan) == ("process", 7, True, plan)
     assert run.hostname
     assert RunFolder.open(results, "last").run == run
+
+
+def test_run_json_keeps_the_fields_by_which_older_runs_resume(results: Path) -> None:
+    options = SCRATCH.model_copy(update={"fail_fast": True, "budget_s": 5.0})
+    folder = create_run(a_plan(), a_source("version: 1\n"), results, options)
+    assert set(json.loads((folder.path / "run.json").read_text())) == {
+        *("run_id", "started_at", "matrix", "command", "matrix_path", "launcher", "database"),
+        *("seed", "scratch", "purpose", "trace", "git_commit", "hostname"),
+        *("orchestrator_version", "plan"),
+    }
 
 
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:
