@@ -9,6 +9,15 @@ from orchestrator.images.source import ImageSource, find_source
 from orchestrator.system.git import ROOT
 from tests.orchestrator.images.conftest import tiny_checkout
 
+FILES = (
+    "images/cpu/Dockerfile",
+    "images/cpu/requirements.txt",
+    "images/install.py",
+    "images/setup.sh",
+    "runner/__init__.py",
+)
+FOREIGN = "runner/__pycache__/x.pyc runner/.hidden images/.hidden orchestrator/x.py images/cuda/x"
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
@@ -22,25 +31,10 @@ def source_of(checkout: Path) -> ImageSource:
 
 
 def test_an_image_is_made_of_its_folder_the_shared_scripts_and_the_runner(checkout: Path) -> None:
-    assert [path.as_posix() for path in source_of(checkout).files] == [
-        "images/cpu/Dockerfile",
-        "images/cpu/requirements.txt",
-        "images/install.py",
-        "images/setup.sh",
-        "runner/__init__.py",
-    ]
+    assert [path.as_posix() for path in source_of(checkout).files] == [*FILES]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "images/cpu/Dockerfile",
-        "images/cpu/requirements.txt",
-        "images/install.py",
-        "images/setup.sh",
-        "runner/new.py",
-    ],
-)
+@pytest.mark.parametrize("path", [*FILES, "runner/new.py"])
 def test_every_change_changes_the_fingerprint(checkout: Path, path: str) -> None:
     before = source_of(checkout).fingerprint()
     (checkout / path).write_text("changed")
@@ -53,16 +47,7 @@ def test_renaming_a_file_changes_the_fingerprint(checkout: Path) -> None:
     assert source_of(checkout).fingerprint() != before
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "runner/__pycache__/x.pyc",
-        "runner/.hidden",
-        "images/.hidden",
-        "orchestrator/x.py",
-        "images/cuda/x",
-    ],
-)
+@pytest.mark.parametrize("path", FOREIGN.split())
 def test_other_files_do_not_count(checkout: Path, path: str) -> None:
     before = source_of(checkout).fingerprint()
     (checkout / path).parent.mkdir(parents=True, exist_ok=True)

@@ -44,6 +44,7 @@ def test_the_doctor_says_why_containers_do_not_run_and_what_to_do(place: Workpla
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 def test_the_doctor_finds_the_image(place: Workplace, cpu_image: Image) -> None:
     finding = findings(place)["cpu", "docker"]
     assert (finding["runs"], finding["remedy"]) == (True, None)
@@ -57,6 +58,7 @@ def test_the_doctors_table_explains_the_support_classes(place: Workplace) -> Non
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 def test_images_are_listed_with_their_state(place: Workplace, cpu_image: Image) -> None:
     rows = {row["name"]: row for row in json.loads(place.do("images", "list", "--json").stdout)}
     assert rows["cpu"]["fresh"]
@@ -71,6 +73,7 @@ def test_without_an_engine_images_end_with_its_exit_code(place: Workplace) -> No
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
