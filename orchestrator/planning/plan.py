@@ -1,6 +1,8 @@
 """The plan: every cell with a decision and its reason."""
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal
@@ -85,10 +87,11 @@ def make_plan(
     Raises:
         MatrixError: the matrix makes an impossible cell.
     """
-    expansion = expand(matrix)
-    notes = list(expansion.notes)
-    selected = list(_select(expansion, selector or Selector(), notes))
-    entries = list(_cut(_decide(selected, matrix, machine, history), limit, notes))
+    with _no_garbage_collection():
+        expansion = expand(matrix)
+        notes = list(expansion.notes)
+        selected = list(_select(expansion, selector or Selector(), notes))
+        entries = list(_cut(_decide(selected, matrix, machine, history), limit, notes))
     notes += _too_long(entries, matrix)
     names = {entry.cell.model for entry in entries}
     backends = {entry.cell.backend for entry in entries}
@@ -101,6 +104,18 @@ def make_plan(
         limits={key: value for key, value in matrix.limits.items() if key in backends},
     )
     return mark_done(plan, done)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Pause the search for cycles: it would visit every new cell again and again, and find none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _too_long(entries: Iterable[PlannedCell], matrix: Matrix) -> Iterator[str]:
