@@ -137,31 +137,43 @@ OF_ROWS = (
 )
 """Each harms one result, so that all may be done to one database."""
 
-OF_ALL = (
-    Damage("result without its run", "DELETE FROM benchmark_runs WHERE run_id = 'inferred'"),
-    Damage("result without its run", "DELETE FROM benchmark_runs"),
-    Damage("result without its machine", "DELETE FROM hardware_info"),
-    Damage("result without its environment", "DELETE FROM environments"),
-    Damage("result without its model", "DELETE FROM models"),
-    Damage(_RUN_TIME, "UPDATE benchmark_runs SET started_at = started_at + INTERVAL 1 YEAR"),
-    Damage(_RUN_TIME, "UPDATE benchmark_runs SET started_at = started_at + INTERVAL 2 MINUTE"),
-    Damage(_RUN_TIME, "UPDATE benchmark_runs SET finished_at = started_at - INTERVAL 2 MINUTE"),
-    Damage(
-        _RUN_TIME,
-        "INSERT INTO benchmark_runs BY NAME SELECT 'empty' AS run_id, true AS described,"
-        " [] AS launchers, started_at + INTERVAL 1 YEAR AS started_at FROM benchmark_runs LIMIT 1",
+TOGETHER = (
+    (
+        Damage("result without its run", "DELETE FROM benchmark_runs WHERE run_id = 'inferred'"),
+        Damage("result without its model", "DELETE FROM models"),
+        Damage(_RUN_TIME, "UPDATE benchmark_runs SET started_at = started_at + INTERVAL 2 MINUTE"),
+        Damage("defined otherwise", "DROP VIEW benchmark_performance"),
+        Damage("defined otherwise", "CREATE OR REPLACE VIEW failures AS SELECT 1 AS one"),
+        Damage("defined otherwise", "COMMENT ON TABLE models IS NULL"),
     ),
-    Damage(
-        "in a default view, and not ours",
-        "CREATE OR REPLACE VIEW benchmark_performance AS SELECT * FROM benchmark_performance_all",
+    (
+        Damage("result without its machine", "DELETE FROM hardware_info"),
+        Damage("result without its environment", "DELETE FROM environments"),
     ),
-    Damage("defined otherwise", "DROP VIEW benchmark_performance"),
-    Damage("defined otherwise", "CREATE OR REPLACE VIEW failures AS SELECT 1 AS one"),
-    Damage(
-        "defined otherwise",
-        "CREATE OR REPLACE VIEW latest_results AS SELECT * FROM benchmark_performance LIMIT 1",
+    (
+        Damage("result without its run", "DELETE FROM benchmark_runs"),
+        Damage(
+            "in a default view, and not ours",
+            "CREATE OR REPLACE VIEW benchmark_performance AS"
+            " SELECT * FROM benchmark_performance_all",
+        ),
+        Damage(
+            "defined otherwise",
+            "CREATE OR REPLACE VIEW latest_results AS SELECT * FROM benchmark_performance LIMIT 1",
+        ),
+        Damage("defined otherwise", "COMMENT ON COLUMN benchmark_results.model IS 'changed'"),
     ),
-    Damage("defined otherwise", "COMMENT ON COLUMN benchmark_results.model IS 'changed'"),
-    Damage("defined otherwise", "COMMENT ON TABLE models IS NULL"),
+    (
+        Damage(_RUN_TIME, "UPDATE benchmark_runs SET started_at = started_at + INTERVAL 1 YEAR"),
+        Damage(_RUN_TIME, "UPDATE benchmark_runs SET finished_at = started_at - INTERVAL 2 MINUTE"),
+        Damage(
+            _RUN_TIME,
+            "INSERT INTO benchmark_runs BY NAME SELECT 'empty' AS run_id, true AS described,"
+            " [] AS launchers, started_at + INTERVAL 1 YEAR AS started_at"
+            " FROM benchmark_runs LIMIT 1",
+        ),
+    ),
 )
-"""Each harms the whole database."""
+"""Each harms the whole database; those of one group can be done to one database."""
+
+OF_ALL = tuple(damage for group in TOGETHER for damage in group)

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from orchestrator.store.health.fix import RECORDS, Validation, fix_database, val
 from orchestrator.store.health.validate import RETYPED
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
-from tests.orchestrator.store.health.damages import OF_ALL, Damage
+from tests.orchestrator.store.health.damages import TOGETHER, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
 from tests.orchestrator.store.health.sound import FIRST, NOW, records, saved
 from tests.support.records import RECORDED_AT
@@ -75,9 +76,11 @@ def _is_foreign(row: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", OF_ALL, ids=str)
-def test_what_is_wrong_with_the_whole_is_gone_after_a_fix(database: Path, damage: Damage) -> None:
-    harm(database, damage.sql)
+@pytest.mark.parametrize("damages", TOGETHER, ids=lambda damages: damages[0].check)
+def test_what_is_wrong_with_the_whole_is_gone_after_a_fix(
+    database: Path, damages: Sequence[Damage]
+) -> None:
+    harm(database, ";".join(damage.sql for damage in damages))
     _assert_fixed_for_good(database)
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,9 +18,9 @@ from orchestrator.store.health.quarantine import find_faults
 from orchestrator.store.health.validate import EXAMPLES, Finding, define_macros
 from runner.contract.errors import StoreError
 from runner.contract.record import Record
-from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, Damage
+from tests.orchestrator.store.health.damages import OF_ALL, OF_ROWS, TOGETHER, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
-from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, saved
+from tests.orchestrator.store.health.sound import FIRST, IMPORTED, NOW, import_like, saved
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 CONTRADICTS = "throughput contradicts latency"
@@ -63,12 +64,20 @@ def test_each_damage_of_a_row_is_found_and_named(tmp_path: Path) -> None:
             assert (row.rpartition("/")[2], damage.check) in named, damage
 
 
+@pytest.mark.parametrize("damages", TOGETHER, ids=lambda damages: damages[0].check)
+def test_damage_of_the_whole_is_found_and_named(database: Path, damages: Sequence[Damage]) -> None:
+    harm(database, ";".join(damage.sql for damage in damages))
+    found = findings(database)
+    for damage in damages:
+        assert found[damage.check].severity == "error"
+        assert found[damage.check].remedy
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", OF_ALL, ids=str)
-def test_damage_of_the_whole_is_found_and_named(database: Path, damage: Damage) -> None:
+def test_damage_of_the_whole_is_found_alone(database: Path, damage: Damage) -> None:
     harm(database, damage.sql)
-    found = findings(database)[damage.check]
-    assert found.severity == "error"
-    assert found.remedy
+    assert damage.check in findings(database)
 
 
 def test_every_check_that_finds_errors_was_tried() -> None:
@@ -112,33 +121,45 @@ def test_faults_of_others_files_are_warnings_with_their_name(database: Path, cha
     assert {(each.severity, each.source) for each in found.findings} == {("warning", "timm")}
 
 
-@pytest.mark.parametrize(
-    ("batch_size", "latency_s", "throughput", "found"),
-    [
-        (256, 0.29283, 874.24, set()),  # 874.2273, and the latency is rounded as well
-        (256, 0.29283, 874.26, {CLOCKS}),
-        (256, 0.29283, 840.0, {CLOCKS}),
-        (256, 0.29283, 820.0, {CONTRADICTS}),
-        (256, 0.29283, 930.0, {CONTRADICTS}),
-        (1, 0.01, 100.0, set()),
-        (1, 0.0123, 81.3, set()),  # 81.3008
-        (1, 0.0123, 81.0, set()),  # no digit after the point was printed
-        (1, 0.0123, 8.13, {CONTRADICTS}),
-        (1, 8.1e-05, 12345.679, set()),
-        (1, 8.1e-05, 12500.0, {CLOCKS}),
-        (4, 8.1e-05, 12345.679, {CONTRADICTS}),
-    ],
+PRINTED = (
+    (256, 0.29283, 874.24, None),  # 874.2273, and the latency is rounded as well
+    (256, 0.29283, 874.26, CLOCKS),
+    (256, 0.29283, 840.0, CLOCKS),
+    (256, 0.29283, 820.0, CONTRADICTS),
+    (256, 0.29283, 930.0, CONTRADICTS),
+    (1, 0.01, 100.0, None),
+    (1, 0.0123, 81.3, None),  # 81.3008
+    (1, 0.0123, 81.0, None),  # no digit after the point was printed
+    (1, 0.0123, 8.13, CONTRADICTS),
+    (1, 8.1e-05, 12345.679, None),
+    (1, 8.1e-05, 12500.0, CLOCKS),
+    (4, 8.1e-05, 12345.679, CONTRADICTS),
 )
-def test_what_others_printed_may_be_rounded(
-    database: Path, batch_size: int, latency_s: float, throughput: float, found: set[str]
-) -> None:
-    harm(
-        database,
-        f"UPDATE benchmark_results SET batch_size = {batch_size}, throughput = {throughput},"
-        f" latency_mean_s = {latency_s}, latency_min_s = NULL, latency_max_s = NULL"
-        f" WHERE result_id = '{IMPORTED}'",
-    )
-    assert set(findings(database)) == found
+"""Batch, latency and throughput as others print them, and the check that finds a fault in them."""
+
+
+def test_what_others_printed_may_be_rounded(database: Path) -> None:
+    expected = {}
+    for number, (batch_size, latency_s, throughput, check) in enumerate(PRINTED):
+        row = f"imported-{number}/theirs"
+        import_like(database, FIRST, row)
+        harm(
+            database,
+            f"UPDATE benchmark_results SET batch_size = {batch_size}, throughput = {throughput},"
+            f" latency_mean_s = {latency_s}, latency_min_s = NULL, latency_max_s = NULL"
+            f" WHERE result_id = '{row}'",
+        )
+        if check is not None:
+            expected[row] = check
+    with duckdb.connect(database) as connection:
+        define_macros(connection, NOW)
+        found = {
+            subject: check.name
+            for check in CHECKS
+            if check.name in {CLOCKS, CONTRADICTS}
+            for _, subject, *_ in connection.execute(check.query).fetchall()
+        }
+    assert found == expected
 
 
 @pytest.mark.parametrize("change", ["scenario = 'offline'", "source = 'mlperf-inference'"])
