@@ -13,7 +13,7 @@ from hypothesis import settings
 from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
-from tests.support.blank_database import copy_blank
+from tests.support.databases import copy_blank
 from tests.support.needs import lacking
 from tests.support.prepared import PreparedGraphs
 from tests.support.proxy import EngineProxy

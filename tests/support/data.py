@@ -1,8 +1,16 @@
-"""Result files of other benchmarks that tests import."""
+"""Files under tests/data: results of other benchmarks, and samples of our own."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 DATA = Path(os.environ.get("ACCELMATRIX_TEST_DATA") or Path(__file__).parents[1] / "data")
 LEGACY_FILES = sorted((DATA / "legacy-results").rglob("*.json"))
+SAMPLES = Path(__file__).parents[1] / "data/samples"
 TIMM_FILES = sorted((DATA / "timm").glob("*.csv"))
+
+
+def sample(name: str) -> dict[str, Any]:
+    """The values of a sample that tests change and build upon."""
+    return dict(json.loads((SAMPLES / f"{name}.json").read_text("utf-8")))

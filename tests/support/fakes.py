@@ -26,8 +26,7 @@ from runner.contract.job import Job, Provenance
 from runner.contract.record import Phase, Record, save_record
 from runner.contract.rounds import read_rounds, save_round
 from runner.process.streams import Progress
-from tests.support.records import record_for
-from tests.support.rounds import a_round
+from tests.support.records import a_round, record_for
 
 Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
 

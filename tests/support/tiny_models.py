@@ -4,67 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, Runtime
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
+from runner.correctness.reference import BATCH_SIZE, SEQUENCE_LENGTH
 from runner.inputs import Inputs
+from tests.support.data import sample
 from tests.support.jobs import a_job, fake_cell
 
 VOCABULARY = 100
 IMAGE_TOKEN = 96
 PATCHES, TOKENS_PER_IMAGE = 16, 4
 PATCH_SIZE = 3 * 2 * 14 * 14
+NEW_TOKENS = 6
 
-DECODER: dict[str, Any] = {
-    "model_type": "gpt2",
-    "vocab_size": VOCABULARY,
-    "n_positions": 64,
-    "n_embd": 16,
-    "n_layer": 2,
-    "n_head": 2,
-}
-ENCODER_DECODER: dict[str, Any] = {
-    "model_type": "t5",
-    "vocab_size": VOCABULARY,
-    "d_model": 16,
-    "d_kv": 8,
-    "d_ff": 32,
-    "num_layers": 2,
-    "num_heads": 2,
-    "decoder_start_token_id": 0,
-}
-VISION_LANGUAGE: dict[str, Any] = {
-    "model_type": "qwen2_vl",
-    "text_config": {
-        "vocab_size": VOCABULARY,
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "max_position_embeddings": 64,
-        "rope_parameters": {
-            "rope_type": "default",
-            "rope_theta": 1e6,
-            "mrope_section": [2, 3, 3],
-        },
-    },
-    "vision_config": {
-        "depth": 1,
-        "embed_dim": 32,
-        "hidden_size": 32,
-        "num_heads": 2,
-        "mlp_ratio": 2,
-        "patch_size": 14,
-        "spatial_merge_size": 2,
-        "temporal_patch_size": 2,
-    },
-    "image_token_id": IMAGE_TOKEN,
-    "video_token_id": 97,
-    "vision_start_token_id": 98,
-    "vision_end_token_id": 99,
-    "tie_word_embeddings": True,
-}
+_SAMPLES = sample("tiny-models")
+DECODER: dict[str, Any] = _SAMPLES["decoder"]
+ENCODER_DECODER: dict[str, Any] = _SAMPLES["encoder_decoder"]
+VISION_LANGUAGE: dict[str, Any] = _SAMPLES["vision_language"]
 TRANSFORMER: dict[str, Any] = {
     "hidden_size": 16,
     "intermediate_size": 32,
@@ -153,3 +110,21 @@ def torch_cell(model: ModelSpec, batch_size: int = 2, **changes: Any) -> Cell:
 def torch_job(model: ModelSpec, **changes: Any) -> Job:
     """A job of one such cell."""
     return a_job([torch_cell(model, **changes)], model)
+
+
+def generating_job(model: ModelSpec, runtime: Runtime = "onnxruntime", **changes: Any) -> Job:
+    """A job that generates over a prepared graph, of the shape that verification has as well.
+
+    All these jobs of a model share their graph.
+    """
+    backend = "openvino" if runtime == "openvino" else "cpu"
+    values: dict[str, Any] = {
+        "backend": backend,
+        "runtime": runtime,
+        "mode": "generation",
+        "batch_size": BATCH_SIZE,
+        "sequence_length": SEQUENCE_LENGTH if model.takes_sequence else None,
+        "image_size": None if model.image_size is None else model.image_size.default,
+        "new_tokens": NEW_TOKENS,
+    }
+    return torch_job(model, **values | changes)

@@ -26,8 +26,8 @@ from runner.contract.errors import StoreError
 from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.orchestrator.bundles.conftest import RECORDS, TOLD
+from tests.support.databases import content as content_of_database
 from tests.support.records import a_record
-from tests.support.whole_database import content as content_of_database
 
 Members = dict[str, bytes]
 Change = Callable[[Members], None]

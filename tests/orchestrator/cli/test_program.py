@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner import __version__
-from tests.support.cli_checks import complains, files
+from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 COMMANDS = ("run", "bench", "replay", "plan", "status", "query", "merge", "doctor", "schema")

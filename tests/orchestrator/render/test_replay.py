@@ -5,7 +5,7 @@ import pytest
 from orchestrator.app.measure.replay import Replay
 from orchestrator.render.replay import print_replay
 from orchestrator.store import Measurement
-from tests.support.rows import a_measurement
+from tests.support.results import a_measurement
 
 Capture = pytest.CaptureFixture[str]
 THEN = a_measurement(latency_p90_ms=0.9, memory_mb=300.0)

@@ -10,7 +10,7 @@ from orchestrator.app.measure.run import RunReport
 from orchestrator.render.results import print_merged, print_results, remarks
 from orchestrator.store import Damaged, MergeReport, ResultRow
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
-from tests.support.rows import a_failed_row, a_row
+from tests.support.results import a_failed_row, a_row
 
 DATABASE = Path("benchmarks.duckdb")
 REPORT = MergeReport(3, 2, 1, (Damaged(Path("a.parquet"), "truncated"),), ("run/cell",))

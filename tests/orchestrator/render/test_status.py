@@ -9,7 +9,7 @@ from orchestrator.app.results.status import StaleResults, StatusReport, remeasur
 from orchestrator.render.status import print_status
 from orchestrator.store import VIEWS, Covered, RunSummary, Verdicts
 from tests.support.records import RECORDED_AT
-from tests.support.stale import a_stale_group
+from tests.support.results import a_stale_group
 
 Capture = pytest.CaptureFixture[str]
 RUNS = (

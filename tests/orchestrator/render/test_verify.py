@@ -8,7 +8,7 @@ import pytest
 from orchestrator.app.measure.prepare import Preparation, PreparedGraph
 from orchestrator.app.measure.verification import Verification
 from orchestrator.render.verify import print_prepared, print_verification
-from tests.support.verdicts import a_cell, a_verification
+from tests.support.results import a_cell, a_verification
 
 Capture = pytest.CaptureFixture[str]
 MADE = PreparedGraph(

@@ -16,8 +16,7 @@ from runner.contract.job import Provenance
 from runner.contract.record import Status, read_record
 from runner.contract.rounds import round_path, save_round
 from tests.support.jobs import fake_cell
-from tests.support.records import record_for
-from tests.support.rounds import a_round
+from tests.support.records import a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
 
 SOMEWHERE = Provenance(launcher="docker", image="an-image", orchestrator_version="0")

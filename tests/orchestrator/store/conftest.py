@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from runner.contract.record import Record, save_record
-from tests.support.whole_database import unpacked
+from tests.support.databases import unpacked
 
 Save = Callable[..., Path]
 

@@ -7,7 +7,7 @@ import pytest
 from runner.contract.errors import RecordError, RecordNotSaved
 from runner.contract.rounds import read_rounds, round_path, save_round
 from tests.support.jobs import fake_cell
-from tests.support.rounds import QUIET, a_round
+from tests.support.records import QUIET, a_round
 
 
 def test_parts_come_back_as_they_were_in_the_order_of_rounds(tmp_path: Path) -> None:

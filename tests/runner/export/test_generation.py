@@ -22,8 +22,7 @@ from runner.export.generation import (
 from runner.export.strategies import Strategy
 from runner.export.torch_exporters import ExportSubject
 from runner.inputs import Inputs, synthesise
-from tests.support.generating import generating_job
-from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 
 
 def test_the_older_exporter_is_not_tried(tmp_path: Path) -> None:

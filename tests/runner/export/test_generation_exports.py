@@ -17,9 +17,8 @@ from runner.export.generation import (
     EXPORT,
 )
 from runner.export.samples import Sample, samples
-from tests.support.generating import generating_job
 from tests.support.prepared import PreparedGraphs
-from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,13 @@ import pytest
 
 from runner.contract.models import ModelSpec, find
 from runner.export.samples import _STEPS, Sample, samples
-from tests.support.generating import generating_job
-from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder
+from tests.support.tiny_models import (
+    DECODER,
+    generating_job,
+    tiny,
+    tiny_decoder,
+    tiny_encoder_decoder,
+)
 
 MODELS = {
     "decoder": tiny_decoder(),

@@ -9,8 +9,7 @@ from runner.job.summary import summarise_rounds
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
 from tests.support.jobs import a_job, fake_cell
-from tests.support.records import record_for
-from tests.support.rounds import MIB, QUIET, a_round
+from tests.support.records import MIB, QUIET, a_round, record_for
 
 CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 

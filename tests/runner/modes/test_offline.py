@@ -9,7 +9,7 @@ from runner.contract.job import Limits, Measure
 from runner.contract.rounds import RoundResult
 from runner.modes.offline import measure_offline
 from tests.support.jobs import a_job, fake_cell
-from tests.support.rounds import a_round
+from tests.support.records import a_round
 from tests.support.scene import MILLISECOND, Scene
 
 MEASURE = Measure(

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.app.measure.verification import load_verification, save_verification
 from tests.docs.pages import PAGES
-from tests.support.verdicts import a_cell, a_verification
+from tests.support.results import a_cell, a_verification
 from tools.docs.sections import SECTIONS, built_markdown, verified_markdown, with_sections
 
 OLD = """# Title

@@ -12,7 +12,7 @@ from orchestrator.running.merge import merge_run
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from tests.support.records import record_for
-from tests.support.rows import a_measurement
+from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
 
 IN_AN_IMAGE = Provenance(

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.app.measure.verdict_table import verdict_table
-from tests.support.verdicts import a_cell
+from tests.support.results import a_cell
 
 
 def test_models_are_rows_paths_are_columns_reasons_stand_below_once() -> None:

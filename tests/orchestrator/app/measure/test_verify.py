@@ -22,8 +22,8 @@ from runner.contract.support import SUPPORTED
 from runner.correctness.reference import fixed_cell
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
+from tests.support.results import a_cell
 from tests.support.runs import a_plan, a_run_folder
-from tests.support.verdicts import a_cell
 
 CPU = {"backend": "cpu", "runtime": "torch"}
 WELL: dict[str, Any] = {"status": "ok", "proof": "proven", "correct": True}

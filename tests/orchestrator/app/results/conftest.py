@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.finished_runs import three_runs
+from tests.support.runs import three_runs
 
 
 @pytest.fixture(scope="session")

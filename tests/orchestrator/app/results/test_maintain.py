@@ -21,10 +21,9 @@ from orchestrator.system.locks import hold_devices
 from runner.contract.errors import StoreError
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import scalar
-from tests.support.finished_runs import NOW, finished
+from tests.support.databases import after, everything, killed
 from tests.support.records import a_record
-from tests.support.runs import a_run_folder
-from tests.support.whole_database import after, everything, killed
+from tests.support.runs import NOW, a_run_folder, finished
 
 MAINTAIN = """
 import sys

@@ -17,7 +17,7 @@ from runner.contract.record import save_record
 from tests.docs.command_line import parse
 from tests.orchestrator.images.conftest import tiny_checkout
 from tests.support.records import a_record
-from tests.support.stale import a_stale_group
+from tests.support.results import a_stale_group
 
 
 @pytest.fixture

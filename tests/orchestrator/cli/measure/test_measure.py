@@ -4,7 +4,7 @@ import signal
 import pytest
 
 from tests.orchestrator.cli.conftest import FinishedRun
-from tests.support.cli_checks import complains, files
+from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace, wait_until
 
 NO_LAUNCH = ("--budget", "0s")

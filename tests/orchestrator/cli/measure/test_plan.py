@@ -1,6 +1,6 @@
 import json
 
-from tests.support.cli_checks import complains, files
+from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.support.cli_checks import complains, files
+from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 CELL = "fake-scripted-0-fp32-b1-s8-inference"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli_checks import complains
+from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.support.cli_checks import complains, files
+from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 

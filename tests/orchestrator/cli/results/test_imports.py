@@ -9,7 +9,7 @@ import pytest
 
 from tests.orchestrator.imports.files import TABLE, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
-from tests.support.cli_checks import complains, files
+from tests.support.command_line import complains, files
 from tests.support.data import DATA
 from tests.support.workplace import Workplace, wait_until
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.cli_checks import complains
+from tests.support.command_line import complains
 from tests.support.workplace import CLI, Workplace, wait_until
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.support.cli_checks import complains
+from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
 

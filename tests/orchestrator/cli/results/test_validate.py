@@ -4,7 +4,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.support.cli_checks import complains
+from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
 

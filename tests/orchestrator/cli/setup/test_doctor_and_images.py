@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images import Image
-from tests.support.cli_checks import complains
+from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
 

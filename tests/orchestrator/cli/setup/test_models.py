@@ -5,7 +5,7 @@ import json
 import pytest
 
 from runner.contract.models import catalogue, model_sets
-from tests.support.cli_checks import complains
+from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
 

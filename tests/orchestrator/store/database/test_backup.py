@@ -12,8 +12,8 @@ from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.paths import wal_path
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.databases import content
 from tests.support.records import a_record
-from tests.support.whole_database import content
 
 DIE = """
 import os, sys, duckdb

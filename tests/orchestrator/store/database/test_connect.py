@@ -15,8 +15,8 @@ from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.databases import done, everything, started
 from tests.support.records import a_record
-from tests.support.whole_database import done, everything, started
 
 MERGE_AND_STAY = """
 import sys

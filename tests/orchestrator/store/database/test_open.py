@@ -15,7 +15,7 @@ from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
-from tests.support.whole_database import (
+from tests.support.databases import (
     Rows,
     after,
     done,

@@ -12,8 +12,8 @@ from orchestrator.store.health.drop_runs import dated_runs
 from orchestrator.store.health.drop_runs import drop_runs as drop_locked
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
+from tests.support.databases import after, done, everything, killed, time_of
 from tests.support.records import RECORDED_AT
-from tests.support.whole_database import after, done, everything, killed, time_of
 
 DROP = """
 import sys

@@ -20,8 +20,8 @@ from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.health.damages import TOGETHER, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
 from tests.orchestrator.store.health.sound import FIRST, NOW, records, saved
+from tests.support.databases import after, content, done, killed, time_of
 from tests.support.records import RECORDED_AT
-from tests.support.whole_database import after, content, done, killed, time_of
 
 FIX = """
 import sys

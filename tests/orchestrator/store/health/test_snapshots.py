@@ -22,8 +22,8 @@ from orchestrator.store.schema.tables import STORE_VERSION
 from runner import __version__
 from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.databases import after, done, everything, killed, time_of
 from tests.support.records import a_record
-from tests.support.whole_database import after, done, everything, killed, time_of
 
 RESTORE = """
 import sys

@@ -12,8 +12,8 @@ from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.databases import done, everything, killed, schema_of, started
 from tests.support.records import RECORDED_AT, a_record
-from tests.support.whole_database import done, everything, killed, schema_of, started
 
 VACUUM = """
 import sys

@@ -17,8 +17,8 @@ from orchestrator.store.merge.merge import known_files
 from runner.contract.errors import StoreError
 from runner.contract.record import digest, save_record, to_table
 from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
-from tests.support.whole_database import content
 
 LATER = RECORDED_AT + timedelta(minutes=1)
 

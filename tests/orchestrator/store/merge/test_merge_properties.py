@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from orchestrator.store import MergeReport, Store
 from runner.contract.record import Record, save_record
+from tests.support.databases import content
 from tests.support.records import RECORDED_AT, a_failure, a_record
-from tests.support.whole_database import content
 
 
 def _record(run: int, cell: int, minute: int, status: str) -> Record:

@@ -14,8 +14,8 @@ from orchestrator.store import MergeReport, Store, query
 from runner.contract.errors import StoreError
 from runner.contract.record import Record, to_table
 from tests.orchestrator.store.conftest import scalar
+from tests.support.databases import after, content, killed, started, time_of
 from tests.support.records import RECORDED_AT, a_failure, a_record
-from tests.support.whole_database import after, content, killed, started, time_of
 
 CELLS = 1_000
 MERGE = """

@@ -15,8 +15,8 @@ from orchestrator.store import MergeReport, Store
 from orchestrator.store.records.compact import Compaction, compact, compact_files
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record import Record, save_record
+from tests.support.databases import after, done, everything, killed
 from tests.support.records import RECORDED_AT, a_failure, a_record
-from tests.support.whole_database import after, done, everything, killed
 
 RUN = "20261121-120000-abcd"
 SIZES = (1, 2, 4, 8, 16, 32)

@@ -14,8 +14,8 @@ from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
 from runner.contract.record import ENVIRONMENT_FACTS, Row
 from tests.orchestrator.store.conftest import scalar
+from tests.support.databases import everything, schema_of, unpacked, version_of
 from tests.support.records import record_for
-from tests.support.whole_database import everything, schema_of, unpacked, version_of
 
 CREATED = {"schema_version"}
 DESCRIBED = {"benchmark_runs"}

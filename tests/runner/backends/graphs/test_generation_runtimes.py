@@ -14,9 +14,8 @@ from runner.contract.models import ModelSpec, find
 from runner.correctness.reference import compute_outputs
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
-from tests.support.generating import generating_job
 from tests.support.prepared import PreparedGraphs
-from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from runner.contract.rounds import RoundResult
 from runner.modes.server.mode import measure_server, overload
 from runner.modes.server.serving import Served
 from tests.support.jobs import a_job, fake_cell
-from tests.support.rounds import a_round
+from tests.support.records import a_round
 from tests.support.scene import MILLISECOND, Scene
 
 MEASURE = Measure(

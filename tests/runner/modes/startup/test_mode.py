@@ -24,7 +24,7 @@ from runner.modes.startup.mode import (
     startup_columns,
 )
 from tests.support.jobs import a_job, fake_cell, fake_model
-from tests.support.rounds import a_round
+from tests.support.records import a_round
 from tests.support.scene import Scene
 
 pytestmark = pytest.mark.serial

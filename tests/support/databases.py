@@ -1,4 +1,4 @@
-"""A database as a whole: what tests compare, and what they start and kill."""
+"""A database as a whole: blank ones, what tests compare, and what they start and kill."""
 
 import lzma
 import signal
@@ -7,9 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
+
+from orchestrator.store.database.connect import write_schema
 
 SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
 PATIENCE_S = 60.0
@@ -119,3 +123,16 @@ def after(seconds: float) -> Callable[[], bool]:
         return time.monotonic() >= moments[0]
 
     return has_come
+
+
+def copy_blank(path: Path) -> None:
+    """Write what `write_schema` writes, which is the same for every database."""
+    path.write_bytes(_blank())
+
+
+@cache
+def _blank() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "blank.duckdb")
+        write_schema(path)
+        return path.read_bytes()

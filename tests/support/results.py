@@ -1,0 +1,89 @@
+"""Rows of results, stale groups and verifications, with values that a test may change."""
+
+from datetime import date
+from typing import Any
+
+from orchestrator.app.measure.verification import Verification, VerifiedCell
+from orchestrator.store import Measurement, ResultRow, Stale
+from tests.support.data import sample
+from tests.support.records import RECORDED_AT
+
+_SAMPLE = sample("row")
+_ROW, _MEASURED = _SAMPLE["row"], _SAMPLE["measured"]
+_AXES: dict[str, tuple[Any, ...]] = {
+    "model": ("bert-tiny", "gpt2"),
+    "precision": ("fp32",),
+    "mode": ("inference",),
+    "scenario": ("single_stream",),
+    "batch_size": (1, 8),
+    "sequence_length": (128,),
+}
+_UNMEASURED = (
+    *("correct", "grade", "grade_reasons", "throughput", "memory_mb"),
+    *(name for name in _ROW if name.startswith("latency")),
+)
+
+
+def a_row(cell_id: str, **changes: Any) -> ResultRow:
+    """A sound result."""
+    return ResultRow(**{"cell_id": cell_id, **_ROW} | changes)
+
+
+def a_failed_row(cell_id: str, status: str, reason: str) -> ResultRow:
+    """A verdict without a measurement."""
+    nothing = dict.fromkeys(_UNMEASURED)
+    return a_row(cell_id, **nothing, status=status, reason=reason, proof="none")
+
+
+def a_measurement(**changes: Any) -> Measurement:
+    """A sound result with what it takes to measure it again."""
+    return Measurement(**{"cell_id": "cell-1", **_ROW, **_MEASURED} | changes)
+
+
+def a_stale_group(*, axes: dict[str, tuple[Any, ...]] | None = None, **changes: Any) -> Stale:
+    """Two cells that were measured with an older torch."""
+    values: dict[str, Any] = {
+        "hostname": "example-host",
+        "backend": "cpu",
+        "runtime": "torch",
+        "launcher": "process",
+        "changes": ("torch 2.12.0, now 2.13.0",),
+        "cells": 2,
+        "example": "cpu-bert-tiny-fp32-b1-s128-inference",
+        "since": RECORDED_AT,
+        "planned_by": "orchestrator run matrix.yaml",
+        "axes": _AXES | (axes or {}),
+    }
+    return Stale(**values | changes)
+
+
+def a_cell(mark: str = "ok", reason: str | None = None, **changes: Any) -> VerifiedCell:
+    """A cell of bert-micro on the CPU's torch."""
+    values = {
+        "cell_id": "x",
+        "model": "bert-micro",
+        "backend": "cpu",
+        "runtime": "torch",
+        "precision": "fp32",
+        "mode": "inference",
+        "mark": mark,
+        "reason": reason,
+        "device": "AMD EPYC",
+    }
+    return VerifiedCell.model_validate(values | changes)
+
+
+def a_verification(*cells: VerifiedCell, **changes: Any) -> Verification:
+    """What one run found of these cells."""
+    values: dict[str, Any] = {
+        "verified_on": date(2026, 11, 21),
+        "command": "orchestrator verify",
+        "version": "0.1.0",
+        "git_commit": None,
+        "launcher": "process",
+        "machine": "AMD EPYC",
+        "operating_system": "Debian 12",
+        "libraries": {},
+        "cells": cells,
+    }
+    return Verification(**values | changes)
