@@ -69,7 +69,7 @@ class BundleManifest(Frozen):
 
 
 class RunEntry(Run):
-    """One run in `runs.json`; its matrix is named there and lies beside."""
+    """One run in `runs.json`, with the name of its matrix's member."""
 
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     """Seed of the run, within the range of the database."""

@@ -98,7 +98,7 @@ def files_in(paths: Sequence[Path], without: Sequence[Path] = ()) -> list[Path]:
     """The files under these paths, in order, each once.
 
     Folders are searched to the bottom; hidden files and folders below them are left out, and
-    links to folders are not followed. A folder that cannot be listed stands for what is in it.
+    links to folders are not followed. A folder that cannot be listed is returned itself.
 
     Raises:
         UsageError: a path does not exist.

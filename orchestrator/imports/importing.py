@@ -141,8 +141,7 @@ def import_files(
 ) -> ImportReport:
     """Write the records beside ours, and merge them; importing twice adds nothing.
 
-    The records are on disk before the database hears of them, so what is interrupted is finished
-    by the next import.
+    The records are on disk before the merge starts, so the next import finishes an interrupted one.
 
     Raises:
         StoreError: the results folder or the database cannot be written.
@@ -171,7 +170,7 @@ def _with_records(outcomes: Iterable[FileOutcome]) -> Sequence[FileOutcome]:
 
 
 def _write(outcome: FileOutcome, held: RowContents, results: Path, run: Run) -> RecordChanges:
-    """Write a file's records, unless they lie there already."""
+    """Write a file's records, unless the results folder has them already."""
     now = run.started_at
     table, path = records_table(outcome, now), records_path(results, outcome.run_id)
     stored = read_contents(path)

@@ -32,7 +32,7 @@ class FileOutcome:
     refused: str | None = None
     """Reason why nothing in it could be read."""
     same_as: Path | None = None
-    """The file before it with the same content, whose records stand for both."""
+    """An earlier file with the same content, whose records count for both."""
 
     @property
     def kind(self) -> OutcomeKind:
@@ -57,7 +57,7 @@ class FileOutcome:
 
     @property
     def run_id(self) -> str:
-        """The run under which its records stand: the same content has the same one."""
+        """The run id of its records: the same content has the same one."""
         rests_on = "\n".join((self.sha256, *self.reading.beside))
         return f"import-{digest(rests_on)}"
 
@@ -105,7 +105,7 @@ def _read(document: Document, format_: Format) -> FileOutcome:
 
 
 def _marked(reading: Reading, name: str) -> Reading:
-    """Add the mark that the file's name is."""
+    """Add the mark in the file's name to every measurement."""
     marks = marks_in_name(name)
     if not marks:
         return reading

@@ -1,4 +1,4 @@
-"""Deletes imported files, once the database is seen to hold every record of them."""
+"""Deletion of imported files, once the database holds every record of them."""
 
 import os
 import time
@@ -37,7 +37,7 @@ class RemovalTerms:
     formats: Sequence[Format]
     """Formats in which the files were read."""
     older_than_s: float | None = None
-    """Seconds since the file was last changed; None: however young it is."""
+    """Minimum age of a file since its last change, in seconds; None for no limit."""
     now: float = field(default_factory=time.time)
 
 

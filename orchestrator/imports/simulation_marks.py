@@ -1,7 +1,7 @@
-"""Simulation marks: places where a file itself says that no device made its numbers.
+"""Simulation marks: values of a file that say that no device made its numbers.
 
-In doubt a mark counts: a row that is marked wrongly is missing from a view, one that lacks its
-mark is a lie in it.
+In doubt a mark counts: a row that is marked wrongly is missing from a view, a row that lacks its
+mark makes the view false.
 """
 
 import re

@@ -15,7 +15,7 @@ _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 @dataclass(frozen=True)
 class TableRow:
-    """One line's fields by column, or what is wrong with the line."""
+    """One line's fields by column, or its fault."""
 
     location: str
     """`line 12`, counted from 1 with the header."""

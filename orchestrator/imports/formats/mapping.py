@@ -28,13 +28,13 @@ _ALL = "*"
 
 @dataclass(frozen=True)
 class MappedRow:
-    """One row and the file context it."""
+    """One row and the file that it is in."""
 
     location: str
     """Its line, or a JSON pointer."""
     values: dict[str, Any]
     keys: tuple[str, ...] = ()
-    """The names that each `*` on the path to it stands for."""
+    """The names matched by each `*` on the path to it."""
     root: Any = None
     """The whole JSON file."""
     fault: str | None = None
@@ -115,7 +115,7 @@ def _follow(value: Any, steps: list[str]) -> Any:
 
 
 class MappedFormat:
-    """The format that a mapping file describes; two files are two formats."""
+    """The format that a mapping file describes; each mapping file is a format of its own."""
 
     def __init__(self, mapping: MappingFile, name: str) -> None:
         self.name = f"mapping:{name}"

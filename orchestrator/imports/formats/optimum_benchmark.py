@@ -2,8 +2,8 @@
 
 A report has a target for each thing that was tracked: `load_model`, `first_forward`, `forward`;
 `prefill`, `decode`, `per_token`, `generate`; `call`; `train`. What belongs to one measurement
-becomes one entry. The report names neither model nor device: the config does, which lies beside it
-as `benchmark_config.json`. A failure that was published is a report of a `traceback` alone.
+becomes one entry. The report names neither model nor device: the config beside it does,
+`benchmark_config.json`. A failure that was published is a report of a `traceback` alone.
 """
 
 import json
@@ -35,7 +35,7 @@ _SIZES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "new_tokens": (("generate_kwargs", "max_new_tokens"), ("", "new_tokens")),
     "warmup_iterations": (("", "warmup_runs"), ("", "warmup_steps")),
 }
-"""Columns, and where in the scenario they stand: the first one that is given counts."""
+"""Columns, and their paths in the scenario: the first one that is given counts."""
 _ERRORS = ("traceback", "error")
 
 
@@ -53,7 +53,7 @@ def _describe(entry: FileEntry, config: JsonTree) -> None:
 
 
 def _scenario_of(config: JsonTree) -> str:
-    """The config's name for what was done: `inference`, `training`, `energy_star`."""
+    """The scenario's name in the config: `inference`, `training`, `energy_star`."""
     return str(_table(config, "scenario", "benchmark").get("name", "")).replace("-", "_")
 
 
@@ -174,7 +174,7 @@ class _Parts:
     marks: tuple[str, ...] = ()
     """Simulation marks beside both."""
     config_sha256: str | None = None
-    """Hash of the config's own file; null if it stands in the same one."""
+    """Hash of the config's own file; None if it is in the same file."""
 
 
 def _read_report(document: Document, report: JsonTree) -> Reading:

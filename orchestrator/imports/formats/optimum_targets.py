@@ -149,7 +149,7 @@ class _Targets:
                     self.entry.fault(f"report.{name}.{kind}", message)
 
     def kind(self, name: str, kind: str) -> JsonTree:
-        """One kind of a target's targets_in; empty if there is none."""
+        """One kind of a target's measurements; empty if there is none."""
         target = self._report.get(name)
         table = target.get(kind) if isinstance(target, dict) else None
         return table if isinstance(table, dict) else {}

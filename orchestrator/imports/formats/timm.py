@@ -43,7 +43,7 @@ class TimmFileName:
     layout: str
     torch: str
     cuda: str | None
-    """Null says that the processor was measured."""
+    """None if the processor was measured."""
     device: str
     dynamo: bool
     """True if `torch.compile` was used."""

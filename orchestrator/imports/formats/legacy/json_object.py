@@ -89,7 +89,7 @@ class JsonObject:
 
     @property
     def name(self) -> str:
-        """The key under which it stands."""
+        """The key of the object."""
         return last_key(self.location)
 
     def seen(self, key: str) -> Any:

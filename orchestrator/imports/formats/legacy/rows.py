@@ -157,7 +157,7 @@ def _has_rows(value: Any) -> bool:
 
 
 def _listed(value: Any) -> tuple[str, list[Any]]:
-    """The list of rows in an object, and the key under which it stands."""
+    """The list of rows in an object, and its key."""
     for key in _LISTS if isinstance(value, dict) else ():
         if isinstance(value.get(key), list):
             return key, value[key]
