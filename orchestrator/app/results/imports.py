@@ -1,0 +1,85 @@
+"""Import of other benchmarks' results: read the files, merge their records, delete the sources."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.imports.document import files_in
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.formats.mapping import MappedFormat
+from orchestrator.imports.importing import ImportReport, import_files, preview_import
+from orchestrator.imports.outcome import FileOutcome, read_files
+from orchestrator.imports.reading import Format
+from orchestrator.imports.removal import Removal, RemovalTerms, preview_removal, remove_sources
+from runner.contract.errors import NothingToDo
+
+
+@dataclass(frozen=True)
+class ImportRequest:
+    """The files to import and the destination of their records."""
+
+    paths: Sequence[Path]
+    results: Path
+    database: Path
+    command: str
+    """The command line, for the description of the import."""
+    mapping: Path | None = None
+    """Mapping file in which to read the files; None: the known formats are tried."""
+    dry_run: bool = False
+    remove_source: bool = False
+    older_than_s: float | None = None
+    """Minimum age in seconds of a source to be deleted; None for no limit."""
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """Outcomes of the files, and the effect on the database."""
+
+    outcomes: tuple[FileOutcome, ...]
+    report: ImportReport
+    removals: Iterable[Removal]
+    """Each source is deleted when its removal is asked for."""
+    has_refused: bool
+    """True if a named file was refused, or every file; folders may hold other files too."""
+
+
+def import_results(request: ImportRequest) -> ImportResult:
+    """Import the files, or preview it.
+
+    Raises:
+        UsageError: a path does not exist, or the mapping is wrong.
+        NothingToDo: there is no file.
+        StoreError: the results folder or the database cannot be written.
+    """
+    formats: Sequence[Format] = FORMATS
+    if request.mapping is not None:
+        formats = (MappedFormat.load(request.mapping),)
+    outcomes = read_files(_files(request), formats)
+    if request.dry_run:
+        report = preview_import(outcomes, request.database)
+    else:
+        report = import_files(outcomes, request.results, request.database, request.command)
+    refused = {outcome.path for outcome in outcomes if outcome.kind == "not recognised"}
+    has_refused = len(refused) == len(outcomes) or not refused.isdisjoint(request.paths)
+    return ImportResult(outcomes, report, _removals(request, outcomes, formats), has_refused)
+
+
+def _files(request: ImportRequest) -> list[Path]:
+    files = files_in(request.paths, without=[] if request.mapping is None else [request.mapping])
+    if not files:
+        raise NothingToDo(
+            f"{', '.join(map(str, request.paths))}: there is no file to import",
+            hint="name files, or folders of them; hidden ones are left out",
+        )
+    return files
+
+
+def _removals(
+    request: ImportRequest, outcomes: Sequence[FileOutcome], formats: Sequence[Format]
+) -> Iterable[Removal]:
+    if not request.remove_source:
+        return ()
+    terms = RemovalTerms(request.paths, formats, request.older_than_s)
+    if request.dry_run:
+        return preview_removal(outcomes, terms)
+    return remove_sources(outcomes, terms, request.database)
