@@ -35,7 +35,7 @@ FILES_AT_ONCE = 200
 """Small files are held in memory as Arrow tables, so many at a time."""
 _LARGE_FILE = "incoming_file_"
 _FORMAT = ds.ParquetFileFormat(
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False)
 )
 _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
 """The times that Python knows, wherever on earth."""

@@ -30,7 +30,7 @@ ORIGIN_COLUMNS = ("filename", "file_row_number")
 """Names that a merge adds to the columns of a file."""
 REASON_LETTERS = 300
 """Letters of a reason; a damaged name may have any number of them."""
-_BATCH_ROWS = 20_480
+_BATCH_ROWS = 4_096
 _EXPECTED = {field.name: field.type for field in arrow_schema()}
 _NEEDED = [name for name, info in Record.model_fields.items() if info.is_required()]
 """Columns that every record of ours has, whichever version of the runner wrote it."""
@@ -93,7 +93,7 @@ def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
         DamagedFile: it cannot be read, or has other columns than records.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             schema = file.schema_arrow
             fault = _column_fault(schema)
             if fault is None:
