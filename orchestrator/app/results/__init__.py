@@ -1,1 +1,1 @@
-"""Use cases on results: merge, status, maintenance."""
+"""Use cases on results: query, export, merge, status, validation, maintenance, snapshots."""

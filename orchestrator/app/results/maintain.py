@@ -53,7 +53,7 @@ class UntouchedRun:
 
 @dataclass(frozen=True)
 class MaintenanceReport:
-    """The results of maintenance; where nothing was to be changed, what it would do."""
+    """The results of maintenance, or a preview of them where nothing was to be changed."""
 
     dropped: bool
     """True if the runs were deleted, false if they are only listed."""
@@ -77,24 +77,24 @@ class Maintenance:
     database: Path
 
     def drop(self, runs: Sequence[RunToDelete]) -> tuple[list[RunToDelete], list[UntouchedRun]]:
-        """Remove these runs from database and folder; returns those that went, and the others.
+        """Delete these runs from database and folder; returns the deleted ones, and the others.
 
         Raises:
             StoreError: the database cannot be written, or a folder cannot be removed.
         """
-        gone: list[RunToDelete] = []
+        deleted: list[RunToDelete] = []
         left: list[UntouchedRun] = []
         groups: dict[frozenset[str], list[RunToDelete]] = defaultdict(list)
         for run in runs:
             groups[_devices(run.path)].append(run)
         for devices, group in groups.items():
             try:
-                with _resting(devices):
+                with _held(devices):
                     self._drop(group)
-                gone += group
+                deleted += group
             except _DeviceBusy as busy:
                 left += [UntouchedRun(run.run_id, str(busy)) for run in group]
-        return gone, left
+        return deleted, left
 
     def _drop(self, runs: Sequence[RunToDelete]) -> None:
         # No merge may find the records between the two.
@@ -107,7 +107,7 @@ class Maintenance:
     def compact(
         self, leave: Sequence[RunToDelete], *, dry_run: bool
     ) -> tuple[list[CompactRun], list[UntouchedRun]]:
-        """Compact the records of each finished run but those; returns what became of them.
+        """Compact the records of all finished runs but these; returns the compacted, and the others.
 
         Raises:
             StoreError: the file system refuses.
@@ -118,7 +118,7 @@ class Maintenance:
             if path.name in spared:
                 continue
             try:
-                with _resting(_devices(path)):
+                with _held(_devices(path)):
                     compaction = self._compact(path, dry_run=dry_run)
             except (_DeviceBusy, DamagedFile) as reason:
                 left.append(UntouchedRun(path.name, str(reason)))
@@ -137,7 +137,7 @@ class Maintenance:
             return compact(folder.records, folder.run.run_id, planned, dry_run=dry_run)
 
     def sweep(self) -> None:
-        """Finish what a killed maintenance has begun to remove."""
+        """Finish the deletions of a killed maintenance."""
         for path in self.results.glob(f".*{_DROPPED}"):
             _delete(path)
 
@@ -199,8 +199,8 @@ def _alone(results: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _resting(devices: frozenset[str]) -> Iterator[None]:
-    """Keep runs that want these devices from going on.
+def _held(devices: frozenset[str]) -> Iterator[None]:
+    """Hold these devices, so that no run on them goes on.
 
     Raises:
         _DeviceBusy: one is measuring.

@@ -1,4 +1,4 @@
-"""Snapshots of the database beside its runs: taken, listed, restored."""
+"""Snapshots of the database: take, list, restore."""
 
 from dataclasses import dataclass
 from pathlib import Path

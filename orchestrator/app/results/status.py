@@ -118,7 +118,7 @@ _IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGU
 
 
 def current_installation(checkout: Path = ROOT) -> Installation:
-    """This host with this AccelMatrix; a checkout tells whether its images are of its files."""
+    """This host with this AccelMatrix; images are compared with the files of the checkout."""
 
     @cache
     def source(image: str) -> str | None:

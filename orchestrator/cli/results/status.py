@@ -1,4 +1,4 @@
-"""`status`: what the database holds, and what of it has aged."""
+"""`status`: content of the database, and stale results."""
 
 from typing import Annotated
 

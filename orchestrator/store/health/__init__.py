@@ -1,1 +1,1 @@
-"""Keeps a database sound and small: faults, repairs, compaction, copies."""
+"""Health of a database: validation, repair, quarantine, snapshots, deletion, vacuum."""

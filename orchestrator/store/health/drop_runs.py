@@ -41,7 +41,7 @@ _SHARED = (
 
 @dataclass(frozen=True)
 class DatedRun:
-    """A run or an import, and how much the database holds of it."""
+    """A run or an import, and the number of its verdicts in the database."""
 
     run_id: str
     started_at: datetime

@@ -96,7 +96,7 @@ def find_snapshot(root: Path, name: str) -> Snapshot:
 def _take_locked(
     path: Path, root: Path, name: str | None, git_commit: str | None, wait_s: float
 ) -> Snapshot:
-    """The same with the writer's lock held, of the file itself and no link to it.
+    """Copy a database with the writer's lock held; `path` is the file itself, no link to it.
 
     Raises:
         StoreError: likewise.
@@ -157,7 +157,7 @@ def _look(copy: Path) -> tuple[DatabaseVersion, Mapping[str, int]]:
 
 
 def _unused_name(root: Path, name: str) -> Path:
-    """A folder that is not there yet."""
+    """A name for a new folder."""
     number, folder = 1, root / name
     while folder.exists():
         number += 1
@@ -177,7 +177,7 @@ BEFORE_RESTORE = "before-restore"
 
 @dataclass(frozen=True)
 class Restored:
-    """A restore that was done."""
+    """A database that a snapshot has replaced."""
 
     snapshot: Snapshot
     """The snapshot that is the database now."""
@@ -190,7 +190,7 @@ class Restored:
 def restore_snapshot(
     database: Path, root: Path, name: str, git_commit: str | None, wait_s: float = WAIT_S
 ) -> Restored:
-    """Let a snapshot take the database's folder, which is kept as a snapshot of its own.
+    """Replace the database by a snapshot, and keep what it was as a snapshot of its own.
 
     Raises:
         UsageError: there is no such snapshot.
@@ -247,7 +247,7 @@ def _require_kind(path: Path, wait_s: float, *, scratch: bool) -> None:
 
 
 def _set_aside(path: Path) -> Path:
-    """Copy what cannot be opened, with its log, under a name of its own."""
+    """Copy a database that cannot be opened, with its log, under a name of its own."""
     aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
     for source, target in ((path, aside), (wal_path(path), wal_path(aside))):
         if source.exists():

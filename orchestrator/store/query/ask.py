@@ -65,7 +65,7 @@ class Answer:
     """Its rows, some thousands at a time."""
 
     def table(self) -> pa.Table:
-        """All of it at once."""
+        """The whole answer at once."""
         return pa.Table.from_batches(list(self.batches), self.schema)
 
 

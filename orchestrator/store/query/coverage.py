@@ -96,7 +96,7 @@ def _verdicts(connection: DuckDBPyConnection) -> tuple[Verdicts, ...]:
 
 
 def _covered(connection: DuckDBPyConnection) -> tuple[Covered, ...]:
-    """Synthetic rows count too: they lie in scratch databases alone."""
+    """Results by model and backend, synthetic ones too: they lie in scratch databases alone."""
     worth = " ".join(f"WHEN {condition} THEN '{name}'" for name, condition in VERDICTS.items())
     ranks = ", ".join(map(text, BEST_FIRST))
     rows = fetch(
@@ -135,7 +135,7 @@ def size_on_disk(database: Path, results: Path, runs: Collection[str]) -> Size:
 
 
 def _sizes(results: Path, runs: frozenset[str]) -> Iterator[int]:
-    """The bytes of each record file; what somebody removes meanwhile does not count."""
+    """The bytes of each record file; a file that is removed meanwhile does not count."""
     above = len(results.absolute().parts)
     for path in find_files([results] if results.exists() else []):
         if runs.isdisjoint({*path.parts[above:], path.stem}):

@@ -72,7 +72,7 @@ _TRUSTED: Mapping[str, Collection[str]] = {
 
 @dataclass(frozen=True)
 class Selection:
-    """The ids of the results that are wanted, as a subquery."""
+    """The ids of selected results, as a subquery."""
 
     sql: str
     parameters: tuple[object, ...]
@@ -124,7 +124,7 @@ def _check_names(filters: Iterable[str]) -> None:
 
 
 def _check_trust(filters: Mapping[str, object]) -> None:
-    """A filter that trusted results never fit would hide what was asked for."""
+    """Refuse filters that no trusted result can fit."""
     for name, allowed in _TRUSTED.items():
         if name in filters and not {*allowed} & {*_words(name, filters[name])}:
             raise UsageError(

@@ -20,14 +20,14 @@ Write = Callable[[Answer, IO[bytes]], None]
 
 
 def write_csv(answer: Answer, file: IO[bytes]) -> None:
-    """With a header; lists and maps as JSON, null as an empty field."""
+    """Write CSV with a header; lists and maps as JSON, null as an empty field."""
     _write_csv_rows(file, [answer.schema.names])
     for batch in answer.batches:
         _write_csv_rows(file, text_rows(batch))
 
 
 def write_json(answer: Answer, file: IO[bytes]) -> None:
-    """A list with one object a row, each on a line; a number that is not finite becomes null."""
+    """Write a JSON list, one object a row and line; a number that is not finite becomes null."""
     names, between = answer.schema.names, "[\n"
     for batch in answer.batches:
         text = io.StringIO()
@@ -39,7 +39,7 @@ def write_json(answer: Answer, file: IO[bytes]) -> None:
 
 
 def write_markdown(answer: Answer, file: IO[bytes]) -> None:
-    """A table of GitHub's flavour, every value as it is; null as an empty field."""
+    """Write a table of GitHub's Markdown, every value as it is; null as an empty field."""
     fields = list(answer.schema)
     rules = ["---:" if _is_number(field.type) else "---" for field in fields]
     file.write(_markdown_row(map(_literally, answer.schema.names)).encode())
@@ -51,7 +51,7 @@ def write_markdown(answer: Answer, file: IO[bytes]) -> None:
 
 
 def write_parquet(answer: Answer, file: IO[bytes]) -> None:
-    """Types as they are, compressed."""
+    """Write compressed Parquet, types as they are."""
     with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
         for batch in answer.batches:
             writer.write_batch(batch)

@@ -33,7 +33,7 @@ def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.
 def imported_rows_at(
     path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S
 ) -> pa.Table | None:
-    """The same from a file that is not changed, not even brought forward; None if it has none.
+    """The same, read without any change to the file, also of its schema; None if it has none.
 
     Raises:
         StoreError: it is being written for longer than `wait_s` seconds, or is not ours.

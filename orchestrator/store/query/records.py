@@ -52,7 +52,7 @@ class StoredRecord(
     Trust,
     Origin,
 ):
-    """A record with its id and where it came from, in base units. None says `not known`.
+    """A record with its id and its origin, in base units. None means `not known`.
 
     Fields have the names and the meanings of the columns in docs/schema.md. Beside ids, model,
     status and proof each may be None, and words may be others than ours: what others measured
@@ -149,7 +149,7 @@ class RecordStream(Iterator[StoredRecord]):
         return getgeneratorstate(self._records) == GEN_SUSPENDED
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Stop reading, and release the database."""
         self._cut_off |= getgeneratorstate(self._records) != GEN_CLOSED
         self._records.close()
 
@@ -178,7 +178,7 @@ def _rows(batch: pa.RecordBatch) -> Iterator[Row]:
 
 
 def _completed(connection: DuckDBPyConnection, rows: Sequence[Row]) -> Sequence[Row]:
-    """With what lies in the large tables, which a join would hold in memory whole."""
+    """Add the columns of large tables, which a join would hold in memory whole."""
     by_id = {row["result_id"]: row for row in rows}
     these = (min(by_id), max(by_id), [*by_id])
     for table in _LARGE:

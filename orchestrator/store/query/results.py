@@ -106,7 +106,7 @@ def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run and how its cells ended."""
+    """A run and its cells by status."""
 
     run_id: str
     started_at: datetime
@@ -126,7 +126,7 @@ class RunSummary:
 
 
 def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
-    """The newest run of ours, or else of whomever; `runs` are sorted, the newest first."""
+    """The newest run of ours, or else of others; `runs` are sorted, the newest first."""
     ours = (run for run in runs if run.is_ours)
     return next(ours, runs[0] if runs else None)
 

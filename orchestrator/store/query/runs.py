@@ -73,7 +73,7 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
 
 
 def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
-    """Those of which the database knows less."""
+    """The runs of which the database knows less than is given here."""
     return [
         run
         for run in runs

@@ -69,7 +69,7 @@ class Installation:
 
 @dataclass(frozen=True)
 class Stale:
-    """Cells that were measured alike and whose newest proven results have aged alike."""
+    """Cells with the same changes since their newest proven results were measured."""
 
     hostname: str | None
     backend: str
