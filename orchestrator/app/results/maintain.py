@@ -107,7 +107,7 @@ class Maintenance:
     def compact(
         self, leave: Sequence[RunToDelete], *, dry_run: bool
     ) -> tuple[list[CompactRun], list[UntouchedRun]]:
-        """Compact the records of all finished runs but these; returns the compacted, and the others.
+        """Compact the records of all finished runs but these; returns compacted and other runs.
 
         Raises:
             StoreError: the file system refuses.
