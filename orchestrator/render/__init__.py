@@ -1,1 +1,1 @@
-"""What the user sees: tables, progress, errors."""
+"""Tables, progress and JSON on a terminal or in a pipe."""

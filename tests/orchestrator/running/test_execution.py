@@ -2,6 +2,7 @@ import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -165,7 +166,7 @@ def test_what_was_foreseen_to_be_too_large_is_marked_and_is_no_failure(tmp_path:
     large = fake_cell(64)
     plan = a_plan(skips={large: "predicted: needs at least 30 GB"})
     entries = [
-        entry.model_copy(update={"status": "out_of_memory"}) if entry.cell == large else entry
+        replace(entry, status="out_of_memory") if entry.cell == large else entry
         for entry in plan.entries
     ]
     trial = Trial(tmp_path, plan.model_copy(update={"entries": tuple(entries)}))
