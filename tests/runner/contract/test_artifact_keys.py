@@ -89,9 +89,7 @@ def test_a_name_tells_whether_these_made_it() -> None:
         assert not is_made_by(f"{key}-b1", MADE_BY)
 
 
-def test_a_fingerprint_is_of_the_names_and_contents_of_all_that_is_imported(
-    tmp_path: Path,
-) -> None:
+def test_a_fingerprint_is_of_the_names_and_contents_of_all_that_is_imported(tmp_path: Path) -> None:
     producer = Producer((), ("runner.export.a",), neutral=("runner.export.quiet",))
     texts = {
         "a": "from runner.export import (\n    b,\n    quiet,\n)\n",

@@ -93,10 +93,7 @@ def test_profiles_grow() -> None:
             {"scenario": "server", "slo_ms": 2.5},
             "fake-scripted-fp32-b8-s8-inference-server-peak-slo2.5",
         ),
-        (
-            {"scenario": "offline", "sequence_length": None},
-            "fake-scripted-fp32-inference-offline",
-        ),
+        ({"scenario": "offline", "sequence_length": None}, "fake-scripted-fp32-inference-offline"),
     ],
 )
 def test_ids_tell_sizes_mode_and_pattern(changes: dict[str, Any], name: str) -> None:

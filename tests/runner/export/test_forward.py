@@ -125,11 +125,7 @@ def test_other_weights_are_noticed(tmp_path: Path) -> None:
             raise RuntimeError("once is enough")
         return EXPORT.write(replace(subject, seed=subject.seed + 1), strategy, folder)
 
-    export(
-        a_job([graph_cell()], tiny_vision()),
-        tmp_path,
-        replace(EXPORT, write=of_another_seed),
-    )
+    export(a_job([graph_cell()], tiny_vision()), tmp_path, replace(EXPORT, write=of_another_seed))
     assert [path.name for path in tmp_path.iterdir()] == ["b2.failed"]
     first = (tmp_path / "b2.failed").read_text().splitlines()[0]
     assert first.startswith("dynamic shapes: WrongExport: on fresh inputs, the outputs differ")

@@ -12,10 +12,7 @@ from runner.contract.graph import Graph, GraphPart, Part, find_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.export.check import WrongExport
-from runner.export.generation import (
-    _FILES,
-    EXPORT,
-)
+from runner.export.generation import _FILES, EXPORT
 from runner.export.samples import Sample, samples
 from tests.support.prepared import PreparedGraphs
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder

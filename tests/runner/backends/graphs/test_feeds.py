@@ -109,8 +109,7 @@ def test_what_goes_in_lies_in_one_piece() -> None:
 
 def test_what_one_part_gives_another_goes_in_nowhere() -> None:
     graph = a_graph(
-        vision=(("pixel_values",), ("features",)),
-        language=(("features", "input_ids"), ("logits",)),
+        vision=(("pixel_values",), ("features",)), language=(("features", "input_ids"), ("logits",))
     )
     executed, feeds = forward_pass(graph, tiny_decoder(), {**PROMPT, "pixel_values": np.ones(2)})
     assert executed is graph

@@ -5,11 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runner.backends.graphs.outputs import (
-    all_finite,
-    float_outputs,
-    graph_columns,
-)
+from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.contract.errors import Unsupported
 from tests.support.onnx_graphs import KEY, attempts, layer, onnx_job, save_graph
 

@@ -157,10 +157,7 @@ def test_an_output_that_is_an_input_has_its_own_memory(tmp_path: Path) -> None:
     value = [helper.make_tensor_value_info(name, FLOAT, ("n", WIDTH)) for name in ("x", "y")]
     node = helper.make_node("Identity", ["x"], ["y"])
     model: onnx.ModelProto = model_of(helper.make_graph([node], "same", value[:1], value[1:]))
-    query = query_over(
-        opened_in(tmp_path, save_graph(tmp_path, {"forward": model})),
-        x=X,
-    )
+    query = query_over(opened_in(tmp_path, save_graph(tmp_path, {"forward": model})), x=X)
     query()
     assert (query()["y"].numpy() == X).all()
     assert query.inputs["x"].data_ptr() != query()["y"].data_ptr()

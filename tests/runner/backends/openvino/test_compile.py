@@ -39,11 +39,7 @@ class FakeCore:
 
     def get_property(self, device: str, name: str) -> Mapping[str, str]:
         assert (device, name) == ("GPU.0", "SUPPORTED_PROPERTIES")
-        return {
-            "INFERENCE_PRECISION_HINT": "RW",
-            "PERFORMANCE_HINT": "RW",
-            "NUM_STREAMS": "RO",
-        }
+        return {"INFERENCE_PRECISION_HINT": "RW", "PERFORMANCE_HINT": "RW", "NUM_STREAMS": "RO"}
 
     def compile_model(self, model: object, device: str, options: Mapping[str, Any]) -> FakeCompiled:
         self.options.append(options)

@@ -16,12 +16,7 @@ from runner.backends.onnxruntime.device import CPU
 from runner.backends.onnxruntime.evidence import prove
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.qnn.compile import dimension_sizes
-from runner.backends.onnxruntime.qnn.device import (
-    QNN,
-    SIMULATOR,
-    qnn_device,
-    require_possible,
-)
+from runner.backends.onnxruntime.qnn.device import QNN, SIMULATOR, qnn_device, require_possible
 from runner.backends.onnxruntime.query import OnnxQuery
 from runner.backends.onnxruntime.sessions import (
     NO_FALLBACK,
@@ -174,9 +169,7 @@ def test_a_decoding_part_that_was_divided_leaves_generation_unproven(tmp_path: P
     assert recorded_options([loaded.sessions["prefill"]], device)[NO_FALLBACK] == "1"
 
 
-def test_the_list_of_providers_gives_the_cpu_and_that_is_contradicted(
-    session: OnnxSession,
-) -> None:
+def test_the_list_of_providers_gives_the_cpu_and_that_is_contradicted(session: OnnxSession) -> None:
     query = session.bind(CELLS[0], x(2))
     model = layer().SerializeToString()
     silent = onnxruntime.InferenceSession(model, session_options(1), providers=[QNN])
