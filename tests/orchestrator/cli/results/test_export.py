@@ -11,7 +11,6 @@ from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 
-@pytest.mark.slow
 def test_a_topic_goes_to_a_file(measured: Workplace, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     done = measured.do("export", "performance", "--all", "--output", str(path))
@@ -20,7 +19,6 @@ def test_a_topic_goes_to_a_file(measured: Workplace, tmp_path: Path) -> None:
     complains(measured.do("export", "raw", "--output", str(path)), 2, "exists already")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_a_topic_goes_to_stdout(measured: Workplace, name: str) -> None:
     before = files(measured.folder)
@@ -71,7 +69,6 @@ def test_what_cannot_be_exported_is_refused(
     assert files(measured.folder) == before
 
 
-@pytest.mark.slow
 def test_a_bundle_is_written_checked_and_merged(measured: Workplace, tmp_path: Path) -> None:
     bundle, other = str(tmp_path / "ours.zip"), str(tmp_path / "other.duckdb")
     done = measured.do("export", "--bundle", bundle, "--run", "last")
@@ -87,7 +84,6 @@ def test_a_bundle_is_written_checked_and_merged(measured: Workplace, tmp_path: P
     assert measured.do(*merge).stdout == "0 inserted, 0 replaced, 3 unchanged\n"
 
 
-@pytest.mark.slow
 def test_a_damaged_bundle_is_told_and_not_merged(measured: Workplace, tmp_path: Path) -> None:
     bundle = tmp_path / "ours.zip"
     measured.do("export", "--bundle", str(bundle))
@@ -111,7 +107,6 @@ def test_options_of_a_verification_mean_nothing_to_a_bundle(measured: Workplace)
     complains(measured.do("verify", "nowhere.zip"), 6, "nowhere.zip: cannot be read: No such file")
 
 
-@pytest.mark.slow
 def test_without_a_database_there_is_nothing_to_export(place: Workplace) -> None:
     before = files(place.folder)
     for options in (["raw", "--output", "a.csv"], ["--bundle", "a.zip"]):

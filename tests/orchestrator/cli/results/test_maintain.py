@@ -17,7 +17,6 @@ def mine(measured: Workplace, tmp_path: Path) -> Workplace:
     return Workplace(tmp_path, "process")
 
 
-@pytest.mark.slow
 def test_a_compacted_run_is_shown_resumed_and_merged_as_before(mine: Workplace) -> None:
     before, run_id = mine.verdicts(), mine.run_folder.name
     done = mine.do("maintain", "--compact")
@@ -87,7 +86,6 @@ def test_options_that_make_no_sense(measured: Workplace, options: list[str], wor
     complains(measured.do("maintain", *options), 2, words)
 
 
-@pytest.mark.slow
 def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     before = mine.verdicts()
     done = mine.do("snapshot", "first")
@@ -104,7 +102,6 @@ def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     assert mine.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": len(before)}]
 
 
-@pytest.mark.slow
 def test_mistakes_with_snapshots(measured: Workplace, tmp_path: Path) -> None:
     complains(measured.do("restore", "nobody"), 2, "'nobody' is not a snapshot", "none yet")
     complains(measured.do("snapshot", "a/b"), 2, "cannot name a snapshot")

@@ -60,7 +60,6 @@ def test_a_terminal_is_spared_bytes(measured: Workplace) -> None:
     assert "--output" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.parquet"])
 def test_an_answer_goes_to_a_file(measured: Workplace, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -73,7 +72,6 @@ def test_an_answer_goes_to_a_file(measured: Workplace, tmp_path: Path, name: str
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.slow
 def test_a_table_is_for_the_screen(measured: Workplace, tmp_path: Path) -> None:
     complains(
         measured.do("query", SQL, "--output", str(tmp_path / "a.txt")),
@@ -86,7 +84,6 @@ def test_a_table_is_for_the_screen(measured: Workplace, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_two_options_that_name_two_formats_are_refused(measured: Workplace) -> None:
     complains(
         measured.do("query", SQL, "--json", "--format", "csv"),

@@ -6,7 +6,6 @@ from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
 
-@pytest.mark.slow
 def test_status_shows_the_database_and_the_verdicts_of_one_run(measured: Workplace) -> None:
     run_id = measured.run_folder.name
     status = json.loads(measured.do("status", "--json").stdout)

@@ -20,7 +20,6 @@ def damaged(measured: Workplace, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_what_was_measured_is_clean(measured: Workplace) -> None:
     done = measured.do("validate")
     assert done.returncode == 0, done.stdout
