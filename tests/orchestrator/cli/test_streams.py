@@ -28,10 +28,13 @@ def ended(
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
     [
-        *((["query", ROWS, "--format", form], "") for form in ("table", "csv", "parquet")),
-        (["query", "SELECT 1"], ""),
+        (["query", ROWS, "--format", "table"], ""),
+        *(
+            pytest.param(["query", ROWS, "--format", form], "", marks=pytest.mark.slow)
+            for form in ("csv", "parquet")
+        ),
         (["query", "SELECT 1", "--format", "json"], "1"),
-        (["status"], ""),
+        pytest.param(["status"], "", marks=pytest.mark.slow),
         (["--help"], ""),
         (["--version"], "1"),
     ],
@@ -58,6 +61,7 @@ def test_a_full_disk_behind_stderr_changes_nothing(
     assert (done.returncode, done.stdout) == (code, b"")
 
 
+@pytest.mark.slow
 def test_progress_that_cannot_be_shown_stops_no_run(place: Workplace) -> None:
     done = ended(place, f"2> {FULL}", *place.run_arguments())
     assert (done.returncode, b"3 ok" in done.stdout) == (0, True)
