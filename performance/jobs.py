@@ -15,7 +15,7 @@ from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import QuietObserver
 from orchestrator.running.run_file import RunOptions, RunSource
-from runner.contract.selector import Selector
+from runner.contract.cell import Selector
 
 
 def write_matrix(folder: Path, axes: dict[str, Any], **rest: Any) -> Path:

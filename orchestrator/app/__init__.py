@@ -1,1 +1,1 @@
-"""What a user can ask for: one use case a module, each returns a frozen value."""
+"""Use cases: one a module, each returns a frozen value."""

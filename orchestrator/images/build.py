@@ -10,9 +10,8 @@ from docker import DockerClient
 from docker.errors import APIError
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL, ImageSource
 from orchestrator.images.settings import ImageSettings, base_variable
-from orchestrator.images.source import ImageSource
 from orchestrator.system.engine import engine_errors, engine_message
 from orchestrator.system.text import format_size
 from runner.contract.errors import ImageError

@@ -1,8 +1,14 @@
-"""An image as the engine holds it, and the labels of ours."""
+"""An image: labels, the files that it is built from, and what the engine holds."""
 
-from collections.abc import Mapping
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from runner.contract.files import hash_files
 
 BACKEND_LABEL = "org.accelmatrix.backend"
 SOURCE_LABEL = "org.accelmatrix.source"
@@ -39,3 +45,57 @@ def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
         size_bytes=inspected["Size"],
         created=inspected["Created"],
     )
+
+
+BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """The files that an image is built from."""
+
+    checkout: Path
+    """The folder that all paths start from."""
+    files: tuple[Path, ...]
+    """Every file, relative to the checkout, sorted."""
+    dockerfile: str
+    """The Dockerfile's path inside the context."""
+
+    def fingerprint(self) -> str:
+        """`sha256:…` over the names and contents of all files."""
+        return f"sha256:{hash_files(self.checkout, self.files)}"
+
+    def base_image(self) -> str | None:
+        """The image that the Dockerfile builds upon unless another one is named."""
+        named = BASE_IMAGE.search((self.checkout / self.dockerfile).read_text("utf-8"))
+        return named[1] if named else None
+
+    def context(self) -> io.BytesIO:
+        """The build context as a tar file, the same for the same files."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for path in self.files:
+                content = (self.checkout / path).read_bytes()
+                member = tarfile.TarInfo(path.as_posix())
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        buffer.seek(0)
+        return buffer
+
+
+def find_source(checkout: Path, name: str) -> ImageSource | None:
+    """The source of that image; None if the checkout has none."""
+    dockerfile = checkout / "images" / name / "Dockerfile"
+    if not dockerfile.is_file():
+        return None
+    shared = (path for path in (checkout / "images").iterdir() if not path.name.startswith("."))
+    paths = {*shared, *_files(dockerfile.parent), *_files(checkout / "runner")}
+    files = tuple(sorted(path.relative_to(checkout) for path in paths if path.is_file()))
+    return ImageSource(checkout, files, f"images/{name}/Dockerfile")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        parts = path.relative_to(folder).parts
+        if not any(part == "__pycache__" or part.startswith(".") for part in parts):
+            yield path

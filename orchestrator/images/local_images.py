@@ -1,9 +1,11 @@
-"""The images of one engine: find, build, pull, push and list them."""
+"""The images of one engine: find, build, pull, push, list and prune them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from docker import DockerClient
-from docker.errors import ImageNotFound, NullResource
+from docker.errors import APIError, ImageNotFound, NullResource
 
 from orchestrator.backends.catalogue import CATALOGUE, SupportClass, image_names
 from orchestrator.images.build import (
@@ -16,9 +18,15 @@ from orchestrator.images.build import (
     ignore,
     image_errors,
 )
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, Image, read_image
+from orchestrator.images.image import (
+    BACKEND_LABEL,
+    SOURCE_LABEL,
+    Image,
+    ImageSource,
+    find_source,
+    read_image,
+)
 from orchestrator.images.settings import PREFIX, ImageSettings, image_name
-from orchestrator.images.source import ImageSource, find_source
 from orchestrator.system.engine import engine_errors
 from runner.contract.cell import Backend
 from runner.contract.errors import ImageError
@@ -221,3 +229,56 @@ class LocalImages:
 
 def _is_published(name: str) -> bool:
     return any(CATALOGUE[backend].support_class for backend in image_names()[name])
+
+
+@dataclass(frozen=True)
+class PrunedImages:
+    """The outcome of a removal."""
+
+    removed: tuple[str, ...]
+    """References, or ids of images without one."""
+    in_use: tuple[str, ...]
+    """Those that a container still holds."""
+
+
+def prune_images(
+    client: DockerClient, settings: ImageSettings, *, everything: bool = False
+) -> PrunedImages:
+    """Remove images of other versions and those that lost their name; or `everything` of ours.
+
+    An image is ours if it carries our label and our name: one that somebody built upon ours
+    inherits the label.
+
+    Raises:
+        EngineUnavailable: the engine went away.
+    """
+    removed: list[str] = []
+    in_use: list[str] = []
+    with engine_errors("images cannot be removed"):
+        for image in client.api.images(filters={"label": BACKEND_LABEL}):
+            for reference in _ours(image):
+                if everything or not reference.endswith(f":{settings.version}"):
+                    (removed if _remove(client, reference) else in_use).append(reference)
+    return PrunedImages(tuple(removed), tuple(in_use))
+
+
+def _ours(image: dict[str, Any]) -> Iterator[str]:
+    name = f"accelmatrix-{image['Labels'][BACKEND_LABEL]}"
+    tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
+    if not tags:
+        yield image["Id"]
+    for tag in tags:
+        if tag.rpartition(":")[0].rpartition("/")[2] == name:
+            yield tag
+
+
+def _remove(client: DockerClient, reference: str) -> bool:
+    try:
+        client.api.remove_image(reference)
+    except ImageNotFound:
+        return True
+    except APIError as error:
+        if error.status_code == 409:
+            return False
+        raise
+    return True

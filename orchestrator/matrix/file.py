@@ -82,7 +82,7 @@ else:
 
 @with_config(_STRICT)
 class MeasureTable(TypedDict, total=False):
-    """How long and how often each cell is measured."""
+    """Duration and repetition of the measurement of each cell."""
 
     profile: ProfileValue
     """The set of defaults that the other keys change: quick, standard (if not named) or audit."""
@@ -106,7 +106,7 @@ class MeasureTable(TypedDict, total=False):
 
 @with_config(_STRICT)
 class LimitsTable(TypedDict, total=False):
-    """What one job may use."""
+    """Limits of one job."""
 
     cell_timeout: PositiveDuration
     """Time that loading, and then each cell, may take; if not named, it follows from measure."""
@@ -120,7 +120,7 @@ class LimitsTable(TypedDict, total=False):
 
 @with_config(_STRICT)
 class BackendTable(TypedDict, total=False):
-    """What is different on one backend."""
+    """Overrides for one backend."""
 
     axes: Annotated[
         Axes, BeforeValidator(_without_backend), And(**{"not": {"required": ["backend"]}})
@@ -152,11 +152,11 @@ class MatrixDocument(Frozen):
     exclude: Entries = ()
     """Combinations to leave out; naming some of the axes is enough (as on GitHub)."""
     backends: dict[BackendValue, BackendTable] = Field(default_factory=dict)
-    """What is different on one backend."""
+    """Overrides for one backend."""
     measure: MeasureTable = Field(default_factory=MeasureTable)
-    """How long and how often each cell is measured."""
+    """Duration and repetition of the measurement of each cell."""
     limits: LimitsTable = Field(default_factory=LimitsTable)
-    """What one job may use."""
+    """Limits of one job."""
 
 
 def keys_at(path: Sequence[str | int]) -> list[str]:

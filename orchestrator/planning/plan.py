@@ -15,11 +15,10 @@ from orchestrator.planning.estimate import cell_estimate
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import shortage
 from orchestrator.system.text import format_duration
-from runner.contract.cell import Backend, Cell, Frozen
+from runner.contract.cell import Backend, Cell, Frozen, Selector
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
 from runner.contract.record import Status
-from runner.contract.selector import Selector
 
 Decision = Literal["run", "skip", "done"]
 _NONE: Mapping[str, float] = MappingProxyType({})

@@ -43,9 +43,8 @@ from orchestrator.store.records.compact import Compaction, compact, compact_file
 from orchestrator.store.records.find import files_below, find_files, id_fault
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.store.schema.columns import Column
-from orchestrator.store.schema.origin import OURS, SYNTHETIC, Origin
 from orchestrator.store.schema.parquet_columns import DEFAULTS
-from orchestrator.store.schema.tables import STORE_VERSION, TABLES, Run
+from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES, Origin, Run
 from orchestrator.store.schema.views import VIEWS
 from orchestrator.store.store import Store
 

@@ -10,12 +10,10 @@ from weakref import WeakSet
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import connect, create
-from orchestrator.store.database.errors import store_errors
+from orchestrator.store.database.connect import connect, create, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
-from orchestrator.store.database.lock import WAIT_S, writer_lock
+from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.database.paths import is_missing, require_database
 from orchestrator.store.merge.merge import merge_files
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query import imported, results

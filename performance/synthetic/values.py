@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.origin import SYNTHETIC
+from orchestrator.store.schema.tables import SYNTHETIC
 from performance.synthetic.cells import COMMIT, DIGEST, HOST, RUN
 from performance.synthetic.chance import spread, uniform
 from performance.synthetic.draw import DURATIONS, WARMUPS

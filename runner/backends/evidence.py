@@ -1,10 +1,13 @@
-"""One call observed for evidence: outputs or error, and times."""
+"""Evidence of one observed call: outputs or error, times, and a trace in Chrome's format."""
 
+import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from runner.contract.files import save_text
 from runner.measure.clock import monotonic, seconds
 
 _Outputs = TypeVar("_Outputs")
@@ -47,3 +50,46 @@ def observe(call: Callable[[], _Outputs]) -> Observation[_Outputs]:
 def join_distinct(words: Iterable[str]) -> str:
     """Join the distinct words in order: `cpu+cuda:0`, or `none`."""
     return "+".join(sorted(set(words))) or "none"
+
+
+OPERATOR_CATEGORY = "Node"
+"""The category of events that stand for operators."""
+_HEAVIEST = 30
+
+TraceEvent = dict[str, Any]
+"""An event of Chrome's trace format; times in microseconds."""
+
+
+def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:
+    """Write the events and the table.
+
+    Raises:
+        RecordNotSaved: the folder takes no more files.
+    """
+    text = json.dumps({"traceEvents": events})
+    save_text(stem.with_name(f"{stem.name}.trace.json"), text)
+    save_text(stem.with_name(f"{stem.name}.operators.txt"), operator_table(events, by))
+
+
+def operator_table(events: Iterable[TraceEvent], by: str) -> str:
+    """A table of the operators that took longest, by the kernels' own durations.
+
+    Args:
+        events: those of category `Node` count; their arguments name the operator.
+        by: a further argument by which operators are told apart, e.g. `provider`.
+    """
+    durations_by_operator: dict[tuple[str, str], list[float]] = {}
+    for event in events:
+        if event["cat"] == OPERATOR_CATEGORY:
+            about = event["args"]
+            key = (about["op_name"], about.get(by, ""))
+            durations_by_operator.setdefault(key, []).append(event["dur"])
+    total = sum(sum(durations) for durations in durations_by_operator.values()) or 1
+    heaviest = sorted(durations_by_operator.items(), key=lambda item: -sum(item[1]))[:_HEAVIEST]
+    rows = [
+        f"{name:<30} {other:<24} {len(durations):>7} {sum(durations):>12.0f} "
+        f"{sum(durations) / total:>7.1%}"
+        for (name, other), durations in heaviest
+    ]
+    head = f"{'operator':<30} {by:<24} {'calls':>7} {'total µs':>12} {'share':>7}"
+    return "\n".join([head, *rows]) + "\n"

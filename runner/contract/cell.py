@@ -1,11 +1,14 @@
-"""A cell of the matrix: the frozen value that says what is measured."""
+"""A cell of the matrix: the frozen value that says what is measured; globs that select cells."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import translate
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt
 
 from runner.contract.axes import RUNTIMES, SIZE_LETTERS, Backend, Mode, Precision, Runtime, Scenario
+from runner.contract.errors import UsageError
 
 __all__ = [
     "DEFAULT_RUNTIMES",
@@ -105,3 +108,38 @@ class Cell(Frozen):
         default = self.runtime == DEFAULT_RUNTIMES[self.backend]
         path = self.backend if default else f"{self.backend}-{self.runtime}"
         return f"{path}-{self.model}-{self.precision}"
+
+
+class Selector:
+    """Keeps the cells whose id matches a glob, and drops those that match a `!glob`.
+
+    Globs are fnmatch's, match the whole id and know upper from lower case. Without a glob that
+    keeps, every cell is kept unless a `!glob` drops it; the order of globs means nothing.
+
+    Raises:
+        UsageError: a glob is empty.
+    """
+
+    def __init__(self, globs: Iterable[str] = ()) -> None:
+        self.globs = tuple(globs)
+        if any(not glob.removeprefix("!") for glob in self.globs):
+            raise UsageError(
+                "--select: a glob must not be empty",
+                hint="write for example --select 'cpu-*-fp32-*'",
+            )
+        self._keep = _any_of(glob for glob in self.globs if not glob.startswith("!"))
+        self._drop = _any_of(glob[1:] for glob in self.globs if glob.startswith("!"))
+
+    def keeps(self, cell: Cell) -> bool:
+        """True if the cell is kept."""
+        return not self.globs or self.keeps_id(cell.id)
+
+    def keeps_id(self, cell_id: str) -> bool:
+        """True if a cell of that id is kept."""
+        kept = self._keep is None or self._keep.match(cell_id) is not None
+        return kept and (self._drop is None or self._drop.match(cell_id) is None)
+
+
+def _any_of(globs: Iterable[str]) -> re.Pattern[str] | None:
+    patterns = [translate(glob) for glob in globs]
+    return re.compile("|".join(patterns)) if patterns else None

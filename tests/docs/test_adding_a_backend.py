@@ -23,7 +23,7 @@ HOMES = {
 """All that adding a backend touches, beside its image folder."""
 SCRIPT = """
 from pathlib import Path
-from orchestrator.images.source import find_source
+from orchestrator.images.image import find_source
 source = find_source(Path.cwd(), 'toy')
 assert source and source.dockerfile == 'images/toy/Dockerfile'
 assert 'images/toy/requirements.txt' in source.context().read().decode('latin-1')

@@ -15,7 +15,7 @@ import yaml
 
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import make_plan
-from runner.contract.selector import Selector
+from runner.contract.cell import Selector
 from tests.conftest import ROOT
 from tests.docs.command_line import parse
 

@@ -19,8 +19,8 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import exports_left
 from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from runner.contract.cell import Selector
 from runner.contract.graph import GraphKind, NumberFormat
-from runner.contract.selector import Selector
 
 
 @dataclass(frozen=True)

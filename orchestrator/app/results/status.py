@@ -10,8 +10,7 @@ from typing import Any
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
-from orchestrator.images.image import SOURCE_LABEL
-from orchestrator.images.source import find_source
+from orchestrator.images.image import SOURCE_LABEL, find_source
 from orchestrator.store import (
     Covered,
     Installation,

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.axis_options import list_option, with_options
 from orchestrator.cli.measure.run import measure
-from orchestrator.cli.options import LauncherChoice, command_line
+from orchestrator.cli.options import LauncherChoice, command_line, list_option, with_options
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.axis_options import size_options, with_options
+from orchestrator.cli.options import size_options, with_options
 
 group = typer.Typer(help="List and show models.", no_args_is_help=True, rich_markup_mode=None)
 

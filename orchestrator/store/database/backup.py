@@ -9,9 +9,8 @@ import duckdb
 from duckdb import DuckDBPyConnection
 from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
-from orchestrator.store.database.connect import connect
-from orchestrator.store.database.errors import duckdb_message
-from orchestrator.store.database.paths import wal_path
+from orchestrator.store.database.connect import connect, duckdb_message
+from orchestrator.store.database.lock import wal_path
 from runner.contract.cell import Frozen
 from runner.contract.errors import StoreError
 from runner.contract.files import sync

@@ -1,17 +1,60 @@
-"""Connections to a database file: created whole, with clear errors."""
+"""Connections to the database, and DuckDB's errors as StoreErrors and KeyboardInterrupt."""
 
+import json
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import duckdb_message, interruptible
-from orchestrator.store.database.lock import in_use_error
-from orchestrator.store.database.paths import delete_database, wal_path
+from orchestrator.store.database.lock import delete_database, in_use_error, wal_path
 from orchestrator.store.schema.version import create_schema, write_version
 from runner.contract.errors import DamagedFile, StoreError
+
+_INTERRUPTED = "Query interrupted"
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt where DuckDB makes a RuntimeError of Ctrl-C."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from error
+
+
+@contextmanager
+def store_errors(doing: str, hint: str) -> Iterator[None]:
+    """Turn DuckDB's errors into `StoreError`s that say what was being done."""
+    with interruptible():
+        try:
+            yield
+        except duckdb.Error as error:
+            raise StoreError(f"{doing}: {duckdb_message(error)}", hint=hint) from error
+
+
+def duckdb_message(error: Exception) -> str:
+    """An error's message without DuckDB's picture of the statement."""
+    message = _of_a_thread(str(error)).partition("\nLINE ")[0]
+    return "\n".join(line for line in message.splitlines() if line.strip())
+
+
+def _of_a_thread(message: str) -> str:
+    """The message of an error of one of DuckDB's threads, which is JSON inside of another error."""
+    start = message.find('{"exception_type"')
+    if start < 0:
+        return message
+    try:
+        error = json.loads(message[start:])
+        return f"{error['exception_type']} Error: {error['exception_message']}"
+    except (ValueError, KeyError):
+        return message
+
 
 _RETRY_S = 0.05
 _BUSY = re.compile(r"Could not set lock|different configuration")

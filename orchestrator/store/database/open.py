@@ -9,8 +9,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import MANIFEST, copy_database
-from orchestrator.store.database.connect import connect
-from orchestrator.store.database.errors import duckdb_message, interruptible, store_errors
+from orchestrator.store.database.connect import connect, duckdb_message, interruptible, store_errors
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.schema.version import (

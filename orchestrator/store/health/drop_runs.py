@@ -7,12 +7,11 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import store_errors
+from orchestrator.store.database.connect import store_errors
 from orchestrator.store.database.execute import fetch, transaction
-from orchestrator.store.database.lock import WAIT_S
+from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
-from orchestrator.store.database.paths import require_database
-from orchestrator.store.schema.origin import OURS, SYNTHETIC
+from orchestrator.store.schema.tables import OURS, SYNTHETIC
 
 _RUNS = f"""
     SELECT run_id, coalesce(r.started_at, v.first_at) AS started_at,

@@ -13,11 +13,15 @@ from orchestrator.store.database.backup import (
     copy_database,
     read_manifest,
 )
-from orchestrator.store.database.connect import connect
-from orchestrator.store.database.errors import store_errors
+from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.execute import count_rows
-from orchestrator.store.database.lock import WAIT_S, writer_lock
-from orchestrator.store.database.paths import is_missing, require_database, wal_path
+from orchestrator.store.database.lock import (
+    WAIT_S,
+    is_missing,
+    require_database,
+    wal_path,
+    writer_lock,
+)
 from orchestrator.store.schema.version import DatabaseVersion, read_version
 from runner import __version__
 from runner.contract.errors import DamagedFile, StoreError, UsageError

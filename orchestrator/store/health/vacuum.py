@@ -7,11 +7,17 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import empty_wal
-from orchestrator.store.database.errors import duckdb_message, store_errors
+from orchestrator.store.database.connect import duckdb_message, store_errors
 from orchestrator.store.database.execute import count_rows, fetch
-from orchestrator.store.database.lock import WAIT_S, writer_lock
+from orchestrator.store.database.lock import (
+    WAIT_S,
+    delete_database,
+    require_database,
+    size_of,
+    wal_path,
+    writer_lock,
+)
 from orchestrator.store.database.open import open_current
-from orchestrator.store.database.paths import delete_database, require_database, size_of, wal_path
 from orchestrator.store.schema.columns import text
 from runner.contract.errors import StoreError
 from runner.contract.files import sync

@@ -13,8 +13,16 @@ from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
 from orchestrator.store.records.validate import CheckInterrupt
-from orchestrator.store.schema.origin import SYNTHETIC
-from orchestrator.store.schema.tables import DURATIONS, JOBS, QUARANTINE, RAW, RESULTS, RUNS, Run
+from orchestrator.store.schema.tables import (
+    DURATIONS,
+    JOBS,
+    QUARANTINE,
+    RAW,
+    RESULTS,
+    RUNS,
+    SYNTHETIC,
+    Run,
+)
 from runner.contract.record import UNREADABLE, arrow_schema, read_table
 
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")

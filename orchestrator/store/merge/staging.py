@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from duckdb import DuckDBPyConnection
 from pyarrow.fs import LocalFileSystem
 
-from orchestrator.store.database.errors import duckdb_message, interruptible
+from orchestrator.store.database.connect import duckdb_message, interruptible
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
@@ -24,9 +24,8 @@ from orchestrator.store.records.validate import (
     read_records,
 )
 from orchestrator.store.schema.columns import Column, text
-from orchestrator.store.schema.origin import OURS
 from orchestrator.store.schema.parquet_columns import NO_JSON_OBJECT, NO_ROWS, ParquetColumns
-from orchestrator.store.schema.tables import RECORD, REQUIRED
+from orchestrator.store.schema.tables import OURS, RECORD, REQUIRED
 from runner.contract.errors import DamagedFile
 
 SMALL_FILE_BYTES = 1_000_000

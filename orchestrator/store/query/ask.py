@@ -9,11 +9,10 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import duckdb_message, interruptible
+from orchestrator.store.database.connect import duckdb_message, interruptible
 from orchestrator.store.database.execute import InterruptibleThread
-from orchestrator.store.database.lock import WAIT_S
+from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_sandboxed
-from orchestrator.store.database.paths import require_database
 from orchestrator.store.query.arrow_types import cast_for_arrow
 from runner.contract.errors import StoreError
 

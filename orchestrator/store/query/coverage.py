@@ -11,11 +11,10 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.execute import fetch
-from orchestrator.store.database.paths import size_of
+from orchestrator.store.database.lock import size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.origin import OURS, SYNTHETIC
-from orchestrator.store.schema.tables import RESULTS, TABLES, VERSION
+from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
 
 VERDICTS: Mapping[str, str] = {
     "wrong": "status = 'ok' AND correct = false",

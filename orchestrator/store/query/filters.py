@@ -7,13 +7,12 @@ from typing import TypedDict, TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.origin import OURS, SYNTHETIC
-from orchestrator.store.schema.tables import RECORD
+from orchestrator.store.schema.tables import OURS, RECORD, SYNTHETIC
 from orchestrator.store.schema.views import PERFORMANCE, PERFORMANCE_ALL
 from runner.contract.axes import SIZE_AXES
+from runner.contract.cell import Selector
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
-from runner.contract.selector import Selector
 
 Words = str | Collection[str]
 """A word, or several of which one has to fit."""

@@ -6,10 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import connect
-from orchestrator.store.database.errors import store_errors
-from orchestrator.store.database.lock import WAIT_S
-from orchestrator.store.database.paths import is_missing
+from orchestrator.store.database.connect import connect, store_errors
+from orchestrator.store.database.lock import WAIT_S, is_missing
 from orchestrator.store.schema.parquet_columns import KNOWN
 from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, JOBS, RAW, RESULTS
 from orchestrator.store.schema.version import require_known_version

@@ -9,10 +9,9 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from pydantic import AwareDatetime, ValidationError
 
-from orchestrator.store.database.errors import duckdb_message
+from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.execute import fetch
 from orchestrator.store.query.filters import Selection
-from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -20,6 +19,7 @@ from orchestrator.store.schema.tables import (
     MODELS,
     RAW,
     RESULTS,
+    Origin,
     Table,
 )
 from runner.contract.errors import StoreError

@@ -7,7 +7,7 @@ from datetime import datetime
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.execute import fetch
-from orchestrator.store.schema.origin import OURS
+from orchestrator.store.schema.tables import OURS
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.errors import store_errors
+from orchestrator.store.database.connect import store_errors
 from orchestrator.store.database.execute import fetch
-from orchestrator.store.database.lock import WAIT_S
+from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
-from orchestrator.store.database.paths import require_database
 from orchestrator.store.query.json_values import json_rows
 from orchestrator.store.query.results import RunSummary, newest_run
-from orchestrator.store.schema.origin import Origin
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,
@@ -28,6 +26,7 @@ from orchestrator.store.schema.tables import (
     RECORD,
     RESULTS,
     RUNS,
+    Origin,
     Run,
 )
 from runner.contract.errors import UsageError

@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.store.records.find import id_fault
-from orchestrator.store.schema.origin import OURS
 from orchestrator.store.schema.parquet_columns import is_json_object
-from orchestrator.store.schema.tables import OTHER, REQUIRED
+from orchestrator.store.schema.tables import OTHER, OURS, REQUIRED
 from runner.contract.errors import DamagedFile
 from runner.contract.record import (
     UNREADABLE,

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import Column, text
-from orchestrator.store.schema.origin import Origin
-from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD
+from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, Origin
 from runner.contract.record import Record
 
 _FACTS = (

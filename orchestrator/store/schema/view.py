@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import Column
-from orchestrator.store.schema.origin import OURS, SYNTHETIC
-from orchestrator.store.schema.tables import ENVIRONMENTS, HARDWARE, RESULTS, VERSION, comments
+from orchestrator.store.schema.tables import (
+    ENVIRONMENTS,
+    HARDWARE,
+    OURS,
+    RESULTS,
+    SYNTHETIC,
+    VERSION,
+    comments,
+)
 
 MEGABYTE = 1_000_000
 

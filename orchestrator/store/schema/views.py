@@ -7,8 +7,7 @@ not timed, results of an unproven device, outputs that do not agree with the ref
 from dataclasses import replace
 
 from orchestrator.store.schema.mode_views import MODE_VIEWS
-from orchestrator.store.schema.origin import OURS
-from orchestrator.store.schema.tables import RESULTS
+from orchestrator.store.schema.tables import OURS, RESULTS
 from orchestrator.store.schema.view import (
     DEVICE,
     MEASURED_AT,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.backends.base import Query
-from runner.backends.evidence import join_distinct, observe
-from runner.backends.graphs.trace import TraceEvent, save_trace
+from runner.backends.evidence import TraceEvent, join_distinct, observe, save_trace
 from runner.backends.onnxruntime.device import CPU, OnnxDevice
 from runner.backends.onnxruntime.graph import OnnxGraph
 from runner.backends.onnxruntime.query import OnnxQuery

@@ -11,8 +11,7 @@ from onnxruntime import OrtValue
 from runner.backends.base import Query
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.generation import GraphGenerator
-from runner.backends.graphs.outputs import Outputs
-from runner.backends.graphs.parts import run_parts
+from runner.backends.graphs.outputs import Outputs, run_parts
 from runner.backends.onnxruntime.device import OnnxDevice, cpu_device
 from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
 from runner.backends.onnxruntime.sessions import create_session, session_options

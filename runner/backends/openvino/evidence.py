@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from runner.backends.base import Query
-from runner.backends.evidence import join_distinct, observe
-from runner.backends.graphs.trace import OPERATOR_CATEGORY, TraceEvent, save_trace
+from runner.backends.evidence import (
+    OPERATOR_CATEGORY,
+    TraceEvent,
+    join_distinct,
+    observe,
+    save_trace,
+)
 from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled, operator_types
 from runner.backends.openvino.device import OpenVINODevice, base_name
 from runner.backends.openvino.query import GraphQuery, PartRequest, to_arrays

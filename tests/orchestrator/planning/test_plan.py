@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.backends.machine import Machine
 from orchestrator.planning.plan import Plan, make_plan, mark_done
-from runner.contract.selector import Selector
+from runner.contract.cell import Selector
 from tests.support.matrices import matrix_of
 
 AXES: dict[str, Any] = {

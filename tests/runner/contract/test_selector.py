@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, Selector
 from runner.contract.errors import UsageError
-from runner.contract.selector import Selector
 
 
 def cell(**fields: object) -> Cell:

@@ -14,8 +14,8 @@ from orchestrator.matrix import Matrix
 from orchestrator.planning.expand import expand
 from orchestrator.planning.plan import Plan, make_plan
 from orchestrator.planning.schedule import schedule
+from runner.contract.cell import Selector
 from runner.contract.errors import UsageError
-from runner.contract.selector import Selector
 from tests.support.matrices import matrix_of
 
 LABELS = {"cpu": ("self-hosted", "cpu"), "fake": ("ubuntu-latest",)}

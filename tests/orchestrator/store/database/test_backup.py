@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.store import Store
 from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.paths import wal_path
+from orchestrator.store.database.lock import wal_path
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
 from tests.support.databases import content

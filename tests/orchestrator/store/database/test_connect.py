@@ -9,8 +9,7 @@ import pytest
 
 from orchestrator.store import Store, query
 from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.database.paths import wal_path
+from orchestrator.store.database.lock import wal_path, writer_lock
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
 from runner.contract.errors import StoreError

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from orchestrator.store.database.errors import duckdb_message, interruptible, store_errors
+from orchestrator.store.database.connect import duckdb_message, interruptible, store_errors
 
 LONG = "SELECT sum(hash(i)) FROM range(3000000000) AS t(i)"
 

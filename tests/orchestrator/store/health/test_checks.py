@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.store.health import checks
 from orchestrator.store.health.checks import CHECKS, read_sql
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.origin import OURS
-from orchestrator.store.schema.tables import RESULTS
+from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()
 _CONNECTION.execute(read_sql("rounding"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.store import MergeReport, Store, query
-from orchestrator.store.database.paths import wal_path
+from orchestrator.store.database.lock import wal_path
 from orchestrator.store.health.fix import RECORDS, Validation, fix_database, validate_database
 from orchestrator.store.health.validate import RETYPED
 from runner.contract.errors import StoreError

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.store import Store, query
 from orchestrator.store.database.backup import MANIFEST, Manifest, read_manifest
-from orchestrator.store.database.paths import wal_path
+from orchestrator.store.database.lock import wal_path
 from orchestrator.store.health.snapshots import (
     Snapshot,
     find_snapshot,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Store, query
-from orchestrator.store.database.paths import size_of, wal_path
+from orchestrator.store.database.lock import size_of, wal_path
 from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import StoreError

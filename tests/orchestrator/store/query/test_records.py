@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from orchestrator.store import Store, StoredRecord
 from orchestrator.store.query.records import _BATCH_ROWS
-from orchestrator.store.schema.origin import Origin
-from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, REQUIRED
+from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, REQUIRED, Origin
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import Record, arrow_schema
 from tests.orchestrator.store.conftest import Save

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runner.backends.graphs.parts import run_parts
+from runner.backends.graphs.outputs import run_parts
 
 Names = tuple[str, ...]
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from runner.backends.graphs.trace import operator_table, save_trace
+from runner.backends.evidence import operator_table, save_trace
 
 CALL = {"cat": "Session", "name": "model_run", "ph": "X", "ts": 0, "dur": 99, "args": {}}
 
