@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key", bound=str)
 AxisValue = str | int | float
-_Entry = Mapping[_Key, AxisValue]
 
 
 class Combiner(Generic[_Key]):

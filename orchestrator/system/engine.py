@@ -71,7 +71,7 @@ def engine_message(error: BaseException) -> str:
 
 
 def _endpoint() -> tuple[dict[str, Any], str]:
-    with engine_errors("the engine's address in DOCKER_HOST and its companions"):
+    with engine_errors("DOCKER_HOST, DOCKER_TLS_VERIFY or DOCKER_CERT_PATH"):
         arguments: dict[str, Any] = {**kwargs_from_env()}
     if "base_url" in arguments:
         return arguments, f"DOCKER_HOST={arguments['base_url']}"
@@ -91,6 +91,7 @@ def _context(name: str | None) -> Context:
     if context is None:
         # The SDK finds contexts only beside a config.json.
         raise EngineUnavailable(
-            f"{label} does not exist", hint=f"`docker context use {name}` may help; else {_HINT}"
+            f"{label} does not exist",
+            hint=f"`docker context use default` selects the default one; else {_HINT}",
         )
     return context
