@@ -184,7 +184,7 @@ def _read(bundle: Bundle, archive: zipfile.ZipFile, folder: Path) -> Bundle:
 def _manifest(archive: zipfile.ZipFile) -> BundleManifest:
     data = read_json(archive, Member.MANIFEST)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise DamagedFile(f"{Member.MANIFEST}: is none of AccelMatrix")
+        raise DamagedFile(f"{Member.MANIFEST}: is not an AccelMatrix manifest")
     manifest = validated(BundleManifest, data, Member.MANIFEST)
     sizes = {info.filename: info.file_size for info in archive.infolist()}
     own = {Member.MANIFEST, Member.SUMS}

@@ -65,7 +65,7 @@ def write_bundle(
         translate_os_errors(output, hint=OUTPUT_HINT),
     ):
         if not taken.runs:
-            raise NothingToDo(f"{database}: holds no run to take out")
+            raise NothingToDo(f"{database}: holds no run to export")
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
             records = _write_records(taken, Path(folder, _UNFINISHED))

@@ -37,7 +37,7 @@ class Interruptions:
         self._count = 0
 
     def install(self) -> None:
-        """Take over the signals, save those that somebody, `nohup` for one, has us ignore."""
+        """Install the handlers, except for signals that were ignored at start, as by `nohup`."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._take)
@@ -119,7 +119,7 @@ def _known(error: Exception) -> BenchError | None:
 
 
 def _print_error(kind: str, message: str, hint: str | None) -> None:
-    """Show the error in hand, which may quote what others wrote."""
+    """Show the current error, which may quote untrusted text."""
     if chosen.debug:
         print_note(traceback.format_exc().removesuffix("\n"))
     print_note(f"{kind}: {message}")

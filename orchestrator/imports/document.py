@@ -144,7 +144,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         twice = next((name for name, value in pairs if data[name] != value), None)
         if twice is not None:
-            raise ValueError(f"{quote(twice)} stands twice in one object, with different values")
+            raise ValueError(f"{quote(twice)} appears twice in one object, with different values")
     return data
 
 

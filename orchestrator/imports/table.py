@@ -56,7 +56,7 @@ def _header(fields: list[str]) -> list[str]:
     header = [name.strip() for name in fields]
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
-        raise DamagedFile(f"line 1: the column {twice!r} stands twice")
+        raise DamagedFile(f"line 1: the column {twice!r} appears twice")
     return header
 
 

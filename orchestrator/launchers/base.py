@@ -101,7 +101,7 @@ class Launcher(Protocol):
     def reserve(
         self, devices: frozenset[str], holder: str, waiting: Waiting
     ) -> AbstractContextManager[None]:
-        """Hold these devices for one holder, waiting for whoever holds one of them.
+        """Reserve these devices for one holder; wait until other holders release them.
 
         Raises:
             StoreError: the folder of the locks cannot be used.

@@ -112,7 +112,7 @@ def _without_repeats(values: tuple[T, ...]) -> tuple[T, ...]:
     seen: set[T] = set()
     for value in values:
         if value in seen:
-            raise ValueError(f"{value!r} stands twice")
+            raise ValueError(f"{value!r} appears twice")
         seen.add(value)
     return values
 
@@ -185,7 +185,7 @@ def known_names(source: Source) -> tuple[Names, list[Problem]]:
 
 
 def _named(data: Any) -> Iterator[tuple[Location, Any]]:
-    """Every value that stands where a model is named, however wrong the rest of the data is."""
+    """Every value at a position where a model is named, also in data that is invalid elsewhere."""
     if not isinstance(data, dict):
         return
     yield from _axis(data, ())

@@ -23,7 +23,7 @@ def require_printable(form: str) -> None:
     """
     if form == "parquet" and sys.stdout.isatty():
         raise UsageError(
-            "--format parquet: is bytes, and stdout a terminal",
+            "--format parquet: binary output cannot be written to a terminal",
             hint="name a file with `--output`, or send it through a pipe",
         )
 

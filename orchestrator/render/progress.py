@@ -121,7 +121,7 @@ class PlainObserver:
 
 
 class LiveObserver:
-    """A line per job, alive with the cell in hand and the count; below it the whole run."""
+    """A line per job, alive with the current cell and the count; below it the whole run."""
 
     def __init__(self, console: Console, clock: _Clock = time.monotonic) -> None:
         self._clock = clock
@@ -163,7 +163,7 @@ class LiveObserver:
             self._task = self._progress.add_task(name, total=len(job.cells), now="starting")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Show the cell in hand and its phase."""
+        """Show the current cell and its phase."""
         shape = f"{cell.shape} " if cell else ""
         self._progress.update(self._task, now=f"{shape}{phase}")
 

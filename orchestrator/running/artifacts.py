@@ -121,7 +121,7 @@ class ArtifactCache:
         )
         launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
         if launch.exit is None:
-            raise EngineUnavailable("the container engine went away in mid-run")
+            raise EngineUnavailable("the container engine stopped answering during the run")
         return launch.outcome.reason
 
 

@@ -133,6 +133,6 @@ def require_space(path: Path) -> None:
     free = shutil.disk_usage(existing).free
     if free < _FREE_BYTES:
         raise StoreError(
-            f"{path}: {format_size(free)} are free, a run wants {format_size(_FREE_BYTES)}",
+            f"{path}: {format_size(free)} are free, a run needs {format_size(_FREE_BYTES)}",
             hint="free some space, or choose another folder with --results",
         )

@@ -62,7 +62,7 @@ class Launch:
     job: Job
     phase: Phase = "load"
     cell: Cell | None = None
-    """The cell in hand; None while loading, which is for all of them."""
+    """The current cell; None while loading, which is for all of them."""
     timed_out: bool = False
     exit: Exit | None = None
     """None if the container engine was lost before the exit status was known."""
@@ -117,7 +117,7 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
         artifacts: folders that the runner reads.
 
     Raises:
-        EngineUnavailable: the engine went away; the cell in hand has its verdict.
+        EngineUnavailable: the engine went away; the running cell has its verdict.
         ImageError: the image is gone.
         Unavailable: the engine refuses what the backend needs.
         StoreError: the results folder takes no more records.
@@ -136,7 +136,7 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
             pending.remove(cell)
         if launch.exit is None:
             raise EngineUnavailable(
-                "the container engine went away in mid-run",
+                "the container engine stopped answering during the run",
                 hint="start it again, then `orchestrator run --resume last`",
             )
 

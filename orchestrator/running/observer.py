@@ -37,7 +37,7 @@ class Observer(Protocol):
 
 
 class QuietObserver:
-    """Tells nobody: every event is dropped."""
+    """Discards every event."""
 
     def note(self, text: str) -> None:
         """Drop the note."""

@@ -68,7 +68,7 @@ def require_no_stream(option: str, path: Path) -> None:
     """
     if is_stream(path):
         raise UsageError(
-            f"{option} {path}: is a stream, and this needs a place on disk",
+            f"{option} {path}: is a stream; a file or folder on disk is needed",
             hint="name a file or folder",
         )
 

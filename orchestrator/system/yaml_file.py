@@ -148,7 +148,7 @@ def _mapping(node: Any, location: Location, lines: dict[Location, int]) -> dict[
         if not isinstance(key, yaml.ScalarNode):
             _refuse("a key must be plain text", key)
         if key.value in data:
-            _refuse(f"the key {key.value!r} stands twice", key)
+            _refuse(f"the key {key.value!r} appears twice", key)
         lines[(*location, key.value)] = key.start_mark.line + 1
         data[key.value] = _plain(value, (*location, key.value), lines)
     return data

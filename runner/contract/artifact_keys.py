@@ -120,7 +120,7 @@ def check_key(name: str, producer: Producer, key: Callable[[Versions], str]) -> 
     names = [key(producer.versions(libraries)) for libraries in known]
     if name not in names:
         raise BenchError(
-            f"{name}: this environment would make {names[0]}",
+            f"{name}: this environment produces {names[0]}",
             hint="rebuild the image of backend cpu, or install its extra: pip install -e '.[cpu]'",
         )
 

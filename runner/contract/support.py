@@ -44,7 +44,7 @@ SUPPORTED: _Supported = MappingProxyType(
 )
 """The precisions that this release runs. The fake backend, for tests, runs everything."""
 
-_NO_INTEGERS = "this runner multiplies whole numbers in torch on CPUs and with CUDA alone"
+_NO_INTEGERS = "this release has int8 matrix products for torch on cpu and cuda only"
 _PACKED = (
     "the quantised layers of torch.ao hold packed weights, which torch.compile leaves to eager mode"
 )

@@ -183,9 +183,7 @@ def _read_report(document: Document, report: JsonTree) -> Reading:
         return Reading(nothing=f"the report that {whole.path.name} beside it holds as well")
     config = _read_beside(document, "config")
     if config is None:
-        raise DamagedFile(
-            "names no model: that stands in its benchmark_config.json, which is not beside it"
-        )
+        raise DamagedFile("names no model: its benchmark_config.json, which does, is not beside it")
     return _read_parts(
         _Parts(report, "", config.json, config.path.name, config_sha256=config.sha256)
     )

@@ -63,7 +63,7 @@ def dated_runs(path: Path, wait_s: float = WAIT_S) -> list[DatedRun]:
 
 
 def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> None:
-    """Remove these runs, and whatever they alone used: all or nothing. Call with the lock held.
+    """Delete runs and the rows that only they use, in one transaction. Call with the lock held.
 
     Raises:
         StoreError: the database cannot be written.

@@ -55,7 +55,7 @@ def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
         type_ = schema.field(name).type
         if not any(fits(type_) for fits in _NAMES_FOLDERS):
             raise UsageError(
-                f"--partition-by: {name} is {type_}, after which no folder can be named",
+                f"--partition-by: {name} has type {type_}, which cannot name folders",
                 hint="partition by text, whole numbers or dates, e.g. backend,model",
             )
     if len(set(by)) < len(by) or len(by) == len(schema):

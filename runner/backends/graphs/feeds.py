@@ -56,7 +56,7 @@ def forward_inputs(model: ModelSpec, inputs: Inputs) -> Feeds:
     if model.encoder_decoder:
         return dict(inputs)
     if not np.all(inputs.get(MASK, np.ones(1))):
-        raise Unsupported("prepared graphs generate after prompts without padding alone")
+        raise Unsupported("prepared graphs generate only after prompts without padding")
     kept = np.arange(inputs[token_input(model)].shape[-1])
     return {**inputs, POSITIONS: position_ids(model, inputs), LOGITS_TO_KEEP: kept}
 

@@ -181,7 +181,7 @@ def _gpu(backend: Backend, library: Any, environment: Mapping[str, str]) -> Torc
 def _mps(library: Any, environment: Mapping[str, str]) -> TorchDevice:
     mps = library.backends.mps
     if not mps.is_built():
-        raise _no_build(library, "a build without MPS, which macOS on Apple silicon has alone")
+        raise _no_build(library, "a build without MPS, which only macOS on Apple silicon has")
     if not mps.is_available():
         raise Unavailable(
             f"backend mps: torch {library.__version__} finds no Metal device in this macOS",

@@ -121,7 +121,7 @@ def read_table(source: Path | bytes, columns: Sequence[str] | None = None) -> pa
 
 
 def record_of(row: Mapping[str, Any]) -> Record:
-    """The record that a row tells; what a newer runner tells beyond that is left out.
+    """The record of a row, without the columns of newer runners.
 
     Raises:
         ValidationError: it tells none.

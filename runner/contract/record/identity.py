@@ -91,7 +91,7 @@ class RuntimeFacts(Frozen):
     execution_options: dict[str, str] | None = None
     """Options that decide how the runtime executes, by its own names."""
     device_uuid: str | None = None
-    """Which of several accelerators it was, by its UUID; null where none is told."""
+    """Which of several accelerators it was, by its UUID; null where none is reported."""
     device_clock_hz: float | None = None
     """The accelerator's clock after the steady phase."""
     device_temperature_c: float | None = None

@@ -38,7 +38,7 @@ def open_amd_gpu(amdsmi: Any = None) -> tuple[Any, Any]:
     devices = library.amdsmi_get_processor_handles()
     if len(devices) != 1:
         raise Unavailable(
-            f"AMD SMI sees {len(devices)} GPUs, so which one works is not known: show it one"
+            f"AMD SMI sees {len(devices)} GPUs, so the one at work is not known: make one visible"
         )
     return library, devices[0]
 

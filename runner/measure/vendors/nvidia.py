@@ -52,7 +52,9 @@ def open_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> tuple[Any, Any
         return library, library.nvmlDeviceGetHandleByUUID(uuid)
     count = library.nvmlDeviceGetCount()
     if count != 1:
-        raise Unavailable(f"NVML sees {count} GPUs, so which one works is not known: show it one")
+        raise Unavailable(
+            f"NVML sees {count} GPUs, so the one at work is not known: make one visible"
+        )
     return library, library.nvmlDeviceGetHandleByIndex(0)
 
 

@@ -300,8 +300,11 @@ def with_column(table: pa.Table, name: str, value: object) -> pa.Table:
 
 ROWS = len(RECORDS) + 2
 FORGERIES: Mapping[str, tuple[Change, str]] = {
-    "another kind of archive": (saying(format="other"), "manifest.json: is none of AccelMatrix"),
-    "no object": (put("manifest.json", b"{}"), "manifest.json: is none of AccelMatrix"),
+    "another kind of archive": (
+        saying(format="other"),
+        "manifest.json: is not an AccelMatrix manifest",
+    ),
+    "no object": (put("manifest.json", b"{}"), "manifest.json: is not an AccelMatrix manifest"),
     "no JSON": (put("hardware.json", b"{"), "hardware.json: is not JSON: "),
     "deep JSON": (put("hardware.json", b"[" * 100_000), "hardware.json: is not JSON: "),
     "no text": (put("hardware.json", b"\xff"), "hardware.json: is not UTF-8: "),

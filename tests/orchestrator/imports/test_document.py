@@ -33,7 +33,7 @@ def test_a_name_that_stands_twice_must_mean_the_same() -> None:
     contradiction = text_document('[{"model": "m", "ms": 1, "ms": 2}]')
     assert contradiction.json is None
     assert contradiction.json_fault == (
-        "not JSON that can be read: 'ms' stands twice in one object, with different values"
+        "not JSON that can be read: 'ms' appears twice in one object, with different values"
     )
 
 

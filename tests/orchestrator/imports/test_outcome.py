@@ -43,7 +43,7 @@ def test_a_file_without_a_measurement() -> None:
         (b"\x00" * 100, "it is not text in UTF-8"),
         (b'{"model": "caf\xe9"}', "it is not text in UTF-8"),
         (b"\x1f\x8b\x08\x00\x00", "it is compressed; unpack it first"),
-        (b'{"a": 1, "a": 2}', "'a' stands twice in one object, with different values"),
+        (b'{"a": 1, "a": 2}', "'a' appears twice in one object, with different values"),
         (b"PAR1\x15\x04", "a Parquet file; `orchestrator merge` takes those of AccelMatrix"),
         (b"[" * 100_000, "not JSON that can be read: it is nested too deeply"),
         (b"9" * 5000, "not JSON that can be read: Exceeds the limit"),

@@ -30,7 +30,7 @@ def test_a_row_of_another_length_is_a_fault() -> None:
 
 
 def test_a_column_twice_is_refused() -> None:
-    with pytest.raises(DamagedFile, match="line 1: the column 'ms' stands twice"):
+    with pytest.raises(DamagedFile, match="line 1: the column 'ms' appears twice"):
         list(rows_of(text_document("ms,model,ms\n1,a,2\n")))
 
 

@@ -87,7 +87,7 @@ def test_limits_and_measure_come_from_options() -> None:
         ("batch_size", "1,x", "--batch-sizes: 'x' is not a whole number"),
         ("batch_size", "1,,2", "--batch-sizes: '' is not a whole number"),
         ("batch_size", "0", "--batch-sizes: 0 is less than 1"),
-        ("batch_size", "1,1", "--batch-sizes: 1 stands twice"),
+        ("batch_size", "1,1", "--batch-sizes: 1 appears twice"),
         ("sequence_length", "9" * 5000, "--sequence-lengths: '999"),
         ("batch_size", "1.5", "--batch-sizes: 1.5 is not a whole number"),
         ("image_size", "big", "--image-sizes: 'big' is not a whole number"),

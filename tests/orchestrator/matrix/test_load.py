@@ -71,7 +71,7 @@ def test_values_stand_in_the_users_file_and_all_problems_come_at_once(write: Wri
         "webnn, webgpu, wasm; did you mean 'webgpu'? (line 4)",
         "matrix.yaml: axes.precision[2]: 'fp17' is not one of fp32, bf16, fp16, int8; "
         "did you mean 'fp16'? (line 5)",
-        "matrix.yaml: axes.batch_size: 1 stands twice (line 6)",
+        "matrix.yaml: axes.batch_size: 1 appears twice (line 6)",
         "matrix.yaml: axes.sequence_length: must not be empty (line 7)",
         "matrix.yaml: axes.scenario: 'ofline' is not one of single_stream, offline, server; "
         "did you mean 'offline'? (line 8)",
@@ -132,8 +132,8 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
         ("}\nmeasure: {max_duration: 0}", "measure.max_duration: 0 is not"),
         (", new_tokens: 0}", "axes.new_tokens: 0 is less than 1"),
         (", target_qps: peak}", "axes.target_qps: 'peak' is not a number, nor find_peak"),
-        (", target_qps: [find_peak, find_peak]}", "axes.target_qps: 'find_peak' stands twice"),
-        (", target_qps: [50, 50.0]}", "axes.target_qps: 50.0 stands twice"),
+        (", target_qps: [find_peak, find_peak]}", "axes.target_qps: 'find_peak' appears twice"),
+        (", target_qps: [50, 50.0]}", "axes.target_qps: 50.0 appears twice"),
         (", slo_ms: find_peak}", "axes.slo_ms: 'find_peak' is not a number"),
         (
             "}\ninclude: [{slo_ms: 0}]",

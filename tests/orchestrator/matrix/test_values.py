@@ -75,7 +75,7 @@ def test_rates_that_differ_have_ids_that_differ(one: float, other: float) -> Non
 
 
 def test_a_whole_number_and_its_float_stand_twice() -> None:
-    with pytest.raises(ValidationError, match=r"50\.0 stands twice"):
+    with pytest.raises(ValidationError, match=r"50\.0 appears twice"):
         RATES.validate_python([50, 50.0])
 
 

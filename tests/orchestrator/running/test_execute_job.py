@@ -243,7 +243,7 @@ def test_a_kill_while_loading_costs_one_cell_alone(tmp_path: Path) -> None:
 def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_path: Path) -> None:
     folder = a_run_folder(tmp_path)
     launcher = ScriptedLauncher(dies_in(2, None))
-    with pytest.raises(EngineUnavailable, match="went away in mid-run"):
+    with pytest.raises(EngineUnavailable, match="stopped answering during the run"):
         execute_job(
             folder.job(folder.cells, NOWHERE), LaunchContext(launcher, folder, KeptObserver())
         )

@@ -25,7 +25,7 @@ def refusal(content: str | bytes, tmp_path: Path, name: str = "matrix.yaml") -> 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' stands twice"),
+        ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' appears twice"),
         ("a: &x [1]\nb: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
         ("a: *x\n", "line 1: anchors and aliases are not allowed: write the value out"),
         ("a: !!python/object:os.system x\n", "line 1: the tag !!python/object:os.system is not"),
@@ -50,7 +50,7 @@ def test_refuses_odd_yaml_and_says_where(
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' stands twice"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' appears twice"),
         ('{"a": \n}', "line 2: is not JSON: Expecting value"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("[" * 100_000, "nested too deeply"),

@@ -130,7 +130,7 @@ def test_a_name_that_says_something_else_than_would_be_made_is_refused() -> None
     key = partial(reference_key, BERT, "forward", 0)
     for libraries in (REFERENCES.installed(), {"image": __version__}):
         check_key(key(REFERENCES.versions(libraries)), REFERENCES, key)
-    with pytest.raises(BenchError, match=r"^old: this environment would make bert-tiny-forward-"):
+    with pytest.raises(BenchError, match=r"^old: this environment produces bert-tiny-forward-"):
         check_key("old", REFERENCES, key)
-    with pytest.raises(BenchError, match="this environment would make"):
+    with pytest.raises(BenchError, match="this environment produces"):
         check_key(key({**REFERENCES.installed(), RUNNER: "00000000"}), REFERENCES, key)

@@ -80,7 +80,7 @@ def test_numbers_that_are_none_are_no_reference(tmp_path: Path) -> None:
 
 def test_another_name_than_this_environment_gives_is_the_reason(tmp_path: Path) -> None:
     reported = reason(named(a_job(), seed=1), tmp_path)
-    assert "this environment would make scripted-forward-" in reported
+    assert "this environment produces scripted-forward-" in reported
 
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:

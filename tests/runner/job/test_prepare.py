@@ -38,7 +38,7 @@ def reason(job: Job, out: Path) -> str:
 def test_other_versions_than_in_the_name_are_the_reason(tmp_path: Path) -> None:
     message = reason(job({**HERE, "torch": "1.0.0"}), tmp_path)
     assert "torch1.0.0" in message
-    assert f"this environment would make tiny-forward-fp32-onnx{HERE['onnx']}" in message
+    assert f"this environment produces tiny-forward-fp32-onnx{HERE['onnx']}" in message
 
 
 def test_other_code_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_other_code_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
 
 
 def test_another_seed_or_model_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
-    assert "this environment would make" in reason(job(seed=1), tmp_path)
+    assert "this environment produces" in reason(job(seed=1), tmp_path)
 
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_broken_rows_let_the_others_through() -> None:
         ),
         ("[7]", "/0: 7 is not a table of values"),
         ("", "the mapping names 'net', which is not in the file"),
-        ("net,net,ms\n", "line 1: the column 'net' stands twice"),
+        ("net,net,ms\n", "line 1: the column 'net' appears twice"),
     ],
 )
 def test_a_file_that_lacks_what_is_named_does_not_fit(text: str, told: str) -> None:

@@ -288,7 +288,7 @@ def test_without_a_row_the_columns_are_there(tmp_path: Path) -> None:
     ("by", "told"),
     [
         (("modell",), "there is no column 'modell'"),
-        (("latency",), "latency is double, after which no folder can be named"),
+        (("latency",), "latency has type double, which cannot name folders"),
         (("tags",), "tags is list"),
         (("model", "model"), "names a column twice"),
         (("model", "n", "day"), "leaves nothing to write"),
