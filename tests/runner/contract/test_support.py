@@ -133,8 +133,8 @@ def test_the_fake_backend_runs_everything(mode: str, precision: str) -> None:
         ({"mode": "training", "precision": "fp16"},
          f"accelmatrix {__version__} cannot train in fp16: it has no loss scaling yet"),
         ({"backend": "rocm", "precision": "int8"},
-         "int8 is not possible with torch on rocm: this release has int8 matrix products for torch on "
-         "cpu and cuda only"),
+         "int8 is not possible with torch on rocm: this release has int8 matrix products for torch "
+         "on cpu and cuda only"),
         ({"backend": "cuda", "runtime": "torch_compile", "precision": "int8"},
          f"accelmatrix {__version__} cannot run int8 with torch_compile on cuda in mode inference"),
         ({"backend": "openvino", "mode": "generation", "precision": "int8"},
