@@ -32,7 +32,7 @@ def ask(folder: Path, *arguments: str) -> str:
 def folder(tmp_path: Path) -> Path:
     """A user's folder with files of two other benchmarks; one says that it was simulated."""
     write(tmp_path / "theirs/benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv", TABLE)
-    write(tmp_path / "theirs/browser_benchmark.json", samples.BROWSER)
+    write(tmp_path / "theirs/browser_benchmark.json", samples.ALL["legacy-browser"])
     return tmp_path
 
 

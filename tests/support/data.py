@@ -1,4 +1,4 @@
-"""Files under tests/data: results of other benchmarks, and samples of our own."""
+"""Files under tests/data: results of other benchmarks, what they become, samples of our own."""
 
 import json
 import os
@@ -7,7 +7,10 @@ from typing import Any
 
 DATA = Path(os.environ.get("ACCELMATRIX_TEST_DATA") or Path(__file__).parents[1] / "data")
 LEGACY_FILES = sorted((DATA / "legacy-results").rglob("*.json"))
-SAMPLES = Path(__file__).parents[1] / "data/samples"
+_OWN = Path(__file__).parents[1] / "data"
+EXPECTED = _OWN / "expected"
+LEGACY_SAMPLES = sorted((_OWN / "legacy-results").glob("*.json"))
+SAMPLES = _OWN / "samples"
 TIMM_FILES = sorted((DATA / "timm").glob("*.csv"))
 
 

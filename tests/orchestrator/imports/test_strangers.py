@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
@@ -25,6 +24,7 @@ from tests.orchestrator.imports.files import TABLE
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION
 from tests.orchestrator.imports.formats.optimum import config, encoder_report, generation_report
 from tests.support.data import LEGACY_FILES
+from tests.support.properties import property_test
 
 TOP = {"config": config(), "report": encoder_report()}
 GENERATED = {"config": config(), "report": generation_report()}
@@ -132,16 +132,14 @@ def is_near(number: float, told: float) -> bool:
     return math.isclose(number, told, rel_tol=1e-9, abs_tol=rounding)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@given(mutated(SAMPLES))
+@property_test(300, mutated(SAMPLES))
 def test_mutated_samples_end_in_an_outcome(value: Any) -> None:
     verdict = judged(json.dumps(value).encode())
     for found in verdict.reading.measurements[:3]:
         assert invented(found, json.loads(json.dumps(value))) == []
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
+@property_test(150, st.data())
 def test_mutated_real_files_end_in_an_outcome(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(LEGACY_FILES))
     value = Document.read(path).json
@@ -150,8 +148,9 @@ def test_mutated_real_files_end_in_an_outcome(data: st.DataObject) -> None:
         judged(json.dumps(changed).encode(), path.name)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
-@given(mutated([sample for sample in SAMPLES if isinstance(sample, dict)]), st.sampled_from(MARKS))
+@property_test(
+    300, mutated([sample for sample in SAMPLES if isinstance(sample, dict)]), st.sampled_from(MARKS)
+)
 def test_a_mark_at_the_top_marks_every_row(value: Any, mark: dict[str, Any]) -> None:
     if isinstance(value, dict):
         marked = {**value, **mark}
@@ -169,8 +168,7 @@ def test_a_mark_at_the_top_changes_no_ending(mark: dict[str, Any]) -> None:
             assert len(marked.reading.measurements) == len(plain.reading.measurements)
 
 
-@settings(max_examples=200)
-@given(st.sampled_from(SAMPLES), st.data())
+@property_test(200, st.sampled_from(SAMPLES), st.data())
 def test_bytes_that_were_cut_or_changed_end_in_an_outcome(value: Any, data: st.DataObject) -> None:
     content = bytearray(json.dumps(value, indent=1).encode())
     for _ in range(data.draw(st.integers(1, 5))):
@@ -187,8 +185,7 @@ def test_every_encoding_ends_in_an_outcome(encoding: str) -> None:
 CELLS = ["", "-1", "1e999", "nan", "12 ms", "yes", "\x00", "é", "9" * 400, '"', "a,b", "0x10", "٣"]
 
 
-@settings(max_examples=200)
-@given(st.data())
+@property_test(200, st.data())
 def test_mutated_tables_end_in_an_outcome(data: st.DataObject) -> None:
     rows = [line.split(",") for line in TABLE.splitlines()]
     for _ in range(data.draw(st.integers(1, 4))):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.imports.document import Document
@@ -16,6 +15,7 @@ from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import json_document, text_document
 from tests.orchestrator.imports.formats.legacy.samples import ALL, COLLECTION
 from tests.support.data import DATA, LEGACY_FILES
+from tests.support.properties import property_test
 
 BROKEN = "test_benchmark_database/database_metadata.json"
 WRONG = [None, float("nan"), -1, 0, 1, 1e400, 10**400, "", "12.5", "slow", True, [], [{}], {}]
@@ -85,8 +85,7 @@ def mutilated(draw: st.DrawFn) -> Any:
     return value
 
 
-@settings(max_examples=400, deadline=None)
-@given(mutilated())
+@property_test(400, mutilated())
 def test_mutilated_files_end_in_one_of_the_outcomes(value: Any) -> None:
     document = Document(Path("file.json"), json.dumps(value).encode())
     if fitting(document):

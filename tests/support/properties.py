@@ -1,0 +1,30 @@
+"""Property tests with few examples in the fast suite, and with many in the slow one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import SearchStrategy
+
+_FAST = 60
+
+
+def property_test(
+    examples: int, *strategies: SearchStrategy[Any]
+) -> Callable[[Callable[..., None]], Callable[[int], None]]:
+    """A test of a property with 60 examples, and a slow one with this number of them."""
+    numbers = [_FAST, pytest.param(examples, marks=pytest.mark.slow)]
+
+    def decorate(check: Callable[..., None]) -> Callable[[int], None]:
+        @pytest.mark.parametrize("examples", numbers)
+        def test(examples: int) -> None:
+            healthy = [HealthCheck.too_slow]
+            kept = settings(max_examples=examples, deadline=None, suppress_health_check=healthy)
+            kept(given(*strategies)(check))()
+
+        test.__name__, test.__qualname__ = check.__name__, check.__qualname__
+        test.__doc__ = check.__doc__
+        return test
+
+    return decorate
