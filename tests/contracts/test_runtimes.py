@@ -139,16 +139,13 @@ def test_one_session_answers_queries_of_every_shape(job: Job, session: Session) 
         assert session.all_finite(query())
 
 
-def test_a_session_names_its_device_and_libraries(session: Session) -> None:
+def test_a_session_names_its_device_libraries_and_durations_of_loading(session: Session) -> None:
     assert session.device_name
     assert session.timed_region
     assert session.parameters >= 0
     assert session.threads is None or session.threads == 1
     assert session.interop_threads is None or session.interop_threads > 0
     assert all(session.libraries.values())
-
-
-def test_a_session_reports_the_durations_of_loading(session: Session) -> None:
     assert set(session.stages_ns) == {"instantiate", "weights"}
     assert all(duration >= 0 for duration in session.stages_ns.values())
 
@@ -181,25 +178,19 @@ def test_an_empty_query_is_called_as_a_real_one(session: Session) -> None:
 
 
 @generating
-def test_as_many_tokens_are_generated_as_asked_each_with_its_time(
+def test_as_many_tokens_are_generated_as_asked_each_with_its_time_and_greedily(
     job: Job, session: Session
 ) -> None:
     for cell in job.cells:
         generate = session.bind_generation(cell, inputs_of(job, cell), FakeClock())
-        for _ in range(2):
-            generated = generate()
+        once, again = generate(), generate()
+        assert (once.tokens == again.tokens).all()
+        for generated in (once, again):
             assert generated.tokens.shape == (cell.batch_size, 5)
             assert generated.tokens.dtype == np.int64
             times = [generated.started_ns, *generated.token_times_ns]
             assert len(times) == 6
             assert times == sorted(set(times))
-
-
-@generating
-def test_generation_is_greedy_so_it_repeats_itself(job: Job, session: Session) -> None:
-    cell = job.cells[1]
-    generate = session.bind_generation(cell, inputs_of(job, cell), FakeClock())
-    assert (generate().tokens == generate().tokens).all()
 
 
 @generating
@@ -210,10 +201,14 @@ def test_generation_needs_a_number_of_tokens(job: Job, session: Session) -> None
 
 
 @training
-def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> None:
+def test_a_training_step_is_timed_part_by_part_and_changes_the_parameters(
+    job: Job, session: Session
+) -> None:
     cell = job.cells[1]
     with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
+        assert not trainer.has_learnt()
         trainer.step()
+        assert trainer.has_learnt()
         step = trainer.step()
     parts = [step.forward_ns, step.backward_ns, step.optimizer_ns, step.loss_ns or 0]
     assert min(parts[:3]) > 0
@@ -222,33 +217,18 @@ def test_a_training_step_is_timed_part_by_part(job: Job, session: Session) -> No
 
 
 @training
-def test_training_changes_the_parameters(job: Job, session: Session) -> None:
-    cell = job.cells[1]
-    with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
-        assert not trainer.has_learnt()
-        trainer.step()
-        assert trainer.has_learnt()
-
-
-@training
-def test_after_training_a_session_answers_as_before(job: Job, session: Session) -> None:
-    cell = job.cells[1]
+def test_training_starts_from_the_same_parameters_each_time_and_leaves_the_session_as_before(
+    job: Job, session: Session
+) -> None:
+    cell, losses = job.cells[1], []
     query = session.bind(cell, inputs_of(job, cell))
     before = session.arrays(query())
-    with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
-        trainer.step()
-    after = session.arrays(query())
-    assert all((before[name] == after[name]).all() for name in before)
-
-
-@training
-def test_training_starts_from_the_same_parameters_each_time(job: Job, session: Session) -> None:
-    cell = job.cells[1]
-    losses = []
     for _ in range(2):
         with closing(session.bind_training(cell, batch_of(job, cell), FakeClock())) as trainer:
             losses.append([trainer.step().loss for _ in range(2)])
     assert losses[0] == losses[1]
+    after = session.arrays(query())
+    assert all((before[name] == after[name]).all() for name in before)
 
 
 @not_training

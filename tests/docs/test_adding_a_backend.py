@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.images.image import find_source
 from tests.conftest import ROOT
-from tests.docs.pages import README, Block, Page
+from tests.docs.pages import Block, Page
 
 PAGE = Page(ROOT / "docs/adding-a-backend.md")
 COPIED = ("runner", "orchestrator", "tests", "images", "pyproject.toml")
@@ -21,13 +22,6 @@ HOMES = {
     "pyproject.toml": "the extra that reads the image folder's list",
 }
 """All that adding a backend touches, beside its image folder."""
-SCRIPT = """
-from pathlib import Path
-from orchestrator.images.image import find_source
-source = find_source(Path.cwd(), 'toy')
-assert source and source.dockerfile == 'images/toy/Dockerfile'
-assert 'images/toy/requirements.txt' in source.context().read().decode('latin-1')
-"""
 
 
 @pytest.fixture(scope="module")
@@ -81,17 +75,10 @@ def do(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_readme_leads_here() -> None:
-    assert "docs/adding-a-backend.md" in README.links
-
-
-def test_a_backend_is_one_package_one_row_and_one_image_folder() -> None:
+def test_a_backend_is_one_package_one_row_and_one_image_folder(checkout: Path) -> None:
     files = {block.language.partition(" ")[2] for block in PAGE.blocks()} - {""}
     assert {home for home in HOMES if any(name.startswith(home) for name in files)} == set(HOMES)
     assert all(name.startswith(tuple(HOMES)) for name in files)
-
-
-def test_every_step_can_be_taken(checkout: Path) -> None:
     assert (checkout / "images/toy/Dockerfile").is_file()
 
 
@@ -114,15 +101,12 @@ def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_the_doctor_knows_it(checkout: Path) -> None:
+def test_the_doctor_knows_it_and_its_image_folder_is_found(checkout: Path) -> None:
     diagnoses = json.loads(do(checkout, "-m", "orchestrator", "doctor", "--json").stdout)
     toys = {row["launcher"]: row for row in diagnoses if row["backend"] == "toy"}
     assert set(toys) == {"docker", "process"}
-    assert toys["process"]["runs"]
-    assert toys["process"]["support_class"] == 3
-
-
-@pytest.mark.slow
-def test_its_image_folder_is_found(checkout: Path) -> None:
-    done = do(checkout, "-c", SCRIPT)
-    assert done.returncode == 0, done.stderr
+    assert (toys["process"]["runs"], toys["process"]["support_class"]) == (True, 3)
+    source = find_source(checkout, "toy")
+    assert source
+    assert source.dockerfile == "images/toy/Dockerfile"
+    assert "images/toy/requirements.txt" in source.context().read().decode("latin-1")

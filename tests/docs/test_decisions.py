@@ -25,22 +25,14 @@ def test_numbers_are_consecutive() -> None:
 
 
 @every_record
-def test_name_and_title_bear_the_same_number(record: Page) -> None:
+def test_it_has_its_number_its_four_parts_and_fits_on_a_page(record: Page) -> None:
     assert re.fullmatch(r"\d{4}(-[a-z0-9]+)+\.md", record.path.name)
-    assert re.match(rf"# {record.path.name[:4]}\. \w", record.text)
-
-
-@every_record
-def test_it_has_the_four_parts_and_none_is_empty(record: Page) -> None:
     head, *parts = re.split(r"^## ", record.text, flags=re.MULTILINE)
-    assert [part.split("\n", 1)[0] for part in parts] == PARTS
-    assert all(part.split("\n", 1)[1].strip() for part in parts)
-    assert STATUS.match(parts[0].split("\n", 1)[1].strip())
-    assert head.startswith("# ")
-
-
-@every_record
-def test_it_fits_on_a_page(record: Page) -> None:
+    assert re.match(rf"# {record.path.name[:4]}\. \w", head)
+    titles, texts = zip(*(part.split("\n", 1) for part in parts), strict=True)
+    assert list(titles) == PARTS
+    assert all(text.strip() for text in texts)
+    assert STATUS.match(texts[0].strip())
     assert len(record.text.splitlines()) <= LINES_OF_A_PAGE
 
 

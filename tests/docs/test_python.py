@@ -1,13 +1,11 @@
 """docs/python.md: its examples are run one after the other, and its tables agree with the code."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.store import Store
-from orchestrator.store.query.filters import Filters
 from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.pages import Page
@@ -55,8 +53,3 @@ def test_every_example_works(
     for code, expected in zip(EXAMPLES, PRINTED, strict=True):
         exec(code, names)
         assert expected in capsys.readouterr().out
-
-
-def test_every_filter_is_explained() -> None:
-    told = [name for row in PAGE.rows("filter") for name in re.findall(r"`(\w+)`", row[0])]
-    assert sorted(told) == sorted(Filters.__annotations__)

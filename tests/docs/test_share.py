@@ -10,8 +10,7 @@ import pytest
 
 from orchestrator.bundles import write_bundle
 from orchestrator.cli.app import app
-from orchestrator.store import WRITERS, Run, Store
-from orchestrator.store.query.export import TOPICS
+from orchestrator.store import Run, Store
 from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.command_line import command_line
@@ -59,16 +58,16 @@ def _write_theirs(place: Path) -> None:
     write_bundle(folder / "their.duckdb", (), place / "theirs.zip", force=False)
 
 
-@pytest.mark.slow
-def test_every_command_is_ours(shared: Path) -> None:
+def test_the_commands_write_what_is_shown(shared: Path) -> None:
     assert len(COMMANDS) >= 10
     assert all(line.startswith("orchestrator ") for line in COMMANDS)
-
-
-def test_the_folders_look_as_they_are_shown(shared: Path) -> None:
     (shown,) = PAGE.blocks("text")
     written = {path.relative_to(shared).as_posix() for path in shared.glob("lake/*/*/*")}
     assert set(shown.text.splitlines()) == written
+    assert (shared / "performance.csv").read_text().startswith("result_id,")
+    assert len(json.loads((shared / "compatibility.json").read_text())) == 2
+    with Store.open_readonly(shared / "everyone.duckdb") as store:
+        assert {run.run_id for run in store.runs()} == {a_record().run_id, "theirs", "import-1"}
 
 
 def test_the_snippets_read_what_the_commands_wrote(
@@ -85,18 +84,3 @@ def test_the_members_are_those_of_a_bundle(shared: Path) -> None:
     with zipfile.ZipFile(shared / "ours.zip") as archive:
         names = {name.replace(a_record().run_id, "<run_id>") for name in archive.namelist()}
     assert told == names
-
-
-def test_everybody_is_in_the_database_of_everyone(shared: Path) -> None:
-    with Store.open_readonly(shared / "everyone.duckdb") as store:
-        assert {run.run_id for run in store.runs()} == {a_record().run_id, "theirs", "import-1"}
-
-
-def test_the_tables_list_what_there_is() -> None:
-    assert {row[0].strip("`") for row in PAGE.rows("topic")} == set(TOPICS)
-    assert {row[0].strip("`") for row in PAGE.rows("format")} == {"table", *WRITERS}
-
-
-def test_answers_of_the_page_are_what_it_says(shared: Path) -> None:
-    assert (shared / "performance.csv").read_text().startswith("result_id,")
-    assert len(json.loads((shared / "compatibility.json").read_text())) == 2

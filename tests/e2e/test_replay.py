@@ -53,9 +53,10 @@ def test_a_failure_can_be_repeated_and_fails_again(process_workplace: Workplace)
 def forge_digest(workplace: Workplace) -> None:
     """Let the newest record say that it was measured in an image that does not exist."""
     (path,) = workplace.records()
-    record = read_record(path).model_copy(update={"image_digest": "sha256:" + "0" * 64})
-    later = record.model_copy(update={"recorded_at": record.recorded_at + timedelta(seconds=1)})
-    save_record(later, path.parent)
+    record = read_record(path)
+    later = record.recorded_at + timedelta(seconds=1)
+    forged = {"image_digest": "sha256:" + "0" * 64, "recorded_at": later}
+    save_record(record.model_copy(update=forged), path.parent)
     assert workplace.do("merge", "results", "--scratch").returncode == 0
 
 

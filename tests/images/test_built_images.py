@@ -3,8 +3,9 @@
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,23 +54,6 @@ print(json.dumps({
 BuiltImage = Callable[[Backend], Image]
 
 
-@dataclass(frozen=True)
-class Look:
-    """A container's own account, made as a job's container is: no network, a read-only root."""
-
-    versions: dict[str, str]
-    """The installed versions of the distributions that the image's requirements pin."""
-    installed: list[str]
-    """All distributions."""
-    uncompiled: list[str]
-    """Modules that would be compiled at each start."""
-    environment: dict[str, str]
-    home: str
-    packages: list[str]
-    """The entries of the working folder."""
-    user: int
-
-
 @pytest.fixture(scope="module", params=MODULES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -81,44 +65,36 @@ def image(name: Backend, built_image: BuiltImage) -> Image:
 
 
 @pytest.fixture(scope="module")
-def facts(name: str, image: Image) -> Look:
-    """The account of a container that imports the image's modules."""
+def facts(name: str, image: Image) -> SimpleNamespace:
+    """The account of a container that imports the image's modules, made as a job's is."""
     arguments = [json.dumps([*MODULES[name], "runner.job.harness"])]
     arguments.append(json.dumps(list(pinned_here(name))))
     command = [*RUN, "--entrypoint=python", image.id, "-c", LOOK, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return Look(**json.loads(done.stdout))
+    return SimpleNamespace(**json.loads(done.stdout))
 
 
-def test_the_installed_versions_are_the_pinned_ones(facts: Look, name: str) -> None:
+def test_the_pinned_versions_are_installed_and_torch_is_the_cpu_build(
+    facts: SimpleNamespace, name: str
+) -> None:
     pinned = pinned_here(name)
     assert all(pinned[pin].specifier.contains(found) for pin, found in facts.versions.items())
-
-
-def test_torch_is_the_cpu_build_and_in_no_other_image(facts: Look, name: str) -> None:
     if name == "cpu":
         assert facts.versions["torch"].endswith("+cpu")
         assert not [found for found in facts.installed if found.startswith("nvidia")]
+        offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+        assert {facts.environment.get(variable) for variable in offline} == {"1"}
     else:
         tools = {"pip", "setuptools", "wheel"}
-        installed = {found.replace("_", "-") for found in facts.installed} - tools
-        assert installed == set(pinned_here(name))
+        assert {found.replace("_", "-") for found in facts.installed} - tools == set(pinned)
 
 
-def test_nothing_is_compiled_at_start(facts: Look) -> None:
-    assert facts.uncompiled == []
-
-
-def test_it_holds_the_runner_alone_and_is_nobody_without_a_home(facts: Look) -> None:
-    assert facts.packages == ["runner"]
+def test_it_holds_the_runner_alone_compiled_and_is_nobody_without_a_home(
+    facts: SimpleNamespace,
+) -> None:
+    assert (facts.packages, facts.uncompiled, facts.home) == (["runner"], [], "/tmp")
     assert facts.user != 0
-    assert facts.home == "/tmp"
-
-
-def test_the_image_of_torch_never_asks_the_hub(facts: Look, name: str) -> None:
-    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
-    assert name != "cpu" or {facts.environment.get(name) for name in names} == {"1"}
 
 
 def test_it_says_what_it_is_made_of_and_starts_the_runner(image: Image) -> None:

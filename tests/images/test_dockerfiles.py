@@ -38,12 +38,8 @@ def test_every_backends_image_is_looked_at() -> None:
 
 
 @every
-def test_it_needs_few_instructions(path: Path) -> None:
-    assert {name for name, _ in instructions(path)} <= INSTRUCTIONS
-
-
-@every
 def test_it_builds_upon_one_base_of_a_fixed_version_that_can_be_replaced(path: Path) -> None:
+    assert {name for name, _ in instructions(path)} <= INSTRUCTIONS
     first, second = instructions(path)[:2]
     assert re.fullmatch(r"BASE_IMAGE=\S+:\S*\d\S*", first[1])
     assert second == ("FROM", "${BASE_IMAGE}")
@@ -51,10 +47,6 @@ def test_it_builds_upon_one_base_of_a_fixed_version_that_can_be_replaced(path: P
     source = find_source(ROOT, path.parent.name)
     assert source is not None
     assert f"BASE_IMAGE={source.base_image()}" == first[1]
-
-
-@every
-def test_its_arguments_are_those_that_a_build_gives(path: Path) -> None:
     assert {text.partition("=")[0] for text in arguments(path, "ARG")} <= set(BUILD_ARGUMENTS)
 
 
@@ -76,24 +68,16 @@ def test_it_copies_the_runner_alone_and_after_the_dependencies(path: Path) -> No
     image = f"images/{path.parent.name}/requirements.txt"
     assert " ".join(dependencies).split() == ["images/setup.sh", "images/install.py", image]
     assert last == "runner"
-
-
-@every
-def test_it_takes_the_shared_steps_dependencies_last(path: Path) -> None:
     steps = re.findall(r"sh /tmp/install/setup\.sh (\w+)", " ".join(arguments(path, "RUN")))
     assert steps[-1] == "python"
     assert set(steps[:-1]) <= {"packages", "compiler"}
 
 
 @every
-def test_it_runs_as_nobody_and_starts_the_runner_without_a_shell(path: Path) -> None:
+def test_it_runs_as_nobody_without_a_home_or_a_shell_on_a_read_only_root(path: Path) -> None:
     assert arguments(path, "USER") == ["65534:65534"]
     assert instructions(path)[-1][0] == "ENTRYPOINT"
     assert json.loads(arguments(path, "ENTRYPOINT")[0])[-2:] == ["-m", "runner"]
-
-
-@every
-def test_a_read_only_root_and_a_user_without_a_home_are_no_trouble(path: Path) -> None:
     variables = " ".join(arguments(path, "ENV")).split()
     assert {"HOME=/tmp", "LOGNAME=runner", "PYTHONDONTWRITEBYTECODE=1"} <= set(variables)
     assert arguments(path, "RUN")[-1].startswith("python -m compileall")

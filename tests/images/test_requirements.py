@@ -17,11 +17,13 @@ FILES = sorted((ROOT / "images").glob("*/requirements.txt"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
 def test_every_file_is_an_exact_list_that_setuptools_can_read_as_an_extra(path: Path) -> None:
-    pinned = pins(path)
-    for requirement in pinned.values():
+    pinned, cpu = pins(path), pins(ROOT / "images/cpu/requirements.txt")
+    for name, requirement in pinned.items():
         (specifier,) = requirement.specifier
         assert specifier.operator == "=="
         assert not {"*", "+"} & set(specifier.version)
+        if path.parent.name in {"cuda", "rocm"}:
+            assert name not in cpu or requirement.specifier == cpu[name].specifier
     assert not re.search(r"^\s*-|://", path.read_text(), re.MULTILINE)
     assert not {"docker", "duckdb", "lightgbm"} & set(pinned), "the host's packages"
 
@@ -50,47 +52,26 @@ def test_every_image_but_rocms_has_an_extra_and_a_target_of_make() -> None:
     for image in images:
         assert extras[image] == {"file": f"images/{image}/requirements.txt"}
         assert re.search(rf"^{image}: \$\(BIN\)/\.{image} ## ", makefile, re.MULTILINE)
-
-
-def test_tests_install_nothing_for_cuda() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    (stacks,) = re.findall(r"^STACKS := (.+)$", makefile, re.MULTILINE)
-    assert stacks.split() == ["$(BIN)/.cpu", "$(BIN)/.openvino", "$(BIN)/.qnn"]
+    # Tests install nothing for CUDA.
+    assert re.findall(r"^STACKS := (.+)$", makefile, re.MULTILINE) == [
+        "$(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn"
+    ]
 
 
 RUNTIMES = {
-    "cpu": {"torch", "transformers", "onnxruntime"},
-    "openvino": {"openvino", "nncf"},
-    "qnn": {"onnxruntime", "onnxruntime-qnn", "onnx"},
-    "cuda": {"torch", "transformers", "triton", "onnxruntime-gpu", "nvidia-ml-py"},
-    "rocm": {"torch", "transformers", "triton-rocm"},
+    "cpu": ({"torch", "transformers", "onnxruntime"}, set[str](), None),
+    "openvino": ({"openvino", "nncf"}, {"torch", "transformers", "onnx"}, None),
+    "qnn": ({"onnxruntime", "onnxruntime-qnn", "onnx"}, {"torch", "transformers"}, None),
+    "cuda": ({"torch", "transformers", "triton", "onnxruntime-gpu", "nvidia-ml-py"}, set(), "pypi"),
+    "rocm": ({"torch", "transformers", "triton-rocm"}, set(), "rocm7.2"),
 }
+"""What an image's runner imports, what it must not hold, and the build of torch that it names."""
 
 
 @pytest.mark.parametrize("image", RUNTIMES)
-def test_the_runners_imports_are_pinned(image: str) -> None:
-    imported = {"numpy", "psutil", "pyarrow", "pydantic", *RUNTIMES[image]}
-    assert imported <= set(pins(ROOT / "images" / image / "requirements.txt"))
-
-
-@pytest.mark.parametrize(
-    ("image", "foreign"),
-    [("openvino", {"torch", "transformers", "onnx"}), ("qnn", {"torch", "transformers"})],
-)
-def test_images_of_prepared_graphs_hold_no_torch_and_onnx_only_where_graphs_are_rewritten(
-    image: str, foreign: set[str]
-) -> None:
-    assert not foreign & set(pins(ROOT / "images" / image / "requirements.txt"))
-
-
-@pytest.mark.parametrize(("image", "build"), [("cuda", "pypi"), ("rocm", "rocm7.2")])
-def test_the_file_names_the_build_of_torch_that_it_is_for(image: str, build: str) -> None:
-    text = (ROOT / "images" / image / "requirements.txt").read_text()
-    assert f"\n# torch build: {build}\n" in text
-
-
-def test_accelerators_share_the_versions_that_the_cpu_has() -> None:
-    cpu = pins(ROOT / "images/cpu/requirements.txt")
-    for image in ("cuda", "rocm"):
-        for name, requirement in pins(ROOT / "images" / image / "requirements.txt").items():
-            assert name not in cpu or requirement.specifier == cpu[name].specifier
+def test_the_runners_imports_are_pinned_and_no_more(image: str) -> None:
+    imported, foreign, build = RUNTIMES[image]
+    path = ROOT / "images" / image / "requirements.txt"
+    assert {"numpy", "psutil", "pyarrow", "pydantic", *imported} <= set(pins(path))
+    assert not foreign & set(pins(path))
+    assert build is None or f"\n# torch build: {build}\n" in path.read_text()

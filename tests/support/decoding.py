@@ -40,7 +40,6 @@ class Counting:
     """The outputs of all calls."""
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Held:
-        """Hold the array."""
         del name
         return Held(array)
 
@@ -56,7 +55,6 @@ class Counting:
         return outputs
 
     def read(self, value: Any) -> npt.NDArray[Any]:
-        """The array of a held value."""
         array: npt.NDArray[Any] = value.array
         return array
 
@@ -83,7 +81,6 @@ class Counter:
 
     @property
     def executors(self) -> Mapping[Part, Executor]:
-        """The parts, loaded."""
         return {"prefill": self.prefill, "decode": self.decode}
 
 

@@ -62,11 +62,9 @@ class Scripted:
 
     @property
     def strategies(self) -> list[str]:
-        """The names of the strategies that were tried."""
         return [name for name, _ in self.tried]
 
     def write(self, subject: ExportSubject, strategy: Strategy, folder: Path) -> Files:
-        """Leave a file."""
         self.tried.append((strategy.name, subject))
         if strategy.name in self.unwritten:
             raise RuntimeError(f"cannot do {strategy.name}\nat great length")
@@ -76,7 +74,6 @@ class Scripted:
     def difference(
         self, model: ModelSpec, files: Files, samples: Sequence[Sample], numbers: NumberFormat
     ) -> float:
-        """The scripted difference."""
         self.checked.append(numbers)
         self.batches.append([len(sample.inputs["pixel_values"]) for sample in samples])
         assert all(file.exists() for file in files.values())

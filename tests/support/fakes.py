@@ -42,7 +42,6 @@ class FakeClock:
         return self.now
 
     def pass_by(self, nanoseconds: int) -> None:
-        """Advance the clock."""
         self.now += nanoseconds
 
 
@@ -55,7 +54,6 @@ class KeptProgress(Progress):
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """All events, in order."""
         return [json.loads(line) for line in self._kept.getvalue().splitlines()]
 
 
@@ -111,7 +109,6 @@ class ScriptedLauncher(LocalLauncher):
         return self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
 
     def clean(self, devices: frozenset[str]) -> int:
-        """Record the request."""
         self.cleaned.append(devices)
         return 0
 
@@ -130,11 +127,9 @@ class ScriptedExecution:
             self._ending = error
 
     def kill(self) -> None:
-        """Note the kill."""
         self.killed = True
 
     def wait(self) -> Exit:
-        """Return or raise the result of the script."""
         if isinstance(self._ending, BenchError):
             raise self._ending
         return Exit(-9, out_of_memory=False, log="") if self.killed else self._ending
@@ -157,14 +152,19 @@ def record(lines: Queue[str | None], job: Job, cell: Cell, out: Path) -> None:
     lines.put(json.dumps({"event": "recorded", "status": "ok", "cell_id": cell.id}))
 
 
+def finish(lines: Queue[str | None]) -> Exit:
+    """End the lines, and the launch well."""
+    lines.put(None)
+    return Exit(0, out_of_memory=False, log="")
+
+
 def measures_all(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
     """A launch in which nothing goes wrong."""
     enter(lines, "load")
     for cell in job.cells:
         enter(lines, "first", cell)
         record(lines, job, cell, out)
-    lines.put(None)
-    return Exit(0, out_of_memory=False, log="")
+    return finish(lines)
 
 
 def computes_the_reference(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
@@ -172,16 +172,14 @@ def computes_the_reference(job: Job, out: Path, lines: Queue[str | None]) -> Exi
     enter(lines, "load")
     with ZipFile(out / f"{job.reference}.npz", "w") as file:
         file.writestr("outputs.npy", b"")
-    lines.put(None)
-    return Exit(0, out_of_memory=False, log="")
+    return finish(lines)
 
 
 def exports_the_graph(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
     """A launch that leaves a graph for every shape."""
     enter(lines, "load")
     save_graph(out / (job.graph or "") / DYNAMIC, job)
-    lines.put(None)
-    return Exit(0, out_of_memory=False, log="")
+    return finish(lines)
 
 
 def save_graph(folder: Path, job: Job, **changes: Any) -> None:
@@ -221,8 +219,7 @@ def dies_in(batch_size: int, ending: Exit | None, phase: str = "steady") -> Scri
                 lines.put(None)
                 return ending
             record(lines, job, cell, out)
-        lines.put(None)
-        return Exit(0, out_of_memory=False, log="")
+        return finish(lines)
 
     return script
 
@@ -237,27 +234,17 @@ class KeptObserver:
         self.phases: list[str] = []
         self.visited: list[tuple[str, int]] = []
         self.ended: list[tuple[str, str]] = []
-
-    def note(self, text: str) -> None:
-        """Keep the note."""
-        self.notes.append(text)
+        self.note = self.notes.append
+        self.job_started = self.jobs.append
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
-        """Keep the estimates."""
         self.estimates_s.update(estimates_s)
 
-    def job_started(self, job: Job) -> None:
-        """Keep the job."""
-        self.jobs.append(job)
-
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
-        """Keep the phase."""
         self.phases.append(phase)
 
     def cell_visited(self, cell: Cell, job: Job) -> None:
-        """Keep the visit."""
         self.visited.append((cell.id, job.round))
 
     def cell_ended(self, cell: Cell, record: Record) -> None:
-        """Keep the verdict."""
         self.ended.append((cell.id, record.status))

@@ -38,11 +38,7 @@ class Scene:
         self._service_s = service_s
         self._bytes_of = bytes_of
         self._finite = finite
-
-    @property
-    def session(self) -> Session:
-        """The scene is the session."""
-        return cast("Session", self)
+        self.session = cast("Session", self)
 
     def bind(self, cell: Cell, inputs: Inputs) -> Callable[[], object]:
         """A query that takes the time and the memory that its batch takes."""
@@ -56,7 +52,6 @@ class Scene:
         return query
 
     def all_finite(self, outputs: object) -> bool:
-        """As the scene was scripted."""
         return self._finite
 
     def trim(self) -> None:
@@ -66,7 +61,6 @@ class Scene:
         """There is no device."""
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock."""
         self.clock.pass_by(round(seconds * NANOSECONDS))
 
     def instruments(

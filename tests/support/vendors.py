@@ -29,31 +29,25 @@ class Nvml:
         return "580.95.05"
 
     def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        """The scripted number of GPUs."""
         return self._devices
 
     def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802
-        """A name."""
         return f"device {index}"
 
     def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802
-        """The same name."""
         if uuid not in DEVICES:
             raise RuntimeError("Not Found")
         return DEVICES[uuid]
 
     def nvmlDeviceGetClockInfo(self, device: str, kind: int) -> int:  # noqa: N802
-        """MHz."""
         assert kind == self.NVML_CLOCK_SM
         return CLOCKS_MHZ[device]
 
     def nvmlDeviceGetTemperatureV(self, device: str, sensor: int) -> int:  # noqa: N802
-        """Degrees Celsius."""
         assert sensor == self.NVML_TEMPERATURE_GPU
         return 64
 
     def nvmlDeviceGetCurrentClocksEventReasons(self, device: str) -> int:  # noqa: N802
-        """The scripted mask."""
         return self._reasons
 
     def nvmlDeviceGetMemoryInfo(self, device: str) -> SimpleNamespace:  # noqa: N802
@@ -61,7 +55,6 @@ class Nvml:
         return SimpleNamespace(used=USED_BYTES[device], free=0, total=USED_BYTES[device])
 
     def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
-        """Millijoules."""
         if device != DEVICES["GPU-0"]:
             raise RuntimeError("Not Supported")
         return self.energy_mj
@@ -71,7 +64,6 @@ class OldGpu(Nvml):
     """A GPU from before Volta."""
 
     def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
-        """No such counter."""
         raise RuntimeError("Not Supported")
 
 
@@ -107,20 +99,16 @@ class AmdSmi:
         """Nothing to do."""
 
     def amdsmi_get_processor_handles(self) -> list[str]:
-        """The scripted number of GPUs."""
         return ["device"] * self._devices
 
     def amdsmi_get_gpu_driver_info(self, device: str) -> dict[str, str]:
-        """The kernel's module."""
         return {"driver_name": "amdgpu", "driver_version": "6.14.14", "driver_date": "2025/09/01"}
 
     def amdsmi_get_clock_info(self, device: str, kind: IntEnum) -> dict[str, Any]:
-        """The scripted clock, MHz."""
         assert kind is self.AmdSmiClkType.GFX
         return {"clk": self._clock, "max_clk": 2_100}
 
     def amdsmi_get_temp_metric(self, device: str, sensor: IntEnum, metric: IntEnum) -> int:
-        """Degrees Celsius."""
         assert (sensor, metric) == (1, 0)
         return 71
 
@@ -141,5 +129,4 @@ class OlderAmdSmi(AmdSmi):
         raise RuntimeError("AMDSMI_STATUS_NOT_SUPPORTED")
 
     def amdsmi_get_gpu_metrics_info(self, device: str) -> dict[str, Any]:
-        """Metrics with the throttle status."""
         return {"throttle_status": True, "indep_throttle_status": 4}

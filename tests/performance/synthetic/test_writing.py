@@ -147,16 +147,12 @@ def test_it_tells_what_is_written(tmp_path: Path) -> None:
     assert only == (tmp_path / "new" / "folder" / "synthetic-0-0000000000.parquet", 3)
 
 
-def test_synthetic_results_lie_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine.parquet").touch()
-    with pytest.raises(StoreError, match="is not empty"):
-        list(synthesise(tmp_path, 3, 0))
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_or_is_not_empty_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="file/folder: cannot be written: Not a directory"):
         list(synthesise(tmp_path / "file" / "folder", 3, 0))
+    with pytest.raises(StoreError, match="is not empty"):
+        list(synthesise(tmp_path, 3, 0))
 
 
 @pytest.mark.slow

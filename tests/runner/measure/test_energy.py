@@ -49,40 +49,37 @@ def failing(*readings: float | Exception) -> Callable[[], Sequence[Counter]]:
     return lambda: [Counter("frail", 0.0, read)]
 
 
-def test_energy_is_the_difference_of_two_readings() -> None:
-    energy = Bench(("gpu", 0.1, None)).measure(2, gpu=500)
-    assert energy.joules == 500
-    assert energy.window_s == pytest.approx(2)
-    assert energy.method == "measured: gpu"
+CPU, DRAM, GPU = ("cpu", 0.001, None), ("dram", 0.001, None), ("gpu", 0.1, None)
+WRAPS = ("cpu", 0.001, 65_536)
+SHORT = "unavailable: window 0.4 s is shorter than ten counter periods of 0.1 s"
+TWICE = "unavailable: cpu may have wrapped more than once in 66 s"
+STILL = "unavailable: gpu did not advance in 2 s"
 
 
-def test_counters_add_up() -> None:
-    energy = Bench(("cpu", 0.001, None), ("dram", 0.001, None)).measure(1, cpu=30, dram=12)
-    assert energy.joules == 42
-    assert energy.method == "measured: cpu + dram"
-
-
-def test_a_window_shorter_than_ten_periods_gives_no_number() -> None:
-    energy = Bench(("cpu", 0.001, None), ("gpu", 0.1, None)).measure(0.4, cpu=8, gpu=80)
-    assert energy.joules is None
-    assert energy.window_s == pytest.approx(0.4)
-    assert energy.method == (
-        "unavailable: window 0.4 s is shorter than ten counter periods of 0.1 s"
-    )
-
-
-def test_ten_periods_are_enough() -> None:
-    assert Bench(("gpu", 0.1, None)).measure(1.0, gpu=80).joules == 80
-
-
-def test_a_counter_that_wrapped_once_is_followed() -> None:
-    assert Bench(("cpu", 0.001, 65_536)).measure(60, cpu=-36).joules == 65_500
-
-
-def test_a_counter_that_may_have_wrapped_twice_gives_no_number() -> None:
-    energy = Bench(("cpu", 0.001, 65_536)).measure(66, cpu=20)
-    assert energy.joules is None
-    assert energy.method == "unavailable: cpu may have wrapped more than once in 66 s"
+@pytest.mark.parametrize(
+    ("counters", "seconds", "gains", "joules", "method"),
+    [
+        ([GPU], 2, {"gpu": 500}, 500, "measured: gpu"),
+        ([CPU, DRAM], 1, {"cpu": 30, "dram": 12}, 42, "measured: cpu + dram"),
+        ([CPU, GPU], 0.4, {"cpu": 8, "gpu": 80}, None, SHORT),
+        ([GPU], 1.0, {"gpu": 80}, 80, "measured: gpu"),
+        ([WRAPS], 60, {"cpu": -36}, 65_500, "measured: cpu"),
+        ([WRAPS], 66, {"cpu": 20}, None, TWICE),
+        ([GPU], 2, {"gpu": 0}, None, STILL),
+        ([GPU], 2, {"gpu": -5}, None, STILL),
+    ],
+    ids=["one", "sum", "short", "ten periods", "wrapped once", "maybe twice", "still", "back"],
+)
+def test_energy_is_the_difference_of_two_readings_or_has_a_reason(
+    counters: list[tuple[str, float, float | None]],
+    seconds: float,
+    gains: dict[str, float],
+    joules: float | None,
+    method: str,
+) -> None:
+    energy = Bench(*counters).measure(seconds, **gains)
+    assert (energy.joules, energy.method) == (joules, method)
+    assert energy.window_s == pytest.approx(seconds)
 
 
 def test_a_long_window_is_followed_from_wrap_to_wrap() -> None:
@@ -111,35 +108,34 @@ def test_counters_that_wrap_are_read_in_between_without_being_asked() -> None:
     meter.stop()
 
 
-@pytest.mark.parametrize("gain", [0, -5])
-def test_a_counter_that_does_not_advance_gives_no_number(gain: float) -> None:
-    energy = Bench(("gpu", 0.1, None)).measure(2, gpu=gain)
-    assert energy.joules is None
-    assert energy.method == "unavailable: gpu did not advance in 2 s"
-
-
 def test_a_meter_can_be_used_again() -> None:
     bench = Bench(("gpu", 0.1, None))
     assert [bench.measure(2, gpu=gain).joules for gain in (5, 7)] == [5, 7]
 
 
-@pytest.mark.parametrize("error", [Unavailable("no driver"), OSError("no driver")])
-def test_where_there_is_no_counter_the_reason_is_given(error: Exception) -> None:
+def raising(error: Exception) -> Callable[[], Sequence[Counter]]:
     def find() -> list[Counter]:
         raise error
 
-    meter = EnergyMeter(find, FakeClock())
-    meter.start()
-    assert meter.stop() == Energy(joules=None, window_s=None, method="unavailable: no driver")
+    return find
 
 
-@pytest.mark.parametrize("readings", [(RuntimeError("lost"),), (1.0, RuntimeError("lost"))])
-def test_a_reading_that_fails_is_a_reason_not_an_error(
-    readings: tuple[float | Exception, ...],
-) -> None:
-    meter = EnergyMeter(failing(*readings), FakeClock())
+@pytest.mark.parametrize(
+    ("meter", "reason"),
+    [
+        (EnergyMeter(raising(Unavailable("no driver")), FakeClock()), "no driver"),
+        (EnergyMeter(raising(OSError("no driver")), FakeClock()), "no driver"),
+        (EnergyMeter(failing(RuntimeError("lost")), FakeClock()), "lost"),
+        (EnergyMeter(failing(1.0, RuntimeError("lost")), FakeClock()), "lost"),
+        (EnergyMeter(failing(KeyError()), FakeClock()), "KeyError"),
+        (EnergyMeter(list, FakeClock()), "no counter was found"),
+        (energy_meter("qnn"), "no energy counter is known for the backend qnn"),
+    ],
+    ids=["driver", "os", "first reading", "last reading", "wordless", "none", "backend"],
+)
+def test_where_nothing_can_be_counted_the_reason_is_given(meter: EnergyMeter, reason: str) -> None:
     meter.start()
-    assert meter.stop() == Energy(joules=None, window_s=None, method="unavailable: lost")
+    assert meter.stop() == Energy(joules=None, window_s=None, method=f"unavailable: {reason}")
 
 
 def test_a_reading_that_failed_once_is_forgotten() -> None:
@@ -148,24 +144,6 @@ def test_a_reading_that_failed_once_is_forgotten() -> None:
     meter.stop()
     meter.start()
     assert meter.stop().joules == 3
-
-
-def test_no_counters_are_a_reason() -> None:
-    meter = EnergyMeter(list, FakeClock())
-    meter.start()
-    assert meter.stop().method == "unavailable: no counter was found"
-
-
-def test_an_error_without_words_is_named() -> None:
-    meter = EnergyMeter(failing(KeyError()), FakeClock())
-    meter.start()
-    assert meter.stop().method == "unavailable: KeyError"
-
-
-def test_a_backend_whose_hardware_has_no_counter_is_named() -> None:
-    meter = energy_meter("qnn")
-    meter.start()
-    assert meter.stop().method == "unavailable: no energy counter is known for the backend qnn"
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda", "rocm", "mps", "openvino", "wasm", "fake"])

@@ -3,6 +3,7 @@
 import platform
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -24,30 +25,29 @@ from tests.support.vendors import AmdSmi, Nvml
 GIB = 1 << 30
 
 
-def test_the_driver_of_nvidia_has_a_version() -> None:
-    assert driver_version("cuda", Nvml()) == {"nvidia-driver": "580.95.05"}
+@pytest.mark.parametrize(
+    ("backend", "library", "driver"),
+    [
+        ("cuda", Nvml(), {"nvidia-driver": "580.95.05"}),
+        ("rocm", AmdSmi(), {"amdgpu": "6.14.14"}),
+        ("rocm", AmdSmi(devices=2), {}),
+        ("cuda", object(), {}),
+        ("cpu", Nvml(), {}),
+    ],
+)
+def test_a_driver_has_a_version_and_an_unknown_one_is_left_out(
+    backend: Any, library: object, driver: dict[str, str]
+) -> None:
+    assert driver_version(backend, library) == driver
 
 
-def test_amds_driver_has_its_own_name() -> None:
-    assert driver_version("rocm", AmdSmi()) == {"amdgpu": "6.14.14"}
-
-
-def test_an_unknown_driver_is_left_out() -> None:
-    assert driver_version("rocm", AmdSmi(devices=2)) == {}
-    assert driver_version("cuda", object()) == {}
-    assert driver_version("cpu", Nvml()) == {}
-
-
-def test_facts_are_those_of_this_machine() -> None:
+def test_facts_are_those_of_this_machine_and_columns() -> None:
     environment = read_environment()
     assert environment.memory_total_bytes == psutil.virtual_memory().total
     assert environment.kernel == platform.release()
     assert environment.cpu_model
     assert environment.python_version == platform.python_version()
-
-
-def test_every_fact_is_a_column() -> None:
-    assert set(vars(read_environment())) <= set(Record.model_fields)
+    assert set(vars(environment)) <= set(Record.model_fields)
 
 
 def test_the_hardware_id_differs_by_device_and_stays_the_same() -> None:
@@ -56,12 +56,10 @@ def test_the_hardware_id_differs_by_device_and_stays_the_same() -> None:
     assert hardware_id(environment, "a") != hardware_id(environment, "b")
 
 
-def test_a_quota_cuts_the_usable_cpus() -> None:
-    facts = vars(read_environment()) | {"cpu_affinity": [0, 1, 2, 3]}
-    environment = type(read_environment())
-    assert usable_cpus(environment(**facts | {"container_cpu_limit": None})) == 4
-    assert usable_cpus(environment(**facts | {"container_cpu_limit": 1.5})) == 2
-    assert usable_cpus(environment(**facts | {"container_cpu_limit": 0.5})) == 1
+@pytest.mark.parametrize(("quota", "cpus"), [(None, 4), (1.5, 2), (0.5, 1)])
+def test_a_quota_cuts_the_usable_cpus(quota: float | None, cpus: int) -> None:
+    cores = replace(read_environment(), cpu_affinity=[0, 1, 2, 3], container_cpu_limit=quota)
+    assert usable_cpus(cores) == cpus
 
 
 def test_versions_leave_out_what_is_not_installed() -> None:
@@ -72,40 +70,31 @@ def test_the_clock_has_a_resolution() -> None:
     assert 0 < resolution_s(monotonic, samples=10) < 0.001
 
 
+V1 = ("memory/memory.limit_in_bytes", "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
+V2 = ("memory.max", "cpu.max")
+
+
 @pytest.mark.parametrize(
-    ("files", "memory", "cpus"),
+    ("files", "values", "memory", "cpus"),
     [
-        ({"memory.max": "1073741824", "cpu.max": "150000 100000"}, 1 << 30, 1.5),
-        ({"memory.max": "max", "cpu.max": "max 100000"}, None, None),
-        (
-            {
-                "memory/memory.limit_in_bytes": "536870912",
-                "cpu/cpu.cfs_quota_us": "200000",
-                "cpu/cpu.cfs_period_us": "100000",
-            },
-            1 << 29,
-            2.0,
-        ),
-        (
-            {
-                "memory/memory.limit_in_bytes": "9223372036854771712",
-                "cpu/cpu.cfs_quota_us": "-1",
-                "cpu/cpu.cfs_period_us": "100000",
-            },
-            None,
-            None,
-        ),
-        ({}, None, None),
+        (V2, ("1073741824", "150000 100000"), 1 << 30, 1.5),
+        (V2, ("max", "max 100000"), None, None),
+        (V1, ("536870912", "200000", "100000"), 1 << 29, 2.0),
+        (V1, ("9223372036854771712", "-1", "100000"), None, None),
+        ((), (), None, None),
     ],
     ids=["v2", "v2-unlimited", "v1", "v1-unlimited", "none"],
 )
 def test_control_group_limits(
-    tmp_path: Path, files: dict[str, str], memory: int | None, cpus: float | None
+    tmp_path: Path,
+    files: tuple[str, ...],
+    values: tuple[str, ...],
+    memory: int | None,
+    cpus: float | None,
 ) -> None:
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"{text}\n")
+    for name, text in zip(files, values, strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
     assert cgroup.memory_limit_bytes(tmp_path) == memory
     assert cgroup.cpu_limit(tmp_path) == cpus
 

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES
-from runner.contract.rounds import DeviceState, Energy, MemoryUse, Noise, RoundResult
-from runner.measure.environment import Environment
+from runner.contract.rounds import DeviceState, Noise, RoundResult
+from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
 from runner.measure.statistics.spread import Drift
 from runner.measure.statistics.summary import LatencySummary, summarise
+from tests.support.records import a_round
 
 MEASURE = PROFILES["standard"]
 SILENT = Noise(
@@ -19,26 +20,14 @@ SILENT = Noise(
     kernel_spread_after=0.03,
     kernel_shift=-0.01,
 )
-HOST = Environment(
-    cpu_model="a processor",
-    cpu_flags=[],
-    cpu_cores_physical=1,
+HOST = replace(
+    read_environment(),
     cpu_cores_logical=2,
     cpu_governor="performance",
     cpu_affinity=[0, 1],
-    memory_total_bytes=1 << 34,
-    machine="x86_64",
-    operating_system="an operating system",
-    kernel="6.1",
-    container_memory_limit_bytes=None,
     container_cpu_limit=None,
-    python_version="3.11",
 )
 CONDITIONS = Conditions(HOST, clock_resolution_s=1e-7, harness_overhead_s=1e-6)
-
-
-def plural(count: int) -> str:
-    return f"{count} iteration{'s' if count != 1 else ''}"
 
 
 def measured(count: int = 400, spread: float = 0.03) -> LatencySummary:
@@ -49,22 +38,7 @@ def measured(count: int = 400, spread: float = 0.03) -> LatencySummary:
 
 
 def quiet_round(**changes: Any) -> RoundResult:
-    values: dict[str, Any] = {
-        "samples": 1,
-        "steady_ns": 1,
-        "durations_ns": [1],
-        "warmup_ns": [1] * 6,
-        "settled": True,
-        "noise": SILENT,
-        "energy": Energy(joules=None, window_s=None, method="unavailable: no counter"),
-        "memory": MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None),
-        "load_average_1m": 1.9,
-    }
-    return RoundResult(**(values | changes))
-
-
-def noisy(**changes: float | None) -> RoundResult:
-    return quiet_round(noise=SILENT.model_copy(update=changes))
+    return a_round(**{"noise": SILENT, "warmup_ns": [1] * 6, "load_average_1m": 1.9} | changes)
 
 
 def doubts(
@@ -85,89 +59,100 @@ def only(doubts_: list[Doubt]) -> tuple[str, str]:
     return doubt.grade, doubt.text
 
 
-def test_nothing_speaks_against_a_quiet_measurement() -> None:
-    assert doubts() == []
-    assert grade_of(doubts()) == "A"
-
-
-def test_the_worst_doubt_makes_the_grade() -> None:
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        [quiet_round()],
+        [quiet_round(settled=None, warmup_ns=[])],
+        [quiet_round(load_average_1m=2.4)],
+        [quiet_round(noise=SILENT.model_copy(update={"steal": None, "other_load": None}))],
+    ],
+    ids=["quiet", "no warm-up", "load of our own earlier cells", "a kernel that does not tell"],
+)
+def test_nothing_speaks_against_a_quiet_measurement(rounds: list[RoundResult]) -> None:
+    assert doubts(None, *rounds) == []
+    assert grade_of([]) == "A"
     assert grade_of([Doubt("B", "one: do this"), Doubt("D", "two: do that")]) == "D"
 
 
+UNSETTLED = "the warm-up did not settle in 9 iterations: raise measure.warmup_max_duration"
+
+
+@pytest.mark.parametrize(
+    ("changes", "grade", "text"),
+    [
+        ({"settled": False, "warmup_ns": [1] * 9}, "C", UNSETTLED),
+        ({"load_average_1m": 3.1}, "B", "host load 3.1 on 2 cores: stop what else runs"),
+        ({"load_average_1m": 4.4}, "C", "host load 4.4 on 2 cores: stop what else runs"),
+        ({"load_average_1m": 9.0}, "D", "host load 9.0 on 2 cores: stop what else runs"),
+    ],
+)
+def test_one_round_that_was_not_quiet(changes: dict[str, Any], grade: str, text: str) -> None:
+    assert only(doubts(None, quiet_round(), quiet_round(**changes))) == (grade, text)
+
+
+PRECISION = "the median is known within {}, not 2.0 %: raise measure.max_duration"
+SCATTER = "cv {}: measure longer, on a quieter machine"
+REPEATED = (
+    "autocorrelation leaves {} independent of 400 iterations: "
+    "raise measure.min_duration and measure.rounds"
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "grade", "text"),
+    [
+        ("latency_precision", 0.03, "B", PRECISION.format("3.0 %")),
+        ("latency_precision", 0.08, "C", PRECISION.format("8.0 %")),
+        ("latency_precision", 0.3, "D", PRECISION.format("30 %")),
+        ("latency_cv", 0.18, "B", SCATTER.format("18 %")),
+        ("latency_cv", 0.4, "C", SCATTER.format("40 %")),
+        ("latency_cv", 1.1, "D", SCATTER.format("110 %")),
+        ("effective_iterations", 60.0, "B", REPEATED.format(60)),
+        ("effective_iterations", 7.0, "C", REPEATED.format(7)),
+    ],
+)
+def test_durations_that_are_imprecise_scatter_or_repeat_each_other(
+    column: str, value: float, grade: str, text: str
+) -> None:
+    changed: dict[str, Any] = {column: value}
+    assert only(doubts(replace(measured(), **changed))) == (grade, text)
+
+
+MEDIAN = "{} cannot support a median, which takes 11: raise measure.iterations"
+
+
+@pytest.mark.parametrize(
+    ("count", "requested", "grade", "text"),
+    [
+        (1, 1, "D", MEDIAN.format("1 iteration")),
+        (5, 1, "D", MEDIAN.format("5 iterations")),
+        (6, 1, "C", MEDIAN.format("6 iterations")),
+        (10, 1, "C", MEDIAN.format("10 iterations")),
+        (30, 50, "B", "30 of 50 iterations fitted into 5 s: raise measure.max_duration"),
+    ],
+)
+def test_too_few_iterations(count: int, requested: int, grade: str, text: str) -> None:
+    summary = measured(count, spread=0.001)
+    assert only(doubts(summary, iterations=requested, max_s=5)) == (grade, text)
+
+
+def test_a_governor_that_saves_power() -> None:
+    saving = replace(CONDITIONS, environment=replace(HOST, cpu_governor="powersave"))
+    remedy = "set it to performance (cpupower frequency-set -g performance)"
+    assert only(doubts(conditions=saving)) == ("B", f"governor is powersave: {remedy}")
+
+
 def test_a_scale_is_exceeded_not_reached() -> None:
-    scale = Scale(b=1, c=2, d=3)
-    assert [scale.grade(value) for value in (0, 1, 1.5, 2.5, 3, 4)] == [
-        None,
-        None,
-        "B",
-        "C",
-        "C",
-        "D",
-    ]
+    grades = [Scale(b=1, c=2, d=3).grade(value) for value in (0, 1, 1.5, 2.5, 3, 4)]
+    assert grades == [None, None, "B", "C", "C", "D"]
     assert Scale(b=1, c=2).grade(1e9) == "C"
-
-
-def test_a_warm_up_that_did_not_settle() -> None:
-    results = doubts(None, quiet_round(), quiet_round(settled=False, warmup_ns=[1] * 9))
-    assert only(results) == (
-        "C",
-        "the warm-up did not settle in 9 iterations: raise measure.warmup_max_duration",
-    )
-
-
-def test_where_there_is_no_warm_up_none_is_missed() -> None:
-    assert doubts(None, quiet_round(settled=None, warmup_ns=[])) == []
-
-
-def test_fewer_iterations_than_asked() -> None:
-    assert only(doubts(measured(30), iterations=50, max_s=5)) == (
-        "B",
-        "30 of 50 iterations fitted into 5 s: raise measure.max_duration",
-    )
-
-
-@pytest.mark.parametrize(("count", "grade"), [(1, "D"), (5, "D"), (6, "C"), (10, "C")])
-def test_too_few_iterations_for_a_median(count: int, grade: str) -> None:
-    results = doubts(measured(count, spread=0.001), iterations=1)
-    assert only(results) == (
-        grade,
-        f"{plural(count)} cannot support a median, which takes 11: raise measure.iterations",
-    )
 
 
 def test_the_remedy_for_few_iterations_is_time_where_more_were_asked() -> None:
     texts = [doubt.text for doubt in doubts(measured(8, spread=0.001), iterations=20, max_s=5)]
     assert len(texts) == 2
     assert all(text.endswith(": raise measure.max_duration") for text in texts)
-
-
-@pytest.mark.parametrize(
-    ("precision", "grade", "reached"),
-    [(0.03, "B", "3.0 %"), (0.08, "C", "8.0 %"), (0.3, "D", "30 %")],
-)
-def test_a_precision_target_that_was_missed(precision: float, grade: str, reached: str) -> None:
-    summary = replace(measured(), latency_precision=precision)
-    assert only(doubts(summary)) == (
-        grade,
-        f"the median is known within {reached}, not 2.0 %: raise measure.max_duration",
-    )
-
-
-@pytest.mark.parametrize(("cv", "grade"), [(0.18, "B"), (0.4, "C"), (1.1, "D")])
-def test_durations_that_scatter(cv: float, grade: str) -> None:
-    assert only(doubts(replace(measured(), latency_cv=cv))) == (
-        grade,
-        f"cv {cv * 100:.0f} %: measure longer, on a quieter machine",
-    )
-
-
-@pytest.mark.parametrize(("effective", "grade"), [(60.0, "B"), (7.0, "C")])
-def test_durations_that_repeat_each_other(effective: float, grade: str) -> None:
-    assert only(doubts(replace(measured(), effective_iterations=effective))) == (
-        grade,
-        f"autocorrelation leaves {effective:.0f} independent of 400 iterations: "
-        "raise measure.min_duration and measure.rounds",
-    )
 
 
 @pytest.mark.parametrize(("change", "grade"), [(0.03, "B"), (-0.08, "C"), (0.5, "D")])
@@ -187,24 +172,6 @@ def test_drift_that_is_small_or_unknown_or_may_be_chance_is_no_doubt(drift: Drif
     assert doubts(drift=drift) == []
 
 
-@pytest.mark.parametrize(("load", "grade"), [(3.1, "B"), (4.4, "C"), (9.0, "D")])
-def test_a_loaded_host(load: float, grade: str) -> None:
-    results = doubts(None, quiet_round(load_average_1m=load), quiet_round())
-    assert only(results) == (grade, f"host load {load:.1f} on 2 cores: stop what else runs")
-
-
-def test_our_own_earlier_cells_do_not_count_as_load() -> None:
-    assert doubts(None, quiet_round(load_average_1m=2.4)) == []
-
-
-def test_a_governor_that_saves_power() -> None:
-    saving = replace(CONDITIONS, environment=replace(HOST, cpu_governor="powersave"))
-    assert only(doubts(conditions=saving)) == (
-        "B",
-        "governor is powersave: set it to performance (cpupower frequency-set -g performance)",
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "grade", "finding"),
     [
@@ -219,12 +186,9 @@ def test_a_governor_that_saves_power() -> None:
     ],
 )
 def test_a_noisy_host(changes: dict[str, float], grade: str, finding: str) -> None:
-    found_grade, text = only(doubts(None, quiet_round(), noisy(**changes)))
+    noisy = quiet_round(noise=SILENT.model_copy(update=changes))
+    found_grade, text = only(doubts(None, quiet_round(), noisy))
     assert (found_grade, text.split(":")[0]) == (grade, finding)
-
-
-def test_noise_that_the_kernel_does_not_tell_is_not_held_against_the_cell() -> None:
-    assert doubts(None, noisy(steal=None, other_load=None)) == []
 
 
 @pytest.mark.parametrize(("cost_s", "grade"), [(2e-4, "B"), (1e-3, "C"), (5e-3, "D")])
@@ -240,17 +204,10 @@ def test_what_the_instrument_adds(cost_s: float, grade: str) -> None:
 
 
 def test_every_doubt_comes_with_its_remedy() -> None:
-    wild = quiet_round(
-        settled=False,
-        load_average_1m=20.0,
-        noise=Noise(
-            steal=0.5,
-            other_load=0.9,
-            kernel_spread_before=2.0,
-            kernel_spread_after=2.0,
-            kernel_shift=1.0,
-        ),
-    )
+    loud = {"steal": 0.5, "other_load": 0.9, "kernel_shift": 1.0}
+    spread = {"kernel_spread_before": 2.0, "kernel_spread_after": 2.0}
+    noise = Noise.model_validate({**loud, **spread})
+    wild = quiet_round(settled=False, load_average_1m=20.0, noise=noise)
     poor = Conditions(replace(HOST, cpu_governor="powersave"), 1.0, 1.0)
     summary = replace(measured(8, spread=2), effective_iterations=1.0, latency_precision=0.5)
     results = doubts(summary, wild, conditions=poor, drift=Drift(0.5, p_value=0.0))

@@ -8,6 +8,7 @@ from runner.measure.noise import KERNEL_REPEATS, NoiseMeter, arithmetic, noise_m
 from tests.support.fakes import FakeClock
 
 SECOND = os.sysconf("SC_CLK_TCK")
+IDLE = {"user": 0, "idle": 0}
 
 
 class Host:
@@ -42,42 +43,35 @@ def after_warming(*runs: Callable[[int], int]) -> Iterator[int]:
         yield from map(rule, range(KERNEL_REPEATS))
 
 
-def test_a_silent_host_scores_zero(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "own_s", "steal", "other_load"),
+    [
+        ({"user": 10, "idle": 100}, {"user": 20, "idle": 110}, 10.0, 0, 0),
+        (IDLE, {"user": 5, "irq": 1, "idle": 12, "steal": 2}, 4.0, 2 / 20, (5 + 1 - 4) / 20),
+        (IDLE, {"user": 1, "idle": 9}, 1.02, 0, 0),
+        ({"user": 1, "idle": 1}, {}, 0.0, None, None),
+        ({}, {}, 0.0, None, None),
+    ],
+    ids=["silent", "busy without ours and steal", "own time ahead", "one tick", "no /proc/stat"],
+)
+def test_shares_of_the_hosts_time(
+    tmp_path: Path,
+    before: dict[str, float],
+    after: dict[str, float],
+    own_s: float,
+    steal: float | None,
+    other_load: float | None,
+) -> None:
     host = Host(tmp_path, steady(1000))
-    host.spend(user=10, idle=100)
-    host.meter.before()
-    host.spend(user=20, idle=110)
-    host.own_s = 10.0
+    for times, act in ((before, host.meter.before), (after, lambda: None)):
+        if times:
+            host.spend(**times)
+        act()
+    host.own_s = own_s
     noise = host.meter.after()
-    assert (noise.steal, noise.other_load, noise.kernel_shift) == (0, 0, 0)
-    assert noise.score == 0
-
-
-def test_other_load_is_busy_time_without_ours_and_without_steal(tmp_path: Path) -> None:
-    host = Host(tmp_path, steady(1000))
-    host.spend(user=0, idle=0)
-    host.meter.before()
-    host.spend(user=5, irq=1, idle=12, steal=2)
-    host.own_s = 4.0
-    noise = host.meter.after()
-    assert noise.steal == pytest.approx(2 / 20)
-    assert noise.other_load == pytest.approx((5 + 1 - 4) / 20)
-
-
-def test_own_time_that_runs_ahead_of_the_kernels_ticks_is_no_negative_load(tmp_path: Path) -> None:
-    host = Host(tmp_path, steady(1000))
-    host.spend(user=0, idle=0)
-    host.meter.before()
-    host.spend(user=1, idle=9)
-    host.own_s = 1.02
-    assert host.meter.after().other_load == 0
-
-
-def test_without_proc_stat_the_shares_are_unknown(tmp_path: Path) -> None:
-    host = Host(tmp_path, steady(1000))
-    host.meter.before()
-    noise = host.meter.after()
-    assert (noise.steal, noise.other_load) == (None, None)
+    assert (noise.steal, noise.other_load) == (pytest.approx(steal), pytest.approx(other_load))
+    assert noise.kernel_shift == 0
+    assert noise.score == pytest.approx((steal or 0) + (other_load or 0))
 
 
 def test_a_line_with_too_few_fields_gives_no_shares(tmp_path: Path) -> None:
@@ -89,34 +83,28 @@ def test_a_line_with_too_few_fields_gives_no_shares(tmp_path: Path) -> None:
     assert (noise.steal, noise.other_load) == (None, None)
 
 
-def test_within_one_tick_the_shares_are_unknown(tmp_path: Path) -> None:
-    host = Host(tmp_path, steady(1000))
-    host.spend(user=1, idle=1)
-    host.meter.before()
-    assert host.meter.after().other_load is None
-
-
-def test_spread_is_from_the_fastest_to_the_ninetieth_percentile(tmp_path: Path) -> None:
-    def rising(number: int) -> int:
-        return 1000 + 100 * number
-
-    host = Host(tmp_path, after_warming(rising, lambda _: 2000))
+@pytest.mark.parametrize(
+    ("first", "then", "spread", "shift"),
+    [
+        (lambda n: 1000 + 100 * n, lambda _: 2000, 0.9 * 19 * 100 / 1000, None),
+        (lambda n: 9000 if n == 3 else 1000, lambda _: 1000, 0, 0),
+        (lambda _: 1000, lambda _: 1250, 0, 0.25),
+    ],
+    ids=["to the ninetieth percentile", "one slow run is none", "shift of the medians"],
+)
+def test_spread_and_shift_of_the_kernel(
+    tmp_path: Path,
+    first: Callable[[int], int],
+    then: Callable[[int], int],
+    spread: float,
+    shift: float | None,
+) -> None:
+    host = Host(tmp_path, after_warming(first, then))
     host.meter.before()
     noise = host.meter.after()
-    assert noise.kernel_spread_before == pytest.approx(0.9 * 19 * 100 / 1000)
+    assert noise.kernel_spread_before == pytest.approx(spread)
     assert noise.kernel_spread_after == 0
-
-
-def test_one_slow_run_is_no_spread(tmp_path: Path) -> None:
-    host = Host(tmp_path, after_warming(lambda n: 9000 if n == 3 else 1000, lambda _: 1000))
-    host.meter.before()
-    assert host.meter.after().kernel_spread_before == 0
-
-
-def test_shift_compares_the_medians(tmp_path: Path) -> None:
-    host = Host(tmp_path, after_warming(lambda _: 1000, lambda _: 1250))
-    host.meter.before()
-    assert host.meter.after().kernel_shift == pytest.approx(0.25)
+    assert shift is None or noise.kernel_shift == pytest.approx(shift)
 
 
 def test_guests_are_not_counted_twice() -> None:

@@ -88,14 +88,27 @@ def test_a_duration_is_what_passed_between_two_readings() -> None:
     assert time_once(lambda: clock.pass_by(2 * SECOND), clock) == 2 * SECOND + 1
 
 
-def test_warm_up_ends_when_two_windows_agree() -> None:
-    warmup = warmed_up(chain([5, 4, 3, 2.1], repeat(2)))
-    assert warmup.settled
-    assert len(warmup.durations_ns) == 9
+STEPS = [1.0] * 3 + [1.03] * 33
 
 
-def test_a_steady_query_is_warm_after_two_windows() -> None:
-    assert len(warmed_up(repeat(1)).durations_ns) == 6
+@pytest.mark.parametrize(
+    ("seconds", "changes", "count"),
+    [
+        ([5, 4, 3, 2.1, *[2] * 50], {}, 9),
+        ([1] * 50, {}, 6),
+        ([1, 1, 1, 9, *[1] * 50], {}, 6),
+        (STEPS, {"precision_target": 0.05}, 6),
+        (STEPS, {"precision_target": 0.02}, 9),
+        ([1.0] * 3 + [1.2] * 33, {"precision_target": 0.5}, 9),
+        ([1] * 50, {"warmup_iterations": 12}, 12),
+    ],
+    ids=["falls", "steady", "one slow", "wide target", "narrow target", "widest", "floor"],
+)
+def test_warm_up_ends_when_two_windows_agree(
+    seconds: list[float], changes: dict[str, float], count: int
+) -> None:
+    warmup = warmed_up(seconds, **changes)
+    assert (warmup.settled, len(warmup.durations_ns)) == (True, count)
 
 
 def test_windows_of_a_fast_query_last_a_thirtieth_of_the_cap() -> None:
@@ -111,31 +124,12 @@ def test_a_slow_change_of_a_fast_query_is_seen() -> None:
     assert warmup.durations_ns[-1] < 0.011 * SECOND
 
 
-def test_one_slow_iteration_does_not_unsettle_a_window() -> None:
-    assert len(warmed_up(chain([1, 1, 1, 9], repeat(1))).durations_ns) == 6
-
-
-def test_windows_agree_within_the_precision_that_is_asked() -> None:
-    steps = [1.0] * 3 + [1.03] * 3 + [1.03] * 30
-    assert len(warmed_up(steps, precision_target=0.05).durations_ns) == 6
-    assert len(warmed_up(steps, precision_target=0.02).durations_ns) == 9
-    assert len(warmed_up([1.0] * 3 + [1.2] * 33, precision_target=0.5).durations_ns) == 9
-
-
-def test_warm_up_that_never_settles_ends_at_its_cap_and_says_so() -> None:
+def test_warm_up_that_never_settles_ends_at_its_cap_but_not_below_its_floor() -> None:
     warmup = warmed_up(5 * 0.9**step for step in range(1000))
     assert not warmup.settled
     assert 30 * SECOND <= sum(warmup.durations_ns) < 35 * SECOND
-
-
-def test_warm_up_keeps_its_floor_even_past_the_cap() -> None:
-    warmup = warmed_up(repeat(60))
-    assert len(warmup.durations_ns) == 3
-    assert not warmup.settled
-
-
-def test_warm_up_keeps_its_floor_even_if_it_settled_before() -> None:
-    assert len(warmed_up(repeat(1), warmup_iterations=12).durations_ns) == 12
+    slow = warmed_up(repeat(60))
+    assert (slow.settled, len(slow.durations_ns)) == (False, 3)
 
 
 def test_what_settled_and_changed_before_the_floor_has_not_settled() -> None:
@@ -257,9 +251,9 @@ def test_garbage_is_not_collected_while_timing() -> None:
     run_steady_phase(timed, QUOTA)
     assert seen == [False] * 5
     assert gc.isenabled()
-
-
-def test_garbage_collection_that_was_off_stays_off() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_steady_phase(lambda: 1 // 0, QUOTA)
+    assert gc.isenabled()
     gc.disable()
     try:
         with garbage_collection_off():
@@ -267,9 +261,3 @@ def test_garbage_collection_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
-
-
-def test_garbage_collection_returns_after_an_error() -> None:
-    with pytest.raises(ZeroDivisionError):
-        run_steady_phase(lambda: 1 // 0, QUOTA)
-    assert gc.isenabled()

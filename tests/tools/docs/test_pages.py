@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,37 +16,26 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_was_never_written_is_stale(checkout: Path) -> None:
+def test_what_is_missing_or_changed_by_hand_is_stale_and_what_was_written_is_fresh(
+    checkout: Path,
+) -> None:
     assert stale(checkout) == list(FILES)
-
-
-def test_what_was_written_is_fresh_and_stays_the_same(checkout: Path) -> None:
     write(checkout)
     contents = {name: (checkout / name).read_bytes() for name in FILES}
     assert stale(checkout) == []
     write(checkout)
     assert {name: (checkout / name).read_bytes() for name in FILES} == contents
-
-
-def test_a_file_changed_by_hand_is_stale(checkout: Path) -> None:
-    write(checkout)
     name = next(iter(FILES))
     (checkout / name).write_text((checkout / name).read_text() + "\n")
     assert stale(checkout) == [name]
-
-
-def test_the_schema_is_json_with_a_final_newline(checkout: Path) -> None:
-    text = FILES["docs/matrix.schema.json"]()
-    assert json.loads(text)["type"] == "object"
-    assert text.endswith("}\n")
 
 
 def test_every_file_says_something_and_ends_with_one_newline() -> None:
     for name, make in FILES.items():
         text = make()
         assert len(text) > 500, name
-        assert text.endswith("\n"), name
-        assert not text.endswith("\n\n"), name
+        assert re.search(r"[^\n]\n\Z", text), name
+        assert not name.endswith(".json") or json.loads(text)["type"] == "object"
 
 
 @pytest.mark.slow

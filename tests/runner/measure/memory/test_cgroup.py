@@ -82,39 +82,24 @@ def test_cache_is_no_use_but_mapped_files_are(tmp_path: Path) -> None:
     assert group.reader.current_bytes() == (500 - 300 + 20) * MIB
 
 
-def test_an_old_peak_of_the_kernel_says_nothing_of_this_cell(tmp_path: Path) -> None:
-    group = Group(tmp_path)
+@pytest.mark.parametrize(
+    ("resettable", "changes", "peak"),
+    [
+        (False, {"own": 130}, 130),
+        (False, {"peak": 1000}, 1000 - 300 + 20),
+        (False, {"usage": 800, "peak": 1000, "file": 600}, 1000 - 600 + 20),
+        (False, {"peak": 1000, "own": 950}, 950),
+        (True, {"peak": 800}, 800 - 300 + 20),
+    ],
+    ids=["old", "new, without cache", "cache that grew", "the runner's own", "can be reset"],
+)
+def test_the_peak_is_this_cells(
+    tmp_path: Path, resettable: bool, changes: dict[str, int], peak: int
+) -> None:
+    group = Group(tmp_path, resettable=resettable)
     group.reader.begin()
-    group.set(own=130)
-    assert group.reader.peak_bytes() == 130 * MIB
-
-
-def test_a_new_peak_of_the_kernel_counts_without_cache(tmp_path: Path) -> None:
-    group = Group(tmp_path)
-    group.reader.begin()
-    group.set(peak=1000)
-    assert group.reader.peak_bytes() == (1000 - 300 + 20) * MIB
-
-
-def test_cache_that_grew_meanwhile_does_not_raise_the_peak(tmp_path: Path) -> None:
-    group = Group(tmp_path)
-    group.reader.begin()
-    group.set(usage=800, peak=1000, file=600)
-    assert group.reader.peak_bytes() == (1000 - 600 + 20) * MIB
-
-
-def test_the_runners_own_peak_counts_if_it_is_higher(tmp_path: Path) -> None:
-    group = Group(tmp_path)
-    group.reader.begin()
-    group.set(peak=1000, own=950)
-    assert group.reader.peak_bytes() == 950 * MIB
-
-
-def test_a_peak_that_can_be_reset_is_this_cells(tmp_path: Path) -> None:
-    group = Group(tmp_path, resettable=True)
-    group.reader.begin()
-    group.set(peak=800)
-    assert group.reader.peak_bytes() == (800 - 300 + 20) * MIB
+    group.set(**changes)
+    assert group.reader.peak_bytes() == peak * MIB
 
 
 def test_kernels_without_a_peak_file_leave_the_runners_own_peak(tmp_path: Path) -> None:
@@ -169,26 +154,14 @@ def test_a_peak_that_cannot_be_reset_counts_only_if_it_rises(tmp_path: Path) -> 
         assert peak.risen_bytes() is None
         peak_file(tmp_path, 501)
         assert peak.risen_bytes() == 501
-
-
-def test_a_peak_that_can_be_reset_counts_lower_ones_too(tmp_path: Path) -> None:
-    path = peak_file(tmp_path, 500)
-    peak = open_kernel_peak(path)
-    peak.begin()
-    peak_file(tmp_path, 400)
-    assert peak.risen_bytes() == 400
-
-
-def test_beginning_anew_forgets_what_had_risen(tmp_path: Path) -> None:
-    path = peak_file(tmp_path, 500)
-    with path.open("rb", buffering=0) as file:
-        peak = KernelPeak(file)
-        peak_file(tmp_path, 600)
         peak.begin()
         assert peak.risen_bytes() is None
 
 
-def test_without_a_file_there_is_no_peak(tmp_path: Path) -> None:
-    peak = open_kernel_peak(tmp_path / "none")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_peak_that_can_be_reset_counts_lower_ones_too(tmp_path: Path, there: bool) -> None:
+    path = peak_file(tmp_path, 500)
+    peak = open_kernel_peak(path if there else tmp_path / "none")
     peak.begin()
-    assert peak.risen_bytes() is None
+    peak_file(tmp_path, 400)
+    assert peak.risen_bytes() == (400 if there else None)

@@ -15,20 +15,14 @@ from tests.support.memory_readers import (
 )
 
 
-def test_the_peak_is_what_counters_know() -> None:
+def test_the_peak_is_what_counters_know_else_the_highest_reading() -> None:
     reader = ScriptedReader(use=10)
     meter = MemoryMeter(reader)
+    for use, peak in ((30, 30), (20, 30)):
+        reader.use = use
+        assert meter.peak_bytes() == peak
     reader.peak = 70
     assert meter.peak_bytes() == 70
-
-
-def test_without_counters_the_peak_is_the_highest_reading() -> None:
-    reader = ScriptedReader(use=10)
-    meter = MemoryMeter(reader)
-    reader.use = 30
-    assert meter.peak_bytes() == 30
-    reader.use = 20
-    assert meter.peak_bytes() == 30
 
 
 def test_a_reset_begins_a_new_peak_and_a_new_average() -> None:
@@ -43,32 +37,17 @@ def test_a_reset_begins_a_new_peak_and_a_new_average() -> None:
     assert (use.peak_bytes, use.steady_peak_bytes, use.average_bytes) == (20, None, None)
 
 
-def test_the_steady_peak_begins_at_the_mark() -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "peak"), [(80, 40, 80), (None, 90, 90)], ids=["lower", "higher"]
+)
+def test_the_steady_peak_begins_at_the_mark(before: int | None, after: int, peak: int) -> None:
     reader = ScriptedReader(use=10)
     meter = MemoryMeter(reader)
-    reader.peak = 80
+    reader.peak = before
     meter.mark()
-    reader.peak = 40
+    reader.peak = after
     use = meter.use()
-    assert (use.peak_bytes, use.steady_peak_bytes) == (80, 40)
-
-
-def test_a_higher_peak_after_the_mark_is_the_cells_peak_too() -> None:
-    reader = ScriptedReader(use=10)
-    meter = MemoryMeter(reader)
-    meter.mark()
-    reader.peak = 90
-    use = meter.use()
-    assert (use.peak_bytes, use.steady_peak_bytes) == (90, 90)
-
-
-def test_without_a_pass_of_its_own_there_is_no_average() -> None:
-    assert MemoryMeter(ScriptedReader(use=10)).use().average_bytes is None
-
-
-def test_the_average_is_that_of_the_samples() -> None:
-    reader = ScriptedReader(use=10)
-    meter = MemoryMeter(reader)
+    assert (use.peak_bytes, use.steady_peak_bytes, use.average_bytes) == (peak, after, None)
     reader.use = 50
     meter.observe(lambda: None, min_s=0)
     reader.use = 10

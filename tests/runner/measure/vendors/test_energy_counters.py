@@ -44,15 +44,14 @@ def test_nvidia_counts_joules_of_the_gpu() -> None:
     assert energy.method == "measured: NVML total energy of the GPU"
 
 
-@pytest.mark.parametrize("devices", [0, 2])
-def test_nvidia_does_not_guess_which_gpu_works(devices: int) -> None:
-    with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
-        nvidia_energy_counters(Nvml(devices=devices))
-
-
-def test_nvidia_knows_which_of_several_gpus_works_by_its_uuid() -> None:
+def test_of_several_gpus_the_one_with_the_uuid_is_counted_and_none_is_guessed() -> None:
     (counter,) = nvidia_energy_counters(Nvml(devices=2), "GPU-0")
     assert counter.read() == pytest.approx(5)
+    for devices in (0, 2):
+        with pytest.raises(Unavailable, match=f"NVML sees {devices} GPUs"):
+            nvidia_energy_counters(Nvml(devices=devices))
+    with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
+        amd_energy_counters(AmdSmi(devices=2))
 
 
 def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
@@ -67,29 +66,16 @@ def test_amd_counts_ticks_of_the_given_resolution(key: str) -> None:
     assert counter.read() == pytest.approx(30.6)
 
 
-def test_amd_does_not_guess_which_gpu_works() -> None:
-    with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
-        amd_energy_counters(AmdSmi(devices=2))
-
-
-def test_apple_counts_the_parts_that_the_backend_works_on() -> None:
-    monitor = Monitor(Energies())
-    assert {counter.name: counter.read() for counter in apple.apple_cpu_counters(monitor)} == {
-        "Apple cpu_total": 1.0,
-        "Apple dram": 0.04,
+def test_apple_counts_the_parts_that_the_backend_works_on_and_the_chip_shows() -> None:
+    cpu = {
+        counter.name: counter.read() for counter in apple.apple_cpu_counters(Monitor(Energies()))
     }
-    assert {counter.name: counter.read() for counter in apple.apple_gpu_counters(monitor)} == {
-        "Apple gpu": 2.0,
-        "Apple gpu_sram": 0.3,
-        "Apple dram": 0.04,
+    assert cpu == {"Apple cpu_total": 1.0, "Apple dram": 0.04}
+    gpu = {
+        counter.name: counter.read() for counter in apple.apple_gpu_counters(Monitor(Energies()))
     }
-
-
-def test_apple_leaves_out_what_a_chip_does_not_show() -> None:
-    monitor = Monitor(Energies(dram_mj=None))
-    assert [counter.name for counter in apple.apple_cpu_counters(monitor)] == ["Apple cpu_total"]
-
-
-def test_apple_without_the_main_part_is_unavailable() -> None:
+    assert gpu == {"Apple gpu": 2.0, "Apple gpu_sram": 0.3, "Apple dram": 0.04}
+    (alone,) = apple.apple_cpu_counters(Monitor(Energies(dram_mj=None)))
+    assert alone.name == "Apple cpu_total"
     with pytest.raises(Unavailable, match="this chip shows no energy of its gpu"):
         apple.apple_gpu_counters(Monitor(Energies(gpu_mj=None)))

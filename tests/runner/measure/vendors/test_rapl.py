@@ -44,14 +44,11 @@ def test_packages_and_their_memory_are_counted_each_once(tmp_path: Path) -> None
     ]
 
 
-def test_readings_are_joules(tmp_path: Path) -> None:
-    (counter,) = rapl_counters(zone(tmp_path / "intel-rapl:0", "package-0", 2_500_000).parent)
-    assert counter.read() == pytest.approx(2.5)
-    assert counter.wraps_at_j == pytest.approx(RANGE_UJ / 1e6)
-
-
-def test_a_meter_follows_the_counter_beyond_its_end(tmp_path: Path) -> None:
+def test_readings_are_joules_that_a_meter_follows_beyond_their_end(tmp_path: Path) -> None:
     package = zone(tmp_path / "intel-rapl:0", "package-0", RANGE_UJ - 3_000_000)
+    (counter,) = rapl_counters(tmp_path)
+    assert counter.read() == pytest.approx((RANGE_UJ - 3_000_000) / 1e6)
+    assert counter.wraps_at_j == pytest.approx(RANGE_UJ / 1e6)
     clock = FakeClock()
     meter = EnergyMeter(lambda: rapl_counters(tmp_path), clock)
     meter.start()
@@ -69,12 +66,9 @@ def test_a_difference_is_what_was_spent_wherever_the_counter_stands(
     assert counter.between(before / 1e6, after / 1e6) == pytest.approx(spent / 1e6, abs=1e-4)
 
 
-def test_in_containers_and_guests_there_is_none(tmp_path: Path) -> None:
+def test_counters_that_are_not_there_or_may_not_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="shows no RAPL packages; containers and guests see none"):
         rapl_counters(tmp_path / "powercap")
-
-
-def test_counters_that_may_not_be_read_are_named(tmp_path: Path) -> None:
     path = zone(tmp_path / "intel-rapl:0", "package-0") / "energy_uj"
     path.unlink()
     path.mkdir()
