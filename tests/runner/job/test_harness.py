@@ -1,9 +1,8 @@
 """Jobs on the fake backend: a record for every cell, whatever happens to it."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -25,8 +24,13 @@ def run(job: Job, out: Path) -> tuple[dict[Cell, Record], KeptProgress]:
     return {cell: read_record(out / f"{cell.id}.parquet") for cell in job.cells}, progress
 
 
-@dataclass(frozen=True)
-class Finished:
+def run_one(job: Job, out: Path) -> Record:
+    """The record of a job of one cell."""
+    (record,) = run(job, out)[0].values()
+    return record
+
+
+class Finished(NamedTuple):
     """A job of two shapes that was measured, with traces."""
 
     job: Job
@@ -43,30 +47,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     return Finished(job, folder, records, progress)
 
 
-def test_every_cell_gets_one_record_with_raw_durations(finished: Finished) -> None:
+def test_every_cell_gets_one_record_with_raw_durations_and_no_proof(finished: Finished) -> None:
     for cell, record in finished.records.items():
         assert (record.status, record.batch_size) == ("ok", cell.batch_size)
+        assert (record.proof, record.backend) == ("none", "fake")
+        assert record.execution_options == {"shape": cell.shape}
         assert record.durations_ns is not None
         assert len(record.durations_ns) == record.iterations >= 3
         assert record.warmup_durations_ns is not None
         assert len(record.warmup_durations_ns) == 1 + (record.warmup_iterations or 0)
+        for name in ("trace.json", "operators.txt"):
+            assert (finished.folder / f"{cell.id}.{name}").exists()
     assert len(list(finished.folder.glob("*.parquet"))) == 2
-
-
-def test_shapes_share_one_loaded_model(finished: Finished) -> None:
     assert len({record.load_time_s for record in finished.records.values()}) == 1
-    phases = [event.get("phase") for event in finished.progress.events]
-    assert phases.count("load") == 1
-
-
-def test_columns_of_a_session_about_a_shape_belong_to_its_cell(finished: Finished) -> None:
-    for cell, record in finished.records.items():
-        assert record.execution_options == {"shape": cell.shape}
-
-
-def test_a_record_of_the_fake_backend_claims_no_proof(finished: Finished) -> None:
-    for record in finished.records.values():
-        assert (record.proof, record.backend) == ("none", "fake")
 
 
 def test_a_record_holds_the_job_that_can_be_run_again(finished: Finished) -> None:
@@ -75,12 +68,6 @@ def test_a_record_holds_the_job_that_can_be_run_again(finished: Finished) -> Non
         again = Job.model_validate(fields)
         assert (again.cells, again.model) == ((cell,), finished.job.model)
         assert again.measure == finished.job.measure
-
-
-def test_traces_lie_beside_the_records(finished: Finished) -> None:
-    for cell in finished.job.cells:
-        assert (finished.folder / f"{cell.id}.trace.json").exists()
-        assert (finished.folder / f"{cell.id}.operators.txt").exists()
 
 
 def test_progress_reports_each_phase_and_status_in_order(finished: Finished) -> None:
@@ -109,15 +96,6 @@ def test_progress_reports_each_phase_and_status_in_order(finished: Finished) -> 
     ]
 
 
-def test_a_failed_cell_has_no_columns_of_another_shape(tmp_path: Path) -> None:
-    job = a_job([fake_cell(1), fake_cell(2)], fake_model({"*-b2-*": "raise"}))
-    records, _ = run(job, tmp_path)
-    good, bad = (records[cell] for cell in job.cells)
-    assert good.execution_options is not None
-    assert bad.execution_options is None
-    assert bad.load_time_s == good.load_time_s
-
-
 @pytest.mark.parametrize(
     ("fault", "status"), [("raise", "failed"), ("memory_error", "out_of_memory")]
 )
@@ -129,9 +107,10 @@ def test_a_failing_cell_is_data_and_the_others_are_measured(
     bad, good = (records[cell] for cell in job.cells)
     assert (bad.status, bad.phase, good.status) == (status, "first", "ok")
     assert "scripted" in (bad.reason or "")
-    assert bad.latency_median_s is None
-    trace = tmp_path / Path(bad.log or "").name
-    assert "Traceback" in trace.read_text()
+    assert (bad.latency_median_s, bad.execution_options) == (None, None)
+    assert good.execution_options is not None
+    assert bad.load_time_s == good.load_time_s
+    assert "Traceback" in (tmp_path / Path(bad.log or "").name).read_text()
 
 
 def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -> None:
@@ -151,8 +130,7 @@ def test_a_model_that_does_not_load_is_a_verdict_on_every_cell(tmp_path: Path) -
 def test_what_the_runner_cannot_do_is_unsupported(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
-    records, _ = run(a_job([fake_cell(**changes)]), tmp_path)
-    (record,) = records.values()
+    record = run_one(a_job([fake_cell(**changes)]), tmp_path)
     assert record.status == "unsupported"
     assert reason in (record.reason or "")
 
@@ -197,8 +175,7 @@ def trainable(**config: Any) -> ModelSpec:
 def test_every_mode_and_scenario_fills_its_columns(
     tmp_path: Path, changes: dict[str, Any], filled: list[str]
 ) -> None:
-    records, _ = run(a_job([fake_cell(**changes)], trainable()), tmp_path)
-    (record,) = records.values()
+    record = run_one(a_job([fake_cell(**changes)], trainable()), tmp_path)
     assert (record.status, record.reason) == ("ok", None)
     always = ["grade", "noise_score", "memory_peak_bytes", "memory_method", "energy_method"]
     always += ["timed_region", "clock_resolution_s", "harness_overhead_s", "garbage_collection"]
@@ -207,20 +184,24 @@ def test_every_mode_and_scenario_fills_its_columns(
     assert missing == []
 
 
+UNLEARNT = "the parameters did not change in 1 steps"
+
+
 @pytest.mark.parametrize(
-    ("config", "changes", "reason"),
+    ("config", "changes", "purpose", "reason"),
     [
-        ({"finite": False}, {}, "NaN or infinity"),
-        ({"tokens": 2}, {"mode": "generation", "new_tokens": 3}, "generated 2 of 3 tokens"),
-        ({"losses": [1.0, float("inf")]}, {"mode": "training"}, "loss"),
-        ({"learns": False}, {"mode": "training"}, "did not change"),
+        ({"finite": False}, {}, "measure", "NaN or infinity"),
+        ({"tokens": 2}, {"mode": "generation", "new_tokens": 3}, "measure", "generated 2 of 3"),
+        ({"losses": [1.0, float("inf")]}, {"mode": "training"}, "measure", "loss"),
+        ({"learns": False}, {"mode": "training"}, "measure", "did not change"),
+        ({"learns": False}, {"mode": "training"}, "verify", UNLEARNT),
     ],
 )
 def test_work_that_was_not_done_is_a_failure(
-    tmp_path: Path, config: dict[str, Any], changes: dict[str, Any], reason: str
+    tmp_path: Path, config: dict[str, Any], changes: dict[str, Any], purpose: str, reason: str
 ) -> None:
-    records, _ = run(a_job([fake_cell(**changes)], trainable(**config)), tmp_path)
-    (record,) = records.values()
+    job = a_job([fake_cell(**changes)], trainable(**config))
+    record = run_one(job.model_copy(update={"purpose": purpose}), tmp_path)
     assert record.status == "failed"
     assert reason in (record.reason or "")
 
@@ -268,23 +249,13 @@ def test_verifying_executes_each_cell_once_and_times_nothing(tmp_path: Path) -> 
 
 
 def test_timing_alone_says_that_nothing_was_verified(tmp_path: Path) -> None:
-    records, _ = run(a_job().model_copy(update={"purpose": "time"}), tmp_path)
-    (record,) = records.values()
+    record = run_one(a_job().model_copy(update={"purpose": "time"}), tmp_path)
     assert (record.correct, record.correct_reason) == (None, "not verified: --no-verify")
     assert record.latency_median_s is not None
 
 
 def test_a_trace_that_fails_leaves_the_record_and_a_reason(tmp_path: Path) -> None:
     job = a_job(model=fake_model({"trace": "raise"})).model_copy(update={"trace": True})
-    records, _ = run(job, tmp_path)
-    (cell,) = records
-    assert records[cell].status == "ok"
-    reason = (tmp_path / f"{cell.id}.trace.failed").read_text()
+    assert run_one(job, tmp_path).status == "ok"
+    reason = (tmp_path / f"{job.cells[0].id}.trace.failed").read_text()
     assert reason == "RuntimeError: a scripted failure"
-
-
-def test_verifying_a_training_insists_on_learning(tmp_path: Path) -> None:
-    job = a_job([fake_cell(mode="training")], trainable(learns=False))
-    records, _ = run(job.model_copy(update={"purpose": "verify"}), tmp_path)
-    (record,) = records.values()
-    assert (record.status, record.reason) == ("failed", "the parameters did not change in 1 steps")

@@ -35,20 +35,21 @@ def reason(job: Job, out: Path) -> str:
     return str(caught.value)
 
 
-def test_other_versions_than_in_the_name_are_the_reason(tmp_path: Path) -> None:
-    message = reason(job({**HERE, "torch": "1.0.0"}), tmp_path)
-    assert "torch1.0.0" in message
-    assert f"this environment produces tiny-forward-fp32-onnx{HERE['onnx']}" in message
-
-
-def test_other_code_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
-    message = reason(job({**HERE, "runner": "00000000"}), tmp_path)
-    assert "-runner00000000-" in message
-    assert f"-runner{HERE['runner']}-" in message
-
-
-def test_another_seed_or_model_than_in_the_name_is_the_reason(tmp_path: Path) -> None:
-    assert "this environment produces" in reason(job(seed=1), tmp_path)
+@pytest.mark.parametrize(
+    ("made_by", "seed", "named", "here"),
+    [
+        ({"torch": "1.0.0"}, 0, "torch1.0.0", f"produces tiny-forward-fp32-onnx{HERE['onnx']}"),
+        ({"runner": "00000000"}, 0, "-runner00000000-", f"-runner{HERE['runner']}-"),
+        ({}, 1, "", "this environment produces"),
+    ],
+    ids=["versions", "code", "seed"],
+)
+def test_what_differs_from_the_name_is_the_reason(
+    tmp_path: Path, made_by: dict[str, str], seed: int, named: str, here: str
+) -> None:
+    message = reason(job({**HERE, **made_by}, seed=seed), tmp_path)
+    assert named in message
+    assert here in message
 
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:

@@ -23,21 +23,15 @@ def columns(*rounds: Any, **cell: Any) -> dict[str, Any]:
 
 def test_iterations_of_all_rounds_count_together() -> None:
     summary = columns(a_round([2_000_000] * 10), a_round([4_000_000] * 30))
-    assert (summary["rounds"], summary["round_iterations"], summary["iterations"]) == (
-        2,
-        [10, 30],
-        40,
-    )
+    counts = [summary[name] for name in ("rounds", "round_iterations", "iterations")]
+    assert counts == [2, [10, 30], 40]
     assert summary["durations_ns"] == [2_000_000] * 10 + [4_000_000] * 30
     assert summary["steady_time_s"] == pytest.approx(0.14)
     assert summary["throughput"] == pytest.approx(40 / 0.14)
     assert summary["drift"] == pytest.approx(1.0)
     assert summary["drift_p_value"] < 0.001
-
-
-def test_one_round_has_no_drift() -> None:
-    summary = columns(a_round())
-    assert (summary["drift"], summary["drift_p_value"]) == (None, None)
+    alone = columns(a_round())
+    assert (alone["drift"], alone["drift_p_value"]) == (None, None)
 
 
 def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() -> None:
@@ -46,16 +40,13 @@ def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() ->
     assert summary["warmup_iterations"] == 2
     assert summary["warmup_durations_ns"] == [9_000_000, 12_000_000, 11_000_000]
     assert summary["warmup_settled"] is False
-
-
-def test_cold_starts_have_no_warm_up() -> None:
-    names = ("interpreter", "import", "instantiate", "weights", "first_query")
-    result = a_round(
-        first_ns=None, warmup_ns=[], settled=None, parts_ns={name: [1, 2] for name in names}
+    stages = ("interpreter", "import", "instantiate", "weights", "first_query")
+    parts = {name: [1, 2] for name in stages}
+    cold = columns(
+        a_round(first_ns=None, warmup_ns=[], settled=None, parts_ns=parts), mode="startup"
     )
-    summary = columns(result, mode="startup")
-    assert "warmup_settled" not in summary
-    assert summary["startup_import_mean_s"] == pytest.approx(1.5e-9)
+    assert "warmup_settled" not in cold
+    assert cold["startup_import_mean_s"] == pytest.approx(1.5e-9)
 
 
 def test_memory_is_the_highest_of_any_round() -> None:

@@ -4,10 +4,12 @@ from itertools import count
 from runner.measure.clock import Sampler
 
 
-def test_there_is_always_a_sample() -> None:
+def test_there_is_always_a_sample_and_no_thread_is_left() -> None:
+    before = threading.active_count()
     with Sampler(lambda: 7, interval_s=3600) as sampler:
-        pass
+        assert threading.active_count() == before + 1
     assert sampler.samples == [7]
+    assert threading.active_count() == before
 
 
 def test_it_reads_on_until_it_is_left() -> None:
@@ -23,10 +25,3 @@ def test_it_reads_on_until_it_is_left() -> None:
         assert enough.wait(10)
     assert sampler.samples == list(range(len(sampler.samples)))
     assert len(sampler.samples) >= 6
-
-
-def test_no_thread_is_left() -> None:
-    before = threading.active_count()
-    with Sampler(lambda: 0):
-        assert threading.active_count() == before + 1
-    assert threading.active_count() == before

@@ -140,48 +140,28 @@ def test_what_settled_and_changed_before_the_floor_has_not_settled() -> None:
 
 def test_a_round_takes_its_share() -> None:
     measure = MEASURE.model_copy(update={"rounds": 3, "iterations": 20})
-    quota = quota_of(measure, 1, ())
-    assert quota == Quota(
-        iterations=7,
-        min_ns=SECOND,
-        max_ns=20 * SECOND // 3,
-        precision_target=None,
-        earlier=(),
-    )
+    assert quota_of(measure, 1, ()) == Quota(7, SECOND, 20 * SECOND // 3, None, ())
     assert quota_of(measure, 2, [[5, 6]]).earlier == (5, 6)
-
-
-def test_the_only_round_is_the_last_one() -> None:
+    # The only round is the last one.
     assert quota_of(MEASURE, 1, ()) == Quota(5, 3 * SECOND, 20 * SECOND, 0.05, ())
 
 
 def test_the_last_round_has_what_is_left_and_a_target() -> None:
     measure = MEASURE.model_copy(update={"rounds": 3})
     quota = quota_of(measure, 3, [[SECOND, 2 * SECOND], [4 * SECOND]])
-    assert quota.max_ns == 13 * SECOND
-    assert quota.precision_target == 0.05
+    assert (quota.max_ns, quota.precision_target) == (13 * SECOND, 0.05)
     assert quota.earlier == (SECOND, 2 * SECOND, 4 * SECOND)
+    spent = quota_of(measure, 3, [[30 * SECOND]])
+    assert (spent.max_ns, len(worked(spent, repeat(15)))) == (1, 1)
 
 
-def test_the_last_round_measures_something_even_if_nothing_is_left() -> None:
-    measure = MEASURE.model_copy(update={"rounds": 2})
-    quota = quota_of(measure, 2, [[30 * SECOND]])
-    assert quota.max_ns == 1
-    assert len(worked(quota, repeat(15))) == 1
-
-
-def test_steady_takes_count_and_time_whichever_comes_last() -> None:
-    assert len(worked(QUOTA, repeat(0.1))) == 30
-    assert len(worked(QUOTA, repeat(2))) == 5
-
-
-def test_steady_stops_at_its_budget_with_data() -> None:
-    assert len(worked(QUOTA, repeat(15))) == 2
-    assert len(worked(QUOTA, repeat(100))) == 1
-
-
-def test_without_a_target_noise_does_not_matter() -> None:
-    assert len(worked(QUOTA, cycle([0.1, 0.9]))) == 6
+@pytest.mark.parametrize(
+    ("seconds", "count"),
+    [([0.1], 30), ([2], 5), ([15], 2), ([100], 1), ([0.1, 0.9], 6)],
+    ids=["time", "count", "budget", "beyond the budget", "noise without a target"],
+)
+def test_steady_takes_count_and_time_within_its_budget(seconds: list[float], count: int) -> None:
+    assert len(worked(QUOTA, cycle(seconds))) == count
 
 
 def aiming(target: float, **changes: object) -> Quota:
@@ -196,14 +176,8 @@ def test_steady_goes_on_until_the_median_is_precise() -> None:
     durations = worked(aiming(0.02), NOISE)
     assert precision(durations) <= 0.02
     assert precision(durations[: len(durations) * 9 // 10]) > 0.02
-
-
-def test_a_median_that_is_precise_at_once_needs_no_more() -> None:
-    assert len(worked(aiming(0.02), repeat(1))) == 6
-
-
-def test_it_takes_as_many_as_an_interval_needs() -> None:
-    assert len(worked(aiming(0.05, iterations=1), repeat(1))) == 6
+    assert len(worked(aiming(0.02), repeat(1))) == 6  # is precise at once
+    assert len(worked(aiming(0.05, iterations=1), repeat(1))) == 6  # an interval needs as many
 
 
 def test_a_target_out_of_reach_ends_with_the_budget() -> None:

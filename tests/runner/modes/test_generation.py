@@ -42,22 +42,15 @@ def a_workload(session: FakeSession, cell: Cell = CELL) -> GenerationWorkload:
     return GenerationWorkload(session, a_job([cell]), cell, FakeClock())
 
 
-def test_the_first_token_and_the_gaps_after_it_are_kept_apart() -> None:
+def test_the_first_token_and_the_gaps_after_it_are_kept_apart_until_forgotten() -> None:
     workload = a_workload(Session(100, 130, 150, 190))
     assert [workload(), workload()] == [190, 190]
-    assert workload.parts_ns == {
-        "first_token": [100, 100],
-        "output_token": [30, 20, 40, 30, 20, 40],
-    }
+    gaps = [30, 20, 40]
+    assert workload.parts_ns == {"first_token": [100, 100], "output_token": gaps * 2}
     assert workload.samples == 2
-
-
-def test_forgetting_begins_anew() -> None:
-    workload = a_workload(Session(100, 130, 150, 190))
-    workload()
     workload.forget()
     workload()
-    assert workload.parts_ns == {"first_token": [100], "output_token": [30, 20, 40]}
+    assert workload.parts_ns == {"first_token": [100], "output_token": gaps}
     assert workload.columns() == {}
 
 
@@ -66,6 +59,10 @@ def test_one_new_token_leaves_no_gap() -> None:
     workload = a_workload(Session(100, shape=(2, 1)), cell)
     assert workload() == 100
     assert workload.parts_ns == {"first_token": [100], "output_token": []}
+    columns = generation_columns(workload.parts_ns, [100], cell)
+    assert columns["decode_throughput"] is None
+    assert columns["time_per_output_token_mean_s"] is None
+    assert columns["token_throughput"] == pytest.approx(2 / 100e-9)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +85,9 @@ def test_every_iteration_insists_on_all_tokens(
 def test_a_forward_pass_over_the_prompt_is_checked_apart_from_the_iterations() -> None:
     session = Session(10, 20, 30, 40)
     workload = a_workload(session)
-    assert workload() == 40
-    assert session.queries == 0
+    assert (workload(), session.queries) == (40, 0)
     workload.check()
     assert session.queries == 1
-
-
-def test_outputs_that_are_not_finite_fail_the_cell() -> None:
     with pytest.raises(BenchError, match="the outputs hold NaN or infinity"):
         a_workload(Session(10, 20, 30, 40, finite=False)).check()
 
@@ -116,21 +109,16 @@ def test_the_fake_backend_generates_as_asked() -> None:
 def test_columns_of_all_iterations_together() -> None:
     parts = {"first_token": [100, 300], "output_token": [10, 20, 30, 10, 20, 10]}
     columns = generation_columns(parts, [160, 340], CELL)
-    assert columns["time_to_first_token_mean_s"] == pytest.approx(200e-9)
-    assert columns["time_to_first_token_median_s"] == pytest.approx(200e-9)
-    assert columns["time_per_output_token_mean_s"] == pytest.approx(100e-9 / 6)
-    assert columns["time_per_output_token_median_s"] == pytest.approx(15e-9)
-    assert columns["time_to_first_token_p99_s"] is None
-    assert columns["decode_throughput"] == pytest.approx(2 * 6 / 100e-9)
-    assert columns["token_throughput"] == pytest.approx(2 * 4 * 2 / 500e-9)
-
-
-def test_one_new_token_has_no_decode_columns() -> None:
-    cell = fake_cell(2, mode="generation", new_tokens=1)
-    columns = generation_columns({"first_token": [100], "output_token": []}, [100], cell)
-    assert columns["decode_throughput"] is None
-    assert columns["time_per_output_token_mean_s"] is None
-    assert columns["token_throughput"] == pytest.approx(2 / 100e-9)
+    expected = {
+        "time_to_first_token_mean_s": 200e-9,
+        "time_to_first_token_median_s": 200e-9,
+        "time_to_first_token_p99_s": None,
+        "time_per_output_token_mean_s": 100e-9 / 6,
+        "time_per_output_token_median_s": 15e-9,
+        "decode_throughput": 2 * 6 / 100e-9,
+        "token_throughput": 2 * 4 * 2 / 500e-9,
+    }
+    assert {name: columns[name] for name in expected} == pytest.approx(expected)
 
 
 @given(

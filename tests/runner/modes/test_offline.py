@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -36,24 +36,51 @@ def measured(scene: Scene, cell: Cell | None = None, **changes: Any) -> RoundRes
     return measure_offline(scene.session, job, cell, scene.instruments())
 
 
-def test_the_largest_useful_batch_is_found_and_measured() -> None:
+@pytest.mark.parametrize(
+    ("first", "bound"), [(1, [1, 2, 4, 8, 16, 8]), (4, [4, 8, 16, 8])], ids=["one", "the cell's"]
+)
+def test_the_largest_useful_batch_is_found_and_measured(first: int, bound: list[int]) -> None:
     scene = Scene(saturates_at(8))
-    result = measured(scene)
-    assert result.columns["batch_size"] == 8
-    assert scene.bound == [1, 2, 4, 8, 16, 8]
+    result = measured(scene, fake_cell(first, scenario="offline"))
+    assert (result.columns["batch_size"], scene.bound) == (8, bound)
     assert result.samples == 8 * len(result.durations_ns)
     assert result.durations_ns[0] == pytest.approx(10 * MILLISECOND, abs=2)
     assert result.doubts == []
 
 
-def test_the_record_has_a_line_for_each_try() -> None:
-    search = measured(Scene(saturates_at(2))).columns["search"]
-    assert search == [
-        "batch 1: 30 queries, 100.0 samples/s",
-        "batch 2: 30 queries, 200.0 samples/s",
-        "batch 4: 15 queries, 200.0 samples/s",
-        "ended: batch 4 gains 5% or less over batch 2",
-    ]
+def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
+    def service(size: int) -> float:
+        if size > batch:
+            raise error
+        return 0.01
+
+    return service
+
+
+TRIES = (
+    "batch 1: 30 queries, 100.0 samples/s",
+    "batch 2: 30 queries, 200.0 samples/s",
+    "batch 4: 15 queries, 200.0 samples/s",
+    "ended: batch 4 gains 5% or less over batch 2",
+)
+NO_GRAPH, NO_MEMORY = Unsupported("no prepared graph"), MemoryError("no more")
+
+
+@pytest.mark.parametrize(
+    ("service", "batch", "lines"),
+    [
+        (saturates_at(2), 2, TRIES),
+        (fails_beyond(4, NO_GRAPH), 4, ["ended: batch 8 is not possible: no prepared graph"]),
+        (fails_beyond(4, NO_MEMORY), 4, ["ended: batch 8 ran out of memory"]),
+    ],
+    ids=["gain", "not possible", "memory"],
+)
+def test_the_search_has_a_line_for_each_try_and_its_end(
+    service: Callable[[int], float], batch: int, lines: Sequence[str]
+) -> None:
+    columns = measured(Scene(service)).columns
+    assert columns["batch_size"] == batch
+    assert columns["search"][-len(lines) :] == list(lines)
 
 
 def test_a_gain_of_five_percent_is_no_longer_useful() -> None:
@@ -62,12 +89,6 @@ def test_a_gain_of_five_percent_is_no_longer_useful() -> None:
 
     assert measured(Scene(gains(0.04))).columns["batch_size"] == 1
     assert measured(Scene(gains(0.06))).columns["batch_size"] == 2
-
-
-def test_the_search_begins_at_the_cells_batch() -> None:
-    scene = Scene(saturates_at(8))
-    measured(scene, fake_cell(4, scenario="offline"))
-    assert scene.bound == [4, 8, 16, 8]
 
 
 def test_batches_end_at_1024() -> None:
@@ -86,27 +107,6 @@ def test_a_batch_that_would_not_fit_into_memory_is_never_tried() -> None:
     assert result.doubts == []
 
 
-def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
-    def service(size: int) -> float:
-        if size > batch:
-            raise error
-        return 0.01
-
-    return service
-
-
-def test_a_batch_that_the_runtime_has_not_ends_the_search_with_what_was_found() -> None:
-    result = measured(Scene(fails_beyond(4, Unsupported("no prepared graph"))))
-    assert result.columns["batch_size"] == 4
-    assert result.columns["search"][-1] == "ended: batch 8 is not possible: no prepared graph"
-
-
-def test_memory_that_runs_out_ends_the_search_with_what_was_found() -> None:
-    result = measured(Scene(fails_beyond(4, MemoryError("no more"))))
-    assert result.columns["batch_size"] == 4
-    assert result.columns["search"][-1] == "ended: batch 8 ran out of memory"
-
-
 def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> None:
     with pytest.raises(RuntimeError, match="broken"):
         measured(Scene(fails_beyond(4, RuntimeError("broken"))))
@@ -115,16 +115,12 @@ def test_other_failures_and_a_first_batch_that_does_not_fit_are_the_cells() -> N
 
 
 def test_a_search_that_time_ended_is_a_doubt_with_the_remedy() -> None:
-    scene = Scene(lambda _: 3.0)
-    result = measured(scene)
+    result = measured(Scene(lambda _: 3.0))
     ((grade, text),) = result.doubts
     assert (grade, result.columns["batch_size"]) == ("C", 1)
     assert text == "no time was left to try batch 2: raise measure.max_duration"
-
-
-def test_a_slow_first_batch_is_tried_no_longer_than_the_search_may_last() -> None:
-    result = measured(Scene(lambda _: 15.0))
-    assert result.columns["search"][0].startswith("batch 1: 1 queries")
+    slow = measured(Scene(lambda _: 15.0))
+    assert slow.columns["search"][0].startswith("batch 1: 1 queries")
 
 
 def test_the_first_query_is_the_first_at_that_batch() -> None:

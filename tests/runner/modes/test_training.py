@@ -61,41 +61,24 @@ def a_workload(session: FakeSession, model: ModelSpec = MODEL) -> TrainingWorklo
     return TrainingWorkload(session, a_job([CELL], model), CELL, FakeClock())
 
 
-def test_a_step_is_trained_on_inputs_and_labels() -> None:
-    session = Session()
-    a_workload(session)
+@pytest.mark.parametrize("loss_ns", [20, None], ids=["apart", "inside the forward pass"])
+def test_the_parts_of_a_step_are_kept_apart_and_together(loss_ns: int | None) -> None:
+    session = Session(losses=[3, 2, 1])
+    workload = a_workload(session)
     assert set(session.batch) == {"x", "labels"}
     assert session.batch["labels"].shape == (3,)
-
-
-def test_the_parts_of_a_step_are_kept_apart_and_together() -> None:
-    workload = a_workload(Session())
-    assert [workload(), workload()] == [470, 470]
-    assert workload.parts_ns == {
-        "forward": [100, 100],
-        "loss": [20, 20],
-        "backward": [300, 300],
-        "optimizer": [50, 50],
-    }
+    session.trainer.loss_ns = loss_ns
+    losses = [] if loss_ns is None else [loss_ns]
+    assert [workload(), workload()] == [450 + sum(losses)] * 2
+    parts = {"forward": [100], "loss": losses, "backward": [300], "optimizer": [50]}
+    assert workload.parts_ns == {name: times * 2 for name, times in parts.items()}
     assert workload.samples == 3
-
-
-def test_a_loss_inside_the_forward_pass_has_no_time_of_its_own() -> None:
-    session = Session()
-    workload = a_workload(session)
-    session.trainer.loss_ns = None
-    assert workload() == 450
-    assert workload.parts_ns["loss"] == []
-
-
-def test_forgetting_drops_the_parts_but_not_the_losses() -> None:
-    workload = a_workload(Session(losses=[3, 2, 1]))
-    workload()
-    workload()
     workload.forget()
     workload()
-    assert workload.parts_ns["forward"] == [100]
+    assert workload.parts_ns == parts
     assert workload.columns() == {"training_loss_first": 3.0, "training_loss_last": 1.0}
+    workload.close()
+    assert session.trainer.closed
 
 
 @pytest.mark.parametrize("loss", ["nan", "inf"])
@@ -119,14 +102,6 @@ def test_a_model_without_labels_is_unsupported() -> None:
         a_workload(Session(), fake_model())
 
 
-def test_closing_gives_the_trainer_back() -> None:
-    session = Session()
-    workload = a_workload(session)
-    workload()
-    workload.close()
-    assert session.trainer.closed
-
-
 def test_columns_of_all_steps_together() -> None:
     parts = {"forward": [100, 300], "loss": [10], "backward": [5, 7, 30], "optimizer": [1]}
     columns = training_columns(parts)
@@ -135,8 +110,4 @@ def test_columns_of_all_steps_together() -> None:
     assert columns["backward_median_s"] == pytest.approx(7e-9)
     assert columns["loss_median_s"] == pytest.approx(10e-9)
     assert len(columns) == 8
-
-
-def test_a_part_that_was_not_timed_has_no_columns() -> None:
-    columns = training_columns({"forward": [1], "loss": [], "backward": [1], "optimizer": [1]})
-    assert not any(name.startswith("loss_") for name in columns)
+    assert len(training_columns({**parts, "loss": []})) == 6

@@ -24,7 +24,6 @@ from runner.measure.statistics.spread import (
 )
 
 DURATIONS = st.lists(st.integers(1, 10**12), min_size=2, max_size=200)
-TIED = st.lists(st.integers(1, 5), min_size=1, max_size=100)
 
 
 @given(DURATIONS)
@@ -35,18 +34,11 @@ def test_deviation_and_variation_are_those_of_a_sample(durations: list[int]) -> 
     assert variation(durations) == pytest.approx(stats.variation(durations, ddof=1))
 
 
-def test_one_duration_has_no_deviation() -> None:
-    assert stddev([5]) is None
-    assert variation([5]) is None
-
-
-def test_variation_needs_a_mean() -> None:
-    assert variation([0, 0]) is None
-
-
 @given(DURATIONS)
-def test_median_deviation_is_scipys(durations: list[int]) -> None:
+def test_median_deviation_and_ranks_are_scipys(durations: list[int]) -> None:
     assert median_deviation(durations) == pytest.approx(stats.median_abs_deviation(durations))
+    tied = [duration % 5 for duration in durations]
+    assert ranks(tied).tolist() == stats.rankdata(tied).tolist()
 
 
 @given(DURATIONS)
@@ -57,16 +49,24 @@ def test_outliers_are_those_of_iglewicz_and_hoaglin(durations: list[int]) -> Non
         assert outliers(durations) == sum(abs(score) > 3.5 for score in scores)
 
 
-def test_outliers_lie_on_both_sides() -> None:
-    assert outliers([100, 101, 102, 103, 104, 105, 106]) == 0
-    assert outliers([1, 100, 101, 102, 103, 104, 105, 106, 900]) == 2
+def test_too_little_has_no_deviation() -> None:
+    assert (stddev([5]), variation([5]), variation([0, 0])) == (None, None, None)
 
 
-def test_without_a_median_deviation_the_mean_deviation_decides() -> None:
-    assert outliers([10] * 20 + [11]) == 1
-    assert outliers([10] * 6 + [11] * 4) == 0
-    assert outliers([10] * 20) == 0
-    assert outliers([10]) == 0
+@pytest.mark.parametrize(
+    ("durations", "count"),
+    [
+        ([100, 101, 102, 103, 104, 105, 106], 0),
+        ([1, 100, 101, 102, 103, 104, 105, 106, 900], 2),
+        # Without a median deviation the mean deviation decides.
+        ([10] * 20 + [11], 1),
+        ([10] * 6 + [11] * 4, 0),
+        ([10] * 20, 0),
+        ([10], 0),
+    ],
+)
+def test_outliers_lie_on_both_sides(durations: list[int], count: int) -> None:
+    assert outliers(durations) == count
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=3, max_size=100))
@@ -90,29 +90,16 @@ def test_autocorrelation_is_not_defined_for_few_or_equal_durations(durations: li
     assert effective_count(durations) == len(durations)
 
 
-@given(TIED)
-def test_ranks_are_scipys(values: list[int]) -> None:
-    assert ranks(values).tolist() == stats.rankdata(values).tolist()
-
-
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=100))
-def test_effective_iterations_lie_between_one_and_all(durations: list[int]) -> None:
+def test_effective_iterations_are_one_to_all_by_the_order_alone(durations: list[int]) -> None:
     assert 1 <= effective_count(durations) <= len(durations)
-
-
-@given(st.lists(st.integers(1, 1000), min_size=1, max_size=100))
-def test_effective_iterations_depend_on_the_order_alone(durations: list[int]) -> None:
     stretched = [math.exp(duration / 100) for duration in durations]
     assert effective_count(stretched) == pytest.approx(effective_count(durations))
 
 
-def test_independent_durations_are_all_effective() -> None:
-    durations = np.random.default_rng(1).lognormal(0, 0.1, 5000)
-    assert effective_count(durations) > 4000
-
-
-def test_alternating_durations_are_all_effective() -> None:
+def test_independent_or_alternating_durations_are_all_effective() -> None:
     assert effective_count([1, 2] * 50) == 100
+    assert effective_count(np.random.default_rng(1).lognormal(0, 0.1, 5000)) > 4000
 
 
 @pytest.mark.parametrize("memory", [0.5, 0.9])
@@ -178,20 +165,11 @@ def test_dependence_never_makes_drift_more_certain(rounds: list[list[int]]) -> N
     assert plain - 1e-12 <= result.p_value <= 1 + 1e-12
 
 
-def test_one_round_cannot_drift() -> None:
+def test_drift_is_the_change_from_the_first_round_to_the_last() -> None:
     assert drift([]) is None
     assert drift([[1, 2, 3]]) is None
-
-
-def test_equal_durations_have_not_drifted() -> None:
     assert drifted([5, 5, 5], [5, 5]) == Drift(change=0.0, p_value=1.0)
-
-
-def test_the_change_is_from_the_first_round_to_the_last() -> None:
     assert drifted([100, 110, 120], [900], [98, 99, 100]).change == pytest.approx(-0.1)
-
-
-def test_no_change_can_be_stated_from_nothing() -> None:
     assert drifted([0, 0, 0], [1, 1, 1]).change is None
 
 

@@ -29,9 +29,6 @@ def test_its_fields_are_the_records_columns_in_their_order() -> None:
     of_rounds = ("rounds", "round_iterations")
     expected = [name for name in steady if name not in of_rounds]
     assert [field.name for field in fields(LatencySummary)] == expected
-
-
-def test_a_record_takes_it_as_it_is() -> None:
     assert Timing(**asdict(summary_of([10, 11, 12] * 300))).latency_p99_s is not None
 
 
@@ -48,18 +45,13 @@ def test_it_agrees_with_the_raw_durations(durations: list[int], batch_size: int)
     assert summary.latency_min_s <= summary.latency_median_s <= summary.latency_max_s
 
 
-@given(st.lists(st.integers(1, 10**9), min_size=2, max_size=100))
-def test_its_dispersion_is_in_seconds_or_a_share(durations: list[int]) -> None:
+@given(st.lists(st.integers(1, 10**9), min_size=6, max_size=100))
+def test_its_dispersion_and_interval_are_in_seconds_or_a_share(durations: list[int]) -> None:
     summary = summary_of(durations)
     deviation = statistics.stdev(durations)
     assert summary.latency_stddev_s == pytest.approx(deviation / 1e9)
     assert summary.latency_cv == pytest.approx(deviation / statistics.fmean(durations))
     assert 0 <= summary.latency_mad_s <= summary.latency_max_s - summary.latency_min_s
-
-
-@given(st.lists(st.integers(1, 10**9), min_size=6, max_size=100))
-def test_its_interval_encloses_the_median(durations: list[int]) -> None:
-    summary = summary_of(durations)
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     assert low is not None
     assert high is not None
@@ -99,33 +91,16 @@ def test_many_iterations_are_all_counted() -> None:
 @given(DURATIONS)
 def test_a_distribution_is_that_of_the_latency_under_another_name(durations: list[int]) -> None:
     columns = asdict(summary_of(durations))
-    tokens = distribution("time_to_first_token", durations)
     names = ("mean", "median", "stddev", *PERCENTILE_FRACTIONS)
-    assert list(tokens) == [f"time_to_first_token_{name}_s" for name in names]
-    for name in names:
-        expected = columns[f"latency_{name}_s"]
-        assert tokens[f"time_to_first_token_{name}_s"] == (
-            None if expected is None else pytest.approx(expected)
-        )
+    expected = {f"token_{name}_s": columns[f"latency_{name}_s"] for name in names}
+    assert distribution("token", durations) == pytest.approx(expected)
 
 
-def test_parts_have_a_mean_and_a_median() -> None:
-    assert mean_and_median("forward", [10**9, 2 * 10**9, 6 * 10**9]) == {
-        "forward_mean_s": 3.0,
-        "forward_median_s": 2.0,
-    }
-
-
-def test_stages_have_a_mean_and_a_deviation() -> None:
-    columns = mean_and_stddev("startup_import", [10**9, 3 * 10**9])
-    assert columns == {
-        "startup_import_mean_s": 2.0,
-        "startup_import_stddev_s": pytest.approx(2**0.5),
-    }
-    assert mean_and_stddev("startup_import", [10**9])["startup_import_stddev_s"] is None
-
-
-def test_without_durations_nothing_is_known() -> None:
-    assert set(distribution("forward", []).values()) == {None}
-    assert set(mean_and_median("forward", []).values()) == {None}
-    assert set(mean_and_stddev("forward", []).values()) == {None}
+def test_parts_have_a_mean_and_a_median_and_stages_a_mean_and_a_deviation() -> None:
+    columns = mean_and_median("forward", [10**9, 2 * 10**9, 6 * 10**9])
+    assert columns == {"forward_mean_s": 3.0, "forward_median_s": 2.0}
+    stages = mean_and_stddev("load", [10**9, 3 * 10**9])
+    assert stages == {"load_mean_s": 2.0, "load_stddev_s": pytest.approx(2**0.5)}
+    assert mean_and_stddev("load", [10**9])["load_stddev_s"] is None
+    for columns_of in (distribution, mean_and_median, mean_and_stddev):
+        assert set(columns_of("forward", []).values()) == {None}

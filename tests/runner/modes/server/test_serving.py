@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from itertools import islice, pairwise
 
 import numpy as np
@@ -31,17 +32,14 @@ def test_a_schedule_begins_at_once_and_never_goes_back(rate: float, seed: int) -
 def test_the_seed_decides_the_schedule(rate: float, seed: int) -> None:
     assert schedule(rate, seed) == schedule(rate, seed)
     assert schedule(rate, seed) != schedule(rate, seed + 1)
+    rounds = [list(islice(arrivals_ns(rate, [seed, number]), 20)) for number in (1, 2)]
+    assert rounds[0] != rounds[1]
 
 
 @given(SEEDS)
 def test_a_rate_stretches_the_schedule(seed: int) -> None:
     slow, fast = schedule(5, seed), schedule(50, seed)
     assert slow == pytest.approx([10 * due for due in fast], abs=10)
-
-
-def test_a_seed_may_have_several_numbers() -> None:
-    rounds = [list(islice(arrivals_ns(9, [4, number]), 20)) for number in (1, 2)]
-    assert rounds[0] != rounds[1]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -56,15 +54,8 @@ SLACK = 10_000
 """A fake clock moves on by a nanosecond per reading, so sums are that far off."""
 
 
-def serve(
-    service_ns: list[int],
-    due_ns: list[int],
-    budget_ns: int = FOREVER,
-    judge: Judge | None = None,
-    oversleep_ns: int = 0,
-) -> Served:
-    clock = FakeClock()
-    left = iter(service_ns)
+def a_server(service_ns: list[int], oversleep_ns: int = 0) -> tuple[Server, FakeClock]:
+    clock, left = FakeClock(), iter(service_ns)
 
     def query() -> int:
         duration = next(left)
@@ -74,9 +65,18 @@ def serve(
     def sleep(seconds: float) -> None:
         clock.pass_by(round(seconds * NANOSECONDS) + oversleep_ns)
 
-    server = Server(query, clock, sleep, EnergyMeter(list, clock))
-    served, _ = server.serve(iter(due_ns), budget_ns, judge or Judge())
-    return served
+    return Server(query, clock, sleep, EnergyMeter(list, clock)), clock
+
+
+def serve(
+    service_ns: list[int],
+    due_ns: list[int],
+    budget_ns: int = FOREVER,
+    judge: Judge | None = None,
+    oversleep_ns: int = 0,
+) -> Served:
+    server, _ = a_server(service_ns, oversleep_ns)
+    return server.serve(iter(due_ns), budget_ns, judge or Judge())[0]
 
 
 def lindley(service_ns: list[int], due_ns: list[int]) -> list[int]:
@@ -119,73 +119,52 @@ def test_our_own_lateness_counts_and_is_known() -> None:
     ((grade, text),) = late_starts(served)
     assert grade == "B"
     assert "began 2 ms late, 20% of their service time" in text
-
-
-def test_lateness_that_hardly_shows_is_no_doubt() -> None:
-    due = [number * 100 * MILLISECOND for number in range(5)]
     assert late_starts(serve([10 * MILLISECOND] * 5, due, oversleep_ns=MILLISECOND // 10)) == []
 
 
-def test_no_query_begins_after_the_budget_and_those_in_line_are_counted() -> None:
-    due = [number * 10 * MILLISECOND for number in range(100)]
-    served = serve([40 * MILLISECOND] * 100, due, budget_ns=100 * MILLISECOND)
-    assert len(served.latencies_ns) == 3
-    assert served.waiting == 13 - 3
-
-
-def test_no_sleep_lasts_beyond_the_budget() -> None:
-    served = serve([MILLISECOND] * 2, [0, 60 * NANOSECONDS], budget_ns=NANOSECONDS)
-    assert (len(served.latencies_ns), served.waiting) == (1, 0)
-    assert served.window_ns < NANOSECONDS
-
-
-def test_the_first_query_is_answered_whatever_the_budget() -> None:
-    assert len(serve([MILLISECOND], [0], budget_ns=0).latencies_ns) == 1
-
-
-class ThinksWhileIdle(Judge):
-    """Takes a second for each decision."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        self.clock, self.asked = clock, 0
-
-    def ends_idle(self, latencies_ns: object, passed_ns: int) -> bool:
-        self.asked += 1
-        self.clock.pass_by(NANOSECONDS)
-        return False
+@pytest.mark.parametrize(
+    ("service_ns", "due_ns", "budget_ns", "answered", "waiting"),
+    [
+        (40 * MILLISECOND, range(0, 1000 * MILLISECOND, 10 * MILLISECOND), 0.1, 3, 13 - 3),
+        (MILLISECOND, [0, 60 * NANOSECONDS], 1, 1, 0),
+        (MILLISECOND, [0], 0, 1, 0),
+    ],
+    ids=["those in line are counted", "no sleep lasts longer", "the first is answered"],
+)
+def test_no_query_begins_after_the_budget(
+    service_ns: int, due_ns: Sequence[int], budget_ns: float, answered: int, waiting: int
+) -> None:
+    budget = round(budget_ns * NANOSECONDS)
+    served = serve([service_ns] * len(due_ns), list(due_ns), budget)
+    assert (len(served.latencies_ns), served.waiting) == (answered, waiting)
+    assert served.window_ns < budget + service_ns + SLACK
 
 
 def test_the_time_that_the_judge_takes_does_not_count() -> None:
-    clock = FakeClock()
+    class ThinksWhileIdle(Judge):
+        asked = 0
 
-    def query() -> int:
-        clock.pass_by(30 * MILLISECOND)
-        return 30 * MILLISECOND
+        def ends_idle(self, latencies_ns: object, passed_ns: int) -> bool:
+            self.asked += 1
+            clock.pass_by(NANOSECONDS)
+            return False
 
-    def sleep(seconds: float) -> None:
-        clock.pass_by(round(seconds * NANOSECONDS))
-
+    server, clock = a_server([30 * MILLISECOND] * 4)
     due = [0, 10 * MILLISECOND, 100 * MILLISECOND, 200 * MILLISECOND]
-    judge = ThinksWhileIdle(clock)
-    server = Server(query, clock, sleep, EnergyMeter(list, clock))
+    judge = ThinksWhileIdle()
     served, _ = server.serve(iter(due), FOREVER, judge)
     assert judge.asked == 2
     assert [round(latency / MILLISECOND) for latency in served.latencies_ns] == [30, 50, 30, 30]
     assert round(served.window_ns / MILLISECOND) == 230
 
 
-class EndsAfter(Judge):
-    """Has seen enough after some queries."""
-
-    def __init__(self, count: int) -> None:
-        self.left = count
-
-    def ends_after(self, latency_ns: int) -> bool:
-        self.left -= 1
-        return self.left == 0
-
-
 def test_a_judge_can_end_the_run_with_any_query() -> None:
+    class EndsAfterFour(Judge):
+        seen = 0
+
+        def ends_after(self, latency_ns: int) -> bool:
+            self.seen += 1
+            return self.seen == 4
+
     due = [number * 10 * MILLISECOND for number in range(9)]
-    served = serve([MILLISECOND] * 9, due, judge=EndsAfter(4))
-    assert len(served.latencies_ns) == 4
+    assert len(serve([MILLISECOND] * 9, due, judge=EndsAfterFour()).latencies_ns) == 4

@@ -88,20 +88,21 @@ def test_a_start_is_repeated_until_its_median_has_an_interval() -> None:
 
 
 @pytest.mark.slow
-def test_all_but_the_last_round_leave_starts_at_once_alone() -> None:
-    result, scene = measured(1, rounds=2)
-    assert "concurrent_workers" not in result.columns
-    assert len(result.durations_ns) == 1
-    assert scene.phases == ["steady"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("limits", [Limits(pids=20), Limits(memory_bytes=1 << 20)])
 def test_no_more_models_are_held_at_once_than_ids_and_memory_allow(limits: Limits) -> None:
     result, _ = measured(2, 2, limits)
     assert result.columns["concurrent_workers"] == 1
     doubt = "there is room for 1 of 2 models at once: lower measure.workers"
     assert result.doubts == [("B", doubt)]
+
+
+@pytest.mark.slow
+def test_all_but_the_last_round_leave_starts_at_once_alone() -> None:
+    result, scene = measured(1, rounds=2)
+    assert "concurrent_workers" not in result.columns
+    assert len(result.durations_ns) == 1
+    assert scene.phases == ["steady"]
+    assert start_at_once(a_request(load_s=0.2), 2) >= 0.2e9
 
 
 def test_stages_become_columns() -> None:
@@ -121,16 +122,8 @@ def test_a_start_is_timed_by_one_clock_in_two_processes(start: ColdStart) -> Non
     assert start.launched_at_ns < start.report.first_line_at_ns
     assert start.report.first_line_at_ns < start.report.loaded_at_ns < monotonic()
     assert start.to_loaded_ns >= start.stages_ns["interpreter"] + start.stages_ns["weights"]
-
-
-def test_the_runners_own_share_is_kept_apart(start: ColdStart) -> None:
     before_query = start.to_output_ns - start.stages_ns["first_query"]
-    assert start.runner_ns + before_query == start.to_loaded_ns
-
-
-@pytest.mark.slow
-def test_starts_at_once_take_the_time_until_the_last_has_loaded() -> None:
-    assert start_at_once(a_request(load_s=0.2), 2) >= 0.2e9
+    assert start.runner_ns + before_query == start.to_loaded_ns  # the runner's own share is apart
 
 
 NOT_SUPPORTED = StartRequest(job=a_job([a_cell(runtime="onnxruntime_web")]), threads=1, query=True)
