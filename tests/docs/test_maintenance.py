@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,22 +58,17 @@ def test_what_was_replaced_is_kept_each_time(site: Path) -> None:
     assert names == ["before-restore", "before-restore", "before-update"]
 
 
-def test_the_comparison_answers(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(site)
-    (code,) = PAGE.blocks("python")
-    snapshot = next((site / "results" / "snapshots").glob("*before-update"))
-    names = {"snapshot": snapshot}
-    exec(code.text, names)
-    ((cell_id, ratio),) = names["changes"]
-    assert (cell_id, ratio) == ("cpu-bert-tiny-fp32-b1-s128-inference", 1.0)
-
-
-def test_a_snapshot_is_asked(
+def test_a_snapshot_is_asked_and_compared(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (shown,) = (line for line in PAGE.shell_lines() if "$SNAPSHOT" in line)
     snapshot = next((site / "results" / "snapshots").glob("*before-update"))
-    arguments = shlex.split(shown.replace("$SNAPSHOT", str(snapshot)))[1:]
+    (shown,) = (line for line in PAGE.shell_lines() if "$SNAPSHOT" in line)
     command_line()
+    arguments = shlex.split(shown.replace("$SNAPSHOT", str(snapshot)))[1:]
     assert app(arguments, standalone_mode=False) in (None, 0)
     assert capsys.readouterr().out.split() == ["count_star()", "1"]
+    monkeypatch.chdir(site)
+    (code,) = PAGE.blocks("python")
+    names: dict[str, Any] = {"snapshot": snapshot}
+    exec(code.text, names)
+    assert names["changes"] == [("cpu-bert-tiny-fp32-b1-s128-inference", 1.0)]

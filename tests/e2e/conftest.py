@@ -16,6 +16,6 @@ def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Workplace:
 
 
 @pytest.fixture
-def process_workplace(tmp_path: Path) -> Workplace:
+def user(tmp_path: Path) -> Workplace:
     """A user's folder whose runs are launched as processes."""
     return Workplace(tmp_path, "process")

@@ -12,79 +12,65 @@ pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
 
 @pytest.fixture
-def process_workplace(tmp_path: Path) -> Workplace:
+def user(tmp_path: Path) -> Workplace:
     """A user's folder."""
     return Workplace(tmp_path, "docker")
 
 
-def test_without_an_engine_auto_says_so_in_one_line_and_runs_processes(
-    process_workplace: Workplace,
-) -> None:
-    process_workplace.environment["DOCKER_HOST"] = (
-        f"unix://{process_workplace.folder}/no-engine.sock"
-    )
-    process_workplace.launcher = "auto"
-    process_workplace.write_matrix()
-    done = process_workplace.run()
+def test_without_an_engine_auto_runs_processes_and_containers_are_refused(user: Workplace) -> None:
+    user.environment["DOCKER_HOST"] = f"unix://{user.folder}/none.sock"
+    user.write_matrix()
+    refused = user.run()
+    assert refused.returncode == 4
+    assert "no container engine answers" in refused.stderr
+    assert "hint:" in refused.stderr
+    assert not (user.folder / "results").exists()
+    user.launcher = "auto"
+    done = user.run()
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if "engine" in line]
     assert lines == ["no container engine answers: jobs run as local processes"]
-    assert process_workplace.has_one_verdict_each()
-
-
-def test_asking_for_containers_without_an_engine_is_refused(process_workplace: Workplace) -> None:
-    process_workplace.environment["DOCKER_HOST"] = (
-        f"unix://{process_workplace.folder}/no-engine.sock"
-    )
-    process_workplace.write_matrix()
-    done = process_workplace.run()
-    assert done.returncode == 4
-    assert "no container engine answers" in done.stderr
-    assert "hint:" in done.stderr
-    assert not (process_workplace.folder / "results").exists()
+    assert user.has_one_verdict_each()
 
 
 @pytest.mark.engine
 def test_an_engine_that_goes_away_in_mid_run_costs_no_verdict(
-    process_workplace: Workplace, proxy: EngineProxy, cpu_image: Image
+    user: Workplace, proxy: EngineProxy, cpu_image: Image
 ) -> None:
-    process_workplace.environment["DOCKER_HOST"] = f"unix://{proxy.path}"
-    process_workplace.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
-    process = process_workplace.start(*process_workplace.run_arguments())
-    wait_until(lambda: process_workplace.is_hanging("scripted-1"), "the hang")
+    user.environment["DOCKER_HOST"] = f"unix://{proxy.path}"
+    user.write_matrix({"*scripted-1-*-b2-*": "hang"}, models=2)
+    process = user.start(*user.run_arguments())
+    wait_until(lambda: user.is_hanging("scripted-1"), "the hang")
     proxy.cut()
     _, stderr = process.communicate(timeout=120)
     assert process.returncode == 4, stderr
     assert "went away" in stderr
-    assert [name for name, status in process_workplace.verdicts().items() if status == "lost"] == [
+    assert [name for name, status in user.verdicts().items() if status == "lost"] == [
         "fake-scripted-1-fp32-b2-s8-inference"
     ]
-    assert set(process_workplace.verdicts().values()) <= {"lost", "ok", "unavailable"}
-    assert process_workplace.has_one_verdict_each()
-    assert len(process_workplace.containers()) == 1
-    process_workplace.heal()
-    del process_workplace.environment["DOCKER_HOST"]
-    resumed = process_workplace.resume()
+    assert set(user.verdicts().values()) <= {"lost", "ok", "unavailable"}
+    assert user.has_one_verdict_each()
+    assert len(user.containers()) == 1
+    user.heal()
+    del user.environment["DOCKER_HOST"]
+    resumed = user.resume()
     assert resumed.returncode == 0, resumed.stderr
-    assert set(process_workplace.verdicts().values()) == {"ok"}
-    assert process_workplace.has_one_verdict_each()
-    assert process_workplace.containers() == []
+    user.check("ok")
 
 
 @pytest.mark.engine
 def test_an_image_that_cannot_be_had_leaves_verdicts_and_resuming_measures(
-    process_workplace: Workplace, cpu_image: Image
+    user: Workplace, cpu_image: Image
 ) -> None:
-    process_workplace.environment |= {
+    user.environment |= {
         "ACCELMATRIX_REGISTRY": "nowhere.invalid/nobody",
         "ACCELMATRIX_BASE_IMAGE": "no-such-base:0",
     }
-    process_workplace.write_matrix()
-    done = process_workplace.run()
+    user.write_matrix()
+    done = user.run()
     assert done.returncode == 5, done.stderr
     assert "nowhere.invalid/nobody/accelmatrix-cpu" in done.stderr
-    assert set(process_workplace.verdicts().values()) == {"unavailable"}
-    assert process_workplace.has_one_verdict_each()
-    process_workplace.environment.clear()
-    assert process_workplace.resume().returncode == 0
-    assert set(process_workplace.verdicts().values()) == {"ok"}
+    user.check("unavailable")
+    user.environment.clear()
+    assert user.resume().returncode == 0
+    assert set(user.verdicts().values()) == {"ok"}

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -24,26 +25,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.serial]
         ("exit", "lost"),
         ("raise", "failed"),
         ("memory_error", "out_of_memory"),
+        ("hang", "timeout"),
     ],
 )
 def test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured(
     workplace: Workplace, fault: str, status: str
 ) -> None:
-    workplace.write_matrix({"*-b2-*": fault})
+    limits = {"cell_timeout": "3s"} if fault == "hang" else {}
+    workplace.write_matrix({"*-b2-*": fault}, **limits)
     done = workplace.run()
     assert done.returncode == 1, done.stderr
     assert workplace.verdicts_by_batch() == {1: "ok", 2: status, 4: "ok"}
-    assert workplace.has_one_verdict_each()
-    assert workplace.unfinished() == []
-
-
-def test_a_cell_that_hangs_is_stopped_at_its_timeout(workplace: Workplace) -> None:
-    workplace.write_matrix({"*-b2-*": "hang"}, cell_timeout="3s")
-    done = workplace.run()
-    assert done.returncode == 1, done.stderr
-    assert workplace.verdicts_by_batch() == {1: "ok", 2: "timeout", 4: "ok"}
-    assert workplace.has_one_verdict_each()
-    assert workplace.unfinished() == []
+    workplace.check()
 
 
 def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Workplace) -> None:
@@ -59,8 +52,7 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(workplace: Wo
     assert set(workplace.verdicts()) == {path.stem for path in measured}
     workplace.heal()
     assert workplace.resume().returncode == 0
-    assert workplace.has_one_verdict_each()
-    assert set(workplace.verdicts().values()) == {"ok"}
+    workplace.check("ok")
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
 
 
@@ -101,29 +93,27 @@ def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> N
     assert first_end <= second_start
 
 
-def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(
-    process_workplace: Workplace,
-) -> None:
-    process_workplace.write_matrix()
-    assert process_workplace.run().returncode == 0
-    victim = process_workplace.records()[0]
+def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(user: Workplace) -> None:
+    user.write_matrix()
+    assert user.run().returncode == 0
+    victim = user.records()[0]
     victim.write_bytes(victim.read_bytes()[:200])
-    (process_workplace.folder / "results/benchmarks.duckdb").unlink()
-    merged = process_workplace.do("merge", "results", "--scratch")
+    (user.folder / "results/benchmarks.duckdb").unlink()
+    merged = user.do("merge", "results", "--scratch")
     assert merged.returncode == 6
     assert victim.name in merged.stderr
-    assert sorted(process_workplace.verdicts().values()) == ["lost", "ok", "ok"]
-    assert process_workplace.has_one_verdict_each()
-    assert process_workplace.resume().returncode == 0
-    assert sorted(process_workplace.verdicts().values()) == ["ok", "ok", "ok"]
+    assert sorted(user.verdicts().values()) == ["lost", "ok", "ok"]
+    assert user.has_one_verdict_each()
+    assert user.resume().returncode == 0
+    assert sorted(user.verdicts().values()) == ["ok", "ok", "ok"]
     assert victim.with_name(victim.name + ".damaged").exists()
 
 
-def test_merging_twice_changes_nothing(process_workplace: Workplace) -> None:
-    process_workplace.write_matrix()
-    process_workplace.run()
+def test_merging_twice_changes_nothing(user: Workplace) -> None:
+    user.write_matrix()
+    user.run()
     for _ in range(2):
-        merged = process_workplace.do("merge", "results", "--scratch")
+        merged = user.do("merge", "results", "--scratch")
         assert merged.stdout == "0 inserted, 0 replaced, 3 unchanged\n"
 
 
@@ -143,37 +133,33 @@ def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
     filler.unlink()
     done = workplace.resume()
     assert done.returncode == 0, done.stderr
-    assert workplace.has_one_verdict_each()
-    assert set(workplace.verdicts().values()) == {"ok"}
+    workplace.check("ok")
 
 
 def test_a_nearly_full_disk_is_refused_before_anything_runs(
-    process_workplace: Workplace, small_disk: Path
+    user: Workplace, small_disk: Path
 ) -> None:
-    process_workplace.write_matrix()
+    user.write_matrix()
     fill(small_disk / "filler")
-    done = process_workplace.run("--results", str(small_disk))
+    done = user.run("--results", str(small_disk))
     assert done.returncode == 6
     assert "cannot be made" in done.stderr or "free" in done.stderr
 
 
-def test_fail_fast_stops_after_the_first_failure(process_workplace: Workplace) -> None:
-    process_workplace.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
-    done = process_workplace.run("--fail-fast")
+def test_fail_fast_stops_after_the_first_failure(user: Workplace) -> None:
+    user.write_matrix({"*": "raise"}, models=3, batch_sizes=[1])
+    done = user.run("--fail-fast")
     assert done.returncode == 1
-    assert sorted(process_workplace.verdicts().values()) == ["failed", "unavailable", "unavailable"]
+    assert sorted(user.verdicts().values()) == ["failed", "unavailable", "unavailable"]
 
 
-def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(
-    process_workplace: Workplace,
-) -> None:
-    process_workplace.write_matrix(models=3, batch_sizes=[1])
-    done = process_workplace.run("--budget", "0s")
+def test_a_spent_budget_leaves_verdicts_that_resuming_replaces(user: Workplace) -> None:
+    user.write_matrix(models=3, batch_sizes=[1])
+    done = user.run("--budget", "0s")
     assert done.returncode == 3, done.stderr
-    assert set(process_workplace.verdicts().values()) == {"unavailable"}
-    assert process_workplace.resume().returncode == 0
-    assert set(process_workplace.verdicts().values()) == {"ok"}
-    assert process_workplace.has_one_verdict_each()
+    assert set(user.verdicts().values()) == {"unavailable"}
+    assert user.resume().returncode == 0
+    user.check("ok")
 
 
 def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
@@ -189,23 +175,21 @@ def test_a_second_ctrl_c_lets_the_clean_up_finish(workplace: Workplace) -> None:
     assert workplace.unfinished() == []
 
 
-def test_an_unusable_database_is_found_before_anything_is_measured(
-    process_workplace: Workplace,
-) -> None:
-    process_workplace.write_matrix()
-    (process_workplace.folder / "foreign.duckdb").write_text("no database")
-    done = process_workplace.run("--database", "foreign.duckdb")
+def test_an_unusable_database_is_found_before_anything_is_measured(user: Workplace) -> None:
+    user.write_matrix()
+    (user.folder / "foreign.duckdb").write_text("no database")
+    done = user.run("--database", "foreign.duckdb")
     assert (done.returncode, "foreign.duckdb" in done.stderr) == (6, True)
-    assert not list(process_workplace.folder.glob("results/*/run.json"))
+    assert not list(user.folder.glob("results/*/run.json"))
 
 
-def test_a_real_database_refuses_fake_rows(process_workplace: Workplace) -> None:
-    process_workplace.write_matrix()
-    refused = process_workplace.do("run", "matrix.yaml", "--launcher", process_workplace.launcher)
+def test_a_real_database_refuses_fake_rows(user: Workplace) -> None:
+    user.write_matrix()
+    refused = user.do("run", "matrix.yaml", "--launcher", user.launcher)
     assert (refused.returncode, "fake" in refused.stderr) == (6, True)
-    assert not (process_workplace.folder / "results").exists()
-    process_workplace.run("--database", "scratch.duckdb")
-    merged = process_workplace.do("merge", *map(str, process_workplace.records()))
+    assert not (user.folder / "results").exists()
+    user.run("--database", "scratch.duckdb")
+    merged = user.do("merge", *map(str, user.records()))
     assert (merged.returncode, merged.stdout.split(",")[0]) == (6, "0 inserted")
     assert "refused 3 rows that no device made" in merged.stderr
 
@@ -225,19 +209,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def fill(path: Path) -> None:
     """Write until no byte is left."""
     with path.open("wb", buffering=0) as file:
-        try:
-            for size in (1 << 20, 1 << 12, 1):
-                with_room = True
-                while with_room:
-                    with_room = write_some(file.fileno(), size)
-        finally:
-            os.fsync(file.fileno())
-
-
-def write_some(descriptor: int, size: int) -> bool:
-    """Write that many bytes; True if there was room."""
-    try:
-        os.write(descriptor, b"x" * size)
-    except OSError:
-        return False
-    return True
+        for size in (1 << 20, 1 << 12, 1):
+            with suppress(OSError):
+                while True:
+                    os.write(file.fileno(), b"x" * size)
+        os.fsync(file.fileno())

@@ -21,68 +21,53 @@ FROM benchmark_results ORDER BY cell_id
 
 
 @pytest.fixture(scope="module")
-def process_workplace(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    """A user's folder in which the graphs were prepared."""
-    folder = tmp_path_factory.mktemp("graphs")
-    (folder / "matrix.yaml").write_text(MATRIX)
-    process_workplace = Workplace(folder, "process")
-    done = process_workplace.do("prepare", "matrix.yaml", "--launcher", "process", "--json")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+    """A user's folder in which one graph was prepared for both runtimes and all shapes."""
+    place = Workplace(tmp_path_factory.mktemp("graphs"), "process")
+    (place.folder / "matrix.yaml").write_text(MATRIX)
+    done = place.do("prepare", "matrix.yaml", "--launcher", "process", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    (folder / "prepared.json").write_text(done.stdout)
-    return process_workplace
+    (prepared,) = json.loads(done.stdout)
+    names = ("model", "content", "numbers", "shape", "failure")
+    values = [prepared[name] for name in names]
+    assert values == ["bert-micro", "forward", "fp32", "dynamic", None]
+    assert prepared["difference_relative"] < 1e-4
+    return place
 
 
 @pytest.fixture(scope="module")
-def measured(process_workplace: Workplace) -> Workplace:
+def measured(user: Workplace) -> Workplace:
     """The same after a run."""
-    done = process_workplace.do("run", "matrix.yaml", "--launcher", "process")
+    planned = user.do("plan", "matrix.yaml", "--launcher", "process").stdout
+    assert "exported first" not in planned
+    done = user.do("run", "matrix.yaml", "--launcher", "process")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "exporting" not in done.stderr
-    return process_workplace
+    return user
 
 
 def files(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-def test_one_graph_is_prepared_for_both_runtimes_and_all_shapes(
-    process_workplace: Workplace,
-) -> None:
-    (prepared,) = json.loads((process_workplace.folder / "prepared.json").read_text())
-    assert (prepared["model"], prepared["content"]) == ("bert-micro", "forward")
-    assert (prepared["numbers"], prepared["shape"]) == ("fp32", "dynamic")
-    assert prepared["difference_relative"] < 1e-4
-    assert prepared["failure"] is None
-
-
-def test_preparing_again_exports_nothing(process_workplace: Workplace) -> None:
-    before = files(process_workplace.folder / "results/graphs")
-    done = process_workplace.do("prepare", "matrix.yaml", "--launcher", "process")
+def test_preparing_again_exports_nothing(user: Workplace) -> None:
+    before = files(user.folder / "results/graphs")
+    done = user.do("prepare", "matrix.yaml", "--launcher", "process")
     assert done.returncode == 0
     assert "exporting" not in done.stderr
     assert "1 of 1 graphs at hand" in done.stdout
-    assert files(process_workplace.folder / "results/graphs") == before
+    assert files(user.folder / "results/graphs") == before
 
 
 def test_both_runtimes_execute_that_graph_and_are_right(measured: Workplace) -> None:
     rows = measured.ask(EXECUTED)
     paths = [(row["backend"], row["runtime"], row["batch_size"]) for row in rows]
-    assert paths == [
-        ("cpu", "onnxruntime", 1),
-        ("cpu", "onnxruntime", 2),
-        ("openvino", "openvino", 1),
-        ("openvino", "openvino", 2),
-    ]
-    assert {(row["status"], row["proof"], row["correct"]) for row in rows} == {
-        ("ok", "proven", True)
-    }
+    runtimes = (("cpu", "onnxruntime"), ("openvino", "openvino"))
+    assert paths == [(*names, batch_size) for names in runtimes for batch_size in (1, 2)]
+    verdicts = {(row["status"], row["proof"], row["correct"]) for row in rows}
+    assert verdicts == {("ok", "proven", True)}
     assert len({row["graph"] for row in rows}) == 1
     assert all(row["graph_remedy"] for row in rows)
-
-
-def test_the_plan_knows_that_the_graph_is_at_hand(measured: Workplace) -> None:
-    planned = measured.do("plan", "matrix.yaml", "--launcher", "process").stdout
-    assert "exported first" not in planned
 
 
 def test_verify_prints_models_by_paths_and_saves_its_verdicts(measured: Workplace) -> None:

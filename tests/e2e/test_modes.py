@@ -35,21 +35,19 @@ OWN = {
 }
 
 
-def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(
-    process_workplace: Workplace,
-) -> None:
-    shutil.copy(EXAMPLE, process_workplace.folder / "matrix.yaml")
+def test_every_mode_and_scenario_leaves_a_proven_and_correct_record(user: Workplace) -> None:
+    shutil.copy(EXAMPLE, user.folder / "matrix.yaml")
     options = ["--select", "!*-peak-*", *(f"--set={change}" for change in SHORT)]
-    done = process_workplace.do("run", "matrix.yaml", "--launcher", "process", *options)
+    done = user.do("run", "matrix.yaml", "--launcher", "process", *options)
     assert done.returncode == 0, done.stderr
-    records = [read_record(path) for path in process_workplace.records()]
+    records = [read_record(path) for path in user.records()]
     assert len(records) == 6
     for record in records:
         assert (record.status, record.proof, record.correct) == ("ok", "proven", True)
         lacking = [name for name in (*ALWAYS, *_own(record)) if getattr(record, name) is None]
         assert lacking == []
-    with Store.open_readonly(process_workplace.folder / "results/benchmarks.duckdb") as store:
-        assert len(store.results(process_workplace.run_folder.name)) == 6
+    with Store.open_readonly(user.folder / "results/benchmarks.duckdb") as store:
+        assert len(store.results(user.run_folder.name)) == 6
 
 
 def _own(record: Record) -> tuple[str, ...]:

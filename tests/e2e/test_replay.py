@@ -40,10 +40,10 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert workplace.unfinished() == []
 
 
-def test_a_failure_can_be_repeated_and_fails_again(process_workplace: Workplace) -> None:
-    process_workplace.write_matrix({"*-b2-*": "raise"})
-    process_workplace.run()
-    done = process_workplace.do("replay", f"last/{CELL}", "--json")
+def test_a_failure_can_be_repeated_and_fails_again(user: Workplace) -> None:
+    user.write_matrix({"*-b2-*": "raise"})
+    user.run()
+    done = user.do("replay", f"last/{CELL}", "--json")
     assert done.returncode == 1, done.stderr
     data = json.loads(done.stdout)
     assert [data[when]["status"] for when in ("then", "now")] == ["failed", "failed"]

@@ -19,8 +19,7 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
     assert [job.round for job in launches] == [1, 1, 2, 2, 3, 3]
     for number in range(ROUNDS):
         assert len({job.id for job in launches[2 * number : 2 * number + 2]}) == 2
-    assert workplace.has_one_verdict_each()
-    assert set(workplace.verdicts().values()) == {"ok"}
+    workplace.check("ok")
     assert len(workplace.round_files()) == (ROUNDS - 1) * 4
     assert "2 cells, round 2 of 3" in done.stderr
     assert [f"[{number}/4]" in done.stderr for number in (1, 4)] == [True, True]
@@ -50,9 +49,7 @@ def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None
     done = workplace.resume()
     assert done.returncode == 0, done.stderr
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert workplace.has_one_verdict_each()
-    assert set(workplace.verdicts().values()) == {"ok"}
-    assert workplace.unfinished() == []
+    workplace.check("ok")
 
 
 def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else(
@@ -68,7 +65,6 @@ def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else
         path.write_bytes(path.read_bytes()[:30])
     done = workplace.resume()
     assert done.returncode == 0, done.stderr
-    assert set(workplace.verdicts().values()) == {"ok"}
-    assert workplace.has_one_verdict_each()
+    workplace.check("ok")
     rounds = workplace.ask("SELECT DISTINCT rounds FROM benchmark_results")
     assert rounds == [{"rounds": 2}]

@@ -36,17 +36,11 @@ class Base:
             "CALLS": str(self.folder / "calls"),
             "HEADERS": str(self.folder / "include"),
         }
-        return subprocess.run(
-            ["sh", str(script), *arguments],
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = ["sh", str(script), *arguments]
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
     @property
     def calls(self) -> list[str]:
-        """The calls."""
         return (self.folder / "calls").read_text().splitlines()
 
     @property
@@ -99,14 +93,13 @@ def test_what_is_pinned_is_installed_without_a_cache_and_compiled_before_the_fol
     assert removed == f"rm -r {folder}"
 
 
-@pytest.mark.parametrize("program", ["apt-get", "python"])
-def test_a_step_that_fails_fails_the_build(base: Base, program: str) -> None:
+@pytest.mark.parametrize(("program", "step"), [("apt-get", "packages"), ("python", "python")])
+def test_a_step_that_fails_fails_the_build(base: Base, program: str, step: str) -> None:
     (base.folder / program).write_text("#!/bin/sh\nexit 7\n")
-    step = {"apt-get": "packages", "python": "python"}[program]
     assert base.execute(step).returncode == 7
 
 
 def test_a_step_that_is_none_is_refused(base: Base) -> None:
     done = base.execute("pip")
-    assert done.returncode == 2
-    assert done.stderr == "setup.sh: pip is not one of packages, compiler, python\n"
+    message = "setup.sh: pip is not one of packages, compiler, python\n"
+    assert (done.returncode, done.stderr) == (2, message)

@@ -161,6 +161,12 @@ class Workplace:
         on_disk = sorted(path.stem for path in self.records())
         return sorted(self.verdicts()) == on_disk == self.planned()
 
+    def check(self, *statuses: str) -> None:
+        """Assert that each planned cell has one verdict, of these, and nothing is unfinished."""
+        assert self.has_one_verdict_each()
+        assert self.unfinished() == []
+        assert not statuses or set(self.verdicts().values()) == set(statuses)
+
     def unfinished(self) -> list[str]:
         """Half-written files of the newest run, and its containers."""
         unfinished = [str(path) for path in self.run_folder.rglob("*.tmp")]

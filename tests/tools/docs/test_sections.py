@@ -71,13 +71,8 @@ def test_a_verification_is_a_table_with_its_reasons(kept: Path) -> None:
 
 def test_a_model_that_the_one_path_cannot_run_keeps_its_row(tmp_path: Path, kept: Path) -> None:
     cells = (a_cell("unsupported", "a guard", runtime="onnxruntime"),)
-    save_verification(
-        load_verification(kept).model_copy(update={"cells": cells}), tmp_path / "one.json"
-    )
-    assert verified_markdown(tmp_path / "one.json").splitlines()[2:] == [
-        "| verified | mode | cpu onnxruntime |",
-        "|---|---|---|",
-        "| `bert-micro` | inference | unsupported \\[1\\] |",
-        "",
-        "1. a guard",
-    ]
+    one = load_verification(kept).model_copy(update={"cells": cells})
+    save_verification(one, tmp_path / "one.json")
+    head, _, row, *_ = verified_markdown(tmp_path / "one.json").splitlines()[2:]
+    assert head == "| verified | mode | cpu onnxruntime |"
+    assert row == "| `bert-micro` | inference | unsupported \\[1\\] |"
