@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from orchestrator.app.results.maintain import MaintenanceReport
+from orchestrator.app.results.retention import StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
-from orchestrator.app.results.stale_files import StaleFile
 from orchestrator.app.results.validate import ValidationReport
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table

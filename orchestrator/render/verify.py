@@ -3,8 +3,7 @@
 from collections import Counter
 
 from orchestrator.app.measure.prepare import Preparation, PreparedGraph
-from orchestrator.app.measure.verdict_table import verdict_table
-from orchestrator.app.measure.verification import MARK_MEANINGS, Verification
+from orchestrator.app.measure.verification import MARK_MEANINGS, Verification, verdict_table
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.system.text import format_size

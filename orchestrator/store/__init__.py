@@ -27,7 +27,6 @@ from orchestrator.store.query.coverage import (
 from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
-from orchestrator.store.query.imported import imported_rows_at
 from orchestrator.store.query.records import StoredRecord
 from orchestrator.store.query.results import Measurement, ResultRow, RunSummary, newest_run
 from orchestrator.store.query.runs import (
@@ -35,6 +34,7 @@ from orchestrator.store.query.runs import (
     BundleRows,
     StoredRun,
     bundle_rows,
+    imported_rows_at,
     resolve_run,
     undescribed_runs,
 )

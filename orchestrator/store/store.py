@@ -10,20 +10,19 @@ from weakref import WeakSet
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import connect, create, store_errors
-from orchestrator.store.database.execute import InterruptibleThread
+from orchestrator.store.database.connect import InterruptibleThread, connect, create, store_errors
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.merge.merge import merge_files
 from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.query import imported, results
+from orchestrator.store.query import results
 from orchestrator.store.query import results as reads
 from orchestrator.store.query.ask import query
 from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.filters import Filters, Selection, selection
 from orchestrator.store.query.records import Records, RecordStream, StoredRecord, read, to_pandas
 from orchestrator.store.query.results import Measurement, ResultRow, RunSummary
-from orchestrator.store.query.runs import StoredRun, stored_runs
+from orchestrator.store.query.runs import StoredRun, forget, imported_rows, stored_runs
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.tables import Run
@@ -141,7 +140,7 @@ class Store:
     def imported(self, run_ids: Sequence[str]) -> pa.Table:
         """The rows of these imports, under the columns of record files."""
         with self._reading():
-            return imported.imported_rows(self._connection, run_ids)
+            return imported_rows(self._connection, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
         """Remove these results, which their source no longer tells.
@@ -150,7 +149,7 @@ class Store:
             StoreError: the database cannot be written; it is as it was.
         """
         with store_errors(f"{self.path}: nothing was removed", "see that the disk is not full"):
-            imported.forget(self._connection, result_ids)
+            forget(self._connection, result_ids)
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:
         """The status of each cell of this run that has a verdict, by cell id."""

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from orchestrator.app.measure.verdict_table import verdict_table
-from orchestrator.app.measure.verification import Verification, load_verification
+from orchestrator.app.measure.verification import Verification, load_verification, verdict_table
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.system.git import ROOT
 from runner.contract.cell import Backend, Runtime

@@ -1,6 +1,7 @@
-"""Verdicts of a verification on function, device and correctness; and the file that keeps them."""
+"""A verification: verdicts on function, device and correctness, as a table and as a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,9 @@ from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
 from runner.contract.errors import UsageError
 from runner.contract.files import write_atomic
+from runner.contract.models import catalogue
 from runner.contract.record import Record, Status
+from runner.contract.support import generates
 
 Mark = Literal[
     "ok", "partial", "unproven", "unverified", "wrong", "contradicted", "predicted", Status
@@ -164,3 +167,59 @@ def load_verification(path: Path) -> Verification:
 
 def _first(values: Iterator[str | None]) -> str | None:
     return next(filter(None, values), None)
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """The verdicts on one model in one mode."""
+
+    model: str
+    mode: Mode
+    cells: dict[str, VerifiedCell]
+    """By column."""
+
+
+@dataclass(frozen=True)
+class VerdictTable:
+    """Models × paths, with the reasons below."""
+
+    columns: tuple[str, ...]
+    """Paths, with the precision where it is not fp32 alone."""
+    rows: tuple[VerdictRow, ...]
+    reasons: tuple[str, ...]
+    """Each once; a cell's footnote is the place of its reason, from 1."""
+
+    def text(self, row: VerdictRow, column: str) -> str:
+        """A cell's mark with its footnote: `ok`, `wrong [2]`; empty where there is no cell."""
+        cell = row.cells.get(column)
+        if cell is None:
+            return ""
+        note = f" [{self.reasons.index(cell.reason) + 1}]" if cell.reason else ""
+        return f"{cell.mark}{note}"
+
+
+def verdict_table(cells: Sequence[VerifiedCell]) -> VerdictTable:
+    """Models × paths. Generation by a model that cannot write tokens is left out."""
+    precisions: dict[str, set[Precision]] = {}
+    for cell in cells:
+        precisions.setdefault(cell.path, set()).add(cell.precision)
+    rows: dict[tuple[str, Mode], dict[str, VerifiedCell]] = {}
+    columns: dict[str, None] = {}
+    for cell in cells:
+        plain = precisions[cell.path] == {"fp32"}
+        column = cell.path if plain else f"{cell.path} {cell.precision}"
+        columns[column] = None
+        rows.setdefault((cell.model, cell.mode), {})[column] = cell
+    possible = [
+        row for key, by_path in rows.items() if not _is_impossible(row := VerdictRow(*key, by_path))
+    ]
+    reasons = (cell.reason for row in possible for cell in row.cells.values() if cell.reason)
+    return VerdictTable(tuple(columns), tuple(possible), tuple(dict.fromkeys(reasons)))
+
+
+def _is_impossible(row: VerdictRow) -> bool:
+    """True if no path could ever do it, whatever stands in the way on those verified."""
+    model = catalogue().get(row.model)
+    if row.mode != "generation" or model is None or generates(model):
+        return False
+    return all(cell.mark == "unsupported" for cell in row.cells.values())

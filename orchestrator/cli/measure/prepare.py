@@ -68,7 +68,7 @@ def _refuse_beside_prune(prune: bool, **given: object) -> None:
 
 
 def _clear(results: Path, *, remove: bool, as_json: bool) -> int:
-    from orchestrator.app.results.stale_files import find_stale_files, remove_stale_files
+    from orchestrator.app.results.retention import find_stale_files, remove_stale_files
     from orchestrator.render.maintain import print_stale_files
 
     files = remove_stale_files(results, note) if remove else find_stale_files(results)

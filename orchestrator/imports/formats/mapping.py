@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from orchestrator.imports.document import Document, pointer
+from orchestrator.imports.document import (
+    Document,
+    column_names,
+    parse_boolean,
+    parse_time,
+    pointer,
+    rows_of,
+)
 from orchestrator.imports.entry import FileEntry
 from orchestrator.imports.formats.mapping_file import (
     SPECIAL_COLUMNS,
@@ -17,7 +24,6 @@ from orchestrator.imports.formats.mapping_file import (
 from orchestrator.imports.measurement import as_text, flatten, is_null
 from orchestrator.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
 from orchestrator.imports.simulation_marks import marks_in
-from orchestrator.imports.table import column_names, parse_boolean, parse_time, rows_of
 from orchestrator.system.problems import not_one_of, quote
 from runner.contract.errors import DamagedFile, suggest
 from runner.contract.record import Status

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from orchestrator.imports.document import Document
+from orchestrator.imports.document import Document, TableRow, rows_of
 from orchestrator.imports.entry import FileEntry, failure_status, summarize_error
 from orchestrator.imports.measurement import is_null
 from orchestrator.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
 from orchestrator.imports.simulation_marks import marks_in
-from orchestrator.imports.table import TableRow, rows_of
 
 _NAME = re.compile(
     r"benchmark-(?:infer|train)-(?P<precision>[a-z0-9_]+)-(?P<layout>nchw|nhwc)"

@@ -1,11 +1,13 @@
-"""Connections to the database, and DuckDB's errors as StoreErrors and KeyboardInterrupt."""
+"""Connections to the database: opened, interruptible, with DuckDB's errors as StoreErrors."""
 
 import json
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self, TypeVar
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -13,6 +15,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.lock import delete_database, in_use_error, wal_path
 from orchestrator.store.schema.version import create_schema, write_version
 from runner.contract.errors import DamagedFile, StoreError
+from runner.contract.record import Row, rows
 
 _INTERRUPTED = "Query interrupted"
 
@@ -138,3 +141,83 @@ def _unusable(path: Path, error: Exception) -> StoreError:
         f"{path}: not a database that DuckDB {duckdb.__version__} can open: {reason}",
         hint="name another file with `--database`; the Parquet files can be merged into a new one",
     )
+
+
+_INTERRUPT_EVERY_S = 0.05
+"""An interruption ends one statement, so it is repeated for those that follow."""
+_T = TypeVar("_T")
+
+
+class InterruptibleThread:
+    """A thread for the work of one connection; leave its context once nothing is left to do."""
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._pool = ThreadPoolExecutor(1)
+        self._interrupted = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._pool.shutdown()
+
+    def wait_for(self, work: Callable[[], _T]) -> _T:
+        """Do the work and return its result; Ctrl-C interrupts it and waits for its end.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
+        """
+        future = self._pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self._interrupt(future)
+            raise
+
+    def check_interrupt(self) -> None:
+        """Let work that DuckDB does not do end as well; the work itself calls this.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        if self._interrupted:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, future: Future[_T]) -> None:
+        self._interrupted = True
+        while not future.done():
+            self._connection.interrupt()
+            wait([future], _INTERRUPT_EVERY_S)
+
+
+@contextmanager
+def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
+    """Commit the statements within together, or undo them."""
+    connection.begin()
+    try:
+        yield
+        connection.commit()
+    except BaseException:
+        with suppress(duckdb.Error):
+            connection.rollback()
+        raise
+
+
+def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> list[Row]:
+    """The rows that a SELECT answers."""
+    return rows(connection.sql(sql, params=list(parameters)).to_arrow_table())
+
+
+def count_rows(connection: DuckDBPyConnection, database: str | None = None) -> dict[str, int]:
+    """Rows by table of an attached database, or of the one that was opened."""
+    tables = fetch(
+        connection,
+        "SELECT database_name || '.' || table_name AS path, table_name AS name"
+        " FROM duckdb_tables() WHERE database_name = coalesce(?, current_database()) ORDER BY name",
+        database,
+    )
+    return {
+        table["name"]: fetch(connection, f"SELECT count(*) AS rows FROM {table['path']}")[0]["rows"]
+        for table in tables
+    }

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import store_errors
-from orchestrator.store.database.execute import fetch, transaction
+from orchestrator.store.database.connect import fetch, store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
 from orchestrator.store.schema.tables import OURS, SYNTHETIC

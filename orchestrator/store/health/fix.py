@@ -9,8 +9,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import copy_database
-from orchestrator.store.database.connect import store_errors
-from orchestrator.store.database.execute import transaction
+from orchestrator.store.database.connect import store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.health.checks import CHECKS

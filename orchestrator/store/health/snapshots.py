@@ -13,8 +13,7 @@ from orchestrator.store.database.backup import (
     copy_database,
     read_manifest,
 )
-from orchestrator.store.database.connect import connect, store_errors
-from orchestrator.store.database.execute import count_rows
+from orchestrator.store.database.connect import connect, count_rows, store_errors
 from orchestrator.store.database.lock import (
     WAIT_S,
     is_missing,

@@ -7,8 +7,7 @@ import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import empty_wal
-from orchestrator.store.database.connect import duckdb_message, store_errors
-from orchestrator.store.database.execute import count_rows, fetch
+from orchestrator.store.database.connect import count_rows, duckdb_message, fetch, store_errors
 from orchestrator.store.database.lock import (
     WAIT_S,
     delete_database,

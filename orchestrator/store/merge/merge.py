@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.execute import fetch, transaction
+from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage

@@ -12,8 +12,7 @@ import pyarrow.dataset as ds
 from duckdb import DuckDBPyConnection
 from pyarrow.fs import LocalFileSystem
 
-from orchestrator.store.database.connect import duckdb_message, interruptible
-from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.connect import duckdb_message, fetch, interruptible
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
     ORIGIN_COLUMNS,

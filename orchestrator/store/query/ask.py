@@ -9,11 +9,10 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import duckdb_message, interruptible
-from orchestrator.store.database.execute import InterruptibleThread
+from orchestrator.store.database.connect import InterruptibleThread, duckdb_message, interruptible
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_sandboxed
-from orchestrator.store.query.arrow_types import cast_for_arrow
+from orchestrator.store.query.values import cast_for_arrow
 from runner.contract.errors import StoreError
 
 _FAILED = "the query failed"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.connect import fetch
 from orchestrator.store.database.lock import size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text

@@ -13,7 +13,7 @@ from pyarrow import types
 
 from orchestrator.store.query.ask import Answer, asking
 from orchestrator.store.query.formats import SUFFIXES, save_answer
-from orchestrator.store.query.json_values import json_values
+from orchestrator.store.query.values import json_values
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.system.files import (
     output_folder,

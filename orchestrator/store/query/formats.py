@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from orchestrator.store.query.ask import Answer
-from orchestrator.store.query.json_values import float_values, json_rows, json_values, to_json
+from orchestrator.store.query.values import float_values, json_rows, json_values, to_json
 from orchestrator.system.files import output_file
 from orchestrator.system.text import escape_control_line
 

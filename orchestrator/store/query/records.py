@@ -9,8 +9,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from pydantic import AwareDatetime, ValidationError
 
-from orchestrator.store.database.connect import duckdb_message
-from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.connect import duckdb_message, fetch
 from orchestrator.store.query.filters import Selection
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,

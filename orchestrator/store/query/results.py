@@ -6,7 +6,7 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
 
 

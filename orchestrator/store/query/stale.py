@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
 from orchestrator.store.schema.view import RESULT_KEY, RESULT_ORDER, TRUSTED
 from runner.contract.axes import AXIS_NAMES, NUMBER_AXES

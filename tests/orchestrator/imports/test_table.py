@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from orchestrator.imports.table import TableRow, column_names, parse_boolean, parse_time, rows_of
+from orchestrator.imports.document import TableRow, column_names, parse_boolean, parse_time, rows_of
 from runner.contract.errors import DamagedFile
 from tests.orchestrator.imports.documents import text_document
 

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from orchestrator.app.results.maintain import CompactRun, MaintenanceReport, UntouchedRun
-from orchestrator.app.results.retention import RunToDelete
+from orchestrator.app.results.retention import RunToDelete, StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
-from orchestrator.app.results.stale_files import StaleFile
 from orchestrator.app.results.validate import ValidationReport
 from orchestrator.render.maintain import (
     print_maintained,

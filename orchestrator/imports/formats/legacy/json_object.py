@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.imports.document import last_key, pointer
+from orchestrator.imports.document import last_key, parse_boolean, parse_time, pointer
 from orchestrator.imports.measurement import (
     ImportedMeasurement,
     as_text,
@@ -13,7 +13,6 @@ from orchestrator.imports.measurement import (
     flatten,
     quantity,
 )
-from orchestrator.imports.table import parse_boolean, parse_time
 from orchestrator.system.problems import quote
 from runner.contract.errors import SkipEntry
 

@@ -1,8 +1,7 @@
 """The checks of `validate`, in the order in which they are reported and their repairs applied."""
 
 from orchestrator.store.health.checks.check import Check, Severity, read_sql
-from orchestrator.store.health.checks.identity import IDENTITY
-from orchestrator.store.health.checks.marks import CLAIMS
+from orchestrator.store.health.checks.identity import CLAIMS, IDENTITY
 from orchestrator.store.health.checks.numbers import CONTRADICTIONS
 
 CHECKS: tuple[Check, ...] = (*IDENTITY, *CONTRADICTIONS, *CLAIMS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.app.measure.verdict_table import verdict_table
+from orchestrator.app.measure.verification import verdict_table
 from tests.support.results import a_cell
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.results.stale_files import StaleFile, find_stale_files, remove_stale_files
+from orchestrator.app.results.retention import StaleFile, find_stale_files, remove_stale_files
 from orchestrator.running.artifacts import hold_artifacts, versions_of
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, graph_key, reference_key
 from runner.contract.errors import StoreError

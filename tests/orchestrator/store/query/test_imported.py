@@ -12,7 +12,7 @@ from orchestrator.imports.outcome import FileOutcome
 from orchestrator.imports.reading import Reading
 from orchestrator.imports.record import records_table
 from orchestrator.store import Store
-from orchestrator.store.query.imported import imported_rows_at
+from orchestrator.store.query.runs import imported_rows_at
 from runner.contract.errors import StoreError
 from runner.contract.record import Record, Row, rows
 from tests.support.records import a_record

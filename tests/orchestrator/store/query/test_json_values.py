@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.store import query
-from orchestrator.store.query.json_values import json_rows, json_values, to_json
+from orchestrator.store.query.values import json_rows, json_values, to_json
 
 
 def plain(sql: str, database: Path) -> Any:

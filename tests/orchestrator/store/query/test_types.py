@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.store import WRITERS, asking
 from orchestrator.store.query.formats import text_rows
-from orchestrator.store.query.json_values import json_rows
+from orchestrator.store.query.values import json_rows
 
 
 class Value(NamedTuple):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import MergeReport, Store
-from orchestrator.store.database.execute import fetch
+from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job

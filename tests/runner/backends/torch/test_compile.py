@@ -13,12 +13,14 @@ from torch._inductor.exc import InvalidCxxCompiler
 
 from runner.backends.torch import backend as eager
 from runner.backends.torch.compile import (
+    Compilation,
     CompiledSession,
+    CompileStats,
+    compiled_so_far,
     compiler_version,
     open_session,
     require_compiler,
 )
-from runner.backends.torch.compile_stats import Compilation, CompileStats, compiled_so_far
 from runner.contract.errors import Unavailable, Unsupported
 from runner.inputs import Inputs, synthesise, synthesise_labels
 from tests.support.fakes import FakeClock
