@@ -16,7 +16,6 @@ from orchestrator.store.database.open import open_current
 from orchestrator.store.merge.merge import merge_files
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query import results
-from orchestrator.store.query import results as reads
 from orchestrator.store.query.ask import query
 from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.filters import Filters, Selection, selection
@@ -143,7 +142,7 @@ class Store:
             return imported_rows(self._connection, run_ids)
 
     def forget(self, result_ids: Sequence[str]) -> None:
-        """Remove these results, which their source no longer tells.
+        """Remove results that are no longer in their source.
 
         Raises:
             StoreError: the database cannot be written; it is as it was.
@@ -154,12 +153,12 @@ class Store:
     def verdicts(self, run_id: str) -> Mapping[str, str]:
         """The status of each cell of this run that has a verdict, by cell id."""
         with self._reading():
-            return reads.verdicts(self._connection, run_id)
+            return results.verdicts(self._connection, run_id)
 
     def runs(self) -> list[RunSummary]:
         """All runs, the newest first."""
         with self._reading():
-            return reads.runs(self._connection)
+            return results.runs(self._connection)
 
     def described_runs(self) -> Mapping[str, StoredRun]:
         """All that is known of each run, by its id, the newest first."""
@@ -169,7 +168,7 @@ class Store:
     def history(self, hostname: str | None = None) -> Mapping[str, float]:
         """Typical wall seconds by cell id, from cells that ended well on this or that host."""
         with self._reading():
-            return reads.history(self._connection, hostname or socket.gethostname())
+            return results.history(self._connection, hostname or socket.gethostname())
 
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""
