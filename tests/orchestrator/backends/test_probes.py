@@ -71,68 +71,38 @@ INTERPRETER = Path(sys.executable).name
 SNAPDRAGON = MadeUp(machine="aarch64")
 
 
-@pytest.mark.parametrize(
-    ("backend", "host", "lacks"),
-    [
-        ("cuda", with_torch(GPU, "2.13.0+cu128"), []),
-        ("cuda", with_torch(GPU, "2.13.0"), []),
-        (
-            "cuda",
-            with_torch(GPU, "2.13.0+cpu"),
-            [("library", "torch 2.13.0+cpu is no build for CUDA")],
-        ),
-        (
-            "cuda",
-            MadeUp(),
-            [("driver", "there is no NVIDIA driver"), ("device", "no /dev/nvidia0")],
-        ),
-        ("cuda", replace(GPU, says={}), [("driver", "nvidia-smi finds no driver")]),
-        ("rocm", with_torch(AMD, "2.13.0+rocm7.1"), []),
-        (
-            "rocm",
-            with_torch(MadeUp(), "2.13.0+cpu"),
-            [
-                ("driver", "there is no /dev/kfd"),
-                ("device", "there is no /dev/dri/renderD*"),
-                ("library", "torch 2.13.0+cpu is no build for ROCm"),
-            ],
-        ),
-        (
-            "rocm",
-            replace(AMD, forbidden=("/dev/kfd",)),
-            [("permission", "this user may not use /dev/kfd")],
-        ),
-        ("mps", MAC, []),
-        (
-            "mps",
-            MadeUp(system="darwin"),
-            [("device", "Metal computes for torch on Apple silicon alone, and this is x86_64")],
-        ),
-        ("mps", MadeUp(), []),  # the launcher says that this is no macOS
-        (
-            "openvino",
-            MadeUp(versions={"openvino": "2026.4.1"}),
-            [("device", "OpenVINO lists no devices")],
-        ),
-        ("qnn", SNAPDRAGON, [("device", "there is no /dev/fastrpc-cdsp")]),
-        ("qnn", replace(SNAPDRAGON, there=("/dev/fastrpc-cdsp",)), []),
-    ],
-)
+@pytest.mark.parametrize(("backend", "host", "lacks"), [
+    ("cuda", with_torch(GPU, "2.13.0+cu128"), []),
+    ("cuda", with_torch(GPU, "2.13.0"), []),
+    ("cuda", with_torch(GPU, "2.13.0+cpu"), [("library", "torch 2.13.0+cpu is no build for CUDA")]),
+    ("cuda", MadeUp(), [("driver", "there is no NVIDIA driver"), ("device", "no /dev/nvidia0")]),
+    ("cuda", replace(GPU, says={}), [("driver", "nvidia-smi finds no driver")]),
+    ("rocm", with_torch(AMD, "2.13.0+rocm7.1"), []),
+    ("rocm", with_torch(MadeUp(), "2.13.0+cpu"),
+     [("driver", "there is no /dev/kfd"), ("device", "there is no /dev/dri/renderD*"),
+      ("library", "torch 2.13.0+cpu is no build for ROCm")]),
+    ("rocm", replace(AMD, forbidden=("/dev/kfd",)),
+     [("permission", "this user may not use /dev/kfd")]),
+    ("mps", MAC, []),
+    ("mps", MadeUp(system="darwin"),
+     [("device", "Metal computes for torch on Apple silicon alone, and this is x86_64")]),
+    ("mps", MadeUp(), []),  # the launcher says that this is no macOS
+    ("openvino", MadeUp(versions={"openvino": "2026.4.1"}),
+     [("device", "OpenVINO lists no devices")]),
+    ("qnn", SNAPDRAGON, [("device", "there is no /dev/fastrpc-cdsp")]),
+    ("qnn", replace(SNAPDRAGON, there=("/dev/fastrpc-cdsp",)), []),
+])  # fmt: skip
 def test_a_local_process_lacks_exactly_what_is_not_there(
     backend: Backend, host: MadeUp, lacks: list[tuple[str, str]]
 ) -> None:
     assert missing(backend, host) == lacks
 
 
-@pytest.mark.parametrize(
-    ("info", "lacks"),
-    [
-        ({"Runtimes": {"runc": {}, "nvidia": {}}}, []),
-        ({"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, []),
-        ({"Runtimes": {"runc": {}}}, [("engine", "the engine cannot hand GPUs to containers")]),
-    ],
-    ids=["runtime", "cdi", "neither"],
-)
+@pytest.mark.parametrize(("info", "lacks"), [
+    ({"Runtimes": {"runc": {}, "nvidia": {}}}, []),
+    ({"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}, []),
+    ({"Runtimes": {"runc": {}}}, [("engine", "the engine cannot hand GPUs to containers")]),
+], ids=["runtime", "cdi", "neither"])  # fmt: skip
 def test_containers_get_gpus_by_a_runtime_or_by_cdi(
     info: dict[str, object], lacks: list[tuple[str, str]]
 ) -> None:
@@ -153,25 +123,14 @@ def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None
     assert missing("rocm", replace(AMD, forbidden=AMD.there), in_container=True) == []
 
 
-@pytest.mark.parametrize(
-    ("backend", "host", "in_container", "message"),
-    [
-        ("cuda", with_torch(GPU, "2.13.0"), False, SMI),
-        ("openvino", MadeUp(says={INTERPRETER: "CPU: AMD EPYC"}), False, "CPU: AMD EPYC"),
-        (
-            "openvino",
-            MadeUp(there=("/dev/accel/accel0",)),
-            True,
-            "the CPU, and what OpenVINO knows of /dev/accel/accel0",
-        ),
-        (
-            "qnn",
-            MadeUp(),
-            False,
-            "the HTP simulator, which tells what is correct and never what is fast",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("backend", "host", "in_container", "message"), [
+    ("cuda", with_torch(GPU, "2.13.0"), False, SMI),
+    ("openvino", MadeUp(says={INTERPRETER: "CPU: AMD EPYC"}), False, "CPU: AMD EPYC"),
+    ("openvino", MadeUp(there=("/dev/accel/accel0",)), True,
+     "the CPU, and what OpenVINO knows of /dev/accel/accel0"),
+    ("qnn", MadeUp(), False,
+     "the HTP simulator, which tells what is correct and never what is fast"),
+])  # fmt: skip
 def test_what_is_there_is_named(
     backend: Backend, host: MadeUp, in_container: bool, message: str
 ) -> None:

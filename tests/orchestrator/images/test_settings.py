@@ -9,16 +9,11 @@ from runner import __version__
 from runner.contract.errors import Unavailable, UsageError
 
 
-@pytest.mark.parametrize(
-    ("settings", "reference"),
-    [
-        (ImageSettings(), f"accelmatrix-cpu:{__version__}"),
-        (
-            ImageSettings(registry="ghcr.io/somebody", version="1.2"),
-            "ghcr.io/somebody/accelmatrix-cpu:1.2",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("settings", "reference"), [
+    (ImageSettings(), f"accelmatrix-cpu:{__version__}"),
+    (ImageSettings(registry="ghcr.io/somebody", version="1.2"),
+     "ghcr.io/somebody/accelmatrix-cpu:1.2"),
+])  # fmt: skip
 def test_images_are_named_by_registry_backend_and_version(
     settings: ImageSettings, reference: str
 ) -> None:

@@ -79,23 +79,15 @@ def test_profiles_grow() -> None:
     assert durations[0] >= 3
 
 
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({}, "fake-scripted-fp32-b8-s8-inference"),
-        ({"mode": "generation", "new_tokens": 32}, "fake-scripted-fp32-b8-s8-n32-generation"),
-        ({"scenario": "offline"}, "fake-scripted-fp32-s8-inference-offline"),
-        (
-            {"scenario": "server", "target_qps": 50.0},
-            "fake-scripted-fp32-b8-s8-inference-server-q50",
-        ),
-        (
-            {"scenario": "server", "slo_ms": 2.5},
-            "fake-scripted-fp32-b8-s8-inference-server-peak-slo2.5",
-        ),
-        ({"scenario": "offline", "sequence_length": None}, "fake-scripted-fp32-inference-offline"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "name"), [
+    ({}, "fake-scripted-fp32-b8-s8-inference"),
+    ({"mode": "generation", "new_tokens": 32}, "fake-scripted-fp32-b8-s8-n32-generation"),
+    ({"scenario": "offline"}, "fake-scripted-fp32-s8-inference-offline"),
+    ({"scenario": "server", "target_qps": 50.0}, "fake-scripted-fp32-b8-s8-inference-server-q50"),
+    ({"scenario": "server", "slo_ms": 2.5},
+     "fake-scripted-fp32-b8-s8-inference-server-peak-slo2.5"),
+    ({"scenario": "offline", "sequence_length": None}, "fake-scripted-fp32-inference-offline"),
+])  # fmt: skip
 def test_ids_tell_sizes_mode_and_pattern(changes: dict[str, Any], name: str) -> None:
     assert fake_cell(8, **changes).id == name
 

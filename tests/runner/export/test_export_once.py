@@ -20,23 +20,15 @@ def chained(first: Exception, last: Exception) -> Exception:
         return error
 
 
-@pytest.mark.parametrize(
-    ("error", "summary"),
-    [
-        (
-            RuntimeError("\n\x1b[96mno way\x1b[0m to export\n\ndef forward(self, x):\n"),
-            "RuntimeError: no way to export",
-        ),
-        (
-            chained(KeyError("gather"), ValueError("conversion failed")),
-            "ValueError: conversion failed, caused by KeyError: 'gather'",
-        ),
-        (chained(ValueError("no"), ValueError("no")), "ValueError: no"),
-        (MemoryError(), "MemoryError"),
-        (RuntimeError("x" * 10_000), f"RuntimeError: {'x' * 10_000}"[:_LONGEST]),
-    ],
-    ids=["first line", "with its cause", "the same cause", "no message", "long"],
-)
+@pytest.mark.parametrize(("error", "summary"), [
+    (RuntimeError("\n\x1b[96mno way\x1b[0m to export\n\ndef forward(self, x):\n"),
+     "RuntimeError: no way to export"),
+    (chained(KeyError("gather"), ValueError("conversion failed")),
+     "ValueError: conversion failed, caused by KeyError: 'gather'"),
+    (chained(ValueError("no"), ValueError("no")), "ValueError: no"),
+    (MemoryError(), "MemoryError"),
+    (RuntimeError("x" * 10_000), f"RuntimeError: {'x' * 10_000}"[:_LONGEST]),
+], ids=["first line", "with its cause", "the same cause", "no message", "long"])  # fmt: skip
 def test_an_error_becomes_one_line_that_still_says_why(error: Exception, summary: str) -> None:
     assert error_summary(error) == summary
 

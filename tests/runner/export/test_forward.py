@@ -78,27 +78,15 @@ def test_where_images_lie_becomes_constant(tmp_path: Path) -> None:
     assert graph.difference_relative < ROUNDING
 
 
-@pytest.mark.parametrize(
-    ("shape", "changes", "method", "most"),
-    [
-        ("dynamic", {"backend": "cuda", "precision": "fp16"}, "None", 1e-2),
-        (
-            "dynamic",
-            {"precision": "int8"},
-            "dynamic, MatMul and Gemm: int8 weights per channel, uint8 activations, "
-            "in 7 of 9 products",
-            0.1,
-        ),
-        (
-            "b2",
-            {"backend": "qnn", "precision": "int8"},
-            "QDQ: uint8 weights, uint16 activations, in 8 of 10 products, "
-            "ranges between the extremes of 8 random queries, masks of -100",
-            0.1,
-        ),
-    ],
-    ids=["fp16", "int8 for the cpu", "int8 for qnn"],
-)
+@pytest.mark.parametrize(("shape", "changes", "method", "most"), [
+    ("dynamic", {"backend": "cuda", "precision": "fp16"}, "None", 1e-2),
+    ("dynamic", {"precision": "int8"},
+     "dynamic, MatMul and Gemm: int8 weights per channel, uint8 activations, " "in 7 of 9 products",
+     0.1),
+    ("b2", {"backend": "qnn", "precision": "int8"},
+     "QDQ: uint8 weights, uint16 activations, in 8 of 10 products, "
+     "ranges between the extremes of 8 random queries, masks of -100", 0.1),
+], ids=["fp16", "int8 for the cpu", "int8 for qnn"])  # fmt: skip
 def test_other_numbers_are_as_exact_as_they_can_be(
     shape: str, changes: dict[str, str], method: str, most: float, tmp_path: Path
 ) -> None:

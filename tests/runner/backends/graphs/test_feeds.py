@@ -116,14 +116,10 @@ def test_what_one_part_gives_another_goes_in_nowhere() -> None:
     assert list(feeds) == ["pixel_values", "input_ids"]
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [
-        generating_graph(("pixel_values", "input_features"), ()),
-        a_graph(forward=(("pixel_values", "input_ids", "input_features"), ())),
-    ],
-    ids=["generation", "forward"],
-)
+@pytest.mark.parametrize("graph", [
+    generating_graph(("pixel_values", "input_features"), ()),
+    a_graph(forward=(("pixel_values", "input_ids", "input_features"), ())),
+], ids=["generation", "forward"])  # fmt: skip
 def test_what_nobody_gives_is_named(graph: Graph) -> None:
     words = "the graph takes pixel_values, input_features, which nothing gives"
     with pytest.raises(Unsupported, match=words):

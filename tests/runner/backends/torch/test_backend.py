@@ -140,15 +140,11 @@ TRAINING = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("cell", "own"),
-    [
-        ({"mode": "inference"}, set()),
-        ({"mode": "generation", "new_tokens": 3}, GENERATION),
-        ({"mode": "training"}, TRAINING),
-    ],
-    ids=["inference", "generation", "training"],
-)
+@pytest.mark.parametrize(("cell", "own"), [
+    ({"mode": "inference"}, set()),
+    ({"mode": "generation", "new_tokens": 3}, GENERATION),
+    ({"mode": "training"}, TRAINING),
+], ids=["inference", "generation", "training"])  # fmt: skip
 def test_a_real_record_fills_the_columns_of_its_mode_and_no_other(
     tmp_path: Path, cell: dict[str, Any], own: set[str]
 ) -> None:

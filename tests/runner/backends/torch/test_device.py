@@ -234,22 +234,16 @@ def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -
     )
 
 
-@pytest.mark.parametrize(
-    ("backend", "library", "reason"),
-    [
-        ("cuda", rocm(), "torch 2.13.0 is a ROCm build, so it has no CUDA"),
-        ("cuda", FakeTorch(built_for=(None, None)), "torch 2.13.0 is a build without CUDA"),
-        ("rocm", FakeTorch(), "torch 2.13.0 is a build without ROCm"),
-        ("mps", FakeTorch(mps=FakeMps(built=False)), "torch 2.13.0 is a build without MPS"),
-        ("mps", FakeTorch(mps=FakeMps(available=False)), "finds no Metal device"),
-        (
-            "cuda",
-            FakeTorch(cuda=FakeCuda(RuntimeError("Found no NVIDIA driver.\nPlease check"))),
-            r"backend cuda: Found no NVIDIA driver\.$",
-        ),
-        ("rocm", rocm(error=RuntimeError("No HIP GPUs are available")), "No HIP GPUs"),
-    ],
-)
+@pytest.mark.parametrize(("backend", "library", "reason"), [
+    ("cuda", rocm(), "torch 2.13.0 is a ROCm build, so it has no CUDA"),
+    ("cuda", FakeTorch(built_for=(None, None)), "torch 2.13.0 is a build without CUDA"),
+    ("rocm", FakeTorch(), "torch 2.13.0 is a build without ROCm"),
+    ("mps", FakeTorch(mps=FakeMps(built=False)), "torch 2.13.0 is a build without MPS"),
+    ("mps", FakeTorch(mps=FakeMps(available=False)), "finds no Metal device"),
+    ("cuda", FakeTorch(cuda=FakeCuda(RuntimeError("Found no NVIDIA driver.\nPlease check"))),
+     r"backend cuda: Found no NVIDIA driver\.$"),
+    ("rocm", rocm(error=RuntimeError("No HIP GPUs are available")), "No HIP GPUs"),
+])  # fmt: skip
 def test_where_there_is_no_device_torch_says_why(
     backend: Any, library: FakeTorch, reason: str
 ) -> None:

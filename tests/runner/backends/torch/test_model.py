@@ -44,19 +44,13 @@ def test_norms_are_one_biases_zero_and_the_rest_small() -> None:
     assert 0.015 < deviation < 0.025
 
 
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [
-        ("clip-micro", "logit_scale", 2.6592),
-        ("clap-micro", "logit_scale_a", 2.6592),
-        ("clap-micro", "logit_scale_t", 2.6592),
-        (
-            "wav2vec2-micro",
-            "wav2vec2.encoder.pos_conv_embed.conv.parametrizations.weight.original0",
-            1.0,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "parameter", "value"), [
+    ("clip-micro", "logit_scale", 2.6592),
+    ("clap-micro", "logit_scale_a", 2.6592),
+    ("clap-micro", "logit_scale_t", 2.6592),
+    ("wav2vec2-micro", "wav2vec2.encoder.pos_conv_embed.conv.parametrizations.weight.original0",
+     1.0),
+])  # fmt: skip
 def test_what_scales_starts_as_training_would(name: str, parameter: str, value: float) -> None:
     parameters = dict(build(0, find(name)).named_parameters())
     assert parameters[parameter].detach().flatten().tolist() == pytest.approx(

@@ -56,38 +56,17 @@ def test_without_an_image_the_prompt_is_the_text() -> None:
     assert prompt_length(find("vit-base"), fake_cell(sequence_length=None)) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "cell", "shapes"),
-    [
-        ("wav2vec2-micro", fake_cell(2, audio_seconds=3), {"input_values": (2, 48_000)}),
-        (
-            "qwen3-vl-micro",
-            fake_cell(2, image_size=128),
-            {
-                "input_ids": (2, 26),
-                "attention_mask": (2, 26),
-                "mm_token_type_ids": (2, 26),
-                "pixel_values": (2 * 64, 1536),
-                "image_grid_thw": (2, 3),
-            },
-        ),
-        (
-            "llava-onevision-micro",
-            fake_cell(2, image_size=56),
-            {
-                "input_ids": (2, 8 + 24),
-                "attention_mask": (2, 8 + 24),
-                "pixel_values": (2, 5, 3, 28, 28),
-                "image_sizes": (2, 2),
-            },
-        ),
-        (
-            "detr-micro",
-            fake_cell(image_size=96),
-            {"pixel_values": (1, 3, 96, 96), "pixel_mask": (1, 96, 96)},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "cell", "shapes"), [
+    ("wav2vec2-micro", fake_cell(2, audio_seconds=3), {"input_values": (2, 48_000)}),
+    ("qwen3-vl-micro", fake_cell(2, image_size=128),
+     {"input_ids": (2, 26), "attention_mask": (2, 26), "mm_token_type_ids": (2, 26),
+      "pixel_values": (2 * 64, 1536), "image_grid_thw": (2, 3)}),
+    ("llava-onevision-micro", fake_cell(2, image_size=56),
+     {"input_ids": (2, 8 + 24), "attention_mask": (2, 8 + 24), "pixel_values": (2, 5, 3, 28, 28),
+      "image_sizes": (2, 2)}),
+    ("detr-micro", fake_cell(image_size=96),
+     {"pixel_values": (1, 3, 96, 96), "pixel_mask": (1, 96, 96)}),
+])  # fmt: skip
 def test_shapes_follow_from_sizes(
     name: str, cell: object, shapes: dict[str, tuple[int, ...]]
 ) -> None:
