@@ -13,6 +13,19 @@ from tests.support.onnx_graphs import onnx_cell, onnx_job
 GROWING = -1
 
 
+class FakeCompiled:
+    """A compiled model that answers for these properties and no others."""
+
+    def __init__(self, **properties: object) -> None:
+        self._properties = properties
+
+    def get_property(self, name: str) -> object:
+        """The property, or the names of all."""
+        if name == "SUPPORTED_PROPERTIES":
+            return dict.fromkeys(self._properties, "RO")
+        return self._properties[name]
+
+
 def openvino_cell(batch_size: int = 1, **changes: Any) -> Cell:
     """A cell of the model `perceptron` on OpenVINO."""
     return onnx_cell(batch_size, **{"backend": "openvino", "runtime": "openvino", **changes})

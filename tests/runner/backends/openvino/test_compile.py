@@ -10,23 +10,10 @@ from runner.backends.openvino.compile import Compiler, arithmetic_of_compiled
 from runner.backends.openvino.device import OpenVINODevice, find_openvino_device
 from runner.contract.cell import Precision
 from runner.contract.errors import Unsupported
-from tests.support.openvino_models import doubling
+from tests.support.openvino_models import FakeCompiled, doubling
 
 GPU = OpenVINODevice("GPU.0", "Some GPU", None, ("CPU", "GPU.0"))
 TYPES = {"f32": ov.Type.f32, "bf16": ov.Type.bf16, "f16": ov.Type.f16}
-
-
-class FakeCompiled:
-    """A compiled model that computes in one precision."""
-
-    def __init__(self, precision: str, *, from_cache: bool) -> None:
-        self._facts = {
-            "INFERENCE_PRECISION_HINT": TYPES[precision],
-            "LOADED_FROM_CACHE": from_cache,
-        }
-
-    def get_property(self, name: str) -> object:
-        return self._facts[name]
 
 
 class FakeCore:
@@ -44,28 +31,22 @@ class FakeCore:
     def compile_model(self, model: object, device: str, options: Mapping[str, Any]) -> FakeCompiled:
         self.options.append(options)
         earlier = [o for o in self.options[:-1] if "CACHE_DIR" in o]
-        return FakeCompiled(self._computes, from_cache=self._caches and bool(earlier))
+        cached = self._caches and bool(earlier)
+        return FakeCompiled(
+            INFERENCE_PRECISION_HINT=TYPES[self._computes], LOADED_FROM_CACHE=cached
+        )
 
 
 def compiler(core: FakeCore, precision: Precision = "fp32") -> Compiler:
     return Compiler(core, GPU, precision, threads=3)
 
 
-def test_only_what_the_device_lets_one_set_is_asked_for() -> None:
-    assert compiler(FakeCore()).options == {
-        "INFERENCE_PRECISION_HINT": "f32",
-        "PERFORMANCE_HINT": "LATENCY",
-    }
-
-
-def test_on_a_cpu_all_is_spelt_out() -> None:
-    core = ov.Core()
-    assert Compiler(core, find_openvino_device(core, "CPU"), "bf16", threads=2).options == {
-        "INFERENCE_PRECISION_HINT": "bf16",
-        "PERFORMANCE_HINT": "LATENCY",
-        "NUM_STREAMS": 1,
-        "INFERENCE_NUM_THREADS": 2,
-    }
+def test_what_the_device_lets_one_set_is_asked_for_which_is_all_on_a_cpu() -> None:
+    hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+    assert compiler(FakeCore()).options == hints
+    core, more = ov.Core(), {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 2}
+    options = Compiler(core, find_openvino_device(core, "CPU"), "bf16", threads=2).options
+    assert options == hints | {"INFERENCE_PRECISION_HINT": "bf16"} | more
 
 
 @pytest.mark.parametrize(
@@ -73,10 +54,8 @@ def test_on_a_cpu_all_is_spelt_out() -> None:
 )
 def test_a_device_that_takes_the_precision_compiles(precision: Precision, hint: str) -> None:
     core = FakeCore(hint)
-    assert (
-        arithmetic_of_compiled(compiler(core, precision).compile(doubling(), PERF_COUNT=True))
-        == hint
-    )
+    compiled = compiler(core, precision).compile(doubling(), PERF_COUNT=True)
+    assert arithmetic_of_compiled(compiled) == hint
     assert core.options[0]["INFERENCE_PRECISION_HINT"] == hint
     assert core.options[0]["PERF_COUNT"] is True
 
@@ -84,7 +63,7 @@ def test_a_device_that_takes_the_precision_compiles(precision: Precision, hint: 
 @pytest.mark.parametrize(
     ("precision", "computes"), [("fp32", "f16"), ("bf16", "f32"), ("fp16", "f32"), ("int8", "f16")]
 )
-def test_another_precision_than_the_one_asked_for_is_refused(
+def test_another_precision_than_that_asked_for_is_refused(
     precision: Precision, computes: str
 ) -> None:
     with pytest.raises(Unsupported, match=rf"computes in {computes} on GPU\.0 when asked for"):
@@ -100,11 +79,8 @@ def test_compiling_is_timed_with_a_warm_cache() -> None:
     assert len(core.options) == 4
 
 
-def test_a_cache_that_is_not_used_has_no_time() -> None:
+def test_without_a_cache_that_is_used_or_room_for_one_there_is_no_time() -> None:
     assert compiler(FakeCore(caches=False)).cached_ns([doubling()], weights_bytes=8) is None
-
-
-def test_without_room_for_a_cache_nothing_is_compiled() -> None:
     core = FakeCore()
     assert compiler(core).cached_ns([doubling()], weights_bytes=1 << 60) is None
     assert core.options == []

@@ -21,6 +21,7 @@ from runner.backends.openvino.query import (
 )
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, Part
+from runner.inputs import Inputs
 from tests.support.onnx_graphs import KEY, WIDTH, layer, perceptron, save_graph
 from tests.support.openvino_models import doubling, remembering
 
@@ -44,14 +45,28 @@ def opened(graph: Graph, graphs: Path) -> OpenVINOGraph:
     return OpenVINOGraph(spec, graph, models, COMPILER)
 
 
-def test_inputs_are_read_where_they_lie() -> None:
-    array = np.ones((1, 2), dtype=np.float32)
+@pytest.fixture
+def x() -> Inputs:
+    return {"x": np.ones((1, 2), dtype=np.float32)}
+
+
+@pytest.fixture
+def step(x: Inputs) -> PartRequest:
+    """The request that doubles `x`."""
     step = step_of(doubling())
-    step.read({"x": to_slot(array)})
+    step.read({"x": to_slot(x["x"])})
+    return step
+
+
+def test_inputs_are_read_where_they_lie_and_outputs_are_the_last_calls(
+    x: Inputs, step: PartRequest
+) -> None:
     query = GraphQuery([step], step.outputs(["y"]))
-    assert to_arrays(query())["y"].tolist() == [[2, 2]]
-    array[:] = 3
-    assert to_arrays(query())["y"].tolist() == [[6, 6]]
+    first = query()
+    assert to_arrays(first)["y"].tolist() == [[2, 2]]
+    x["x"][:] = 3
+    query()
+    assert to_arrays(first)["y"].tolist() == [[6, 6]]
 
 
 @pytest.mark.parametrize("flaw", ["read-only", "strided"])
@@ -65,25 +80,11 @@ def test_inputs_that_openvino_cannot_read_in_place_are_copied(flaw: str) -> None
     assert to_arrays(step.outputs(["y"]))["y"].tolist() == (2 * array).tolist()
 
 
-def test_outputs_are_those_of_the_last_call() -> None:
-    array = np.ones((1, 2), dtype=np.float32)
-    step = step_of(doubling())
-    step.read({"x": to_slot(array)})
-    query = GraphQuery([step], step.outputs(["y"]))
-    first = query()
-    array[:] = 3
-    query()
-    assert to_arrays(first)["y"].tolist() == [[6, 6]]
-
-
-def test_a_step_may_execute_otherwise_for_a_while() -> None:
-    array = np.ones((1, 2), dtype=np.float32)
-    step = step_of(doubling())
-    step.read({"x": to_slot(array)})
+def test_a_step_may_execute_otherwise_for_a_while(x: Inputs, step: PartRequest) -> None:
     step()
     usual = step.request
     with step.executing(COMPILER.compile(doubling(), PERF_COUNT=True)) as request:
-        array[:] = 5
+        x["x"][:] = 5
         step()
         assert step.request is request
         assert to_arrays(step.outputs(["y"]))["y"].tolist() == [[10, 10]]
@@ -101,12 +102,11 @@ def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
     twice = to_arrays(query())
     assert once.keys() == {"logits"}
     np.testing.assert_allclose(twice["logits"], 2 * once["logits"], rtol=1e-5)
-    assert [str(step.compiled.input(0).partial_shape) for step in query.requests] == [
-        f"[2,{WIDTH}]"
-    ] * 2
+    shapes = [str(step.compiled.input(0).partial_shape) for step in query.requests]
+    assert shapes == [f"[2,{WIDTH}]"] * 2
 
 
-def test_a_query_over_what_generates_knows_the_part_that_it_does_not_execute(
+def test_a_graph_that_generates_is_known_whole_and_gives_its_decoder_two_requests(
     tmp_path: Path,
 ) -> None:
     graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
@@ -114,15 +114,8 @@ def test_a_query_over_what_generates_knows_the_part_that_it_does_not_execute(
     assert len(query.requests) == 1
     assert set(query.compiled) == {part.compiled for part in graph.parts}
     assert len(query.compiled) == 2
-
-
-def test_only_the_part_that_reads_its_own_outputs_has_two_requests(tmp_path: Path) -> None:
-    graph = opened(save_graph(tmp_path, GENERATION, content="generation"), tmp_path)
-    executors = graph.executors()
-    assert {name: len(item.requests) for name, item in executors.items()} == {
-        "prefill": 1,
-        "decode": 2,
-    }
+    requests = {name: len(item.requests) for name, item in graph.executors().items()}
+    assert requests == {"prefill": 1, "decode": 2}
 
 
 def test_what_a_part_leaves_open_is_looked_up_anew_each_time() -> None:
@@ -136,16 +129,12 @@ def test_what_a_part_leaves_open_is_looked_up_anew_each_time() -> None:
     assert to_arrays(query())["y"].tolist() == [[2, 8]]
 
 
-def test_an_input_that_is_missing_is_told(tmp_path: Path) -> None:
-    graph = save_graph(tmp_path, {"forward": layer()})
+def test_inputs_that_are_missing_or_of_a_shape_that_does_not_fit_are_told(tmp_path: Path) -> None:
+    graph = opened(save_graph(tmp_path, {"forward": layer()}), tmp_path)
     with pytest.raises(Unsupported, match="the graph takes x, which nothing gives"):
-        opened(graph, tmp_path).query({})
-
-
-def test_a_shape_that_the_graph_cannot_take_is_unsupported(tmp_path: Path) -> None:
-    graph = save_graph(tmp_path, {"forward": layer()})
+        graph.query({})
     with pytest.raises(Unsupported, match="cannot compile the graph's part forward: "):
-        opened(graph, tmp_path).query({"x": np.ones((2, WIDTH + 1), dtype=np.float32)})
+        graph.query({"x": np.ones((2, WIDTH + 1), dtype=np.float32)})
 
 
 def test_an_executor_reads_what_it_gave_before() -> None:
