@@ -70,18 +70,13 @@ def test_loading_can_fail_too() -> None:
     assert is_out_of_memory(caught.value)
 
 
-def test_loading_takes_the_time_it_is_told() -> None:
+def test_loading_takes_the_time_it_is_told_and_a_slow_session_longer_each_time() -> None:
     naps: list[float] = []
     FakeSession(Script({"load_s": 3}, sleep=naps.append))
-    assert naps == [3]
-
-
-def test_a_slow_session_sleeps_longer_each_time() -> None:
-    naps: list[float] = []
     script = Script({"latency_s": 2, "drift": 0.5}, sleep=naps.append)
     for share in (1, 1, 0.25):
         script.nap(share)
-    assert naps == [2, 3, 1]
+    assert naps == [3, 2, 3, 1]
 
 
 def test_the_faults_that_end_a_process_are_known_by_name() -> None:

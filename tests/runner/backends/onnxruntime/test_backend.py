@@ -10,7 +10,6 @@ import pytest
 from runner.backends.onnxruntime.backend import OnnxSession, open_session
 from runner.contract.errors import Unavailable, Unsupported
 from runner.inputs import synthesise
-from tests.support.fakes import FakeClock
 from tests.support.onnx_graphs import KEY, WIDTH, layer, onnx_cell, onnx_job, perceptron, save_graph
 
 TWO = onnx_job(onnx_cell(1), onnx_cell(3))
@@ -80,15 +79,6 @@ def test_loading_makes_no_inputs_where_nothing_is_compiled(graphs: Path) -> None
         assert session.stages_ns["weights"] > 0
 
 
-def test_a_shape_without_a_graph_is_unsupported_when_it_is_bound(tmp_path: Path) -> None:
-    save_graph(tmp_path, {"forward": layer(rows=1)}, "b1")
-    with (
-        closing(open_session(TWO, 1, tmp_path)) as session,
-        pytest.raises(Unsupported, match="no prepared graph"),
-    ):
-        session.bind(TWO.cells[1], x(3))
-
-
 def test_outputs_that_are_not_finite_are_noticed(session: OnnxSession) -> None:
     query = session.bind(TWO.cells[0], {"x": np.full((1, WIDTH), np.inf, dtype=np.float32)})
     assert not session.all_finite(query())
@@ -100,17 +90,6 @@ def test_arrays_outlive_the_next_query(session: OnnxSession) -> None:
     query.inputs["x"].update_inplace(np.zeros((1, WIDTH), dtype=np.float32))
     assert not session.arrays(query())["logits"].any()
     assert kept.any()
-
-
-def test_a_forward_graph_does_not_generate(session: OnnxSession) -> None:
-    cell = onnx_cell(1, new_tokens=2)
-    with pytest.raises(Unsupported, match="no part that extends a cache"):
-        session.bind_generation(cell, x(1), FakeClock())
-
-
-def test_without_a_graph_there_is_no_session() -> None:
-    with pytest.raises(Unsupported, match="the launcher gave none"):
-        open_session(TWO, 1, None)
 
 
 def test_precisions_are_refused_before_anything_is_read(tmp_path: Path) -> None:

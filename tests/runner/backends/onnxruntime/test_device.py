@@ -5,6 +5,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import onnx
@@ -45,64 +48,37 @@ from tests.support.onnx_graphs import (
 UUIDS = ("GPU-aaaa-1", "GPU-bbbb-2", "GPU-bbcc-3")
 
 
-class FakeLibrary:
+def library_with(*providers: str) -> Any:
     """The package onnxruntime, as far as it is used before a session is created."""
-
-    def __init__(self, *providers: str) -> None:
-        self._providers = providers
-        self.preloaded = False
-
-    def get_available_providers(self) -> list[str]:
-        return list(self._providers)
-
-    def preload_dlls(self) -> None:
-        self.preloaded = True
+    return Mock(get_available_providers=lambda: list(providers))
 
 
-class FakeNvml:
-    """NVML with GPUs of these UUIDs; their handles are their places."""
-
-    def __init__(self, uuids: Sequence[str] = UUIDS) -> None:
-        self._uuids = uuids
-
-    def nvmlInit(self) -> None:  # noqa: N802 - as NVML calls it
-        pass
-
-    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
-        return len(self._uuids)
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
-        return index
-
-    def nvmlDeviceGetUUID(self, handle: int) -> str:  # noqa: N802
-        return self._uuids[handle]
-
-    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
-        return f"GPU number {handle}"
+def nvml_with(uuids: Sequence[str] = UUIDS, error: Exception | None = None) -> Any:
+    """NVML with GPUs of these UUIDs, whose handles are their places; or without a driver."""
+    return SimpleNamespace(
+        nvmlInit=Mock(side_effect=error),
+        nvmlDeviceGetCount=lambda: len(uuids),
+        nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetUUID=lambda handle: uuids[handle],
+        nvmlDeviceGetName=lambda handle: f"GPU number {handle}",
+    )
 
 
-class SilentNvml(FakeNvml):
-    """NVML without a driver."""
-
-    def nvmlInit(self) -> None:  # noqa: N802
-        raise RuntimeError("Driver Not Loaded")
-
-
-def found(environment: dict[str, str] | None = None, nvml: FakeNvml | None = None) -> OnnxDevice:
-    library = FakeLibrary(CUDA, CPU)
-    return find_cuda_device(library, nvml or FakeNvml(), {} if environment is None else environment)
+def found(environment: dict[str, str] | None = None, nvml: Any = None) -> OnnxDevice:
+    environment = {} if environment is None else environment
+    return find_cuda_device(library_with(CUDA, CPU), nvml or nvml_with(), environment)
 
 
 def test_a_gpu_needs_a_build_that_has_its_provider() -> None:
     with pytest.raises(Unavailable, match=f"no {CUDA} here, only {CPU}") as caught:
-        find_cuda_device(FakeLibrary(CPU), FakeNvml(), {})
+        find_cuda_device(library_with(CPU), nvml_with(), {})
     assert "onnxruntime-gpu" in str(caught.value.hint)
 
 
 def test_the_first_gpu_is_used_and_its_products_are_not_rounded() -> None:
-    library, environment = FakeLibrary(CUDA, CPU), dict[str, str]()
-    device = find_cuda_device(library, FakeNvml(), environment)
-    assert library.preloaded
+    library, environment = library_with(CUDA, CPU), dict[str, str]()
+    device = find_cuda_device(library, nvml_with(), environment)
+    library.preload_dlls.assert_called_once_with()
     assert device.is_accelerator
     assert (device.name, device.uuid) == ("GPU number 0", UUIDS[0])
     assert device.options == {"device_id": "0", "use_tf32": "0"}
@@ -119,9 +95,8 @@ def test_the_user_picks_by_index_or_uuid(chosen: str, index: int) -> None:
 
 @pytest.mark.parametrize("chosen", ["3", "GPU-bb", "GPU-zz", "H100"])
 def test_a_choice_that_fits_no_gpu_or_two_is_refused(chosen: str) -> None:
-    with pytest.raises(
-        Unavailable, match=f"'{chosen}' is not one of the GPUs GPU-aaaa-1"
-    ) as caught:
+    reason = f"'{chosen}' is not one of the GPUs GPU-aaaa-1"
+    with pytest.raises(Unavailable, match=reason) as caught:
         found({DEVICE_VARIABLE: chosen})
     assert DEVICE_VARIABLE in str(caught.value.hint)
 
@@ -134,16 +109,19 @@ def test_an_index_counts_among_the_gpus_that_cuda_may_see(listed: str) -> None:
     assert (second.index, second.uuid) == (1, UUIDS[0])
 
 
-def test_without_a_gpu_there_is_no_device() -> None:
-    with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
-        found({_VISIBLE: ""})
-    with pytest.raises(Unavailable, match="no GPU that CUDA may see"):
-        found(nvml=FakeNvml([]))
-
-
-def test_without_a_driver_its_librarys_words_are_given() -> None:
-    with pytest.raises(Unavailable, match="NVML does not answer: Driver Not Loaded"):
-        found(nvml=SilentNvml())
+@pytest.mark.parametrize(
+    ("environment", "nvml", "reason"),
+    [
+        ({_VISIBLE: ""}, nvml_with(), "no GPU that CUDA may see"),
+        ({}, nvml_with([]), "no GPU that CUDA may see"),
+        ({}, nvml_with(error=RuntimeError("No driver")), "NVML does not answer: No driver"),
+    ],
+)
+def test_without_a_gpu_or_driver_there_is_no_device(
+    environment: dict[str, str], nvml: Any, reason: str
+) -> None:
+    with pytest.raises(Unavailable, match=reason):
+        found(environment, nvml)
 
 
 BFLOAT16 = onnx.TensorProto.BFLOAT16
@@ -160,9 +138,7 @@ BFLOAT16 = onnx.TensorProto.BFLOAT16
         ("qnn", "int8", "fixed point"),
     ],
 )
-def test_what_a_session_computes_in_is_told(
-    backend: Backend, precision: Precision, computes: str
-) -> None:
+def test_the_arithmetic_is_told(backend: Backend, precision: Precision, computes: str) -> None:
     assert computes in arithmetic_of(onnx_cell(backend=backend, precision=precision))
 
 
@@ -180,7 +156,7 @@ def test_what_a_session_computes_in_is_told(
         ("openvino", "fp32", "package of its own"),
     ],
 )
-def test_what_cannot_be_had_has_its_reason(
+def test_what_is_impossible_has_its_reason(
     backend: Backend, precision: Precision, reason: str
 ) -> None:
     with pytest.raises(Unsupported, match=f"{precision} is not possible.*{reason}"):
@@ -254,51 +230,44 @@ def test_a_small_shape_behind_a_large_one_peaks_as_it_does_alone(tmp_path: Path)
     assert peaks[1] < peaks[0] + 30 * MEGABYTE
 
 
+FOUR = {"x": np.ones((4, WIDTH), dtype=np.float32)}
+
+
 def test_sessions_are_kept_until_they_have_answered(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer()})
-    job = onnx_job(SMALL, LARGE)
-    inputs = {"x": np.ones((4, WIDTH), dtype=np.float32)}
-    with closing(open_session(job, 1, tmp_path)) as session:
+    with closing(open_session(onnx_job(SMALL, LARGE), 1, tmp_path)) as session:
         session.trim()
-        first = session.bind(SMALL, inputs).opened
+        first = session.bind(SMALL, FOUR).opened
         session.trim()
-        assert session.bind(SMALL, inputs).opened is not first
+        assert session.bind(SMALL, FOUR).opened is not first
         assert session.columns["graph"] == "perceptron/dynamic"
 
 
 def test_sessions_that_could_not_be_made_anew_are_made_for_the_next_cell(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer()})
-    inputs = {"x": np.ones((4, WIDTH), dtype=np.float32)}
     with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
-        session.bind(SMALL, inputs)
+        session.bind(SMALL, FOUR)
         away = (tmp_path / "perceptron").rename(tmp_path / "away")
         with pytest.raises(Unsupported, match="no prepared graph"):
             session.trim()
         away.rename(tmp_path / "perceptron")
         session.trim()
-        assert session.all_finite(session.bind(SMALL, inputs)())
+        assert session.all_finite(session.bind(SMALL, FOUR)())
 
 
 def test_a_graph_of_one_shape_keeps_its_sessions(tmp_path: Path) -> None:
     save_graph(tmp_path, {"forward": layer(rows=4)}, "b4")
-    inputs = {"x": np.ones((4, WIDTH), dtype=np.float32)}
     with closing(open_session(onnx_job(SMALL), 1, tmp_path)) as session:
-        first = session.bind(SMALL, inputs).opened
+        first = session.bind(SMALL, FOUR).opened
         session.trim()
-        assert session.bind(SMALL, inputs).opened is first
+        assert session.bind(SMALL, FOUR).opened is first
 
 
-def test_an_accelerators_memory_counts_from_before_the_load() -> None:
+def test_an_accelerators_memory_counts_from_before_the_load_if_its_driver_tells() -> None:
     used = [500]
     gauge = DriverMemory(lambda: used[-1])
     for now, ours in ((800, 300), (400, 0)):
         used.append(now)
         assert gauge.read() == DeviceMemory(allocator_peak_bytes=None, used_bytes=ours)
-
-
-def test_the_hosts_memory_and_what_the_driver_does_not_tell_are_none() -> None:
-    def refuses() -> int:
-        raise RuntimeError("GPU is lost")
-
     assert DriverMemory(None).read() is None
-    assert DriverMemory(refuses).read() is None
+    assert DriverMemory(Mock(side_effect=RuntimeError("GPU is lost"))).read() is None

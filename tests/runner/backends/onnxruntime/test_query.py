@@ -59,7 +59,7 @@ def test_what_a_call_gives_the_next_may_take(opened: OnnxGraph, part: OnnxExecut
     assert (second == expected).all()
 
 
-def test_other_sessions_are_followed_there_and_back(
+def test_sessions_are_followed_there_and_back(
     opened: OnnxGraph, part: OnnxExecutor, tmp_path: Path
 ) -> None:
     feeds = {"x": part.place("x", X)}
@@ -92,12 +92,9 @@ def single(tmp_path: Path) -> OnnxGraph:
 
 def test_outputs_go_to_the_same_memory_from_the_first_query_on(single: OnnxGraph) -> None:
     query = query_over(single, x=X)
-    first = query()["logits"]
-    where = first.data_ptr()
-    again = query()["logits"]
-    assert again.data_ptr() == where
-    session = single.sessions["forward"]
-    assert (again.numpy() == session.run(None, {"x": X})[0]).all()
+    first, again = query()["logits"].data_ptr(), query()["logits"]
+    assert again.data_ptr() == first
+    assert (again.numpy() == single.sessions["forward"].run(None, {"x": X})[0]).all()
 
 
 def test_inputs_that_no_part_takes_are_left_out(single: OnnxGraph) -> None:
@@ -133,9 +130,7 @@ def test_parts_hand_on_what_they_give(tmp_path: Path) -> None:
     assert (second["logits"].numpy() == logits).all()
 
 
-def test_other_sessions_are_bound_anew_and_the_old_ones_again(
-    single: OnnxGraph, tmp_path: Path
-) -> None:
+def test_other_sessions_are_bound_and_then_the_old_ones(single: OnnxGraph, tmp_path: Path) -> None:
     query = query_over(single, x=X)
     usual = query()["logits"].data_ptr()
     with single.profiled(tmp_path) as sessions:
@@ -166,11 +161,8 @@ def test_an_output_that_is_an_input_has_its_own_memory(tmp_path: Path) -> None:
 def test_the_empty_query_hands_its_input_on_by_a_file_that_onnx_writes() -> None:
     x, y = (helper.make_tensor_value_info(name, FLOAT, (1,)) for name in "xy")
     node = helper.make_node("Identity", ["x"], ["y"], "identity")
-    graph = helper.make_graph([node], "empty", [x], [y])
-    opsets = [helper.make_opsetid("", 20)]
-    model = helper.make_model(
-        graph, producer_name="accelmatrix", opset_imports=opsets, ir_version=10
-    )
+    model = model_of(helper.make_graph([node], "empty", [x], [y]))
+    model.producer_name = "accelmatrix"
     assert onnx.load(_EMPTY_GRAPH) == model
     query: Any = empty_query()
     assert query()["y"].numpy() == 1

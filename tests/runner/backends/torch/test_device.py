@@ -68,9 +68,7 @@ def test_memory_counts_from_before_the_load_and_a_peak_from_its_reset(
 
 
 @pytest.mark.parametrize(("device", "free"), [(CUDA, 100), (MPS, 100), (CPU, 30)])
-def test_what_an_accelerators_allocator_keeps_is_given_back(
-    device: torch.device, free: int
-) -> None:
+def test_what_an_allocator_keeps_is_given_back(device: torch.device, free: int) -> None:
     library = FakeMemory()
     gauge = TorchMemory(device, library)
     library.free = 30
@@ -86,30 +84,21 @@ def test_every_function_of_torch_that_counts_memory_is_there() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_the_type_of_numbers_is_named_and_whether_a_cpu_stands_in_for_it(
-    dtype: torch.dtype,
-) -> None:
+def test_the_type_of_numbers_is_named_and_if_a_cpu_emulates_it(dtype: torch.dtype) -> None:
     assert computation_type(dtype, CUDA) == str(dtype)
     slow = dtype == torch.float16 and not torch.ops.mkldnn._is_mkldnn_fp16_supported()
     assert computation_type(dtype, CPU).startswith(str(dtype))
     assert ("slower than torch.float32" in computation_type(dtype, CPU)) == slow
 
 
-def test_the_cpu_needs_no_waiting() -> None:
-    wait_for(CPU)()
-    assert activities(CPU) == {ProfilerActivity.CPU}
-
-
-def test_a_query_waits_for_the_device_each_time() -> None:
+def test_a_query_waits_for_the_device_each_time_but_not_for_a_cpu() -> None:
     tensor, waited = torch.ones(2), [0]
     query = TorchQuery(torch.nn.Identity(), {"input": tensor}, {}, lambda: waited.append(1))
     assert query() is tensor
     query()
     assert waited == [0, 1, 1]
-
-
-def test_a_model_that_computes_nothing_gives_nothing() -> None:
     assert TorchQuery(EmptyModel(), {}, {}, wait_for(CPU))() is None
+    assert activities(CPU) == {ProfilerActivity.CPU}
 
 
 FIRST, SECOND = "5e1b2c0a-0000-4d5e-8f90-000000000001", "77aa2c0a-0000-4d5e-8f90-000000000002"
@@ -157,18 +146,13 @@ class FakeMps:
     available: bool = True
     newer: bool = True
 
-    def is_built(self) -> bool:
-        return self.built
-
-    def is_available(self) -> bool:
-        return self.available
+    def __post_init__(self) -> None:
+        self.is_built, self.is_available = (lambda: self.built), (lambda: self.available)
+        self.get_name = lambda: "Apple M4"
 
     def is_macos_or_newer(self, major: int, minor: int) -> bool:
         assert (major, minor) == (14, 0)
         return self.newer
-
-    def get_name(self) -> str:
-        return "Apple M4"
 
 
 @dataclass
@@ -193,11 +177,11 @@ def rocm(**changes: Any) -> FakeTorch:
     return FakeTorch(cuda=FakeCuda(**changes), built_for=(None, "7.2"))
 
 
-def test_the_cpu_is_always_there() -> None:
+def test_the_cpu_is_always_there_and_int8_is_computed_with_cuda() -> None:
     result = find_torch_device("cpu", "int8")
-    assert result.device == torch.device("cpu")
+    assert (result.device, result.uuid) == (torch.device("cpu"), None)
     assert result.name
-    assert result.uuid is None
+    assert find_torch_device("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)
 
 
 def test_the_first_gpu_is_taken_without_tf32_and_says_so() -> None:
@@ -244,9 +228,7 @@ def test_a_choice_that_fits_none_is_told_what_there_is(chosen: str, what: str) -
      r"backend cuda: Found no NVIDIA driver\.$"),
     ("rocm", rocm(error=RuntimeError("No HIP GPUs are available")), "No HIP GPUs"),
 ])  # fmt: skip
-def test_where_there_is_no_device_torch_says_why(
-    backend: Any, library: FakeTorch, reason: str
-) -> None:
+def test_without_a_device_torch_says_why(backend: Any, library: FakeTorch, reason: str) -> None:
     with pytest.raises(Unavailable, match=reason):
         find_torch_device(backend, "fp32", library, {})
 
@@ -278,12 +260,8 @@ def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
         ("mps", "bf16", FakeTorch(mps=FakeMps(newer=False)), "it takes macOS 14"),
     ],
 )
-def test_precisions_that_a_device_lacks_are_unsupported(
-    backend: Any, precision: Any, library: FakeTorch, reason: str
+def test_lacking_precisions_are_unsupported(
+    backend: Any, precision: Any, library: Any, reason: str
 ) -> None:
     with pytest.raises(Unsupported, match=f"{precision} is not possible with torch on .*{reason}"):
         find_torch_device(backend, precision, library, {})
-
-
-def test_int8_is_computed_with_cuda() -> None:
-    assert find_torch_device("cuda", "int8", FakeTorch(), {}).device == torch.device("cuda", 0)

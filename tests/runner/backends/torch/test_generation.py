@@ -74,14 +74,6 @@ def test_the_tokens_are_those_of_greedy_search(model: ModelSpec, batch_size: int
         assert (generated.tokens == greedy_by_hand(session, inputs, 4)).all()
 
 
-def test_every_kind_of_model_generates_in_bf16(model: ModelSpec) -> None:
-    job = torch_job(model, new_tokens=3, precision="bf16")
-    with closing(open_session(job, threads=1)) as session:
-        generated = session.bind_generation(job.cells[0], prompt(model, job), FakeClock())()
-        assert generated.tokens.shape == (2, 3)
-        assert len(generated.token_times_ns) == 3
-
-
 def test_no_token_ends_a_text_early() -> None:
     job = torch_job(tiny_decoder(), new_tokens=6)
     with closing(open_session(job, threads=1)) as session:
@@ -130,11 +122,13 @@ def test_a_model_without_a_decoder_is_unsupported() -> None:
         session.bind_generation(job.cells[0], prompt(job.model, job), FakeClock())
 
 
-def test_nothing_is_said_on_stderr(
-    model: ModelSpec, capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_every_kind_of_model_generates_without_a_word_on_stderr(
+    model: ModelSpec, precision: str, capfd: pytest.CaptureFixture[str], recwarn: Any
 ) -> None:
-    job = torch_job(model, new_tokens=2)
+    job = torch_job(model, new_tokens=3, precision=precision)
     with closing(open_session(job, threads=1)) as session:
-        session.bind_generation(job.cells[0], prompt(model, job), FakeClock())()
+        generated = session.bind_generation(job.cells[0], prompt(model, job), FakeClock())()
+        assert (generated.tokens.shape, len(generated.token_times_ns)) == ((2, 3), 3)
     assert capfd.readouterr().err == ""
     assert not recwarn.list

@@ -1,5 +1,6 @@
 """Linear layers become int8, wherever they hide, and say how many there are."""
 
+from collections.abc import Iterator
 from contextlib import closing
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from transformers.pytorch_utils import Conv1D
 
-from runner.backends.torch.backend import open_session
+from runner.backends.torch.backend import TorchSession, open_session
 from runner.backends.torch.device import wait_for
 from runner.backends.torch.forward import TorchQuery, float_arrays
 from runner.backends.torch.generation import TorchGenerator
@@ -21,6 +22,7 @@ from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job
 
+JOB = torch_job(tiny_decoder(), precision="int8", new_tokens=3)
 MODELS = [tiny_decoder(), tiny_encoder_decoder()]
 
 
@@ -56,38 +58,30 @@ def test_outputs_stay_near_those_of_fp32(model: ModelSpec) -> None:
         assert 0 < relative_difference(ours[name], theirs[name]) < TOLERANCES["int8"]
 
 
-def test_a_record_says_how_and_how_much() -> None:
-    job = torch_job(tiny_decoder(), precision="int8")
-    with closing(open_session(job, threads=1)) as session:
-        columns = session.columns
-        fp32 = torch_job(tiny_decoder())
-        with closing(open_session(fp32, threads=1)) as whole:
-            assert session.parameters == whole.parameters
-            assert whole.columns["quantization"] is None
-    method = str(columns["quantization"])
+@pytest.fixture
+def session() -> Iterator[TorchSession]:
+    with closing(open_session(JOB, threads=1)) as session:
+        yield session
+
+
+def test_a_record_says_how_and_how_much(session: TorchSession) -> None:
+    with closing(open_session(torch_job(tiny_decoder()), threads=1)) as whole:
+        assert session.parameters == whole.parameters
+        assert whole.columns["quantization"] is None
+    method = str(session.columns["quantization"])
     assert method.startswith("torch.ao dynamic (")
     assert "9 linear layers, 84% of the parameters" in method
-    assert str(columns["inference_precision"]).startswith("torch.qint8 in linear layers")
+    assert str(session.columns["inference_precision"]).startswith("torch.qint8 in linear layers")
 
 
-def test_the_proof_counts_weights_that_are_no_parameters_any_more() -> None:
-    job = torch_job(tiny_decoder(), precision="int8")
-    with closing(open_session(job, threads=1)) as session:
-        proof, evidence = session.prove(
-            session.bind(job.cells[0], synthesise(job.model, job.cells[0], 0))
-        )
-    assert proof == "proven"
-    assert evidence["parameter_types"] == "torch.float32+torch.qint8"
-
-
-def test_int8_generates_but_does_not_train() -> None:
-    job = torch_job(tiny_decoder(), precision="int8", new_tokens=3)
-    cell = job.cells[0]
-    with closing(open_session(job, threads=1)) as session:
-        generate = session.bind_generation(cell, synthesise(job.model, cell, 0), FakeClock())
-        assert generate().tokens.shape == (cell.batch_size, 3)
-        with pytest.raises(Unsupported, match="whole numbers have no gradients"):
-            session.bind_training(cell, {}, FakeClock())
+def test_int8_is_proven_and_generates_but_does_not_train(session: TorchSession) -> None:
+    inputs = synthesise(JOB.model, JOB.cells[0], 0)
+    proof, evidence = session.prove(session.bind(JOB.cells[0], inputs))
+    assert (proof, evidence["parameter_types"]) == ("proven", "torch.float32+torch.qint8")
+    generate = session.bind_generation(JOB.cells[0], inputs, FakeClock())
+    assert generate().tokens.shape == (2, 3)
+    with pytest.raises(Unsupported, match="whole numbers have no gradients"):
+        session.bind_training(JOB.cells[0], {}, FakeClock())
 
 
 @pytest.mark.parametrize("name", model_sets()["micro"])
@@ -106,13 +100,9 @@ def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None
         0 <= relative_difference(ours[item], theirs[item]) < TOLERANCES["int8"] for item in theirs
     )
     assert any((ours[item] != theirs[item]).any() for item in theirs)
-
-
-def test_layers_for_gpus_generate_token_by_token() -> None:
-    module, model = filled(tiny_decoder()), tiny_decoder()
-    quantise(module, "cuda")
-    generated = TorchGenerator(module, tensors(model), 3, FakeClock())()
-    assert generated.tokens.shape == (2, 3)
+    if name == "gpt2-micro":
+        generated = TorchGenerator(module, tensors(model), 3, FakeClock())()
+        assert generated.tokens.shape == (2, 3)
 
 
 def test_a_layer_that_stands_in_two_places_stays_one() -> None:
@@ -125,7 +115,7 @@ def test_a_layer_that_stands_in_two_places_stays_one() -> None:
 
 @pytest.mark.parametrize("sizes", [(8, 16), (5, 3), (64, 1)], ids=str)
 @pytest.mark.parametrize("rows", [(1,), (16,), (17,), (2, 3, 4)], ids=str)
-def test_a_product_over_whole_numbers_is_the_one_that_is_written_down(
+def test_a_product_over_whole_numbers_is_as_defined(
     sizes: tuple[int, int], rows: tuple[int, ...]
 ) -> None:
     linear = torch.nn.Linear(*sizes)

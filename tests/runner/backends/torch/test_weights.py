@@ -105,10 +105,8 @@ def test_the_seed_makes_no_difference(tiny: ModelSpec) -> None:
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
-def test_training_is_undone_and_parameters_stay_the_same_objects(
-    saved: Path, tmp_path: Path
-) -> None:
-    model = loaded(described(saved, tmp_path))
+def test_training_is_undone_and_parameters_stay_the_same_objects(tiny: ModelSpec) -> None:
+    model = loaded(tiny)
     restore = weights_restorer(model, seed=1)
     parameters = list(model.parameters())
     before = [parameter.detach().clone() for parameter in parameters]
@@ -129,33 +127,34 @@ def test_tied_weights_stay_tied(tmp_path: Path) -> None:
     assert torch.equal(words, model.get_input_embeddings().weight)
 
 
-def test_a_head_that_nobody_trained_is_refused(saved: Path, tmp_path: Path) -> None:
-    spec = described(saved, tmp_path, architecture="AutoModelForMaskedLM")
+def test_a_head_that_nobody_trained_and_another_config_are_refused(
+    saved: Path, tiny: ModelSpec, tmp_path: Path
+) -> None:
+    headed = described(saved, tmp_path, architecture="AutoModelForMaskedLM")
     with pytest.raises(
         Unsupported, match=r"ours: its weights lack cls\..* and \d+ more, which Auto"
     ):
-        loaded(spec)
-
-
-def test_a_config_that_was_described_otherwise_is_refused(tiny: ModelSpec) -> None:
+        loaded(headed)
     other = tiny.model_copy(update={"config": tiny.config | {"vocab_size": 51}})
     with pytest.raises(Unsupported, match=r"its config\.json says vocab_size 50, not 51"):
         loaded(other)
 
 
-def test_damaged_weights_are_unavailable(saved: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("model.safetensors", r"ours: its weights cannot be loaded: .*header"),
+        ("pytorch_model.bin", r"no file named model\.safetensors"),
+    ],
+    ids=["damaged", "pickle"],
+)
+def test_damaged_weights_and_pickles_are_unavailable(
+    saved: Path, tmp_path: Path, file: str, reason: str
+) -> None:
     spec = described(saved, tmp_path).model_copy(update={"path": str(tmp_path)})
     (tmp_path / "config.json").write_bytes((saved / "config.json").read_bytes())
-    (tmp_path / "model.safetensors").write_bytes(b"no header at all")
-    with pytest.raises(Unavailable, match=r"ours: its weights cannot be loaded: .*header"):
-        loaded(spec)
-
-
-def test_pickles_are_not_opened(saved: Path, tmp_path: Path) -> None:
-    spec = described(saved, tmp_path).model_copy(update={"path": str(tmp_path)})
-    (tmp_path / "config.json").write_bytes((saved / "config.json").read_bytes())
-    torch.save({}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(Unavailable, match=r"no file named model\.safetensors"):
+    (tmp_path / file).write_bytes(b"no header at all")
+    with pytest.raises(Unavailable, match=reason):
         loaded(spec)
 
 
@@ -196,9 +195,7 @@ def from_hub(job: str, home: Path) -> str:
 
 
 @pytest.mark.slow
-def test_a_hub_that_cannot_be_reached_is_unavailable_with_the_reason(
-    saved: Path, tmp_path: Path
-) -> None:
+def test_a_hub_out_of_reach_is_unavailable_with_the_reason(saved: Path, tmp_path: Path) -> None:
     said = from_hub(hub_job(saved), tmp_path)
     assert said.startswith("ours: its weights cannot be loaded: ")
     assert "cached" in said

@@ -71,20 +71,16 @@ def x(rows: int) -> dict[str, Any]:
 @pytest.mark.parametrize("purpose", ["measure", "time"])
 def test_a_simulator_is_not_timed(purpose: Purpose, tmp_path: Path) -> None:
     job = JOB.model_copy(update={"purpose": purpose})
-    with pytest.raises(
-        Unavailable, match="time says nothing about a device: `orchestrator verify`"
-    ):
+    reason = "time says nothing about a device: `orchestrator verify`"
+    with pytest.raises(Unavailable, match=reason):
         opened(tmp_path, job)
+    require_possible(job, machine="aarch64")
 
 
 def test_a_growing_cache_is_nothing_for_a_compiled_graph(tmp_path: Path) -> None:
     cell = onnx_cell(backend="qnn", precision="fp16", mode="generation", new_tokens=2)
     with pytest.raises(Unsupported, match="a cache grows with each token"):
         opened(tmp_path, onnx_job(cell, purpose="verify"))
-
-
-def test_a_device_is_timed() -> None:
-    require_possible(JOB.model_copy(update={"purpose": "measure"}), machine="aarch64")
 
 
 def test_every_node_lies_on_the_simulator_and_computes_in_fp16(session: OnnxSession) -> None:
@@ -151,10 +147,7 @@ def test_nodes_that_the_htp_leaves_to_the_cpu_are_told(tmp_path: Path) -> None:
 
 def test_a_decoding_part_that_was_divided_leaves_generation_unproven(tmp_path: Path) -> None:
     """Its prefill lies on the HTP whole, and no CPU provider was allowed there."""
-    parts: dict[Part, onnx.ModelProto] = {
-        "prefill": layer(rows=WIDTH),
-        "decode": with_determinant(),
-    }
+    parts: dict[Part, Any] = {"prefill": layer(rows=WIDTH), "decode": with_determinant()}
     graph = save_graph(tmp_path, parts, "b8", content="generation")
     device = qnn_device()
     loaded = OnnxGraph(graph, tmp_path / KEY / "b8", device, threads=1)

@@ -183,7 +183,7 @@ RESHAPE = helper.make_node("Reshape", ["product", "shape"], ["flat"])
         (windows((5, 0, 3, 1, 2, 4)), MOVES),
     ],
 )
-def test_what_is_rewritten_is_computed_rightly(
+def test_rewritten_graphs_compute_the_same(
     model: onnx.ModelProto, words: str, tmp_path: Path
 ) -> None:
     applied, written = rewritten(model, tmp_path)
@@ -205,9 +205,7 @@ def test_a_mask_that_takes_every_element_in_its_place_is_reshaped(tmp_path: Path
     assert (on_cpu(written, truth) == expected).all()
 
 
-def test_quotients_take_the_place_of_reciprocals_where_numbers_are_quantised(
-    tmp_path: Path,
-) -> None:
+def test_quotients_replace_reciprocals_where_numbers_are_quantised(tmp_path: Path) -> None:
     model = rms_norm()
     applied, written = rewritten(model, tmp_path, QUANTIZED_REWRITES)
     assert applied == [SQUARES, RECIPROCALS]
