@@ -48,13 +48,13 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        """`file:line: message`, as linters print it."""
+        """The fault as linters print it: `file:line: message`."""
         return f"{self.path}:{self.line}: {self.message}"
 
 
 def faults(folders: list[Path]) -> list[Fault]:
     """Every broken rule below the folders; names are compared over all packages."""
-    modules = {path: ast.parse(path.read_text("utf-8")) for path in _modules()}
+    modules = {path: ast.parse((ROOT / path).read_text("utf-8")) for path in _modules()}
     within = [path for path in modules if any(path.is_relative_to(folder) for folder in folders)]
     broken = [fault for path in within for fault in _of_module(path, modules[path])]
     return [*broken, *_wide_folders(within), *_shared_names(modules, within)]
