@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -473,33 +474,31 @@ def test_columns_of_newer_runners_add_up(bundle: Path, tmp_path: Path) -> None:
     assert row == {"other": '{"afterglow":null,"zeal":"high"}'}
 
 
-@pytest.mark.slow
-def test_two_machines_become_one_database(tmp_path: Path) -> None:
-    bundles = [of_host(tmp_path / host, host) for host in ("host-a", "host-b")]
-    merged = merge_paths(bundles, tmp_path / "all.duckdb", scratch=False)
-    assert merged == MergeReport(inserted=4)
+def of_another_machine(found: Members) -> None:
+    """Leave the described run alone, as another machine would have made it."""
+    in_table(lambda table: table.filter(pc.equal(table["run_id"], TOLD.run_id)))(found)
+    for name, value in (("hostname", "second"), ("run_id", "second")):
+        in_table(lambda table, name=name, value=value: with_column(table, name, value))(found)
+    matrix = "matrices/second.yaml"
+    found[matrix] = found.pop(f"matrices/{TOLD.run_id}.yaml")
+    changes = {"run_id": "second", "hostname": "second", "matrix": matrix}
+    as_json("runs.json", lambda runs: [run | changes for run in runs if run["described"]])(found)
+    counting(runs=1, records=5)(found)
+
+
+def test_two_machines_become_one_database(bundle: Path, database: Path) -> None:
+    assert take(forged(bundle, of_another_machine), database) == MergeReport(inserted=5)
     sql = "SELECT hostname, count(*) AS n FROM benchmark_performance GROUP BY ALL ORDER BY ALL"
-    assert query(tmp_path / "all.duckdb", sql).to_pylist() == [
-        {"hostname": "host-a", "n": 2},
-        {"hostname": "host-b", "n": 2},
+    assert query(database, sql).to_pylist() == [
+        {"hostname": "example-host", "n": 6},
+        {"hostname": "second", "n": 4},
     ]
-    runs = "SELECT run_id, hostname, matrix FROM benchmark_runs ORDER BY run_id"
-    assert query(tmp_path / "all.duckdb", runs).to_pylist() == [
-        {"run_id": f"run-{host}", "hostname": host, "matrix": f"version: 1 # {host}"}
-        for host in ("host-a", "host-b")
+    sql = "SELECT run_id, hostname, matrix FROM benchmark_runs WHERE described ORDER BY run_id"
+    first = {"run_id": TOLD.run_id, "hostname": TOLD.hostname, "matrix": TOLD.matrix}
+    assert query(database, sql).to_pylist() == [
+        first,
+        first | {"run_id": "second", "hostname": "second"},
     ]
-
-
-def of_host(folder: Path, host: str) -> Path:
-    """A bundle of one run with two cells on this host."""
-    folder.mkdir()
-    run_id = f"run-{host}"
-    for batch_size in (1, 2):
-        save_record(a_record(hostname=host, run_id=run_id, batch_size=batch_size), folder)
-    told = {"run_id": run_id, "hostname": host, "matrix": f"version: 1 # {host}"}
-    with Store.open(folder / "own.duckdb") as store:
-        store.merge([folder], TOLD.model_copy(update=told))
-    return write_bundle(folder / "own.duckdb", (), folder / "own.zip", force=False).path
 
 
 def test_bundles_stand_beside_folders(bundle: Path, tmp_path: Path) -> None:
