@@ -69,6 +69,11 @@ def model_of(graph: onnx.GraphProto) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
+def square(name: str) -> onnx.ValueInfoProto:
+    """A value of shape [8, 8]."""
+    return helper.make_tensor_value_info(name, FLOAT, (WIDTH, WIDTH))
+
+
 def save_graph(
     graphs: Path, models: dict[Part, onnx.ModelProto], shape: str = DYNAMIC, **changes: Any
 ) -> Graph:

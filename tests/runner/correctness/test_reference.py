@@ -44,14 +44,13 @@ def reason(job: Job, out: Path) -> str:
     return (out / f"{job.reference}.failed").read_text()
 
 
-def test_outputs_alone_are_kept_for_whoever_generates_nothing(tmp_path: Path) -> None:
-    job = named(a_job())
-    assert {name: array.shape for name, array in arrays(job, tmp_path).items()} == {"x": (2, 32)}
-
-
-def test_whoever_generates_gets_tokens_too(tmp_path: Path) -> None:
+def test_whoever_generates_gets_tokens_and_others_outputs_alone(tmp_path: Path) -> None:
+    (tmp_path / "forward").mkdir()
+    result = arrays(named(a_job()), tmp_path / "forward")
+    assert {name: array.shape for name, array in result.items()} == {"x": (2, 32)}
+    (tmp_path / "generation").mkdir()
     job = named(a_job([fake_cell(**GENERATION)]))
-    result = arrays(job, tmp_path)
+    result = arrays(job, tmp_path / "generation")
     assert sorted(result) == [GENERATED_TOKENS, "x"]
     assert result[GENERATED_TOKENS].shape == (2, fixed_cell(job).new_tokens)
 
@@ -62,25 +61,23 @@ def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
     assert sorted(result) == [GENERATED_TOKENS, "logits"]
 
 
-def test_without_its_tokens_it_is_not_kept(tmp_path: Path) -> None:
-    cell = {"sequence_length": None, **GENERATION}
-    reported = reason(named(torch_job(tiny_vision(), **cell)), tmp_path)
-    assert "generat" in reported
+NAN = tiny("AutoModelForCausalLM", {**DECODER, "layer_norm_epsilon": float("nan")})
 
 
-def test_what_a_model_raises_is_the_reason(tmp_path: Path) -> None:
-    reported = reason(named(a_job(model=fake_model({"*": "raise"}))), tmp_path)
-    assert reported.startswith("RuntimeError: ")
-
-
-def test_numbers_that_are_none_are_no_reference(tmp_path: Path) -> None:
-    broken = tiny("AutoModelForCausalLM", {**DECODER, "layer_norm_epsilon": float("nan")})
-    assert reason(named(torch_job(broken)), tmp_path) == "its outputs hold NaN or infinity"
-
-
-def test_another_name_than_this_environment_gives_is_the_reason(tmp_path: Path) -> None:
-    reported = reason(named(a_job(), seed=1), tmp_path)
-    assert "this environment produces scripted-forward-" in reported
+@pytest.mark.parametrize(
+    ("job", "seed", "expected"),
+    [
+        (torch_job(tiny_vision(), sequence_length=None, **GENERATION), None, "generat"),
+        (a_job(model=fake_model({"*": "raise"})), None, "RuntimeError: "),
+        (torch_job(NAN), None, "its outputs hold NaN or infinity"),
+        (a_job(), 1, "this environment produces scripted-forward-"),
+    ],
+    ids=["no tokens", "an error", "no numbers", "another name"],
+)
+def test_what_prevents_a_reference_is_its_reason(
+    job: Job, seed: int | None, expected: str, tmp_path: Path
+) -> None:
+    assert expected in reason(named(job, seed), tmp_path)
 
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:

@@ -69,9 +69,7 @@ def test_every_cell_of_a_model_is_compared_at_one_fixed_shape() -> None:
 @pytest.mark.parametrize(
     ("longest", "prompt", "tokens"), [(512, 32, 16), (20, 4, 16), (12, 1, 11), (1, 1, 1)]
 )
-def test_the_fixed_prompt_leaves_room_for_its_tokens(
-    longest: int, prompt: int, tokens: int
-) -> None:
+def test_the_fixed_prompt_leaves_room_for_tokens(longest: int, prompt: int, tokens: int) -> None:
     short = find("bert-tiny").model_copy(update={"max_sequence_length": longest})
     cell = fixed_cell(a_job(model=short))
     assert (cell.sequence_length, cell.new_tokens) == (prompt, tokens)
@@ -82,20 +80,13 @@ def test_a_model_without_text_is_given_no_length() -> None:
     assert fixed_cell(vision).sequence_length is None
 
 
-def test_equal_outputs_are_correct(references: Path) -> None:
+def test_outputs_are_compared_and_the_tokens_of_generation_too(references: Path) -> None:
     result = verify_session(session(), JOB, references, monotonic)
     assert (result["correct"], result["cosine_similarity"]) == (True, pytest.approx(1))
-    assert result["token_agreement"] is None
-    assert result["verified_shape"] == "b2-s32"
-
-
-def test_other_outputs_are_not(references: Path) -> None:
+    assert (result["token_agreement"], result["verified_shape"]) == (None, "b2-s32")
     result = verify_session(session(logits=-LOGITS), JOB, references, monotonic)
     assert result["correct"] is False
     assert "differ from the fp32 reference" in result["correct_reason"]
-
-
-def test_generation_compares_tokens_too(references: Path) -> None:
     result = verify_session(session(tokens=[1, 2, 3, 9]), GENERATION, references, monotonic)
     assert (result["correct"], result["token_agreement"]) == (False, 0.75)
 

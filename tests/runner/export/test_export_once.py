@@ -37,14 +37,15 @@ BERT = find("bert-tiny")
 MICRO = [name for name in catalogue() if name.endswith("-micro")]
 
 
-def test_the_shape_of_verification_is_one_of_them() -> None:
-    job = a_job([fake_cell(1, sequence_length=16), fake_cell(8, sequence_length=64)], BERT)
-    assert list(job_shapes(job)) == ["b2-s32", "b1-s16", "b8-s64"]
-
-
-def test_each_shape_is_made_once() -> None:
-    job = a_job([fake_cell(2, sequence_length=32), fake_cell(2, sequence_length=32)], BERT)
-    assert list(job_shapes(job)) == ["b2-s32"]
+@pytest.mark.parametrize(
+    ("sizes", "shapes"),
+    [([(1, 16), (8, 64)], ["b2-s32", "b1-s16", "b8-s64"]), ([(2, 32), (2, 32)], ["b2-s32"])],
+)
+def test_each_shape_is_made_once_and_that_of_verification_first(
+    sizes: list[tuple[int, int]], shapes: list[str]
+) -> None:
+    cells = [fake_cell(batch, sequence_length=length) for batch, length in sizes]
+    assert list(job_shapes(a_job(cells, BERT))) == shapes
 
 
 @pytest.mark.parametrize(("length", "other"), [(32, 27), (5, 6), (1, 2)])
@@ -61,7 +62,7 @@ def test_elsewhere_has_another_batch_and_length(length: int, other: int) -> None
         (AxisRange(default=64, least=64, most=64), 64, 64),
     ],
 )
-def test_other_sizes_of_an_image_are_such_as_the_model_takes(
+def test_other_sizes_of_an_image_are_allowed_ones(
     allowed: AxisRange, value: int | None, other: int
 ) -> None:
     model = BERT.model_copy(update={"image_size": allowed})

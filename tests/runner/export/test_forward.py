@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from runner.backends.base import Query, Session
-from runner.backends.onnxruntime import backend
-from runner.backends.openvino import backend as openvino
-from runner.contract.cell import Precision
+from runner.backends import load_runtime
+from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Precision
 from runner.contract.errors import Unsupported
-from runner.contract.graph import Graph, Part, find_graph, read_graph
+from runner.contract.graph import Graph, GraphPart, Part, find_graph, read_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
 from runner.correctness.compare_outputs import TOLERANCES, compare_outputs
@@ -23,7 +21,7 @@ from runner.export.check import evaluator, largest_difference
 from runner.export.export_once import Files, GraphExport
 from runner.export.forward import EXPORT
 from runner.export.graphs import export_graphs
-from runner.export.samples import Sample, samples
+from runner.export.samples import samples
 from runner.export.strategies import Strategy, whole_or_split_strategies, whole_strategies
 from runner.export.torch_exporters import ExportSubject
 from tests.support.exports import graph_cell, tiny_vision
@@ -64,15 +62,12 @@ def test_a_graph_of_text_takes_any_batch_and_length(tmp_path: Path) -> None:
     assert largest_difference(answer, samples(a_job(cells, model), cells), "fp32") < ROUNDING
 
 
-def test_a_model_that_crops_images_is_exported_at_each_shape(tmp_path: Path) -> None:
-    graph = exported(find("llava-next-micro"), tmp_path, "b2-s32-i28")
+def test_models_that_crop_or_place_images_are_exported_at_each_shape(tmp_path: Path) -> None:
+    graph = exported(find("llava-next-micro"), tmp_path / "crops", "b2-s32-i28")
     assert [attempt.remedy for attempt in graph.attempts] == ["dynamic shapes", "static shape"]
     assert "image_sizes" not in graph.parts["forward"].inputs
     assert graph.difference_relative < ROUNDING
-
-
-def test_where_images_lie_becomes_constant(tmp_path: Path) -> None:
-    graph = exported(find("qwen2-vl-micro"), tmp_path, "b2-s32-i56")
+    graph = exported(find("qwen2-vl-micro"), tmp_path / "places", "b2-s32-i56")
     assert graph.remedy == "static shape, image geometry as constants"
     assert graph.parts["forward"].inputs == ("input_ids", "attention_mask", "pixel_values")
     assert graph.difference_relative < ROUNDING
@@ -81,7 +76,7 @@ def test_where_images_lie_becomes_constant(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("shape", "changes", "method", "most"), [
     ("dynamic", {"backend": "cuda", "precision": "fp16"}, "None", 1e-2),
     ("dynamic", {"precision": "int8"},
-     "dynamic, MatMul and Gemm: int8 weights per channel, uint8 activations, " "in 7 of 9 products",
+     "dynamic, MatMul and Gemm: int8 weights per channel, uint8 activations, in 7 of 9 products",
      0.1),
     ("b2", {"backend": "qnn", "precision": "int8"},
      "QDQ: uint8 weights, uint16 activations, in 8 of 10 products, "
@@ -149,14 +144,29 @@ def graph_of(job: Job, graphs: Path) -> tuple[Graph, Path]:
     return find_graph(job, job.cells[0], graphs)
 
 
-def assert_agrees(
-    session: Session, query: Query, sample: Sample, precision: Precision = "fp32"
+@pytest.mark.parametrize(
+    ("name", "backend", "precision"),
+    [
+        *((name, backend, "fp32") for name in MODELS for backend in ("cpu", "openvino")),
+        ("qwen2-vl-micro", "qnn", "fp16"),
+    ],
+)
+def test_runtimes_execute_every_part_and_agree_with_torch(
+    name: str, backend: Backend, precision: Precision, taken_apart: Graphs
 ) -> None:
-    """The outputs are torch's, the device is proven, and the row says how the graph was made."""
-    result = compare_outputs(session.arrays(query()), sample.outputs, None, precision)
-    assert result["correct"], result["correct_reason"]
-    assert session.prove(query)[0] == "proven"
-    assert str(session.columns["graph_remedy"]).endswith("parts: vision tower, language model")
+    model, runtime = find(name), DEFAULT_RUNTIMES[backend]
+    runtime = "onnxruntime" if backend == "cpu" else runtime
+    job = job_of(model, backend=backend, runtime=runtime, precision=precision)
+    (sample,) = samples(job, job.cells)
+    with closing(load_runtime(runtime).open_session(job, 1, taken_apart(model))) as session:
+        query = session.bind(job.cells[0], sample.inputs)
+        result = compare_outputs(session.arrays(query()), sample.outputs, None, precision)
+        assert result["correct"], result["correct_reason"]
+        assert session.prove(query)[0] == "proven"
+        executed: Any = query
+        parts = executed.compiled if runtime == "openvino" else executed.sessions
+        assert len(parts) == len(PARTS)
+        assert str(session.columns["graph_remedy"]).endswith("parts: vision tower, language model")
 
 
 @pytest.fixture(scope="module")
@@ -173,9 +183,7 @@ def taken_apart(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_is_taken_apart_at_last_and_the_graph_says_why(
-    name: str, taken_apart: Graphs
-) -> None:
+def test_a_model_is_taken_apart_at_last_with_the_reason(name: str, taken_apart: Graphs) -> None:
     model = find(name)
     graph, _ = graph_of(job_of(model), taken_apart(model))
     reported = [(item.remedy, item.failure) for item in graph.attempts]
@@ -195,53 +203,19 @@ def test_three_parts_hand_on_what_they_make(name: str, taken_apart: Graphs) -> N
     assert [path.name for path in folder.glob("*.data")] == ["vision.onnx.data"]
 
 
-def test_features_for_the_first_layers_go_to_the_language_model(taken_apart: Graphs) -> None:
-    model = find("qwen3-vl-micro")
-    graph, _ = graph_of(job_of(model), taken_apart(model))
-    deeper = ("deepstack_features.0", "deepstack_features.1")
-    assert graph.parts["vision"].outputs == ("image_features", *deeper)
-    assert graph.parts["embed"].outputs == ("inputs_embeds", "image_places")
-    assert graph.parts["language"].inputs[2:] == ("image_places", *deeper)
+def test_features_for_the_first_layers_go_to_the_language_model_if_there_are_any(
+    taken_apart: Graphs,
+) -> None:
+    def parts(name: str) -> dict[Part, GraphPart]:
+        model = find(name)
+        return graph_of(job_of(model), taken_apart(model))[0].parts
 
-
-def test_other_models_hand_on_nothing_more(taken_apart: Graphs) -> None:
-    model = find("qwen2-vl-micro")
-    graph, _ = graph_of(job_of(model), taken_apart(model))
-    assert graph.parts["vision"].outputs == ("image_features",)
-    assert graph.parts["embed"].outputs == ("inputs_embeds",)
-    assert graph.parts["language"].outputs == ("logits",)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_onnxruntime_executes_every_part(name: str, taken_apart: Graphs) -> None:
-    model = find(name)
-    job = job_of(model)
-    (sample,) = samples(job, job.cells)
-    with closing(backend.open_session(job, 1, taken_apart(model))) as session:
-        query = session.bind(job.cells[0], sample.inputs)
-        assert_agrees(session, query, sample)
-        assert len(query.sessions) == len(PARTS)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_openvino_executes_every_part(name: str, taken_apart: Graphs) -> None:
-    model = find(name)
-    job = job_of(model, backend="openvino", runtime="openvino")
-    (sample,) = samples(job, job.cells)
-    with closing(openvino.open_session(job, 1, taken_apart(model))) as session:
-        query = session.bind(job.cells[0], sample.inputs)
-        assert_agrees(session, query, sample)
-        assert len(query.compiled) == len(PARTS)
-
-
-def test_the_htp_executes_every_part(taken_apart: Graphs) -> None:
-    model = find("qwen2-vl-micro")
-    job = job_of(model, backend="qnn", precision="fp16")
-    (sample,) = samples(job, job.cells)
-    with closing(backend.open_session(job, 1, taken_apart(model))) as session:
-        query = session.bind(job.cells[0], sample.inputs)
-        assert_agrees(session, query, sample, "fp16")
-        assert len(query.sessions) == len(PARTS)
+    deep, deeper = parts("qwen3-vl-micro"), ("deepstack_features.0", "deepstack_features.1")
+    assert deep["vision"].outputs == ("image_features", *deeper)
+    assert deep["embed"].outputs == ("inputs_embeds", "image_places")
+    assert deep["language"].inputs[2:] == ("image_places", *deeper)
+    plain = [part.outputs for part in parts("qwen2-vl-micro").values()]
+    assert plain == [("image_features",), ("inputs_embeds",), ("logits",)]
 
 
 def exported_before(graphs: Path, model: ModelSpec) -> Write:

@@ -50,9 +50,7 @@ def sample_of(model: ModelSpec, **changes: object) -> Sample:
     return sample
 
 
-def test_a_decoder_becomes_two_dynamic_parts_that_share_their_weights(
-    prepared: PreparedGraphs,
-) -> None:
+def test_a_decoder_becomes_two_dynamic_parts_that_share_weights(prepared: PreparedGraphs) -> None:
     graph, folder = exported(generating_job(tiny_decoder()), prepared)
     assert (graph.content, graph.shape, graph.remedy) == ("generation", "dynamic", "dynamic shapes")
     assert graph.difference_relative < ROUNDING
@@ -60,9 +58,8 @@ def test_a_decoder_becomes_two_dynamic_parts_that_share_their_weights(
     assert without_caches(prefill) == ({"input_ids", "position_ids", "logits_to_keep"}, {"logits"})
     assert without_caches(decode) == ({"input_ids", "position_ids"}, {"logits"})
     caches = set(prefill.outputs) - {"logits"}
-    assert {name for name in decode.inputs if name.startswith("input.")} == {
-        f"input.{name}" for name in caches
-    }
+    taken = {name for name in decode.inputs if name.startswith("input.")}
+    assert taken == {f"input.{name}" for name in caches}
     assert set(decode.outputs) - {"logits"} == {f"output.{name}" for name in caches}
     (weights,) = folder.glob("*.data")
     assert weights.name == "prefill.onnx.data"
@@ -79,9 +76,7 @@ def test_an_encoders_part_of_the_cache_is_not_given_again(prepared: PreparedGrap
     assert graph.difference_relative < ROUNDING
 
 
-def test_of_a_vision_language_model_the_first_part_alone_is_static(
-    prepared: PreparedGraphs,
-) -> None:
+def test_of_vision_language_models_the_first_part_alone_is_static(prepared: PreparedGraphs) -> None:
     model = find("qwen2-vl-micro")
     graph, folder = exported(generating_job(model), prepared)
     assert graph.remedy == "static shape, image geometry as constants"

@@ -32,26 +32,19 @@ def test_a_graph_of_dynamic_shape_serves_every_cell(tmp_path: Path) -> None:
     graph = read_graph(tmp_path / "dynamic")
     assert (graph.remedy, graph.shape, graph.numbers) == (DYNAMIC, "dynamic", "fp32")
     assert (scripted.checked, scripted.batches) == (["fp32"], [[2, 3, 1]])
-
-
-def test_it_is_traced_at_one_size_and_told_what_varies(tmp_path: Path) -> None:
-    scripted = Scripted()
-    scripted.run(job(), tmp_path)
-    ((_, subject),) = scripted.tried
+    ((_, subject),) = scripted.tried  # traced at one size, and told what varies
     shapes = subject.inputs["pixel_values"].shape, subject.others["pixel_values"].shape
     assert shapes == ((2, 3, 16, 16), (3, 3, 16, 16))
     assert subject.outputs == ("logits",)
 
 
-def test_where_it_fails_each_shape_gets_its_own(tmp_path: Path) -> None:
-    Scripted(unwritten=[DYNAMIC]).run(job(graph_cell(3), graph_cell(5)), tmp_path)
-    assert list(names(tmp_path)) == ["b2", "b3", "b5"]
-    failure = f"RuntimeError: cannot do {DYNAMIC}"
-    graph = read_graph(tmp_path / "b5")
-    assert ways(graph) == [(DYNAMIC, failure), (STATIC, None)]
-
-
-def test_remedies_are_tried_in_order_until_one_is_right(tmp_path: Path) -> None:
+def test_where_it_fails_each_shape_gets_its_own_by_the_first_remedy_that_is_right(
+    tmp_path: Path,
+) -> None:
+    Scripted(unwritten=[DYNAMIC]).run(job(graph_cell(3), graph_cell(5)), tmp_path / "each")
+    assert list(names(tmp_path / "each")) == ["b2", "b3", "b5"]
+    graph = read_graph(tmp_path / "each" / "b5")
+    assert ways(graph) == [(DYNAMIC, f"RuntimeError: cannot do {DYNAMIC}"), (STATIC, None)]
     scripted = Scripted(unwritten=[DYNAMIC], wrong=[STATIC, EAGER])
     scripted.run(job(graph_cell(2)), tmp_path)
     assert scripted.strategies == [DYNAMIC, STATIC, EAGER, SCRIPT]
@@ -69,25 +62,16 @@ def test_what_is_wrong_on_fresh_inputs_never_appears(tmp_path: Path) -> None:
     ]
 
 
-def test_a_graph_takes_the_place_of_an_earlier_reason(tmp_path: Path) -> None:
+def test_what_is_there_stays_unless_it_is_damaged_or_a_reason(tmp_path: Path) -> None:
     (tmp_path / "dynamic.failed").write_text("no luck")
     Scripted().run(job(), tmp_path)
     assert list(names(tmp_path)) == ["dynamic"]
-
-
-def test_what_is_there_stays(tmp_path: Path) -> None:
-    Scripted().run(job(), tmp_path)
     again = Scripted()
     again.run(job(), tmp_path)
     assert again.strategies == []
-
-
-def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
-    Scripted().run(job(), tmp_path)
     path = tmp_path / "dynamic" / "forward.onnx"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + b"?")
-    again = Scripted()
     again.run(job(), tmp_path)
     assert (again.strategies, path.read_bytes()) == ([DYNAMIC], whole)
 
@@ -101,18 +85,15 @@ def test_what_torch_cannot_run_has_no_graph(tmp_path: Path) -> None:
     assert all(line.startswith("torch in fp32: Unsupported: ") for line in lines)
 
 
-def test_int8_is_made_of_a_file_that_was_right_in_fp32(tmp_path: Path) -> None:
+def test_int8_is_made_of_a_file_that_was_right_in_fp32_alone(tmp_path: Path) -> None:
+    int8 = job(graph_cell(precision="int8"))
+    Scripted(allowed=["int8_dynamic"]).run(int8, tmp_path)
+    assert list(names(tmp_path)) == ["b2.failed"]
     scripted = Scripted()
-    scripted.run(job(graph_cell(precision="int8")), tmp_path)
+    scripted.run(int8, tmp_path)
     graph = read_graph(tmp_path / "dynamic")
     assert scripted.checked == ["fp32", "int8_dynamic"]
-    assert graph.method is not None
-    assert "int8 weights per channel" in graph.method
-
-
-def test_a_wrong_file_is_not_excused_by_what_int8_is_allowed(tmp_path: Path) -> None:
-    Scripted(allowed=["int8_dynamic"]).run(job(graph_cell(precision="int8")), tmp_path)
-    assert list(names(tmp_path)) == ["b2.failed"]
+    assert "int8 weights per channel" in str(graph.method)
 
 
 def test_qnn_gets_shapes_that_do_not_vary(tmp_path: Path) -> None:

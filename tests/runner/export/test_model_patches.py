@@ -44,17 +44,13 @@ def mask_of(path: Path) -> list[float]:
 
 
 @pytest.mark.parametrize("node", [False, True])
-def test_what_means_minus_infinity_becomes_moderate(tmp_path: Path, node: bool) -> None:
+def test_what_means_minus_infinity_becomes_moderate_and_masks_all_the_same(
+    tmp_path: Path, node: bool
+) -> None:
     path = masked(tmp_path, node=node)
+    before = evaluator(path)({"scores": SCORES})["shares"]
     assert mask_of(path)[2] == LEAST
     bound_masks(path)
     assert mask_of(path) == [0, 0, -100]
-
-
-@pytest.mark.parametrize("node", [False, True])
-def test_it_masks_all_the_same(tmp_path: Path, node: bool) -> None:
-    path = masked(tmp_path, node=node)
-    before = evaluator(path)({"scores": SCORES})["shares"]
-    bound_masks(path)
     after = evaluator(path)({"scores": SCORES})["shares"]
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=1e-30)

@@ -29,45 +29,32 @@ def two_outputs() -> onnx_ir.Model:
     return onnx_ir.from_proto(model)
 
 
-def test_weights_lie_beside_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "layer.onnx"
+def test_a_part_tells_what_it_takes_gives_and_holds_with_its_weights_beside_it(
+    tmp_path: Path,
+) -> None:
+    path, weights = tmp_path / "layer.onnx", tmp_path / "layer.onnx.data"
     save_model(two_outputs(), path, ["logits"])
-    assert (tmp_path / "layer.onnx.data").stat().st_size >= WEIGHTS_BYTES
     onnx.checker.check_model(path)
-
-
-def test_outputs_and_nodes_that_nobody_wants_are_gone(tmp_path: Path) -> None:
-    path = tmp_path / "layer.onnx"
-    save_model(two_outputs(), path, ["product", "unheard of"])
-    graph = onnx.load_model(path).graph
-    assert [value.name for value in graph.output] == ["product"]
-    assert [node.op_type for node in graph.node] == ["MatMul"]
-
-
-def test_inputs_that_lead_to_no_output_are_gone(tmp_path: Path) -> None:
-    path, model = tmp_path / "layer.onnx", layer()
-    model.graph.input.append(helper.make_tensor_value_info("mask", FLOAT, ("n",)))
-    save_model(onnx_ir.from_proto(model), path, ["logits"])
-    assert describe_part(path).inputs == ("x",)
-
-
-def test_a_part_tells_what_it_takes_gives_and_holds(tmp_path: Path) -> None:
-    path = tmp_path / "layer.onnx"
-    save_model(two_outputs(), path, ["logits"])
     part = describe_part(path)
     assert (part.file, part.inputs, part.outputs) == ("layer.onnx", ("x",), ("logits",))
     sizes = [file.stat().st_size for file in part.files(tmp_path)]
     assert (len(sizes), part.size_bytes) == (2, sum(sizes))
-
-
-def test_other_weights_have_another_hash(tmp_path: Path) -> None:
-    path = tmp_path / "layer.onnx"
-    save_model(two_outputs(), path, ["logits"])
-    before, weights = describe_part(path), tmp_path / "layer.onnx.data"
+    assert weights.stat().st_size >= WEIGHTS_BYTES
     weights.write_bytes(bytes(weights.stat().st_size))
-    after = describe_part(path)
-    assert before.size_bytes == after.size_bytes
-    assert before.sha256 != after.sha256
+    other = describe_part(path)
+    assert other.size_bytes == part.size_bytes
+    assert other.sha256 != part.sha256
+
+
+def test_outputs_nodes_and_inputs_that_nobody_wants_are_gone(tmp_path: Path) -> None:
+    path, model = tmp_path / "layer.onnx", layer()
+    save_model(two_outputs(), path, ["product", "unheard of"])
+    graph = onnx.load_model(path).graph
+    assert [value.name for value in graph.output] == ["product"]
+    assert [node.op_type for node in graph.node] == ["MatMul"]
+    model.graph.input.append(helper.make_tensor_value_info("mask", FLOAT, ("n",)))
+    save_model(onnx_ir.from_proto(model), path, ["logits"])
+    assert describe_part(path).inputs == ("x",)
 
 
 Weights = npt.NDArray[np.float32]
@@ -105,36 +92,18 @@ def shift() -> onnx.ModelProto:
     return model_of(graph)
 
 
-@pytest.fixture
-def weights() -> Weights:
-    shape = (WIDTH, WIDTH)
-    return np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
-
-
+@pytest.mark.parametrize(
+    ("sign", "name", "tensors"), [(1, "renamed", 1), (-1, "w", 2)], ids=["equal", "different"]
+)
 def test_equal_tensors_are_written_once_whatever_their_names(
-    tmp_path: Path, weights: Weights
+    tmp_path: Path, sign: int, name: str, tensors: int
 ) -> None:
-    models = {
-        tmp_path / "one.onnx": of_weights(weights),
-        tmp_path / "other.onnx": of_weights(weights.copy(), "renamed"),
-    }
-    save_sharing(models, tmp_path / "one.onnx.data")
-    assert (tmp_path / "one.onnx.data").stat().st_size == SQUARE
-    expected = np.maximum(weights.sum(axis=0), 0)
-    for path in models:
-        np.testing.assert_allclose(answer(path)[0], expected, rtol=1e-5, atol=1e-6)
-
-
-def test_different_tensors_of_one_name_stay_apart(tmp_path: Path, weights: Weights) -> None:
-    models = {
-        tmp_path / "one.onnx": of_weights(weights),
-        tmp_path / "other.onnx": of_weights(-weights),
-    }
-    save_sharing(models, tmp_path / "one.onnx.data")
-    assert (tmp_path / "one.onnx.data").stat().st_size == 2 * SQUARE
-    sums = weights.sum(axis=0)
-    for path, expected in zip(models, (sums, -sums), strict=True):
-        np.testing.assert_allclose(answer(path)[0], np.maximum(expected, 0), rtol=1e-5, atol=1e-6)
+    weights = np.random.default_rng(1).standard_normal((WIDTH, WIDTH), dtype=np.float32)
+    one, other, data = (tmp_path / name for name in ("one.onnx", "other.onnx", "one.onnx.data"))
+    save_sharing({one: of_weights(weights), other: of_weights(sign * weights, name)}, data)
+    assert data.stat().st_size == tensors * SQUARE
+    for path, product in ((one, weights.sum(axis=0)), (other, sign * weights.sum(axis=0))):
+        np.testing.assert_allclose(answer(path)[0], np.maximum(product, 0), rtol=1e-5, atol=1e-6)
 
 
 def test_small_tensors_stay_in_their_file(tmp_path: Path) -> None:

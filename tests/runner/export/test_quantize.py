@@ -15,7 +15,7 @@ from runner.contract.errors import Unsupported
 from runner.correctness.compare_outputs import relative_difference
 from runner.export.check import evaluator
 from runner.export.quantize import integer_products, quantize_by_calibration, quantize_dynamically
-from tests.support.onnx_graphs import FLOAT, layer, model_of
+from tests.support.onnx_graphs import FLOAT, layer, model_of, square
 from tests.support.onnx_graphs import WIDTH as GRAPH_WIDTH
 
 BATCH, LENGTH, WIDTH = 2, 32, 32
@@ -87,7 +87,7 @@ def product_of(*nodes: onnx.NodeProto) -> onnx.ModelProto:
         (NEWLINES, ["Transpose of 5 or more axes "]),
     ],
 )
-def test_what_is_quantised_is_computed_rightly(
+def test_quantised_graphs_compute_the_same(
     nodes: tuple[onnx.NodeProto, ...], words: list[str], tmp_path: Path
 ) -> None:
     source, target = tmp_path / "plain.onnx", tmp_path / "qdq.onnx"
@@ -117,11 +117,19 @@ Files = tuple[Path, Path]
 
 def without_weights(kind: str) -> onnx.ModelProto:
     """That operator over the input twice: nothing in it is a weight."""
-    value = helper.make_tensor_value_info("x", FLOAT, (GRAPH_WIDTH, GRAPH_WIDTH))
-    result = helper.make_tensor_value_info("logits", FLOAT, (GRAPH_WIDTH, GRAPH_WIDTH))
-    return model_of(
-        helper.make_graph([helper.make_node(kind, ["x", "x"], ["logits"])], "g", [value], [result])
-    )
+    node = helper.make_node(kind, ["x", "x"], ["logits"])
+    return model_of(helper.make_graph([node], "g", [square("x")], [square("logits")]))
+
+
+def in_a_branch() -> onnx.ModelProto:
+    """A product inside of a branch."""
+    inner = without_weights("MatMul").graph
+    del inner.input[:]
+    same = helper.make_node("Identity", ["x"], ["same"])
+    otherwise = helper.make_graph([same], "otherwise", [], [square("same")])
+    branch = helper.make_node("If", ["c"], ["result"], then_branch=inner, else_branch=otherwise)
+    truth = helper.make_tensor_value_info("c", TensorProto.BOOL, ())
+    return model_of(helper.make_graph([branch], "g", [square("x"), truth], [square("result")]))
 
 
 def mixed() -> onnx.ModelProto:
@@ -130,23 +138,6 @@ def mixed() -> onnx.ModelProto:
     model.graph.node.append(helper.make_node("MatMul", ["hidden", "hidden"], ["logits"]))
     model.graph.output[0].name = "logits"
     return model
-
-
-def in_a_branch() -> onnx.ModelProto:
-    """A product inside of a branch."""
-    inner = without_weights("MatMul").graph
-    del inner.input[:]
-    otherwise = helper.make_graph(
-        [helper.make_node("Identity", ["x"], ["same"])],
-        "otherwise",
-        [],
-        [helper.make_tensor_value_info("same", FLOAT, (GRAPH_WIDTH, GRAPH_WIDTH))],
-    )
-    branch = helper.make_node("If", ["c"], ["logits_out"], then_branch=inner, else_branch=otherwise)
-    value = helper.make_tensor_value_info("x", FLOAT, (GRAPH_WIDTH, GRAPH_WIDTH))
-    truth = helper.make_tensor_value_info("c", TensorProto.BOOL, ())
-    result = helper.make_tensor_value_info("logits_out", FLOAT, (GRAPH_WIDTH, GRAPH_WIDTH))
-    return model_of(helper.make_graph([branch], "g", [value, truth], [result]))
 
 
 def files(folder: Path, model: onnx.ModelProto, name: str = "forward") -> Files:
@@ -174,14 +165,8 @@ def test_a_file_that_stays_fp32_is_refused(tmp_path: Path) -> None:
     parts = [files(tmp_path, layer()), files(tmp_path, without_weights("MatMul"), "decode")]
     with pytest.raises(Unsupported, match=r"decode.onnx would not become int8: of its 1 products"):
         quantize_dynamically(parts)
-
-
-def test_without_any_product_there_is_nothing_to_quantise(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="it has no product to quantise"):
         quantize_dynamically([files(tmp_path, without_weights("Add"))])
-
-
-def test_products_inside_of_branches_are_found(tmp_path: Path) -> None:
     source, target = files(tmp_path, in_a_branch())
     onnx.save_model(layer(), target)
     with pytest.raises(Unsupported, match="of its 1 products"):
