@@ -8,9 +8,9 @@ import json
 import signal
 import subprocess
 import uuid
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from typing import Any, get_args
@@ -36,27 +36,24 @@ HOST = f"contract-{uuid.uuid4().hex}"
 SIGKILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
-class Bench(ABC):
+@dataclass
+class Bench:
     """A launcher, a folder to launch in, and a look at what is left."""
 
-    def __init__(self, launcher: Launcher, folder: Path) -> None:
-        self.launcher = launcher
-        self._folder = folder
+    launcher: Launcher
+    folder: Path
+    left: Callable[[], list[str]]
+    """Processes or containers that still run."""
 
     @property
     def out(self) -> Path:
-        """Folder of the records."""
-        return self._folder / "out"
-
-    @abstractmethod
-    def left(self) -> list[str]:
-        """Processes or containers that still run."""
+        return self.folder / "out"
 
     def task(
         self, faults: Mapping[str, str] | None = None, limits: Limits | None = None, **config: Any
     ) -> Task:
         """A task with a scripted model."""
-        return a_task(self._folder, a_job(CELLS, fake_model(faults, **config), limits=limits))
+        return a_task(self.folder, a_job(CELLS, fake_model(faults, **config), limits=limits))
 
     def run(self, task: Task) -> tuple[list[dict[str, Any]], Exit]:
         """Launch to the end; the progress and how it ended."""
@@ -69,32 +66,17 @@ class Bench(ABC):
         return {record.batch_size: record for record in records}
 
 
-class ProcessBench(Bench):
-    """Bench of processes, which looks at this process' children."""
-
-    def left(self) -> list[str]:
-        """Command lines of our children."""
-        return [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
+def our_children() -> list[str]:
+    """Command lines of this process' children."""
+    return [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
 
 
-class DockerBench(Bench):
-    """Bench of containers, which looks at the engine's."""
-
-    def left(self) -> list[str]:
-        """Containers with our label, running or not."""
-        command = ["docker", "ps", "--all", "--quiet"]
-        mine = ["--filter", f"label=org.accelmatrix.host={HOST}"]
-        done = subprocess.run([*command, *mine], capture_output=True, text=True, check=True)
-        return done.stdout.split()
-
-
-class ScriptedBench(Bench):
-    """Bench of the scripted launcher, which looks at its count."""
-
-    def left(self) -> list[str]:
-        """One entry for each launch under way."""
-        assert isinstance(self.launcher, ScriptedLauncher)
-        return ["a launch"] * self.launcher.running
+def our_containers() -> list[str]:
+    """Containers with our label, running or not."""
+    command = ["docker", "ps", "--all", "--quiet"]
+    mine = ["--filter", f"label=org.accelmatrix.host={HOST}"]
+    done = subprocess.run([*command, *mine], capture_output=True, text=True, check=True)
+    return done.stdout.split()
 
 
 def rest(execution: TaskExecution) -> list[str]:
@@ -114,15 +96,16 @@ def read_until(lines: "Queue[str | None]", **event: object) -> None:
 def a_bench(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Bench]:
     """A bench of that kind. Every test leaves nothing behind."""
     with ExitStack() as stack:
-        bench: Bench
         if kind == "process":
-            bench = ProcessBench(ProcessLauncher(), folder)
+            bench = Bench(ProcessLauncher(), folder, our_children)
         elif kind == "scripted":
-            bench = ScriptedBench(ScriptedLauncher(measures_all), folder)
+            scripted = ScriptedLauncher(measures_all)
+            bench = Bench(scripted, folder, lambda: ["a launch"] * scripted.running)
         else:
             image = request.getfixturevalue("cpu_image")
             client = stack.enter_context(closing(connect_engine()))
-            bench = DockerBench(DockerLauncher(client, OneImage(image), host=HOST), folder)
+            launcher = DockerLauncher(client, OneImage(image), host=HOST)
+            bench = Bench(launcher, folder, our_containers)
             bench.launcher.prepare("fake")
         yield bench
         assert bench.left() == []
@@ -167,13 +150,6 @@ def test_cells_that_fail_are_no_failure_of_the_launch(bench: Bench) -> None:
     assert (end.code, end.out_of_memory) == (0, False)
     assert statuses == {1: "failed", 2: "out_of_memory"}
     assert "a scripted failure" in (bench.out / f"{CELLS[0].id}.log").read_text()
-
-
-@pytest.mark.slow
-def test_output_of_libraries_is_no_event(bench: Bench) -> None:
-    events, end = bench.run(bench.task({"*": "print"}))
-    assert {event["event"] for event in events} == {"phase", "recorded"}
-    assert "a stray line on stdout" in end.log
 
 
 @pytest.mark.slow
@@ -282,16 +258,18 @@ def test_it_answers_for_itself(launcher: type[Launcher]) -> None:
     reached = {backend for backend in CATALOGUE if launcher.can_reach(backend)}
     with_image = {backend for backend, spec in CATALOGUE.items() if spec.image}
     assert reached == (with_image if launcher.needs_images else set(CATALOGUE))
-
-
-def test_the_registry_knows_launchers_by_their_own_names() -> None:
     assert tuple(LAUNCHERS) == get_args(LauncherName)
-    assert all(launcher.name == name for name, launcher in LAUNCHERS.items())
+    assert launcher is ScriptedLauncher or LAUNCHERS[launcher.name] is launcher
 
 
 @pytest.mark.slow
-def test_what_a_job_asks_of_a_runner_reaches_it(bench: Bench) -> None:
-    bench.run(bench.task(limits=Limits(memory_bytes=400 * MIB), latency_s=0.02))
+def test_what_a_job_asks_of_a_runner_reaches_it_and_output_of_libraries_is_no_event(
+    bench: Bench,
+) -> None:
+    limits = Limits(memory_bytes=400 * MIB)
+    events, end = bench.run(bench.task({"*": "print"}, limits, latency_s=0.02))
+    assert {event["event"] for event in events} == {"phase", "recorded"}
+    assert "a stray line on stdout" in end.log
     record = bench.records()[1]
     assert record.latency_median_s is not None
     assert record.latency_median_s >= 0.02

@@ -1,20 +1,16 @@
 """docs/measuring.md and docs/numbers.md quote the code's tables, names and constants."""
 
 import ast
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, get_args
 
 import pytest
 
-from orchestrator.store.schema.tables import TABLES
-from orchestrator.store.schema.views import VIEWS
 from performance.__main__ import MEASUREMENTS
-from runner.contract.cell import Cell, Mode, Precision, Scenario
-from runner.contract.job import Measure
-from runner.contract.record import Phase, Proof, Record
+from runner.contract.cell import Mode, Precision
+from runner.contract.record import Phase, Proof
 from runner.contract.record.measured import (
     Arrivals,
     Generation,
@@ -24,7 +20,6 @@ from runner.contract.record.measured import (
     Training,
 )
 from runner.contract.record.quality import Trust
-from runner.contract.rounds import RoundResult
 from runner.correctness import compare_outputs
 from runner.measure import grade
 from runner.measure.statistics import percentiles
@@ -37,9 +32,6 @@ from tests.docs.pages import NUMBERS, Page
 
 PAGE = Page(ROOT / "docs/measuring.md")
 SPANS = [*PAGE.spans, *NUMBERS.spans]
-NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9*]+)+")
-FOREIGN = {"ru_maxrss", "intel_pstate", "wall_s", "cpu_time_s"}
-"""Names of Linux, and keys of the proof's evidence."""
 DASH = "–"
 
 SCALES: Mapping[str, str] = {
@@ -84,32 +76,6 @@ def constant(name: str) -> float:
 def finding(start: str) -> list[str]:
     (row,) = [row for row in NUMBERS.rows("finding") if row[0].startswith(start)]
     return row
-
-
-def keys(schema: Any) -> Iterator[str]:
-    """Every key that the matrix file knows, and every value that it lists."""
-    if isinstance(schema, dict):
-        yield from schema.get("properties", {})
-        values = [*schema.get("enum", ()), schema.get("const")]
-        yield from (value for value in values if isinstance(value, str))
-        for value in schema.values():
-            yield from keys(value)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from keys(value)
-
-
-def known_names() -> set[str]:
-    matrix = json.loads((ROOT / "docs/matrix.schema.json").read_text("utf-8"))
-    models = (Record, Cell, Measure, RoundResult)
-    return {
-        *(name for model in models for name in model.model_fields),
-        *(relation.name for relation in (*TABLES, *VIEWS)),
-        *keys(matrix),
-        *get_args(Scenario),
-        *MEASUREMENTS,
-        *FOREIGN,
-    }
 
 
 def test_the_percentiles_and_their_samples_are_those_of_the_code() -> None:
@@ -179,14 +145,6 @@ def test_the_phases_and_proofs_are_all_there() -> None:
 def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
     listed = [number(row[2]) for row in PAGE.rows("hardware")]
     assert listed == [module._PERIOD_S for module in (rapl, nvidia, amd, apple)]
-
-
-def test_every_name_it_quotes_exists() -> None:
-    known = known_names()
-    for span in SPANS:
-        for name in re.split(r"[\s,]+", span):
-            if NAME.fullmatch(name):
-                assert any(fnmatchcase(each, name) for each in known), name
 
 
 @pytest.mark.parametrize(

@@ -128,13 +128,12 @@ def test_a_file_for_rocm_takes_torch_and_its_triton_from_the_builds_index(tmp_pa
     assert pip.calls[-1] == ["--requirement", str(path)]
 
 
-def test_a_failure_of_pip_is_an_error(requirements: Path) -> None:
+def test_a_failure_of_pip_or_a_missing_file_is_an_error(
+    requirements: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SCRIPT.InstallError, match=r"requirements\.txt"):
         SCRIPT.install(requirements, pip=lambda _: 1, installed="2.13.0+cpu", system="linux")
-
-
-def test_a_missing_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert SCRIPT.main([str(tmp_path / "missing.txt")]) == 1
+    assert SCRIPT.main([str(requirements.with_name("missing.txt"))]) == 1
     assert "missing.txt" in capsys.readouterr().err
 
 

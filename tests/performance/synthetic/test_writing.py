@@ -129,20 +129,17 @@ def test_latencies_are_skewed_as_real_ones_are(written: Path) -> None:
 def test_the_same_seed_writes_the_same_and_another_one_does_not(
     tmp_path: Path, rows: list[dict[str, Any]]
 ) -> None:
-    for name, seed in (("same", 7), ("other", 8)):
-        list(synthesise(tmp_path / name, ROWS, seed))
-    assert pq.read_table(tmp_path / "same").to_pylist(maps_as_pydicts="strict") == rows
-    assert pq.read_table(tmp_path / "other").column("durations_ns").to_pylist() != [
-        row["durations_ns"] for row in rows
-    ]
+    def write(name: str, *options: int, first: int = 0) -> list[dict[str, Any]]:
+        list(synthesise(tmp_path / name, *options, first=first))
+        read: list[dict[str, Any]] = pq.read_table(tmp_path / name).to_pylist(
+            maps_as_pydicts="strict"
+        )
+        return read
 
-
-def test_later_results_can_be_had_alone(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
-    list(synthesise(tmp_path / "later", 500, 7, first=1000))
-    assert pq.read_table(tmp_path / "later").to_pylist(maps_as_pydicts="strict") == rows[1000:]
-
-
-def test_it_tells_what_is_written(tmp_path: Path) -> None:
+    assert write("same", ROWS, 7) == rows
+    assert write("later", 500, 7, first=1000) == rows[1000:]
+    other = write("other", ROWS, 8)
+    assert [row["durations_ns"] for row in other] != [row["durations_ns"] for row in rows]
     (only,) = synthesise(tmp_path / "new" / "folder", 3, 0)
     assert only == (tmp_path / "new" / "folder" / "synthetic-0-0000000000.parquet", 3)
 

@@ -107,23 +107,24 @@ def test_service_that_varies_lowers_the_peak() -> None:
     assert 0 < varied.columns["peak_qps"] < true_qps + 10
 
 
-def test_a_query_that_alone_is_too_slow_has_no_peak() -> None:
-    outcome = seek(slo_ms=8)
+@pytest.mark.parametrize(
+    ("slo_ms", "max_s", "met", "reason"),
+    [
+        (8, 300, False, r"a query alone takes 10 ms, beyond slo_ms 8: raise slo_ms"),
+        (50, 10, None, r".*662 queries at 50 qps.*10 s were left: raise measure\.max_duration"),
+    ],
+    ids=["a query alone is too slow", "the budget has no room for a trial"],
+)
+def test_without_a_trial_there_is_no_peak_but_data_and_the_remedy(
+    slo_ms: float, max_s: float, met: bool | None, reason: str
+) -> None:
+    outcome = seek(slo_ms=slo_ms, max_s=max_s)
     (grade, text), (_, no_trial) = outcome.doubts
     assert no_trial.startswith("no trial was run: these are the warm-up's queries")
+    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, met)
     assert (outcome.columns["achieved_qps"], outcome.columns["throughput"]) == (None, None)
-    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, False)
-    assert text == "a query alone takes 10 ms, beyond slo_ms 8: raise slo_ms"
+    assert re.fullmatch(reason, text)
     assert len(outcome.durations_ns) == 10
-
-
-def test_a_budget_without_room_for_a_trial_gives_no_peak_but_data_and_the_remedy() -> None:
-    outcome = seek(slo_ms=50, max_s=10)
-    (grade, text), _ = outcome.doubts
-    assert (grade, outcome.columns["peak_qps"], outcome.columns["slo_met"]) == ("D", None, None)
-    assert "662 queries at 50 qps" in text
-    assert text.endswith("10 s were left: raise measure.max_duration")
-    assert outcome.durations_ns
     assert outcome.energy.method.startswith("unavailable")
 
 

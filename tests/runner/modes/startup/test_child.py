@@ -34,7 +34,9 @@ def ask(child: "subprocess.Popen[bytes]", line: bytes) -> StartReport | StartFai
     return START_ANSWER.validate_json(child.stdout.readline())
 
 
-def test_a_start_reports_its_stages(child: "subprocess.Popen[bytes]") -> None:
+def test_a_start_reports_its_stages_and_a_failure_is_an_answer(
+    child: "subprocess.Popen[bytes]",
+) -> None:
     report = ask(child, a_line(query=True, load_s=0.05, latency_s=0.02))
     assert isinstance(report, StartReport)
     assert report.stages_ns["weights"] >= 0.05e9
@@ -45,10 +47,9 @@ def test_a_start_reports_its_stages(child: "subprocess.Popen[bytes]") -> None:
 
 
 def test_a_failure_is_an_answer(child: "subprocess.Popen[bytes]") -> None:
+    message = "RuntimeError: a scripted failure"
     failure = ask(child, a_line(True, {"load": "raise"}))
-    assert failure == StartFailure(
-        kind="failed", message="RuntimeError: a scripted failure", hint=None
-    )
+    assert failure == StartFailure(kind="failed", message=message, hint=None)
 
 
 def test_without_a_query_the_model_is_held_until_stdin_ends(

@@ -151,25 +151,6 @@ def test_a_start_that_fails_raises_the_childs_error(
     assert ("Traceback" in caught.value.__notes__[0]) == ("last words" not in message)
 
 
-def test_last_words_are_on_stderr() -> None:
-    command = [sys.executable, "-c", "import sys; sys.exit('no such thing')"]
-    with (
-        launch_start(a_request(), command) as start,
-        pytest.raises(BenchError, match="exit status 1; its last words on stderr: no such thing"),
-    ):
-        start.wait()
-
-
-def test_a_clock_that_is_not_ours_is_refused(start: ColdStart) -> None:
-    line = start.report.model_copy(update={"first_line_at_ns": 1})
-    command = [sys.executable, "-c", f"print({line.model_dump_json()!r})"]
-    with (
-        launch_start(a_request(), command) as pending,
-        pytest.raises(BenchError, match="processes disagree about the time"),
-    ):
-        pending.wait()
-
-
 def test_leaving_ends_a_start_that_hangs(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     os.mkfifo(note)
@@ -180,13 +161,26 @@ def test_leaving_ends_a_start_that_hangs(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-def test_what_a_start_leaves_in_its_temporary_folder_goes_with_it() -> None:
-    tells = "import tempfile; raise SystemExit(tempfile.mkdtemp())"
+def failure_of(program: str) -> str:
+    """The error of a start whose child is this program."""
     with (
         pytest.raises(BenchError) as caught,
-        launch_start(a_request(), [sys.executable, "-c", tells]) as start,
+        launch_start(a_request(), [sys.executable, "-c", program]) as start,
     ):
         start.wait()
-    folder = Path(str(caught.value).rpartition(" ")[2])
+    return str(caught.value)
+
+
+def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(start: ColdStart) -> None:
+    words = failure_of("import sys; sys.exit('no such thing')")
+    assert words.endswith("exit status 1; its last words on stderr: no such thing")
+    line = start.report.model_copy(update={"first_line_at_ns": 1})
+    clock = failure_of(f"print({line.model_dump_json()!r})")
+    assert "processes disagree about the time" in clock
+
+
+def test_what_a_start_leaves_in_its_temporary_folder_goes_with_it() -> None:
+    error = failure_of("import tempfile; raise SystemExit(tempfile.mkdtemp())")
+    folder = Path(error.rpartition(" ")[2])
     assert folder.is_absolute()
     assert not folder.parent.exists()
