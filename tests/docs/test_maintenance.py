@@ -51,17 +51,13 @@ def test_a_command_works(
     assert answer.num_rows == 1
 
 
-def test_what_was_replaced_is_kept_each_time(site: Path) -> None:
-    folders = (site / "results" / "snapshots").iterdir()
-    manifests = [read_manifest(folder) for folder in folders]
-    names = sorted(str(manifest.name) for manifest in manifests)
-    assert names == ["before-restore", "before-restore", "before-update"]
-
-
-def test_a_snapshot_is_asked_and_compared(
+def test_what_was_replaced_is_kept_each_time_asked_and_compared(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    snapshot = next((site / "results" / "snapshots").glob("*before-update"))
+    folders = list((site / "results" / "snapshots").iterdir())
+    snapshots = {str(read_manifest(folder).name): folder for folder in folders}
+    assert (len(folders), set(snapshots)) == (3, {"before-restore", "before-update"})
+    snapshot = snapshots["before-update"]
     (shown,) = (line for line in PAGE.shell_lines() if "$SNAPSHOT" in line)
     command_line()
     arguments = shlex.split(shown.replace("$SNAPSHOT", str(snapshot)))[1:]

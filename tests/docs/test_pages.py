@@ -14,7 +14,6 @@ from tests.docs.pages import COMMANDS as COMMANDS_PAGE
 from tests.docs.pages import PAGES, Page, anchor
 
 SOURCE_PATH = re.compile(r"(\.github|docs|images|orchestrator|performance|runner|tests)/[\w./-]+")
-DIAGRAMS = ("flowchart", "sequenceDiagram", "stateDiagram-v2", "erDiagram", "classDiagram")
 TRIED = {"plan", "schema", "models"}
 MEASURING = {"run", "bench"}
 
@@ -54,12 +53,6 @@ def test_every_file_it_names_exists(page: Page) -> None:
     for span in page.spans:
         if SOURCE_PATH.fullmatch(span) and "NNNN" not in span:
             assert (ROOT / span).exists(), span
-
-
-@every_page
-def test_every_block_is_closed(page: Page) -> None:
-    assert page.text.count("\n```") % 2 == 0
-    assert len(page.blocks()) == page.text.count("\n```") // 2
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
@@ -105,18 +98,6 @@ def test_the_page_of_commands_mentions_every_one() -> None:
         assert any(
             line[:1] == [name] and parse(line) is not None for line in commands_of(COMMANDS_PAGE)
         )
-
-
-@every_page
-def test_every_picture_is_whole(page: Page) -> None:
-    for block in page.blocks("mermaid"):
-        head, *lines = block.text.splitlines()
-        assert head.split()[0] in DIAGRAMS
-        for line in lines:
-            unquoted = re.sub(r'"[^"]*"', "", line)
-            assert line.count('"') % 2 == 0, line
-            for opening, closing in ("[]", "()", "{}"):
-                assert unquoted.count(opening) == unquoted.count(closing), line
 
 
 def test_headings_become_anchors_as_on_github() -> None:

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -109,14 +108,6 @@ def test_the_workflow_it_shows_is_the_one_in_use() -> None:
 def test_the_output_it_shows_has_todays_columns() -> None:
     shown = re.split(r"  +", SHOWN[0].splitlines()[1].strip())
     assert shown == [column for column in RESULT_COLUMNS if column in shown]
-
-
-def test_the_models_in_its_examples_are_in_the_catalogue() -> None:
-    lines = [line for page in PAGES for line in page.shell_lines()]
-    lists = [names for line in lines for names in re.findall(r"--model (\S+)", line)]
-    named = set(chain.from_iterable(names.split(",") for names in lists))
-    assert named
-    assert named <= set(catalogue())
 
 
 def test_the_models_it_lists_are_those_of_the_catalogue() -> None:

@@ -87,19 +87,20 @@ def started(script: str, *arguments: object) -> subprocess.Popen[str]:
 
 def done(script: str, *arguments: object) -> str:
     """The output of the script, which must end well."""
-    with started(script, *arguments) as process:
-        said, complaint = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, complaint
-    return said
+    return _finished(script, *arguments)[0]
 
 
 def time_of(script: str, *arguments: object) -> float:
     """Seconds that the script takes from `go` until it ends well."""
+    return _finished(script, *arguments)[1]
+
+
+def _finished(script: str, *arguments: object) -> tuple[str, float]:
     with started(script, *arguments) as process:
         began = time.monotonic()
-        complaint = process.communicate(timeout=PATIENCE_S)[1]
+        output, complaint = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, complaint
-    return time.monotonic() - began
+    return output, time.monotonic() - began
 
 
 def killed(script: str, *arguments: object, when: Callable[[], bool]) -> bool:

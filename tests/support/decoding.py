@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from runner.backends.graphs.generation import Executor
-from runner.contract.graph import Attempt, Graph, GraphPart, Part
+from runner.contract.graph import Graph, GraphPart, Part
 from tests.support.fakes import FakeClock
+from tests.support.jobs import a_graph
 
 VOCABULARY = 50
 PREFILL_NS, DECODE_NS = 1000, 100
@@ -90,15 +91,4 @@ def generating_graph(prefill: tuple[str, ...], decode: tuple[str, ...]) -> Graph
         name: GraphPart(file=f"{name}.onnx", sha256="0", size_bytes=1, inputs=takes, outputs=())
         for name, takes in (("prefill", prefill), ("decode", decode))
     }
-    return Graph(
-        model="tiny",
-        content="generation",
-        numbers="fp32",
-        shape="dynamic",
-        parts=parts,
-        attempts=(Attempt(remedy="dynamic shapes", failure=None),),
-        difference_relative=0.0,
-        parameters=1,
-        versions={},
-        export_s=1.0,
-    )
+    return a_graph(parts, content="generation")

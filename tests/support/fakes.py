@@ -16,8 +16,6 @@ from runner.contract.errors import BenchError, EngineUnavailable
 from runner.contract.graph import (
     DYNAMIC,
     GRAPH_FILE,
-    Attempt,
-    Graph,
     GraphPart,
     graph_kind,
     number_format,
@@ -26,6 +24,7 @@ from runner.contract.job import Job, Provenance
 from runner.contract.record import Phase, Record, save_record
 from runner.contract.rounds import read_rounds, save_round
 from runner.process.streams import Progress
+from tests.support.jobs import a_graph
 from tests.support.records import a_round, record_for
 
 Script = Callable[[Job, Path, "Queue[str | None]"], Exit]
@@ -190,19 +189,9 @@ def save_graph(folder: Path, job: Job, **changes: Any) -> None:
         file="forward.onnx", sha256="0" * 64, size_bytes=4, inputs=("x",), outputs=("logits",)
     )
     cell = job.cells[0]
-    values: dict[str, Any] = {
-        "model": job.model.name,
-        "content": graph_kind(cell),
-        "numbers": number_format(cell),
-        "shape": folder.name,
-        "parts": {"forward": part},
-        "attempts": (Attempt(remedy="dynamic shapes", failure=None),),
-        "difference_relative": 1e-7,
-        "parameters": 1,
-        "versions": {"torch": "2.13.0"},
-        "export_s": 4.5,
-    }
-    graph = Graph(**values | changes)
+    own = {"content": graph_kind(cell), "numbers": number_format(cell), "shape": folder.name}
+    made = {"model": job.model.name, "versions": {"torch": "2.13.0"}, "export_s": 4.5}
+    graph = a_graph({"forward": part}, **{**own, **made, **changes})
     (folder / GRAPH_FILE).write_text(graph.model_dump_json())
 
 

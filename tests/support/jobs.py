@@ -8,6 +8,7 @@ from typing import Any
 from orchestrator.images import Image
 from orchestrator.launchers.base import Task
 from runner.contract.cell import Backend, Cell
+from runner.contract.graph import DYNAMIC, Attempt, Graph, GraphPart, Part
 from runner.contract.job import PROFILES, Job, Limits, Measure, Provenance
 from runner.contract.models import ModelSpec, TensorSpec
 
@@ -87,3 +88,20 @@ def a_task(folder: Path, job: Job | None = None, script: str | None = None) -> T
     job_file.write_text(job.model_dump_json() if script is None else script)
     out.mkdir(exist_ok=True)
     return Task(job, job.cells[0].backend, job_file, out)
+
+
+def a_graph(parts: Mapping[Part, GraphPart], **changes: Any) -> Graph:
+    """A prepared graph of these parts."""
+    values: dict[str, Any] = {
+        "model": "tiny",
+        "content": "forward",
+        "numbers": "fp32",
+        "shape": DYNAMIC,
+        "parts": dict(parts),
+        "attempts": (Attempt(remedy="dynamic shapes", failure=None),),
+        "difference_relative": 1e-7,
+        "parameters": 1,
+        "versions": {},
+        "export_s": 1.0,
+    }
+    return Graph(**values | changes)

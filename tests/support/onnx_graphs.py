@@ -13,7 +13,7 @@ from runner.contract.graph import DYNAMIC, GRAPH_FILE, Attempt, Graph, Part
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, TensorSpec
 from runner.export.onnx_files import describe_part
-from tests.support.jobs import a_job, fake_cell
+from tests.support.jobs import a_graph, a_job, fake_cell
 
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 WIDTH = 8
@@ -82,19 +82,9 @@ def save_graph(
     folder.mkdir(parents=True)
     for part, model in models.items():
         onnx.save_model(model, folder / f"{part}.onnx")
-    values: dict[str, Any] = {
-        "model": KEY,
-        "content": "forward",
-        "numbers": "fp32",
-        "shape": shape,
-        "parts": {part: describe_part(folder / f"{part}.onnx") for part in models},
-        "attempts": attempts("dynamic shapes"),
-        "difference_relative": 1e-7,
-        "parameters": WIDTH * WIDTH,
-        "versions": {},
-        "export_s": 1.0,
-    }
-    graph = Graph(**values | changes)
+    parts = {part: describe_part(folder / f"{part}.onnx") for part in models}
+    own: dict[str, Any] = {"model": KEY, "shape": shape, "parameters": WIDTH * WIDTH}
+    graph = a_graph(parts, **own | changes)
     (folder / GRAPH_FILE).write_text(graph.model_dump_json())
     return graph
 

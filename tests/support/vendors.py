@@ -11,7 +11,10 @@ USED_BYTES = {"device 0": 1_000, "device 1": 2_000}
 
 
 class Nvml:
-    """As pynvml: MHz, °C, a mask of bits, and energy in millijoules, which the first GPU has."""
+    """As pynvml: MHz, °C, a mask of bits, and energy in millijoules.
+
+    The first GPU alone counts energy: the other is from before Volta.
+    """
 
     NVML_CLOCK_SM = 1
     NVML_TEMPERATURE_GPU = 0
@@ -60,30 +63,12 @@ class Nvml:
         return self.energy_mj
 
 
-class OldGpu(Nvml):
-    """A GPU from before Volta."""
-
-    def nvmlDeviceGetTotalEnergyConsumption(self, device: str) -> int:  # noqa: N802
-        raise RuntimeError("Not Supported")
-
-
 class AmdSmi:
     """As amdsmi on MI300: violations, keys that say `N/A`, and ticks of 15.3 microjoules."""
 
-    class AmdSmiClkType(IntEnum):
-        """As the library's."""
-
-        GFX = 1
-
-    class AmdSmiTemperatureType(IntEnum):
-        """As the library's."""
-
-        HOTSPOT = 1
-
-    class AmdSmiTemperatureMetric(IntEnum):
-        """As the library's."""
-
-        CURRENT = 0
+    AmdSmiClkType = IntEnum("AmdSmiClkType", {"GFX": 1})
+    AmdSmiTemperatureType = IntEnum("AmdSmiTemperatureType", {"HOTSPOT": 1})
+    AmdSmiTemperatureMetric = IntEnum("AmdSmiTemperatureMetric", {"CURRENT": 0})
 
     def __init__(
         self,

@@ -99,11 +99,9 @@ class Workplace:
         return ["run", "matrix.yaml", "--scratch", "--launcher", self.launcher, *options]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run the matrix."""
         return self.do(*self.run_arguments(*options))
 
     def resume(self) -> subprocess.CompletedProcess[str]:
-        """Finish the last run."""
         return self.do("run", "--resume", "last", "--scratch")
 
     def is_hanging(self, model: str) -> bool:
@@ -118,7 +116,6 @@ class Workplace:
 
     @property
     def run_folder(self) -> Path:
-        """The newest run's folder."""
         return max(path.parent for path in self.folder.glob("results/*/run.json"))
 
     def planned(self) -> list[str]:
@@ -153,7 +150,6 @@ class Workplace:
         return query(self.folder / "results/benchmarks.duckdb", sql).to_pylist()
 
     def records(self) -> list[Path]:
-        """The record files of the newest run."""
         return sorted(self.run_folder.glob("records/*/*.parquet"))
 
     def has_one_verdict_each(self) -> bool:

@@ -56,18 +56,15 @@ def test_the_hardware_id_differs_by_device_and_stays_the_same() -> None:
     assert hardware_id(environment, "a") != hardware_id(environment, "b")
 
 
+def test_versions_are_of_what_is_installed_and_the_clock_has_a_resolution() -> None:
+    assert list(versions(["pydantic", "no-such-distribution"])) == ["pydantic"]
+    assert 0 < resolution_s(monotonic, samples=10) < 0.001
+
+
 @pytest.mark.parametrize(("quota", "cpus"), [(None, 4), (1.5, 2), (0.5, 1)])
 def test_a_quota_cuts_the_usable_cpus(quota: float | None, cpus: int) -> None:
     cores = replace(read_environment(), cpu_affinity=[0, 1, 2, 3], container_cpu_limit=quota)
     assert usable_cpus(cores) == cpus
-
-
-def test_versions_leave_out_what_is_not_installed() -> None:
-    assert list(versions(["pydantic", "no-such-distribution"])) == ["pydantic"]
-
-
-def test_the_clock_has_a_resolution() -> None:
-    assert 0 < resolution_s(monotonic, samples=10) < 0.001
 
 
 V1 = ("memory/memory.limit_in_bytes", "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")

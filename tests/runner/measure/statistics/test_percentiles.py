@@ -87,29 +87,23 @@ def test_precision_is_half_the_width_by_the_median() -> None:
     assert interval_of([1, 2, 3, 4, 5, 6], 0.2) == interval_of([1, 2, 3, 4, 5, 6], 1)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 5])
-def test_too_few_durations_have_no_interval(count: int) -> None:
-    assert median_interval([5] * count, count) is None
-
-
 @pytest.mark.parametrize(("confidence", "count"), [(0.5, 2), (0.9, 5), (0.95, 6), (0.99, 8)])
 def test_the_fewest_durations_are_those_of_the_sign_test(confidence: float, count: int) -> None:
     assert fewest(confidence) == count
     assert 1 - 2 * 0.5**count >= confidence > 1 - 2 * 0.5 ** (count - 1)
+    assert all(median_interval([5] * few, few) is None for few in range(fewest()))
 
 
 DURATIONS_PERCENTILES = st.lists(st.integers(1, 10**12), min_size=1, max_size=200)
 
 
-def test_counts_are_those_of_mlperfs_early_stopping_rule() -> None:
-    assert NEEDED == {"p50": 11, "p90": 64, "p95": 130, "p99": 662, "p999": 6636}
-
-
 @pytest.mark.parametrize("percentile", PERCENTILE_FRACTIONS.values())
 def test_a_count_is_the_first_whose_binomial_says_99_percent(percentile: float) -> None:
+    """MLPerf's early-stopping rule."""
     count = iterations_needed(percentile)
     assert stats.binom.cdf(1, count, 1 - percentile) <= 0.01
     assert stats.binom.cdf(1, count - 1, 1 - percentile) > 0.01
+    assert NEEDED == {"p50": 11, "p90": 64, "p95": 130, "p99": 662, "p999": 6636}
 
 
 @given(DURATIONS_PERCENTILES, st.floats(0, 1))

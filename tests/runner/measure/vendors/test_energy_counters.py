@@ -10,7 +10,7 @@ from runner.measure.vendors import apple
 from runner.measure.vendors.amd import amd_energy_counters
 from runner.measure.vendors.nvidia import nvidia_energy_counters
 from tests.support.fakes import FakeClock
-from tests.support.vendors import AmdSmi, Nvml, OldGpu
+from tests.support.vendors import AmdSmi, Nvml
 
 
 @dataclass
@@ -55,7 +55,8 @@ def test_of_several_gpus_the_one_with_the_uuid_is_counted_and_none_is_guessed() 
 
 
 def test_a_gpu_without_the_counter_is_known_before_anything_is_timed() -> None:
-    meter = EnergyMeter(lambda: nvidia_energy_counters(OldGpu()), FakeClock())
+    older = Nvml(devices=2)
+    meter = EnergyMeter(lambda: nvidia_energy_counters(older, "GPU-1"), FakeClock())
     meter.start()
     assert meter.stop().method == "unavailable: Not Supported"
 
