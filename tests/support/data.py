@@ -1,4 +1,4 @@
-"""Files under tests/data: results of other benchmarks, what they become, samples of our own."""
+"""Files under tests/data: results of other benchmarks, what they become, our own tables."""
 
 import json
 import os
@@ -11,6 +11,7 @@ _OWN = Path(__file__).parents[1] / "data"
 EXPECTED = _OWN / "expected"
 LEGACY_SAMPLES = sorted((_OWN / "legacy-results").glob("*.json"))
 SAMPLES = _OWN / "samples"
+STORE_DATA = _OWN / "store"
 TIMM_FILES = sorted((DATA / "timm").glob("*.csv"))
 
 

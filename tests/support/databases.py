@@ -5,11 +5,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import indent
 
 import duckdb
 
@@ -17,6 +18,26 @@ from orchestrator.store.database.connect import write_schema
 
 SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
 PATIENCE_S = 60.0
+FULL_DISK = "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))"
+AS_NOBODY = "os.setuid(65534) if os.geteuid() == 0 else None"
+_SCRIPT = """
+import os, resource, sys
+from pathlib import Path
+from orchestrator.store import Store, query
+from runner.contract.errors import StoreError
+{imports}
+arguments, paths = sys.argv[1:], [Path(argument) for argument in sys.argv[1:]]
+print("ready", flush=True)
+sys.stdin.readline()
+{first}
+{work}
+"""
+_HOLD = """
+import sys, duckdb
+connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reading")
+print("holding", flush=True)
+sys.stdin.read()
+"""
 
 Rows = list[tuple[object, ...]]
 
@@ -69,6 +90,27 @@ def version_of(database: Path) -> int:
     with duckdb.connect(database, read_only=True) as connection:
         ((version,),) = connection.execute("SELECT version FROM schema_version").fetchall()
     return int(version)
+
+
+def script(work: str, imports: str = "", first: str = "") -> str:
+    """A script for `started` that works with its arguments, as texts or as paths."""
+    return _SCRIPT.format(work=work, imports=imports, first=first)
+
+
+def refused(work: str, imports: str = "", first: str = FULL_DISK) -> str:
+    """The same for work that cannot be done: the script prints the error and its hint."""
+    printed = 'except StoreError as error:\n    print(error, "|", error.hint)'
+    return script(f"try:\n{indent(work, '    ')}\n{printed}", imports, first)
+
+
+@contextmanager
+def holding(database: Path, mode: str = "writing") -> Iterator[subprocess.Popen[str]]:
+    """A process that has the database open until it is told something, or the block ends."""
+    command, pipe = [sys.executable, "-c", _HOLD, str(database), mode], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "holding\n"
+        yield holder
 
 
 def started(script: str, *arguments: object) -> subprocess.Popen[str]:

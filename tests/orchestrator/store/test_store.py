@@ -1,7 +1,5 @@
 """Opening a database: created whole, kept to its kind, waited for, and refused clearly."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -11,14 +9,8 @@ from orchestrator.store import Store
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
+from tests.support.databases import holding
 from tests.support.records import a_record
-
-HOLD = """
-import sys, duckdb
-connection = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "reading")
-print("holding", flush=True)
-sys.stdin.read()
-"""
 
 
 def test_opening_creates_the_file_and_its_folders(tmp_path: Path) -> None:
@@ -140,7 +132,7 @@ def test_a_reader_changes_nothing(database: Path, results: Path, save: Save) -> 
 @pytest.mark.parametrize("mode", ["writing", "reading"])
 def test_who_holds_the_database_is_named(database: Path, mode: str) -> None:
     Store.open(database).close()
-    with _held(database, mode) as holder:
+    with holding(database, mode) as holder:
         with pytest.raises(StoreError, match=rf"in use by .*PID {holder.pid}") as caught:
             Store.open(database, wait_s=0.1)
         assert caught.value.hint
@@ -150,17 +142,8 @@ def test_who_holds_the_database_is_named(database: Path, mode: str) -> None:
 
 def test_a_writer_gets_its_turn_when_the_holder_ends(database: Path) -> None:
     Store.open(database).close()
-    with _held(database, "writing") as holder:
+    with holding(database, "writing") as holder:
         assert holder.stdin is not None
         holder.stdin.close()
         with Store.open(database, wait_s=30) as store:
             assert store.runs() == []
-
-
-def _held(database: Path, mode: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", HOLD, str(database), mode]
-    pipe = subprocess.PIPE
-    holder = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "holding\n"
-    return holder

@@ -12,7 +12,7 @@ from orchestrator.store.database.backup import copy_database
 from orchestrator.store.database.lock import wal_path
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.support.databases import content
+from tests.support.databases import content, done, holding, refused
 from tests.support.records import a_record
 
 DIE = """
@@ -22,24 +22,10 @@ connection.execute("SET checkpoint_threshold = '1GB'")
 connection.execute("UPDATE benchmark_results SET hostname = 'in the log alone'")
 os._exit(9)
 """
-HOLD = """
-import sys, duckdb
-connection = duckdb.connect(sys.argv[1])
-print("holding", flush=True)
-sys.stdin.read()
-"""
-NO_SPACE = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.database.backup import copy_database
-
-resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-try:
-    copy_database(Path(sys.argv[1]), Path(sys.argv[2]), 1)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
+COPY_TO_A_FULL_DISK = refused(
+    "copy_database(paths[0], paths[1], 1)",
+    "from orchestrator.store.database.backup import copy_database",
+)
 
 
 @pytest.fixture
@@ -90,22 +76,15 @@ def test_a_target_with_a_log_of_its_own_is_left_alone(filled: Path, target: Path
 
 
 def test_a_database_in_use_is_not_copied(filled: Path, target: Path) -> None:
-    command = [sys.executable, "-c", HOLD, str(filled)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "holding\n"
-        with pytest.raises(StoreError, match="still in use"):
-            copy_database(filled, target, wait_s=0.1)
-        holder.communicate()
+    with holding(filled), pytest.raises(StoreError, match="still in use"):
+        copy_database(filled, target, wait_s=0.1)
     assert not target.exists()
 
 
 def test_a_full_disk_leaves_no_half_copy(filled: Path, target: Path) -> None:
-    command = [sys.executable, "-c", NO_SPACE, str(filled), str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "cannot be copied" in done.stdout, done.stderr
-    assert "disk not full" in done.stdout
+    output = done(COPY_TO_A_FULL_DISK, filled, target)
+    assert "cannot be copied" in output
+    assert "disk not full" in output
     assert list(target.parent.iterdir()) == []
     assert scalar(filled, "SELECT count(*) FROM benchmark_results") == 2
 

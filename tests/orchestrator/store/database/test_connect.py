@@ -14,37 +14,24 @@ from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.support.databases import done, everything, started
+from tests.support.databases import AS_NOBODY, done, everything, script, started
 from tests.support.records import a_record
 
-MERGE_AND_STAY = """
-import sys
-from pathlib import Path
-from orchestrator.store import Store
-print("ready", flush=True)
+MERGE_AND_STAY = script("""
+store = Store.open(paths[0])
+print(store.merge([paths[1]]).inserted, flush=True)
 sys.stdin.readline()
-store = Store.open(Path(sys.argv[1]))
-print(store.merge([Path(sys.argv[2])]).inserted, flush=True)
-sys.stdin.readline()
-"""
-ASK_AS_NOBODY = """
-import os, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import Store, query
-path, other = map(Path, sys.argv[1:])
-print("ready", flush=True)
-sys.stdin.readline()
-query(other, "FROM benchmark_performance")
-if os.geteuid() == 0:
-    os.setuid(65534)
+""")
+ASK_AS_NOBODY = script(f"""
+query(paths[1], "FROM benchmark_performance")
+{AS_NOBODY}
 for opening in (Store.open_readonly, Store.open):
     try:
-        with opening(path) as store:
+        with opening(paths[0]) as store:
             print(store.runs()[0].counts)
     except StoreError as error:
         print(error, "|", error.hint)
-"""
+""")
 OPENINGS: list[Callable[[Path], object]] = [
     Store.open,
     Store.open_readonly,

@@ -1,6 +1,5 @@
 """Older databases are brought forward whatever happens meanwhile, newer ones are left alone."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +15,15 @@ from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import (
+    AS_NOBODY,
+    FULL_DISK,
     Rows,
     after,
     done,
     everything,
     killed,
+    refused,
+    script,
     started,
     time_of,
     unpacked,
@@ -28,46 +31,13 @@ from tests.support.databases import (
 )
 
 OLDER = STORE_VERSION - 1
-OPEN = """
-import sys
-from pathlib import Path
-from orchestrator.store import Store
-print("ready", flush=True)
-sys.stdin.readline()
-with Store.open(Path(sys.argv[1]), wait_s=60) as store:
-    print(len(store.runs()))
-"""
-ASK = """
-import os, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import query
-path, user, wait_s = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-print("ready", flush=True)
-sys.stdin.readline()
-query(path.with_name("other.duckdb"), "FROM benchmark_performance")
-if os.geteuid() == 0:
-    os.setuid(user)
-try:
-    print(query(path, "SELECT count(*) AS n FROM benchmark_results", wait_s=wait_s).to_pylist())
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
-FULL = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import Store
-path, limit = Path(sys.argv[1]), int(sys.argv[2])
-print("ready", flush=True)
-sys.stdin.readline()
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-try:
-    Store.open(path).close()
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
-NOBODY = 65534
+OPEN = script("with Store.open(paths[0], wait_s=60) as store:\n    print(len(store.runs()))")
+COUNT = "SELECT count(*) AS n FROM benchmark_results"
+ASK = f'print(query(paths[0], "{COUNT}", wait_s=float(arguments[1])).to_pylist())'
+WARM = "query(paths[0].with_name('other.duckdb'), 'FROM benchmark_performance')"
+OPEN_ON_A_FULL_DISK = refused(
+    "Store.open(paths[0]).close()", first=FULL_DISK.replace("65536", "int(arguments[1])")
+)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +66,7 @@ def newer(database: Path) -> Path:
 
 
 def test_a_question_brings_it_forward(older: Path) -> None:
-    assert query(older, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 9}]
+    assert query(older, COUNT).to_pylist() == [{"n": 9}]
     assert version_of(older) == STORE_VERSION
 
 
@@ -104,7 +74,7 @@ def test_a_link_is_followed(older: Path, tmp_path: Path) -> None:
     link = tmp_path / "elsewhere" / "link.duckdb"
     link.parent.mkdir()
     link.symlink_to(older)
-    assert query(link, "SELECT count(*) AS n FROM benchmark_results").to_pylist() == [{"n": 9}]
+    assert query(link, COUNT).to_pylist() == [{"n": 9}]
     assert link.is_symlink()
     assert version_of(older) == STORE_VERSION
 
@@ -149,7 +119,7 @@ def test_a_full_disk_leaves_it_as_it_was(older: Path, room: str) -> None:
         )
     before = everything(older)
     limit = 65_536 if room == "none" else older.stat().st_size
-    said = done(FULL, older, limit)
+    said = done(OPEN_ON_A_FULL_DISK, older, limit)
     assert "cannot be" in said
     assert "disk" in said
     assert version_of(older) == OLDER
@@ -165,7 +135,7 @@ def test_where_nothing_may_be_written_it_says_so(open_folder: Path, file: int, f
     Store.open(open_folder / "other.duckdb").close()
     database.chmod(file)
     with _mode(open_folder, folder):
-        said = done(ASK, database, NOBODY, 1)
+        said = done(refused(ASK, first=f"{WARM}\n{AS_NOBODY}"), database, 1)
     assert f"has the older schema {OLDER}, and cannot be brought to {STORE_VERSION}" in said
     assert "copy it to a folder of your own" in said
     assert version_of(database) == OLDER
@@ -174,7 +144,7 @@ def test_where_nothing_may_be_written_it_says_so(open_folder: Path, file: int, f
 def test_a_reader_that_stays_is_told_of(older: Path, tmp_path: Path) -> None:
     Store.open(tmp_path / "other.duckdb").close()
     with duckdb.connect(older, read_only=True):
-        said = done(ASK, older, os.getuid(), 0.2)
+        said = done(refused(ASK, first=WARM), older, 0.2)
     assert "still in use by" in said
     assert "after waiting 0.2 s" in said
     assert version_of(older) == OLDER

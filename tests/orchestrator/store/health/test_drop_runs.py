@@ -12,20 +12,14 @@ from orchestrator.store.health.drop_runs import dated_runs
 from orchestrator.store.health.drop_runs import drop_runs as drop_locked
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
-from tests.support.databases import after, done, everything, killed, time_of
+from tests.support.databases import after, done, everything, killed, script, time_of
 from tests.support.records import RECORDED_AT
 
-DROP = """
-import sys
-from pathlib import Path
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.drop_runs import drop_runs
-print("ready", flush=True)
-sys.stdin.readline()
-with writer_lock(Path(sys.argv[1]), 60):
-    drop_runs(Path(sys.argv[1]), sys.argv[2:], 60)
-print("dropped")
-"""
+DROP = script(
+    "with writer_lock(paths[0], 60):\n    drop_runs(paths[0], arguments[1:], 60)\nprint('dropped')",
+    "from orchestrator.store.database.lock import writer_lock\n"
+    "from orchestrator.store.health.drop_runs import drop_runs",
+)
 
 
 def test_runs_are_listed_with_what_they_hold(two_runs: Path) -> None:

@@ -20,25 +20,11 @@ from tests.orchestrator.store.conftest import scalar
 from tests.orchestrator.store.health.damages import TOGETHER, Damage
 from tests.orchestrator.store.health.harmed import a_database_of_rows_to_harm, harm, harm_every_row
 from tests.orchestrator.store.health.sound import FIRST, NOW, records, saved
-from tests.support.databases import after, content, done, killed, time_of
+from tests.support.databases import after, content, done, killed, refused, script, time_of
 from tests.support.records import RECORDED_AT
 
-FIX = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.health.fix import fix_database
-
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    now = datetime.fromisoformat(sys.argv[2])
-    print(fix_database(Path(sys.argv[1]), None, now=now).quarantined)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
-NO_SPACE = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n{FIX}"
+FIX = "print(fix_database(paths[0], None, now=datetime.fromisoformat(arguments[1])).quarantined)"
+IMPORTS = "from datetime import datetime\nfrom orchestrator.store.health.fix import fix_database"
 
 
 @pytest.fixture
@@ -267,12 +253,14 @@ def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: 
     damaged, harmed = content(database), database.read_bytes()
     other = tmp_path / "other.duckdb"
     other.write_bytes(harmed)
-    usual_s = time_of(FIX, other, NOW.isoformat())
+    usual_s = time_of(script(FIX, IMPORTS), other, NOW.isoformat())
     fixed = content(other)
     chance = random.Random(os.urandom(8))
     for _ in range(3):
         database.write_bytes(harmed)
-        killed(FIX, database, NOW.isoformat(), when=after(chance.uniform(0, usual_s)))
+        killed(
+            script(FIX, IMPORTS), database, NOW.isoformat(), when=after(chance.uniform(0, usual_s))
+        )
         assert content(database) in (damaged, fixed)
         wal_path(database).unlink(missing_ok=True)
     fix_database(database, None, now=NOW)
@@ -283,7 +271,7 @@ def test_a_killed_fix_leaves_the_old_state_or_the_new(database: Path, tmp_path: 
 def test_a_full_disk_changes_nothing(database: Path) -> None:
     harm(database, f"UPDATE benchmark_results SET status = 'fine' WHERE result_id = '{FIRST}'")
     before = content(database)
-    assert "cannot be copied" in done(NO_SPACE, database, NOW.isoformat())
+    assert "cannot be copied" in done(refused(FIX, IMPORTS), database, NOW.isoformat())
     assert content(database) == before
     assert list(database.parent.glob("*before-fix*")) == []
 

@@ -22,54 +22,17 @@ from orchestrator.store.schema.tables import STORE_VERSION
 from runner import __version__
 from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.support.databases import after, done, everything, killed, time_of
+from tests.support.databases import after, done, everything, killed, refused, script, time_of
 from tests.support.records import a_record
 
-RESTORE = """
-import sys
-from pathlib import Path
-from orchestrator.store.health.snapshots import restore_snapshot
-print("ready", flush=True)
-sys.stdin.readline()
-restore_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], None, 60)
-print("restored")
-"""
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.health.snapshots import restore_snapshot
-print("ready", flush=True)
-sys.stdin.readline()
-resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-try:
-    restore_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), "small", None)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
+IMPORT = "from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot"
+RESTORE = script(
+    "restore_snapshot(paths[0], paths[1], arguments[2], None, 60)\nprint('restored')", IMPORT
+)
+RESTORE_ON_A_FULL_DISK = refused("restore_snapshot(paths[0], paths[1], 'small', None)", IMPORT)
 
 
-TAKE = """
-import sys
-from pathlib import Path
-from orchestrator.store.health.snapshots import take_snapshot
-print("ready", flush=True)
-sys.stdin.readline()
-print(take_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), "killed", None).folder.name)
-"""
-FULL_DISK_TAKING = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.health.snapshots import take_snapshot
-print("ready", flush=True)
-sys.stdin.readline()
-resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-try:
-    take_snapshot(Path(sys.argv[1]), Path(sys.argv[2]), None, None)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
+TAKE = "print(take_snapshot(paths[0], paths[1], 'killed', None).folder.name)"
 
 
 @pytest.fixture
@@ -207,7 +170,7 @@ def test_a_reader_keeps_what_it_opened(past: Snapshot, database: Path, root: Pat
 
 def test_a_full_disk_changes_nothing(past: Snapshot, database: Path, root: Path) -> None:
     before = everything(database)
-    said = done(FULL_DISK, database, root)
+    said = done(RESTORE_ON_A_FULL_DISK, database, root)
     assert "cannot be restored: File too large | nothing was lost" in said
     assert everything(database) == before
     assert list_snapshots(root) == [past]
@@ -338,7 +301,7 @@ def test_a_place_that_cannot_be_written_is_told(filled: Path, root: Path) -> Non
 
 
 def test_a_full_disk_leaves_no_half_snapshot(filled: Path, root: Path) -> None:
-    said = done(FULL_DISK_TAKING, filled, root)
+    said = done(refused(TAKE, IMPORT), filled, root)
     assert "cannot be copied" in said
     assert "disk not full" in said
     assert list(root.iterdir()) == []
@@ -357,7 +320,7 @@ def test_a_killed_one_is_whole_or_not_there(filled: Path, root: Path, moment: in
         lambda: any(root.glob(f"[!.]*/{MANIFEST}")),
         after(0.01),
     ]
-    killed(TAKE, filled, root, when=conditions[moment])
+    killed(script(TAKE, IMPORT), filled, root, when=conditions[moment])
     for each in list_snapshots(root):
         assert everything(each.database) == before
     taken = take_snapshot(filled, root, "again", None)

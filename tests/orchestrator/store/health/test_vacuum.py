@@ -12,32 +12,19 @@ from orchestrator.store.health.vacuum import vacuum
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import Save, scalar
-from tests.support.databases import done, everything, killed, schema_of, started
+from tests.support.databases import (
+    done,
+    everything,
+    killed,
+    refused,
+    schema_of,
+    script,
+    started,
+)
 from tests.support.records import RECORDED_AT, a_record
 
-VACUUM = """
-import sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.health.vacuum import vacuum
-print("ready", flush=True)
-sys.stdin.readline()
-print(vacuum(Path(sys.argv[1]), 60).rewritten)
-"""
-
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.health.vacuum import vacuum
-print("ready", flush=True)
-sys.stdin.readline()
-resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-try:
-    vacuum(Path(sys.argv[1]))
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
+IMPORT = "from orchestrator.store.health.vacuum import vacuum"
+VACUUM = script("print(vacuum(paths[0], 60).rewritten)", IMPORT)
 
 
 def test_free_space_is_given_back(roomy: Path) -> None:
@@ -136,7 +123,7 @@ def test_killed_while_it_is_written_anew_it_loses_nothing(roomy: Path, moment: i
 @pytest.mark.slow
 def test_a_full_disk_leaves_it_as_it_was(roomy: Path) -> None:
     before = everything(roomy)
-    said = done(FULL_DISK, roomy)
+    said = done(refused("vacuum(paths[0])", IMPORT), roomy)
     assert "nothing was" in said
     assert everything(roomy) == before
     assert not list(roomy.parent.glob(".*"))

@@ -2,8 +2,6 @@
 
 import os
 import random
-import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,89 +12,49 @@ from orchestrator.store import MergeReport, Store, query
 from runner.contract.errors import StoreError
 from runner.contract.record import Record, to_table
 from tests.orchestrator.store.conftest import scalar
-from tests.support.databases import after, content, killed, started, time_of
+from tests.support.databases import (
+    AS_NOBODY,
+    FULL_DISK,
+    after,
+    content,
+    done,
+    holding,
+    killed,
+    refused,
+    script,
+    started,
+    time_of,
+)
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 CELLS = 1_000
-MERGE = """
-import sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import Store
-
-database, *paths = map(Path, sys.argv[1:])
-print("ready", flush=True)
-sys.stdin.readline()
-with Store.open(database, wait_s=60) as store:
-    for path in paths:
+MERGE = script("""
+with Store.open(paths[0], wait_s=60) as store:
+    for path in paths[1:]:
         report = store.merge([path])
         print(report.inserted, report.replaced, report.unchanged, flush=True)
-"""
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import Store
-
-database, path = map(Path, sys.argv[1:])
-with Store.open(database) as store:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-    try:
-        store.merge([path])
-    except StoreError as error:
-        print(error, "|", error.hint)
-"""
-NO_SPACE = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import Store
-
-resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
-try:
-    Store.open(Path(sys.argv[1]))
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
-READ_ONLY = """
-import os, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store import Store, query
-
-database, elsewhere = map(Path, sys.argv[1:])
-Store.open(elsewhere).close()
-query(elsewhere, "FROM benchmark_performance")
-if os.geteuid() == 0:
-    os.setuid(65534)
-print(query(database, "SELECT count(*) AS n FROM benchmark_results").to_pylist())
-try:
-    Store.open(database)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
+""")
+MERGE_ON_A_FULL_DISK = refused(
+    f"with Store.open(paths[0]) as store:\n    {FULL_DISK}\n    store.merge([paths[1]])", first=""
+)
+CREATE_ON_A_FULL_DISK = refused("Store.open(paths[0])")
+ASK_AND_WRITE = refused(
+    f"""
+Store.open(paths[1]).close()
+query(paths[1], "FROM benchmark_performance")
+{AS_NOBODY}
+print(query(paths[0], "SELECT count(*) AS n FROM benchmark_results").to_pylist())
+Store.open(paths[0])
+""",
+    first="",
+)
 
 
-HOLD = """
-import sys
-from pathlib import Path
-from orchestrator.store import Store
-print("ready", flush=True)
-sys.stdin.readline()
-with Store.open(Path(sys.argv[1])):
-    print("holding", flush=True)
-    sys.stdin.readline()
-"""
-READ_ONLY_RECORDS = """
-import os, sys
-from pathlib import Path
-from orchestrator.app.results.merge import merge_paths
-
-database, records = map(Path, sys.argv[1:])
-if os.geteuid() == 0:
-    os.setuid(65534)
-print(merge_paths([records], database, scratch=False).inserted)
-"""
+MERGE_AS_NOBODY = script(
+    "print(merge_paths([paths[1]], paths[0], scratch=False).inserted)",
+    "from orchestrator.app.results.merge import merge_paths",
+    AS_NOBODY,
+)
 
 
 @pytest.fixture
@@ -158,14 +116,12 @@ def test_a_reader_during_a_merge_waits_and_sees_it_whole(
 def test_a_reader_does_not_wait_for_ever(database: Path, first: Path) -> None:
     with Store.open(database) as store:
         store.merge([first])
-    with started(HOLD, database) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "holding\n"
+    with holding(database) as holder:
         with pytest.raises(
             StoreError, match=rf"in use by .*PID {holder.pid}.* after waiting 0.1"
         ) as caught:
             query(database, "SELECT 1", wait_s=0.1)
-        holder.communicate("enough\n")
+        holder.communicate()
     assert "wait for it to finish" in str(caught.value.hint)
     assert query(database, "SELECT 1 FROM benchmark_results").num_rows == CELLS
 
@@ -179,10 +135,9 @@ def test_record_files_that_may_only_be_read_are_merged(open_folder: Path, first:
     (records / "first.parquet").write_bytes(first.read_bytes())
     (records / "first.parquet").chmod(0o444)
     records.chmod(0o555)
-    command = [sys.executable, "-c", READ_ONLY_RECORDS, place / "benchmarks.duckdb", records]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    output = done(MERGE_AS_NOBODY, place / "benchmarks.duckdb", records)
     records.chmod(0o755)
-    assert done.stdout == f"{CELLS}\n", done.stderr
+    assert output == f"{CELLS}\n"
 
 
 @pytest.mark.slow
@@ -190,10 +145,9 @@ def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) ->
     with Store.open(database) as store:
         store.merge([first])
     before = content(database)
-    command = [sys.executable, "-c", FULL_DISK, str(database), str(second)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "the merge failed, and nothing was lost" in done.stdout, done.stderr
-    assert "disk is not full" in done.stdout
+    output = done(MERGE_ON_A_FULL_DISK, database, second)
+    assert "the merge failed, and nothing was lost" in output
+    assert "disk is not full" in output
     assert content(database) == before
     with Store.open(database) as store:
         assert store.merge([second]) == MergeReport(replaced=CELLS)
@@ -201,9 +155,7 @@ def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) ->
 
 def test_a_database_that_could_not_be_created_leaves_nothing(tmp_path: Path) -> None:
     database = tmp_path / "new" / "benchmarks.duckdb"
-    command = [sys.executable, "-c", NO_SPACE, str(database)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "cannot be created" in done.stdout, done.stderr
+    assert "cannot be created" in done(CREATE_ON_A_FULL_DISK, database)
     assert [path.name for path in database.parent.iterdir()] == ["benchmarks.duckdb.lock"]
 
 
@@ -217,11 +169,10 @@ def test_a_read_only_database_can_be_asked_but_not_written(
     Path(f"{database}.lock").unlink()
     database.chmod(0o444)
     open_folder.chmod(0o555)
-    command = [sys.executable, "-c", READ_ONLY, str(database), str(tmp_path / "other.duckdb")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    output = done(ASK_AND_WRITE, database, tmp_path / "other.duckdb")
     open_folder.chmod(0o755)
-    assert f"'n': {CELLS}" in done.stdout, done.stderr
-    assert "cannot be written: Permission denied | choose a database in a folder" in done.stdout
+    assert f"'n': {CELLS}" in output
+    assert "cannot be written: Permission denied | choose a database in a folder" in output
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,10 @@ import pytest
 
 from orchestrator.store import Store
 from runner.contract.record import save_record
+from tests.support.data import STORE_DATA
 from tests.support.records import a_record
+
+FORBIDDEN_QUESTIONS = (STORE_DATA / "forbidden_questions.sql").read_text("utf-8").splitlines()
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from orchestrator.store import Store, asking, query
 from runner.contract.errors import StoreError
 from runner.contract.record import save_record
 from tests.orchestrator.store.conftest import Save
+from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 from tests.support.records import a_record
 
 Open = Callable[[Path], Store]
@@ -55,30 +56,7 @@ def test_an_answer_is_an_arrow_table(store: Store) -> None:
     assert table.to_pydict() == {"batch_size": [1, 8], "batch_size_1": [1, 8]}
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "DELETE FROM benchmark_results",
-        "WITH gone AS (DELETE FROM benchmark_results RETURNING *) SELECT * FROM gone",
-        "CREATE TEMP TABLE t AS SELECT 1",
-        "SELECT 1; DELETE FROM benchmark_results",
-        "COPY benchmark_results TO 'stolen.csv'",
-        "SELECT * FROM read_text('secret.txt')",
-        "SELECT * FROM read_text((SELECT 'secret.txt'))",
-        "SELECT * FROM 'secret.csv'",
-        "SELECT * FROM glob('*')",
-        "FROM query('SELECT * FROM read_text(''secret.txt'')')",
-        "ATTACH 'other.duckdb'",
-        "SET enable_external_access = true",
-        "RESET enable_external_access",
-        "SET lock_configuration = false",
-        "PRAGMA enable_profiling",
-        "INSTALL httpfs",
-        "CHECKPOINT",
-        "secret",
-        "SELECT * FROM secret",
-    ],
-)
+@pytest.mark.parametrize("sql", FORBIDDEN_QUESTIONS)
 def test_a_question_can_neither_write_nor_read_files(
     store: Store, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.store import Store, asking, query
 from runner.contract.errors import StoreError
+from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 
 
 def test_an_answer_is_an_arrow_table(filled: Path) -> None:
@@ -34,47 +35,7 @@ def test_a_wrong_view_keeps_the_suggestion(filled: Path) -> None:
         query(filled, "SELECT * FROM benchmark_performanc")
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "DELETE FROM benchmark_results",
-        "DROP VIEW benchmark_performance",
-        "COPY benchmark_results TO 'stolen.csv'",
-        "SELECT * FROM read_csv('/etc/hostname')",
-        "SELECT * FROM '/etc/hostname'",
-        "ATTACH 'other.duckdb'",
-        "SET enable_external_access = true",
-        "SET lock_configuration = false",
-        "INSTALL httpfs",
-        "EXPORT DATABASE 'everything'",
-        "SELECT * FROM 'other.csv'",
-        "SELECT * FROM glob('/etc/*')",
-        "SELECT * FROM read_text('/etc/hostname')",
-        "ATTACH ':memory:' AS more",
-        "DETACH store",
-        "LOAD json",
-        "SET memory_limit = '1GB'",
-        "RESET threads",
-        "PRAGMA threads = 1",
-        "PRAGMA database_list",
-        "CALL pragma_version()",
-        "CREATE TABLE mine (a INT)",
-        "CREATE TEMP TABLE mine (a INT)",
-        "CREATE TABLE memory.mine (a INT)",
-        "CREATE MACRO f() AS 1",
-        "INSERT INTO benchmark_results SELECT * FROM benchmark_results",
-        "UPDATE benchmark_results SET model = 'mine'",
-        "USE memory",
-        "BEGIN",
-        "CHECKPOINT",
-        "VACUUM",
-        "PREPARE q AS SELECT 1",
-        "EXPLAIN ANALYZE DELETE FROM benchmark_results",
-        "EXPLAIN ANALYZE COPY (SELECT 1) TO 'stolen.csv'",
-        "SELECT 1; SELECT 2",
-        "SELECT 1; DROP TABLE benchmark_results",
-    ],
-)
+@pytest.mark.parametrize("sql", FORBIDDEN_QUESTIONS)
 def test_a_question_can_do_no_harm(
     filled: Path, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,6 @@
 """Many files of one row become one, bit by bit the same; what is not ours to touch stays."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -15,47 +13,22 @@ from orchestrator.store import MergeReport, Store
 from orchestrator.store.records.compact import Compaction, compact, compact_files
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record import Record, save_record
-from tests.support.databases import after, done, everything, killed
+from tests.support.databases import (
+    AS_NOBODY,
+    FULL_DISK,
+    after,
+    done,
+    everything,
+    killed,
+    refused,
+    script,
+)
 from tests.support.records import RECORDED_AT, a_failure, a_record
 
 RUN = "20261121-120000-abcd"
 SIZES = (1, 2, 4, 8, 16, 32)
-COMPACT = """
-import sys
-from pathlib import Path
-from orchestrator.store.records.compact import compact
-records, run_id, *planned = sys.argv[1:]
-print("ready", flush=True)
-sys.stdin.readline()
-print(compact(Path(records), run_id, planned))
-"""
-READ_ONLY = """
-import os, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.records.compact import compact
-records, run_id, *planned = sys.argv[1:]
-print("ready", flush=True)
-sys.stdin.readline()
-if os.geteuid() == 0:
-    os.setuid(65534)
-try:
-    compact(Path(records), run_id, planned)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from runner.contract.errors import StoreError
-from orchestrator.store.records.compact import compact
-resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-records, run_id, *planned = sys.argv[1:]
-try:
-    compact(Path(records), run_id, planned)
-except StoreError as error:
-    print(error, "|", error.hint)
-"""
+COMPACT = "print(compact(paths[0], arguments[1], arguments[2:]))"
+IMPORT = "from orchestrator.store.records.compact import compact"
 
 
 @pytest.fixture
@@ -222,8 +195,8 @@ def test_a_file_of_its_own_outweighs_the_compact_one(records: Path, saved: list[
 
 def test_a_full_disk_leaves_every_file(records: Path, saved: list[Record]) -> None:
     before = sorted(records.rglob("*"))
-    command = [sys.executable, "-c", FULL_DISK, str(records), RUN, *ids(saved)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    small = FULL_DISK.replace("65536", "4096")
+    said = done(refused(COMPACT, IMPORT, small), records, RUN, *ids(saved))
     assert "cannot be compacted: File too large | nothing was lost" in said
     assert sorted(records.rglob("*")) == before
 
@@ -232,7 +205,7 @@ def test_files_that_may_only_be_read_stay(open_folder: Path) -> None:
     record = a_record()
     path = keep(record, open_folder)
     open_folder.chmod(0o555)
-    said = done(READ_ONLY, open_folder, RUN, record.cell_id)
+    said = done(refused(COMPACT, IMPORT, AS_NOBODY), open_folder, RUN, record.cell_id)
     open_folder.chmod(0o755)
     assert "cannot be compacted: Permission denied" in said
     assert [each for each in open_folder.rglob("*") if each.is_file()] == [path]
@@ -272,7 +245,7 @@ def test_killed_at_any_moment_it_loses_nothing(
 ) -> None:
     before = merged(records, tmp_path / "before.duckdb")
     when = moments(records, saved)[moment]
-    killed(COMPACT, records, RUN, *ids(saved), when=when)
+    killed(script(COMPACT, IMPORT), records, RUN, *ids(saved), when=when)
     assert merged(records, tmp_path / "killed.duckdb") == before
     compact(records, RUN, ids(saved))
     assert [path.name for path in records.iterdir()] == [compact_files(records)[0].name]
