@@ -1,7 +1,7 @@
-"""Answers on stdout."""
+"""Answers on stdout; bundles and exports on the screen."""
 
-import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,6 +17,7 @@ from orchestrator.render.exports import (
     require_printable,
 )
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions
+from tests.orchestrator.render.conftest import Screen
 
 TABLE = pa.table(
     {
@@ -26,15 +27,17 @@ TABLE = pa.table(
         "libraries": pa.array([[("torch", "2.13.0")], None], pa.map_(pa.string(), pa.string())),
     }
 )
+ZIP, LAKE = Path("ours.zip"), Path("lake")
+HASH = "ab" * 32
 
 
 def an_answer() -> Answer:
     return Answer(TABLE.schema, iter(TABLE.to_batches(max_chunksize=1)))
 
 
-def test_a_table_is_aligned_and_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_is_aligned_and_rounded(screen: Screen) -> None:
     print_answer(an_answer(), "table")
-    assert capsys.readouterr().out.splitlines() == [
+    assert screen.printed() == [
         "cell  median  reasons    libraries",
         'a      0.812  ["noisy"]  {"torch": "2.13.0"}',
         "b          –  –          –",
@@ -55,114 +58,90 @@ def test_only_bytes_are_kept_from_a_terminal() -> None:
         require_printable(form)
 
 
-Capture = pytest.CaptureFixture[str]
-PATH = Path("ours.zip")
-HASH = "ab" * 32
+def a_manifest(hosts: int = 1, **changes: Any) -> BundleManifest:
+    counts = {"runs": 2, "records": 1200, "hosts": hosts, "matrices": 1, "hardware": 1}
+    values: dict[str, Any] = {
+        "accelmatrix": "0.1.0",
+        "record_version": 5,
+        "scratch": False,
+        "counts": BundleCounts(**counts, environments=1, artefacts=0),
+        "members": {"runs.json": 9},
+    }
+    return BundleManifest(**values | changes)
 
 
-def a_manifest(*, scratch: bool = False, hosts: int = 1, record_version: int = 5) -> BundleManifest:
-    counts = BundleCounts(
-        runs=2, records=1200, hosts=hosts, matrices=1, hardware=1, environments=1, artefacts=0
-    )
-    members = {"runs.json": 9}
-    return BundleManifest(
-        accelmatrix="0.1.0",
-        record_version=record_version,
-        scratch=scratch,
-        counts=counts,
-        members=members,
-    )
-
-
-def test_a_bundle_that_was_written(capsys: Capture) -> None:
-    written = ExportedBundle(PATH, 1 << 20, HASH, a_manifest())
-    print_bundle(written, as_json=False)
-    assert capsys.readouterr().out.splitlines() == [
+def test_a_bundle_that_was_written(screen: Screen) -> None:
+    written = ExportedBundle(ZIP, 1 << 20, HASH, a_manifest())
+    assert screen.lines(print_bundle, written) == [
         "ours.zip: 1,200 records of 2 runs on 1 host, 1MiB",
         f"sha256: {HASH}",
     ]
-    print_bundle(written, as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["sha256"], told["manifest"]["counts"]["records"]) == (HASH, 1200)
+    data = screen.data(print_bundle, written)
+    assert (data["sha256"], data["manifest"]["counts"]["records"]) == (HASH, 1200)
 
 
-def a_check(
-    *faults: str, manifest: BundleManifest | None = None, newer: bool = False
-) -> CheckedBundle:
-    return CheckedBundle(PATH, 9, HASH, not faults, faults, manifest, newer)
+def a_check(*faults: str, newer: bool = False, **manifest: Any) -> CheckedBundle:
+    known = None if faults else a_manifest(**manifest)
+    return CheckedBundle(ZIP, 9, HASH, not faults, faults, known, newer)
 
 
-def test_a_sound_bundle(capsys: Capture) -> None:
-    print_checked(a_check(manifest=a_manifest(hosts=2)), as_json=False)
-    assert capsys.readouterr().out.splitlines() == [
-        "ours.zip: sound: 1,200 records of 2 runs on 2 hosts, written by AccelMatrix 0.1.0",
-        f"sha256: {HASH}",
-    ]
+@pytest.mark.parametrize(
+    ("check", "place", "line"),
+    [
+        (
+            a_check(hosts=2),
+            0,
+            "ours.zip: sound: 1,200 records of 2 runs on 2 hosts, written by AccelMatrix 0.1.0",
+        ),
+        (a_check(), -1, f"sha256: {HASH}"),
+        (
+            a_check(record_version=99),
+            1,
+            "its records are of version 99, and this AccelMatrix knows up to ",
+        ),
+        (a_check("is of version 2", newer=True), 0, "ours.zip: is of version 2"),
+        (
+            a_check("is of version 2", newer=True),
+            1,
+            "install the newer AccelMatrix that wrote it",
+        ),
+    ],
+    ids=["sound", "hash", "newer records", "newer bundle", "what to do"],
+)
+def test_a_bundle_that_was_checked(
+    screen: Screen, check: CheckedBundle, place: int, line: str
+) -> None:
+    assert screen.lines(print_checked, check)[place].startswith(line)
 
 
-def test_a_bundle_of_a_scratch_database_says_so(capsys: Capture) -> None:
-    print_checked(a_check(manifest=a_manifest(scratch=True)), as_json=False)
-    assert "scratch database" in capsys.readouterr().out
+def test_a_bundle_of_a_scratch_database_says_so(screen: Screen) -> None:
+    assert "scratch database" in "\n".join(screen.lines(print_checked, a_check(scratch=True)))
 
 
-def test_records_of_a_newer_runner_are_told(capsys: Capture) -> None:
-    print_checked(a_check(manifest=a_manifest(record_version=99)), as_json=False)
-    told = capsys.readouterr().out.splitlines()[1]
-    assert told.startswith("its records are of version 99, and this AccelMatrix knows up to ")
-
-
-def test_a_newer_bundle_is_told_with_what_to_do(capsys: Capture) -> None:
-    print_checked(a_check("is of version 2", newer=True), as_json=False)
-    assert capsys.readouterr().out.splitlines()[:2] == [
-        "ours.zip: is of version 2",
-        "install the newer AccelMatrix that wrote it",
-    ]
-
-
-def test_every_fault_has_a_line(capsys: Capture) -> None:
+def test_every_fault_has_a_line(screen: Screen) -> None:
     bundle = a_check("runs.json: is missing", "extra: is not in SHA256SUMS")
-    print_checked(bundle, as_json=False)
-    assert capsys.readouterr().out.splitlines() == [
+    assert screen.lines(print_checked, bundle) == [
         "ours.zip: runs.json: is missing",
         "ours.zip: extra: is not in SHA256SUMS",
         f"sha256: {HASH}",
     ]
-    print_checked(bundle, as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["sound"], len(told["faults"]), told["manifest"]) == (False, 2, None)
-
-
-PATH_EXPORT = Path("lake")
 
 
 @pytest.mark.parametrize(
-    ("rows", "files", "told"),
+    ("rows", "files", "line"),
     [
-        (1234, 1, "raw: 1,234 rows: lake\n"),
-        (1, 1, "raw: 1 row: lake\n"),
-        (3, 2000, "raw: 3 rows in 2,000 files: lake\n"),
+        (1234, 1, "raw: 1,234 rows: lake"),
+        (1, 1, "raw: 1 row: lake"),
+        (3, 2000, "raw: 3 rows in 2,000 files: lake"),
     ],
 )
-def test_rows_and_files_are_counted(rows: int, files: int, told: str, capsys: Capture) -> None:
-    print_exported(
-        ExportedTopic("raw", PATH_EXPORT, rows, files),
-        ExportOptions("raw", PATH_EXPORT),
-        as_json=False,
-    )
-    assert capsys.readouterr().out == told
+def test_rows_and_files_are_counted(screen: Screen, rows: int, files: int, line: str) -> None:
+    exported = ExportedTopic("raw", LAKE, rows, files)
+    assert screen.lines(print_exported, exported, ExportOptions("raw", LAKE)) == [line]
 
 
-def test_an_empty_export_says_what_else_there_is(capsys: Capture) -> None:
-    nothing = ExportedTopic("raw", PATH_EXPORT, 0, 1)
-    print_exported(nothing, ExportOptions("raw", PATH_EXPORT), as_json=False)
-    assert "`--all` takes every row" in capsys.readouterr().out
-    print_exported(nothing, ExportOptions("raw", PATH_EXPORT, everything=True), as_json=False)
-    assert "--all" not in capsys.readouterr().out
-
-
-def test_an_export_as_json(capsys: Capture) -> None:
-    print_exported(
-        ExportedTopic("raw", PATH_EXPORT, 3, 2), ExportOptions("raw", PATH_EXPORT), as_json=True
-    )
-    told = json.loads(capsys.readouterr().out)
-    assert told == {"topic": "raw", "output": "lake", "rows": 3, "files": 2}
+@pytest.mark.parametrize("everything", [False, True])
+def test_an_empty_export_says_what_else_there_is(screen: Screen, everything: bool) -> None:
+    options = ExportOptions("raw", LAKE, everything=everything)
+    text = "\n".join(screen.lines(print_exported, ExportedTopic("raw", LAKE, 0, 1), options))
+    assert ("`--all` takes every row" in text) is not everything
