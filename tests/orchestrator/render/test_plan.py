@@ -1,3 +1,5 @@
+"""A plan for people, for programs and for GitHub."""
+
 import json
 from dataclasses import replace
 
@@ -5,10 +7,10 @@ import pytest
 
 from orchestrator.app.measure.plan import PlannedExport, PlanReport
 from orchestrator.render.plan import print_github, print_plan
+from tests.orchestrator.render.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
 
-Capture = pytest.CaptureFixture[str]
 SKIPPED = fake_cell(64)
 PLAN = a_plan(skips={SKIPPED: "the model ends at 32"}).model_copy(
     update={"notes": ("--limit 3 leaves out 2 of 5 cells",)}
@@ -17,9 +19,8 @@ REPORT = PlanReport(PLAN, ())
 EXPORTING = replace(REPORT, exports=(PlannedExport("scripted", "forward", "fp32", 100.0),))
 
 
-def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(capsys: Capture) -> None:
-    print_plan(REPORT, as_json=False)
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen) -> None:
+    lines = screen.lines(print_plan, REPORT)
     assert lines[0].split() == ["cell", "decision", "estimate", "reason"]
     assert lines[1].split() == [fake_cell(1).id, "run", "1s"]
     assert lines[4].split(maxsplit=3) == [SKIPPED.id, "skip", "–", "the model ends at 32"]
@@ -27,51 +28,41 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(capsys: Capture
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
 
 
-def test_a_plan_in_rounds_counts_the_launches_of_jobs(capsys: Capture) -> None:
-    measure = {name: value.model_copy(update={"rounds": 3}) for name, value in PLAN.measure.items()}
-    print_plan(PlanReport(PLAN.model_copy(update={"measure": measure}), ()), as_json=False)
-    assert "3 to run in 1 job (3 launches), 1 to skip" in capsys.readouterr().out
+def test_a_plan_in_rounds_counts_the_launches_of_jobs(screen: Screen) -> None:
+    plan = a_plan(skips={SKIPPED: "the model ends at 32"}, rounds=3)
+    last = screen.lines(print_plan, PlanReport(plan, ()))[-1]
+    assert last.startswith("3 to run in 1 job (3 launches), 1 to skip")
 
 
-def test_a_plan_as_json_has_every_axis_of_a_cell(capsys: Capture) -> None:
-    print_plan(REPORT, as_json=True)
-    data = json.loads(capsys.readouterr().out)
+def test_a_plan_as_json_has_every_axis_of_a_cell(screen: Screen) -> None:
+    data = screen.data(print_plan, REPORT)
     assert (list(data), data["exports"]) == (["cells", "exports", "notes"], [])
     assert data["notes"] == ["--limit 3 leaves out 2 of 5 cells"]
+    assert [cell["cell_id"] for cell in data["cells"]] == [entry.cell.id for entry in PLAN.entries]
     last = data["cells"][-1]
     assert list(last) == [
         *("cell_id", "job_id", *type(SKIPPED).model_fields),
         *("decision", "status", "reason", "estimate_s"),
     ]
-    assert (last["cell_id"], last["decision"], last["status"]) == (
-        SKIPPED.id,
-        "skip",
-        "unsupported",
-    )
+    assert (last["decision"], last["status"]) == ("skip", "unsupported")
     assert (last["batch_size"], last["model"], last["backend"]) == (64, "scripted", "fake")
 
 
-def test_a_plan_as_json_is_indented_as_other_json(capsys: Capture) -> None:
+def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(
+    screen: Screen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "note: 1 graph is exported first, in about 1m40s, and kept for later runs"
+    assert note in screen.lines(print_plan, EXPORTING)
+    assert EXPORTING.sums().total_s == REPORT.sums().total_s + 100
     print_plan(EXPORTING, as_json=True)
     text = capsys.readouterr().out
     data = json.loads(text)
-    assert text == json.dumps(data, indent=2) + "\n"
-    assert [cell["cell_id"] for cell in data["cells"]] == [entry.cell.id for entry in PLAN.entries]
-
-
-def test_a_plan_names_and_counts_the_graphs_that_are_exported_first(capsys: Capture) -> None:
-    print_plan(EXPORTING, as_json=True)
-    assert json.loads(capsys.readouterr().out)["exports"] == [
+    assert data["exports"] == [
         {"model": "scripted", "content": "forward", "numbers": "fp32", "estimate_s": 100.0}
     ]
-    print_plan(EXPORTING, as_json=False)
-    assert (
-        "note: 1 graph is exported first, in about 1m40s, and kept for later runs"
-        in capsys.readouterr().out.splitlines()
-    )
-    assert EXPORTING.sums().total_s == REPORT.sums().total_s + 100
+    assert text == json.dumps(data, indent=2) + "\n"
 
 
-def test_a_plan_for_github_is_one_line(capsys: Capture) -> None:
+def test_a_plan_for_github_is_one_line(screen: Screen) -> None:
     print_github({"include": [{"job": "a"}]})
-    assert capsys.readouterr().out == '{"include": [{"job": "a"}]}\n'
+    assert screen.printed() == ['{"include": [{"job": "a"}]}']

@@ -1,3 +1,5 @@
+"""Progress of a run, plain, live and quiet, and the time that is left."""
+
 import io
 import re
 from collections.abc import Iterator, Mapping
@@ -6,12 +8,7 @@ from contextlib import contextmanager
 import pytest
 from rich.console import Console
 
-from orchestrator.render.progress import (
-    Forecast,
-    LiveObserver,
-    PlainObserver,
-    show_progress,
-)
+from orchestrator.render.progress import Forecast, LiveObserver, PlainObserver, show_progress
 from orchestrator.running.observer import QuietObserver
 from runner.contract.job import Job
 from runner.contract.record import Record, Status
@@ -35,8 +32,7 @@ def record_of(number: int = 0, status: Status = "ok", **outcome: object) -> Reco
 class Stopwatch:
     """Seconds that pass when a test says so."""
 
-    def __init__(self) -> None:
-        self.now = 1000.0
+    now = 1000.0
 
     def __call__(self) -> float:
         return self.now
@@ -73,56 +69,42 @@ def live(stopwatch: Stopwatch) -> Iterator[tuple[LiveObserver, io.StringIO]]:
         yield observer, text
 
 
-def test_the_forecast_counts_cells(stopwatch: Stopwatch) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "waited_s", "first_s", "left"),
+    [
+        ((30, 30, 60), None, None, "about 2m left"),
+        ((10, 10, 20), 0, 20, "about 47s left"),
+        ((1, 50, 49), 0, 20, "about 3m9s left"),
+        ((10, 10, 20), 3600, 10, "about 30s left"),
+        ((10, 10, 20), None, 0, "about 30s left"),
+    ],
+    ids=["estimates", "pace", "one slow cell", "a wait for a device", "ends without a launch"],
+)
+def test_the_forecast_learns_from_the_pace(
+    stopwatch: Stopwatch,
+    seconds: tuple[float, ...],
+    waited_s: float | None,
+    first_s: float | None,
+    left: str,
+) -> None:
+    cells = forecast(stopwatch, *seconds)
+    if waited_s is not None:
+        stopwatch.now += waited_s
+        cells.begin()
+    if first_s is not None:
+        stopwatch.now += first_s
+        cells.end(CELLS[0])
+    assert cells.time_left == left
+
+
+def test_the_forecast_counts_each_cell_it_knows_once(stopwatch: Stopwatch) -> None:
     cells = forecast(stopwatch, 1, 1, 1)
-    assert (cells.done, cells.total) == (0, 3)
-    cells.end(CELLS[1])
-    cells.end(CELLS[1])
-    assert (cells.done, cells.total) == (1, 3)
-
-
-def test_before_the_first_cell_the_estimates_are_believed(stopwatch: Stopwatch) -> None:
-    assert forecast(stopwatch, 30, 30, 60).time_left == "about 2m left"
-
-
-def test_the_forecast_learns_from_the_pace(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 10, 10, 20)
-    cells.begin()
-    stopwatch.now += 20
-    cells.end(CELLS[0])
-    assert cells.time_left == "about 47s left"
-
-
-def test_one_slow_cell_at_the_beginning_is_not_taken_for_all(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 1, 50, 49)
-    cells.begin()
-    stopwatch.now += 20
-    cells.end(CELLS[0])
-    assert cells.time_left == "about 3m9s left"
-
-
-def test_waiting_for_a_device_says_nothing_about_the_pace(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 10, 10, 20)
-    stopwatch.now += 3600
-    cells.begin()
-    stopwatch.now += 10
-    cells.begin()
-    cells.end(CELLS[0])
-    assert cells.time_left == "about 30s left"
-
-
-def test_cells_that_end_before_any_launch_leave_the_estimates(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 10, 10, 20)
-    cells.end(CELLS[0])
-    assert cells.time_left == "about 30s left"
-
-
-def test_the_forecast_ends(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 1, 1, 1)
-    for cell in CELLS:
+    cells.end(fake_cell(64))
+    assert (cells.done, cells.total, cells.time_left) == (0, 3, "about 3s left")
+    for done, cell in ((1, CELLS[1]), (1, CELLS[1]), (2, CELLS[0]), (3, CELLS[2])):
         cells.end(cell)
-    assert cells.time_left == "done"
-    assert Forecast({}).time_left == "done"
+        assert (cells.done, cells.total) == (done, 3)
+    assert cells.time_left == Forecast({}).time_left == "done"
 
 
 def test_a_round_is_a_share_of_its_cell(stopwatch: Stopwatch) -> None:
@@ -132,12 +114,6 @@ def test_a_round_is_a_share_of_its_cell(stopwatch: Stopwatch) -> None:
     assert (cells.done, cells.time_left) == (0, "about 1m10s left")
     cells.end(CELLS[0])
     assert (cells.done, cells.time_left) == (1, "about 50s left")
-
-
-def test_a_cell_nobody_estimated_changes_nothing(stopwatch: Stopwatch) -> None:
-    cells = forecast(stopwatch, 1, 1, 1)
-    cells.end(fake_cell(64))
-    assert (cells.done, cells.time_left) == (0, "about 3s left")
 
 
 def test_plain_progress_is_one_line_per_event(
@@ -175,9 +151,15 @@ def test_rounds_are_shown_with_their_jobs(plain: PlainObserver, capsys: Capture)
 ODD = "odd: [/tmp/x] [red] :warning: {task} 100%"
 
 
-def test_odd_text_is_printed_as_it_is(plain: PlainObserver, capsys: Capture) -> None:
+def test_odd_text_is_printed_as_it_is(
+    plain: PlainObserver, stopwatch: Stopwatch, capsys: Capture
+) -> None:
     plain.note(ODD)
     assert capsys.readouterr().err == f"{ODD}\n"
+    with live(stopwatch) as (observer, text):
+        observer.job_started(JOB)
+        observer.cell_ended(CELLS[0], record_of(status="failed", reason=ODD))
+    assert f"{CELLS[0].id}: failed ({ODD})" in text.getvalue()
 
 
 def test_reasons_do_not_steer_the_terminal(
@@ -218,13 +200,6 @@ def test_live_progress_counts_visits_in_their_round(stopwatch: Stopwatch) -> Non
         observer._progress.refresh()
     assert f"{JOB.id}: 3 cells, round 1 of 3 done" in text.getvalue()
     assert "round 2 of 3" in text.getvalue()
-
-
-def test_live_progress_survives_odd_reasons(stopwatch: Stopwatch) -> None:
-    with live(stopwatch) as (observer, text):
-        observer.job_started(JOB)
-        observer.cell_ended(CELLS[0], record_of(status="failed", reason=ODD))
-    assert f"{CELLS[0].id}: failed ({ODD})" in text.getvalue()
 
 
 def test_a_job_that_is_launched_again_keeps_its_line(stopwatch: Stopwatch) -> None:

@@ -1,6 +1,6 @@
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""Records of runs, and bare ones, in the database; damage costs no other cell."""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,17 +52,10 @@ def merge(path: Path, database: Path) -> MergeReport:
     return merge_paths([path], database, scratch=True)
 
 
-@contextmanager
-def working_in(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    yield
-    os.chdir(before)
-
-
-def test_a_run_is_merged_with_what_is_known_of_it(results: Path, database: Path) -> None:
+def test_a_run_is_merged_once_with_what_is_known_of_it(results: Path, database: Path) -> None:
     folder = a_finished_run(results)
     assert merge_run(folder, database) == MergeReport(inserted=3)
+    assert merge_run(folder, database) == MergeReport(unchanged=3)
     with Store.open_readonly(database) as store:
         (run,) = store.runs()
     assert (run.run_id, run.started_at) == ("run-1", folder.run.started_at)
@@ -79,22 +72,6 @@ def test_a_run_ends_with_its_last_cell(results: Path, database: Path) -> None:
         assert (run.finished_at is not None) is ended
 
 
-def test_merging_a_run_twice_changes_nothing(results: Path, database: Path) -> None:
-    folder = a_finished_run(results)
-    merge_run(folder, database)
-    assert merge_run(folder, database) == MergeReport(unchanged=3)
-
-
-def test_a_damaged_record_is_reported_at_the_end_of_a_run(results: Path, database: Path) -> None:
-    folder = a_finished_run(results)
-    give(folder, 1, "ok").write_bytes(b"PAR1")
-    report = merge_run(folder, database)
-    assert (report.inserted, len(report.damaged)) == (3, 1)
-    assert verdicts(database) == ["lost", "ok", "ok"]
-    with pytest.raises(StoreError, match="1 damaged"):
-        report.require_complete()
-
-
 def test_a_run_that_may_not_hold_fake_rows_is_kept_from_a_scratch_database(
     results: Path, database: Path
 ) -> None:
@@ -102,21 +79,27 @@ def test_a_run_that_may_not_hold_fake_rows_is_kept_from_a_scratch_database(
     real = RunFolder(scratch.path, scratch.run.model_copy(update={"scratch": False}))
     report = merge_run(real, database)
     assert (report.inserted, len(report.refused)) == (0, 3)
+    with Store.open_readonly(database) as store:
+        assert store.described_runs()["run-1"].run.finished_at is not None
 
 
 def test_a_run_folder_and_a_folder_of_runs_are_both_taken(results: Path, database: Path) -> None:
     first, _ = a_finished_run(results), a_finished_run(results, "run-2")
     assert merge(first.path, database) == MergeReport(inserted=3)
-    assert merge(results, database) == MergeReport(inserted=3, unchanged=3)
+    (results / "loose").mkdir()
+    save_record(a_record(backend="fake", runtime="fake"), results / "loose")
+    assert merge(results, database) == MergeReport(inserted=4, unchanged=3)
     with Store.open_readonly(database) as store:
-        assert {run.run_id: run.planned for run in store.runs()} == {"run-1": 3, "run-2": 3}
+        planned = {run.run_id: run.planned for run in store.runs()}
+    assert planned.items() >= {"run-1": 3, "run-2": 3}.items()
 
 
 @pytest.mark.parametrize("relative", [".", "../run-1", "..", "records", "records/.."])
-def test_relative_paths_are_taken(results: Path, database: Path, relative: str) -> None:
-    folder = a_finished_run(results)
-    with working_in(folder.path):
-        assert merge(Path(relative), database) == MergeReport(inserted=3)
+def test_relative_paths_are_taken(
+    results: Path, database: Path, relative: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(a_finished_run(results).path)
+    assert merge(Path(relative), database) == MergeReport(inserted=3)
 
 
 def test_bare_records_are_taken_one_by_one(results: Path, database: Path) -> None:
@@ -136,15 +119,43 @@ def test_a_path_that_is_not_there_is_named_before_anything_is_merged(
     assert not database.exists()
 
 
-def test_a_damaged_record_leaves_its_cell_lost(results: Path, database: Path) -> None:
-    folder = a_finished_run(results)
-    give(folder, 4, "ok").write_bytes(b"PAR1 and no more")
+def _cut(path: Path) -> None:
+    path.write_bytes(b"PAR1 and no more")
+
+
+def _without_row(path: Path) -> None:
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+
+
+def _flip_bit_of_a_name(path: Path) -> None:
+    """Flip a bit of a column's name in the footer, so that it is no text."""
+    content = bytearray(path.read_bytes())
+    footer = len(content) - int.from_bytes(content[-8:-4], "little") - 8
+    content[content.index(b"latency_median_s", footer)] ^= 0x80
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [_cut, _without_row, _flip_bit_of_a_name])
+def test_a_damaged_record_leaves_its_cell_lost(
+    results: Path, database: Path, damage: Callable[[Path], None]
+) -> None:
+    damage(give(a_finished_run(results), 4, "ok"))
     report = merge(results, database)
     assert report.inserted == 3
     (damaged,) = report.damaged
     assert damaged.path.name.endswith(".parquet.damaged")
+    assert damaged.reason.endswith("it was set aside")
     assert verdicts(database) == ["lost", "ok", "ok"]
     assert merge(results, database) == MergeReport(unchanged=3)
+
+
+def test_a_damaged_record_is_reported_at_the_end_of_a_run(results: Path, database: Path) -> None:
+    folder = a_finished_run(results)
+    _cut(give(folder, 1, "ok"))
+    report = merge_run(folder, database)
+    assert (report.inserted, len(report.damaged)) == (3, 1)
+    with pytest.raises(StoreError, match="1 damaged"):
+        report.require_complete()
 
 
 def test_damage_on_disk_takes_no_measurement_out_of_the_database(
@@ -170,82 +181,8 @@ def test_a_cell_that_was_lost_to_damage_can_be_measured_again(
     assert verdicts(database) == ["ok", "ok", "ok"]
 
 
-def test_loose_records_beside_run_folders_are_merged_too(tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    folder = a_run_folder(results)
-    for cell in folder.cells:
-        folder.save(record_for(folder.job([cell], folder.nowhere), cell))
-    loose = results / "loose"
-    loose.mkdir()
-    save_record(a_record(backend="fake", runtime="fake"), loose)
-    report = merge_paths([results], tmp_path / "scratch.duckdb", scratch=True)
-    assert (report.inserted, report.damaged) == (4, ())
-
-
-def test_a_damaged_run_file_costs_no_record(tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    for run_id in ("run-1", "run-2"):
-        folder = a_run_folder(results, run_id=run_id)
-        for cell in folder.cells:
-            folder.save(record_for(folder.job([cell], folder.nowhere), cell))
-    (results / "run-1/run.json").write_text("{")
-    report = merge_paths([results], tmp_path / "scratch.duckdb", scratch=True)
-    assert report.inserted == 6
-    assert [damaged.path.parent.name for damaged in report.damaged] == ["run-1"]
-
-
-def test_what_is_about_to_be_dropped_is_not_merged(tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    folder = a_run_folder(results)
-    cell = folder.cells[0]
-    folder.save(record_for(folder.job([cell], folder.nowhere), cell))
-    folder.path.rename(results / ".run-1.dropped")
-    report = merge_paths([results], tmp_path / "benchmarks.duckdb", scratch=True)
-    assert report == MergeReport()
-
-
-def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(tmp_path: Path) -> None:
-    folder = a_finished_run(tmp_path / "results")
-    for path in folder.records.rglob("*.parquet"):
-        table = pq.read_table(path)
-        pq.write_table(table.append_column("warmth_k", pa.array([310.5])), path)
-    report = merge_run(folder, tmp_path / "benchmarks.duckdb")
-    assert report == MergeReport(inserted=len(folder.cells))
-    other = query(tmp_path / "benchmarks.duckdb", "SELECT DISTINCT other FROM benchmark_results")
-    assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
-
-
-def _flipped(path: Path, name: str) -> None:
-    """Flip a bit of the column's name in the footer."""
-    content = bytearray(path.read_bytes())
-    footer = len(content) - int.from_bytes(content[-8:-4], "little") - 8
-    content[content.index(name.encode(), footer)] ^= 0x80
-    path.write_bytes(content)
-
-
-def test_a_name_that_is_no_text_leaves_one_cell_lost(results: Path, database: Path) -> None:
-    folder = a_finished_run(results)
-    _flipped(give(folder, 2, "ok"), "latency_median_s")
-    report = merge(results, database)
-    assert report.inserted == 3
-    (damaged,) = report.damaged
-    assert damaged.path.name.endswith(".parquet.damaged")
-    assert damaged.reason.endswith("it was set aside")
-    assert verdicts(database) == ["lost", "ok", "ok"]
-
-
-def test_a_record_without_a_row_leaves_its_cell_lost(results: Path, database: Path) -> None:
-    path = give(a_finished_run(results), 2, "ok")
-    pq.write_table(pq.read_table(path).slice(0, 0), path)
-    report = merge(results, database)
-    assert [file.reason for file in report.damaged] == ["not a whole record file; it was set aside"]
-    assert verdicts(database) == ["lost", "ok", "ok"]
-    assert merge(results, database) == MergeReport(unchanged=3)
-
-
 def test_what_cannot_be_renamed_is_left_where_it_is(results: Path, database: Path) -> None:
-    folder = a_finished_run(results)
-    path = give(folder, 2, "ok")
+    path = give(a_finished_run(results), 2, "ok")
     path.write_bytes(b"PAR1")
     path.with_name(f"{path.name}.damaged").mkdir()
     report = merge(results, database)
@@ -253,10 +190,27 @@ def test_what_cannot_be_renamed_is_left_where_it_is(results: Path, database: Pat
     assert path.read_bytes() == b"PAR1"
 
 
-def test_a_run_whose_records_are_refused_has_ended_all_the_same(
+def test_a_damaged_run_file_costs_no_record(results: Path, database: Path) -> None:
+    for run_id in ("run-1", "run-2"):
+        a_finished_run(results, run_id)
+    (results / "run-1/run.json").write_text("{")
+    report = merge(results, database)
+    assert report.inserted == 6
+    assert [damaged.path.parent.name for damaged in report.damaged] == ["run-1"]
+
+
+def test_what_is_about_to_be_dropped_is_not_merged(results: Path, database: Path) -> None:
+    a_finished_run(results).path.rename(results / ".run-1.dropped")
+    assert merge(results, database) == MergeReport()
+
+
+def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(
     results: Path, database: Path
 ) -> None:
-    scratch = a_finished_run(results)
-    merge_run(RunFolder(scratch.path, scratch.run.model_copy(update={"scratch": False})), database)
-    with Store.open_readonly(database) as store:
-        assert store.described_runs()["run-1"].run.finished_at is not None
+    folder = a_finished_run(results)
+    for path in folder.records.rglob("*.parquet"):
+        table = pq.read_table(path)
+        pq.write_table(table.append_column("warmth_k", pa.array([310.5])), path)
+    assert merge_run(folder, database) == MergeReport(inserted=3)
+    other = query(database, "SELECT DISTINCT other FROM benchmark_results")
+    assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
