@@ -201,7 +201,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice")
+        raise ValueError(f"the key {twice!r} appears twice")
     return data
 
 

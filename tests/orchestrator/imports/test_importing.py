@@ -18,42 +18,15 @@ from orchestrator.imports.importing import (
     preview_import,
     set_import_times,
 )
-from orchestrator.imports.outcome import FileOutcome, read_files
-from orchestrator.store import Store, query
+from orchestrator.imports.outcome import read_files
+from orchestrator.store import Store
 from orchestrator.store.schema.tables import Run
 from runner.contract.errors import StoreError
-from tests.orchestrator.imports.files import LATER, TABLE, verdicts_on, write
+from tests.orchestrator.imports.files import LATER, TABLE, Place, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
 
 SIMULATED = {**copy.deepcopy(DIRECT), "model": "other", "is_simulated": True}
 EVERYTHING = "SELECT * EXCLUDE (recorded_at) FROM benchmark_results ORDER BY result_id"
-
-
-class Place:
-    """A user's folder with sources, results and a database."""
-
-    def __init__(self, folder: Path) -> None:
-        self.sources = folder / "sources"
-        self.results = folder / "results"
-        self.database = folder / "results/benchmarks.duckdb"
-
-    def verdicts(self) -> tuple[FileOutcome, ...]:
-        return verdicts_on(self.sources)
-
-    def import_files(self) -> ImportReport:
-        return import_files(
-            self.verdicts(), self.results, self.database, "orchestrator import sources"
-        )
-
-    def preview_import(self) -> ImportReport:
-        return preview_import(self.verdicts(), self.database)
-
-    def files(self) -> list[Path]:
-        return sorted((self.results / "imports").iterdir())
-
-    def ask(self, sql: str) -> list[dict[str, object]]:
-        found: list[dict[str, object]] = query(self.database, sql).to_pylist()
-        return found
 
 
 @pytest.fixture
@@ -66,56 +39,62 @@ def place(tmp_path: Path) -> Place:
     return place
 
 
+@pytest.fixture
+def imported(place: Place) -> Place:
+    """The same after its first import."""
+    assert counts(place.import_files()) == (6, 0, 0, 0)
+    return place
+
+
 def counts(done: ImportReport) -> tuple[int, int, int, int]:
     return done.added, done.replaced, done.there, done.gone
 
 
-def test_records_go_beside_ours_and_into_the_database(place: Place) -> None:
-    assert counts(place.import_files()) == (6, 0, 0, 0)
-    assert len(place.files()) == 3
-    found = place.ask("SELECT source, count(*) AS n FROM benchmark_results GROUP BY 1 ORDER BY 1")
+def test_records_go_beside_ours_and_into_the_database(imported: Place) -> None:
+    assert len(imported.files()) == 3
+    found = imported.ask(
+        "SELECT source, count(*) AS n FROM benchmark_results GROUP BY 1 ORDER BY 1"
+    )
     assert found == [
         {"source": "ipfs_accelerate_py", "n": 4},
         {"source": "pytorch-image-models", "n": 2},
     ]
 
 
-def test_no_default_view_shows_them(place: Place) -> None:
-    place.import_files()
+def test_no_default_view_shows_them(imported: Place) -> None:
     for view in ("benchmark_performance", "latest_results", "failures", "compatibility", "history"):
-        assert place.ask(f"SELECT * FROM {view}") == []
-    models = place.ask("SELECT DISTINCT model FROM imported_results ORDER BY 1")
+        assert imported.ask(f"SELECT * FROM {view}") == []
+    models = imported.ask("SELECT DISTINCT model FROM imported_results ORDER BY 1")
     assert [row["model"] for row in models] == ["prajjwal1/bert-tiny", "resnet50", "tinynet_e"]
-    failed = place.ask("SELECT status, simulated FROM failures_all ORDER BY simulated")
+    failed = imported.ask("SELECT status, simulated FROM failures_all ORDER BY simulated")
     assert [(row["status"], row["simulated"]) for row in failed] == [
         ("out_of_memory", False),
         ("out_of_memory", True),
     ]
 
 
-def test_a_run_is_described(place: Place) -> None:
-    place.import_files()
-    (run,) = place.ask("SELECT * FROM benchmark_runs WHERE matrix_path LIKE '%timm.csv'")
+def test_a_run_is_described(imported: Place) -> None:
+    (run,) = imported.ask("SELECT * FROM benchmark_runs WHERE matrix_path LIKE '%timm.csv'")
     assert (run["planned"], run["described"]) == (2, True)
     assert (run["command"], run["launchers"]) == ("orchestrator import sources", ["import"])
 
 
-def test_importing_twice_adds_nothing_and_writes_nothing(place: Place) -> None:
-    place.import_files()
-    before = {file: file.stat().st_mtime_ns for file in place.files()}
-    content = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
-    runs = place.ask("SELECT * FROM benchmark_runs ORDER BY ALL")
-    assert counts(place.import_files()) == (0, 0, 6, 0)
-    assert {file: file.stat().st_mtime_ns for file in place.files()} == before
-    assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == content
-    assert place.ask("SELECT * FROM benchmark_runs ORDER BY ALL") == runs
+def test_importing_twice_adds_nothing_and_writes_nothing(imported: Place) -> None:
+    before = {file: file.stat().st_mtime_ns for file in imported.files()}
+    content = imported.table()
+    runs = imported.table("benchmark_runs")
+    assert counts(imported.import_files()) == (0, 0, 6, 0)
+    assert {file: file.stat().st_mtime_ns for file in imported.files()} == before
+    assert imported.table() == content
+    assert imported.table("benchmark_runs") == runs
 
 
-def test_another_name_is_the_same_content(place: Place) -> None:
-    place.import_files()
-    (place.sources / "timm.csv").rename(place.sources / "renamed.csv")
-    assert counts(place.import_files()) == (0, 0, 6, 0)
-    (row,) = place.ask("SELECT DISTINCT source_file FROM imported_results WHERE model = 'resnet50'")
+def test_another_name_is_the_same_content(imported: Place) -> None:
+    (imported.sources / "timm.csv").rename(imported.sources / "renamed.csv")
+    assert counts(imported.import_files()) == (0, 0, 6, 0)
+    (row,) = imported.ask(
+        "SELECT DISTINCT source_file FROM imported_results WHERE model = 'resnet50'"
+    )
     assert str(row["source_file"]).endswith("timm.csv")
 
 
@@ -125,32 +104,32 @@ FULL_NAME = "benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv"
 def test_a_name_that_tells_less_takes_nothing_away(place: Place) -> None:
     (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
     place.import_files()
-    before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
+    before = place.table()
     (place.sources / FULL_NAME).rename(place.sources / "copy.csv")
     assert counts(place.preview_import()) == counts(place.import_files()) == (0, 0, 6, 0)
-    assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
+    assert place.table() == before
     place.database.unlink()
     assert counts(place.import_files()) == (6, 0, 0, 0)
     devices = place.ask("SELECT DISTINCT hardware FROM imported_results WHERE family = 'vision'")
     assert devices == [{"hardware": "rtx4090"}]
 
 
-def test_a_name_that_tells_more_replaces_what_was_read(place: Place) -> None:
-    place.import_files()
-    (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
-    assert counts(place.preview_import()) == counts(place.import_files()) == (2, 0, 4, 2)
-    found = place.ask("SELECT model, precision FROM imported_results WHERE source_format = 'timm'")
+def test_a_name_that_tells_more_replaces_what_was_read(imported: Place) -> None:
+    (imported.sources / "timm.csv").rename(imported.sources / FULL_NAME)
+    assert counts(imported.preview_import()) == counts(imported.import_files()) == (2, 0, 4, 2)
+    found = imported.ask(
+        "SELECT model, precision FROM imported_results WHERE source_format = 'timm'"
+    )
     assert {row["precision"] for row in found} == {"amp"}
     assert len(found) == 2
 
 
-def test_a_mark_in_a_name_stays(place: Place) -> None:
-    place.import_files()
-    (place.sources / "timm.csv").rename(place.sources / "timm-simulated.csv")
-    assert counts(place.import_files()) == (0, 2, 4, 0)
-    (place.sources / "timm-simulated.csv").rename(place.sources / "timm.csv")
-    assert counts(place.import_files()) == (0, 0, 6, 0)
-    assert place.ask("SELECT model FROM imported_results WHERE source_format = 'timm'") == []
+def test_a_mark_in_a_name_stays(imported: Place) -> None:
+    (imported.sources / "timm.csv").rename(imported.sources / "timm-simulated.csv")
+    assert counts(imported.import_files()) == (0, 2, 4, 0)
+    (imported.sources / "timm-simulated.csv").rename(imported.sources / "timm.csv")
+    assert counts(imported.import_files()) == (0, 0, 6, 0)
+    assert imported.ask("SELECT model FROM imported_results WHERE source_format = 'timm'") == []
 
 
 def test_a_dry_run_writes_nothing_and_knows_what_is_there(place: Place, tmp_path: Path) -> None:
@@ -164,63 +143,57 @@ def test_a_dry_run_writes_nothing_and_knows_what_is_there(place: Place, tmp_path
     assert len(place.files()) == 3
 
 
-def test_the_database_can_be_made_anew_from_the_files(place: Place, tmp_path: Path) -> None:
-    place.import_files()
-    before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
-    raw = place.ask("SELECT * FROM raw_benchmark_data ORDER BY ALL")
-    assert merge_paths([place.results], tmp_path / "new.duckdb", scratch=False).inserted == 6
-    place.database = tmp_path / "new.duckdb"
-    assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
-    assert place.ask("SELECT * FROM raw_benchmark_data ORDER BY ALL") == raw
-    assert counts(place.import_files()) == (0, 0, 6, 0)
+def test_the_database_can_be_made_anew_from_the_files(imported: Place, tmp_path: Path) -> None:
+    before = imported.table()
+    raw = imported.table("raw_benchmark_data")
+    assert merge_paths([imported.results], tmp_path / "new.duckdb", scratch=False).inserted == 6
+    imported.database = tmp_path / "new.duckdb"
+    assert imported.table() == before
+    assert imported.table("raw_benchmark_data") == raw
+    assert counts(imported.import_files()) == (0, 0, 6, 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", ["results", "results/imports", "each file"])
-def test_the_imports_are_described_anew(place: Place, tmp_path: Path, which: str) -> None:
-    place.import_files()
-    runs = place.ask("SELECT * FROM benchmark_runs ORDER BY ALL")
-    paths = place.files() if which == "each file" else [tmp_path / which]
+def test_the_imports_are_described_anew(imported: Place, tmp_path: Path, which: str) -> None:
+    runs = imported.table("benchmark_runs")
+    paths = imported.files() if which == "each file" else [tmp_path / which]
     for _ in range(2):
         merge_paths(paths, tmp_path / "new.duckdb", scratch=False)
-        place.database = tmp_path / "new.duckdb"
-        assert place.ask("SELECT * FROM benchmark_runs ORDER BY ALL") == runs
+        imported.database = tmp_path / "new.duckdb"
+        assert imported.table("benchmark_runs") == runs
 
 
-def test_after_the_files_were_deleted_nothing_is_replaced(place: Place, tmp_path: Path) -> None:
-    place.import_files()
-    before = place.ask("SELECT * FROM benchmark_results ORDER BY ALL")
-    for file in place.files():
+def test_after_the_files_were_deleted_nothing_is_replaced(imported: Place, tmp_path: Path) -> None:
+    before = imported.table()
+    for file in imported.files():
         file.unlink()
-    assert counts(place.import_files()) == (0, 0, 6, 0)
-    assert merge_paths([place.results], place.database, scratch=False).unchanged == 6
-    assert place.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
+    assert counts(imported.import_files()) == (0, 0, 6, 0)
+    assert merge_paths([imported.results], imported.database, scratch=False).unchanged == 6
+    assert imported.table() == before
 
 
-def test_a_damaged_file_is_written_anew(place: Place) -> None:
-    place.import_files()
-    for file in place.files():
+def test_a_damaged_file_is_written_anew(imported: Place) -> None:
+    for file in imported.files():
         file.write_bytes(file.read_bytes()[:-50])
-    place.database.unlink()
-    assert counts(place.import_files()) == (6, 0, 0, 0)
+    imported.database.unlink()
+    assert counts(imported.import_files()) == (6, 0, 0, 0)
 
 
-def test_what_was_interrupted_before_the_merge_is_finished(place: Place) -> None:
-    place.import_files()
-    place.database.unlink()
-    before = {file: file.stat().st_mtime_ns for file in place.files()}
-    assert counts(place.import_files()) == (6, 0, 0, 0)
-    assert {file: file.stat().st_mtime_ns for file in place.files()} == before
+def test_what_was_interrupted_before_the_merge_is_finished(imported: Place) -> None:
+    imported.database.unlink()
+    before = {file: file.stat().st_mtime_ns for file in imported.files()}
+    assert counts(imported.import_files()) == (6, 0, 0, 0)
+    assert {file: file.stat().st_mtime_ns for file in imported.files()} == before
 
 
-def test_what_came_with_other_records_is_there(place: Place, tmp_path: Path) -> None:
-    place.import_files()
+def test_what_came_with_other_records_is_there(imported: Place, tmp_path: Path) -> None:
     elsewhere = Place(tmp_path / "elsewhere")
     write(elsewhere.sources / "copy.csv", TABLE)
-    merge_paths([place.results], elsewhere.database, scratch=False)
-    before = elsewhere.ask("SELECT * FROM benchmark_results ORDER BY ALL")
+    merge_paths([imported.results], elsewhere.database, scratch=False)
+    before = elsewhere.table()
     assert counts(elsewhere.preview_import()) == counts(elsewhere.import_files()) == (0, 0, 2, 0)
-    assert elsewhere.ask("SELECT * FROM benchmark_results ORDER BY ALL") == before
+    assert elsewhere.table() == before
     assert len(elsewhere.files()) == 1
 
 

@@ -9,31 +9,21 @@ import duckdb
 import pytest
 
 from orchestrator.imports.formats import FORMATS
-from orchestrator.imports.importing import import_files
 from orchestrator.imports.outcome import FileOutcome
 from orchestrator.imports.removal import RemovalTerms, preview_removal, remove_sources
-from orchestrator.store import query
-from tests.orchestrator.imports.files import LATER, TABLE, verdicts_on, write
+from tests.orchestrator.imports.files import LATER, TABLE, Place, verdicts_on, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS
 from tests.orchestrator.imports.formats.optimum import config, encoder_report
 
 DAY_S = 86400.0
 
 
-class Place:
+class Removal(Place):
     """A user's folder in which everything has been imported."""
 
-    def __init__(self, folder: Path) -> None:
-        self.sources = folder / "sources"
-        self.results = folder / "results"
-        self.database = folder / "results/benchmarks.duckdb"
-        write(self.sources / "direct.json", DIRECT)
-        write(self.sources / "timm.csv", TABLE)
-
     def imported(self) -> tuple[FileOutcome, ...]:
-        verdicts = verdicts_on(self.sources)
-        import_files(verdicts, self.results, self.database, "orchestrator import sources")
-        return verdicts
+        self.import_files()
+        return self.verdicts()
 
     def remove(
         self,
@@ -51,30 +41,30 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path) -> Removal:
+    place = Removal(tmp_path)
+    write(place.sources / "direct.json", DIRECT)
+    write(place.sources / "timm.csv", TABLE)
+    return place
 
 
-def test_what_the_database_holds_is_deleted(place: Place) -> None:
+@pytest.mark.parametrize("imports", [1, 2])
+def test_what_the_database_holds_is_deleted(place: Removal, imports: int) -> None:
+    for _ in range(imports - 1):
+        place.import_files()
     assert place.remove(place.imported()) == {"direct.json": None, "timm.csv": None}
     assert place.left() == []
-    (row,) = query(place.database, "SELECT count(*) AS n FROM benchmark_results").to_pylist()
-    assert row["n"] == 4
+    assert len(place.table()) == 4
 
 
-def test_a_second_import_deletes_what_an_earlier_one_brought(place: Place) -> None:
-    place.imported()
-    assert place.remove(place.imported()) == {"direct.json": None, "timm.csv": None}
-
-
-def test_every_name_of_a_content_goes(place: Place) -> None:
+def test_every_name_of_a_content_goes(place: Removal) -> None:
     write(place.sources / "second.json", DIRECT)
     verdicts = place.imported()
     assert [each.kind for each in verdicts] == ["records", "same content", "records"]
     assert set(place.remove(verdicts).values()) == {None}
 
 
-def test_files_without_records_stay(place: Place) -> None:
+def test_files_without_records_stay(place: Removal) -> None:
     write(place.sources / "models.json", MODELS)
     write(place.sources / "notes.md", "nothing")
     write(place.sources / "cut.json", "{")
@@ -84,20 +74,20 @@ def test_files_without_records_stay(place: Place) -> None:
     assert place.left() == ["cut.json", "models.json", "notes.md"]
 
 
-def test_a_file_with_entries_that_were_left_out_stays(place: Place) -> None:
+def test_a_file_with_entries_that_were_left_out_stays(place: Removal) -> None:
     write(place.sources / "timm.csv", TABLE + "slow,224,1,fast,1,1\n")
     kept = place.remove(place.imported())["timm.csv"]
     assert kept == "1 of its entries could not be read, and are in no database"
 
 
-def test_young_files_stay(place: Place) -> None:
+def test_young_files_stay(place: Removal) -> None:
     old = place.sources / "timm.csv"
     os.utime(old, (time.time(), time.time() - 31 * DAY_S))
     kept = place.remove(place.imported(), older_than_s=30 * DAY_S)
     assert kept == {"direct.json": "it was changed within the last 30 days", "timm.csv": None}
 
 
-def test_a_file_from_the_future_is_not_old(place: Place) -> None:
+def test_a_file_from_the_future_is_not_old(place: Removal) -> None:
     file = place.sources / "timm.csv"
     os.utime(file, (time.time(), time.time() + DAY_S))
     verdicts = place.imported()
@@ -105,14 +95,14 @@ def test_a_file_from_the_future_is_not_old(place: Place) -> None:
     assert place.remove(verdicts)["timm.csv"] is None
 
 
-def test_a_file_that_changed_since_stays(place: Place) -> None:
+def test_a_file_that_changed_since_stays(place: Removal) -> None:
     verdicts = place.imported()
     write(place.sources / "timm.csv", LATER)
     assert place.remove(verdicts)["timm.csv"] == "it has changed since it was imported"
     assert place.left() == ["timm.csv"]
 
 
-def test_a_file_whose_neighbour_changed_since_stays(place: Place) -> None:
+def test_a_file_whose_neighbour_changed_since_stays(place: Removal) -> None:
     folder = place.sources / "optimum"
     write(folder / "benchmark_report.json", encoder_report())
     write(folder / "benchmark_config.json", config())
@@ -132,7 +122,7 @@ def test_a_file_whose_neighbour_changed_since_stays(place: Place) -> None:
         ("DELETE FROM benchmark_results", 0),
     ],
 )
-def test_a_database_that_holds_less_keeps_the_file(place: Place, damage: str, held: int) -> None:
+def test_a_database_that_holds_less_keeps_the_file(place: Removal, damage: str, held: int) -> None:
     verdicts = place.imported()
     alter(place.database, damage)
     kept = place.remove(verdicts)["timm.csv"]
@@ -147,7 +137,7 @@ def test_a_database_that_holds_less_keeps_the_file(place: Place, damage: str, he
         "UPDATE raw_benchmark_data SET durations_ns = [1, 2]",
     ],
 )
-def test_raw_durations_are_verified_too(place: Place, damage: str) -> None:
+def test_raw_durations_are_verified_too(place: Removal, damage: str) -> None:
     verdicts = place.imported()
     alter(place.database, damage)
     kept = place.remove(verdicts)
@@ -155,7 +145,7 @@ def test_raw_durations_are_verified_too(place: Place, damage: str) -> None:
     assert kept["timm.csv"] is None
 
 
-def test_a_database_that_holds_more_of_a_file_keeps_it(place: Place) -> None:
+def test_a_database_that_holds_more_of_a_file_keeps_it(place: Removal) -> None:
     verdicts = place.imported()
     alter(
         place.database,
@@ -166,13 +156,13 @@ def test_a_database_that_holds_more_of_a_file_keeps_it(place: Place) -> None:
     assert kept == "the database holds records of it that are not in it"
 
 
-def test_without_a_database_nothing_goes(place: Place) -> None:
+def test_without_a_database_nothing_goes(place: Removal) -> None:
     kept = place.remove(verdicts_on(place.sources))
     assert set(kept.values()) == {"the database holds 0 of its 2 records as they are"}
     assert not place.database.exists()
 
 
-def test_links_are_never_followed(place: Place, tmp_path: Path) -> None:
+def test_links_are_never_followed(place: Removal, tmp_path: Path) -> None:
     outside = write(tmp_path / "outside/other.csv", LATER)
     link = place.sources / "link.csv"
     link.symlink_to(outside)
@@ -184,7 +174,7 @@ def test_links_are_never_followed(place: Place, tmp_path: Path) -> None:
     assert link.is_symlink()
 
 
-def test_files_of_a_folder_that_was_named_by_a_link_stay(place: Place, tmp_path: Path) -> None:
+def test_files_of_a_folder_that_was_named_by_a_link_stay(place: Removal, tmp_path: Path) -> None:
     place.imported()
     named = tmp_path / "named"
     named.symlink_to(place.sources)
@@ -193,14 +183,14 @@ def test_files_of_a_folder_that_was_named_by_a_link_stay(place: Place, tmp_path:
     assert place.left() == ["direct.json", "timm.csv"]
 
 
-def test_a_file_that_is_gone_already_is_told(place: Place) -> None:
+def test_a_file_that_is_gone_already_is_told(place: Removal) -> None:
     verdicts = place.imported()
     (place.sources / "timm.csv").unlink()
     kept = place.remove(verdicts)["timm.csv"]
     assert kept == "cannot be looked at: No such file or directory"
 
 
-def test_what_would_go_is_told_without_deleting(place: Place) -> None:
+def test_what_would_go_is_told_without_deleting(place: Removal) -> None:
     write(place.sources / "models.json", MODELS)
     verdicts = verdicts_on(place.sources)
     told = preview_removal(verdicts, RemovalTerms([place.sources], FORMATS))
@@ -213,6 +203,6 @@ def test_what_would_go_is_told_without_deleting(place: Place) -> None:
 
 
 def alter(database: Path, sql: str) -> None:
-    """RecordChanges the database as no command of ours does."""
+    """Change the database as no command of ours does."""
     with duckdb.connect(database) as connection:
         connection.execute(sql)

@@ -49,18 +49,6 @@ def test_a_file_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError])
-def test_a_file_that_was_not_finished_leaves_the_old_one(
-    tmp_path: Path, interruption: type[BaseException]
-) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with pytest.raises(interruption):
-        write_half(path, interruption)
-    assert path.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
-
-
 def test_a_folder_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "out"
     with output_folder(path) as folder:
@@ -80,16 +68,19 @@ def test_a_new_folder_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, ValueError])
-def test_a_folder_that_was_not_finished_leaves_the_old_one(
+def test_what_was_not_finished_leaves_the_old_file_or_folder(
     tmp_path: Path, interruption: type[BaseException]
 ) -> None:
-    path = tmp_path / "out"
-    path.mkdir()
-    (path / "old.txt").write_text("old")
+    file, folder = tmp_path / "a.txt", tmp_path / "out"
+    folder.mkdir()
+    for old in (file, folder / "old.txt"):
+        old.write_text("old")
     with pytest.raises(interruption):
-        fill_half(path, interruption)
-    assert [each.name for each in path.iterdir()] == ["old.txt"]
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+        write_half(file, interruption)
+    with pytest.raises(interruption):
+        fill_half(folder, interruption)
+    assert file.read_text() == "old"
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a.txt", "old.txt", "out"]
 
 
 def test_what_a_kill_left_behind_is_swept_up(tmp_path: Path) -> None:
@@ -133,7 +124,7 @@ def test_a_dangling_link_counts_as_there(tmp_path: Path) -> None:
         require_free("--output", path, force=False, database=NO_DATABASE)
 
 
-def test_a_file_never_replaces_a_folder_or_the_database(tmp_path: Path) -> None:
+def test_a_file_never_replaces_a_folder_or_the_database_nor_a_folder_a_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         require_free("--output", tmp_path, force=True, database=NO_DATABASE)
     database = tmp_path / "benchmarks.duckdb"
@@ -142,13 +133,8 @@ def test_a_file_never_replaces_a_folder_or_the_database(tmp_path: Path) -> None:
     for name in ("benchmarks.duckdb", "same"):
         with pytest.raises(UsageError, match="is the database itself"):
             require_free("--output", tmp_path / name, force=True, database=database)
-
-
-def test_a_folder_never_replaces_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "benchmarks.duckdb"
-    path.write_text("")
     with pytest.raises(UsageError, match="is a file"):
-        require_free_folder("--output", path, force=True, is_export=is_text)
+        require_free_folder("--output", database, force=True, is_export=is_text)
 
 
 def test_a_folder_is_replaced_behind_its_link(tmp_path: Path) -> None:

@@ -46,24 +46,17 @@ def test_a_worktree_is_a_checkout(checkout: Path, tmp_path: Path) -> None:
     assert git_commit(tmp_path / "tree") == git(checkout, "rev-parse", "HEAD")
 
 
-def test_an_installed_copy_has_no_commit(tmp_path: Path) -> None:
-    assert git_commit(tmp_path) is None
-
-
-def test_a_folder_inside_somebody_elses_checkout_has_no_commit(checkout: Path) -> None:
-    folder = checkout / "site-packages"
-    folder.mkdir()
-    assert git_commit(folder) is None
-
-
-def test_a_checkout_without_commits_has_none(tmp_path: Path) -> None:
-    git(tmp_path, "init", "--quiet")
-    assert git_commit(tmp_path) is None
-
-
-def test_a_damaged_checkout_has_no_commit(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    assert git_commit(tmp_path) is None
+def test_no_commit_of_a_copy_a_folder_inside_a_checkout_a_new_or_a_damaged_one(
+    checkout: Path, tmp_path: Path
+) -> None:
+    copy, inside, new, damaged = folders = [
+        *(tmp_path / "copy", checkout / "site-packages", tmp_path / "new", tmp_path / "damaged")
+    ]
+    for folder in folders:
+        folder.mkdir()
+    git(new, "init", "--quiet")
+    (damaged / ".git").mkdir()
+    assert [git_commit(folder) for folder in (copy, inside, new, damaged)] == [None] * 4
 
 
 def test_a_git_hook_does_not_mislead(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
