@@ -9,7 +9,7 @@ from pathlib import Path
 import runner
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge import merge_run
+from orchestrator.running.merge_run import merge_run
 from orchestrator.running.run_file import RunFile, RunOptions, RunSource, new_run_id
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME

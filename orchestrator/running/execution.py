@@ -13,7 +13,7 @@ from orchestrator.running.due import DueLaunch, due_launches
 from orchestrator.running.execute_job import ArtifactFolders, LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import Graphs, executes_graph
-from orchestrator.running.merge import merge_run
+from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.references import References, is_verified
 from orchestrator.running.run_file import RunOptions

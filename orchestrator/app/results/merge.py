@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.bundles import is_bundle, merge_bundle, open_bundle
 from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge import merge_folder
+from orchestrator.running.merge_run import merge_folder
 from orchestrator.running.run_file import RUN_FILE
 from orchestrator.store import (
     Damaged,

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge import merge_run
+from orchestrator.running.merge_run import merge_run
 from orchestrator.store import MergeReport, Store
 from orchestrator.store.records.compact import compact, compact_files
 from runner.contract.cell import Cell

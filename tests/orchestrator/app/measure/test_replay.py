@@ -8,7 +8,7 @@ import pytest
 from orchestrator.app.measure.replay import Replay, ReplayRequest, begin_replay, find_original
 from orchestrator.launchers.registry import Pinned
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge import merge_run
+from orchestrator.running.merge_run import merge_run
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
 from tests.support.records import record_for

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.app.results.merge import merge_paths
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge import merge_run
+from orchestrator.running.merge_run import merge_run
 from orchestrator.store import MergeReport, Store, query
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
