@@ -34,9 +34,7 @@ def test_an_image_is_built_once_and_says_what_it_is(workshop: Workshop) -> None:
     assert workshop.lines == []
 
 
-def test_a_stale_image_is_built_again_and_the_older_one_is_found_by_its_digest(
-    workshop: Workshop,
-) -> None:
+def test_a_stale_image_is_built_again_and_the_older_found_by_digest(workshop: Workshop) -> None:
     first = workshop.images().ensure("cpu")
     workshop.write("runner/__init__.py", "# changed")
     (status,) = [row for row in workshop.images().list() if row.name == "cpu"]
@@ -88,9 +86,7 @@ def test_a_failed_build_points_to_its_log(workshop: Workshop) -> None:
     assert workshop.images().find("cpu") is None
 
 
-def test_a_base_that_cannot_be_had_is_named_with_the_variable_for_another(
-    workshop: Workshop,
-) -> None:
+def test_a_base_out_of_reach_is_named_with_the_variable_for_another(workshop: Workshop) -> None:
     dockerfile = "ARG BASE_IMAGE=nowhere.invalid/base:1\nFROM ${BASE_IMAGE}\nCOPY runner /runner\n"
     workshop.write("images/cpu/Dockerfile", dockerfile)
     with pytest.raises(ImageError, match=r"cannot be built: Step 2/\d+ : FROM .*: .") as caught:
@@ -115,9 +111,7 @@ def test_too_little_disk_is_told_before_the_build(workshop: Workshop) -> None:
     assert workshop.lines == []
 
 
-def test_without_checkout_and_registry_nothing_can_be_had(
-    workshop: Workshop, tmp_path: Path
-) -> None:
+def test_without_checkout_and_registry_there_is_none(workshop: Workshop, tmp_path: Path) -> None:
     images = workshop.images(checkout=tmp_path / "elsewhere")
     with pytest.raises(ImageError, match="no registry is configured") as caught:
         images.ensure("cpu")
@@ -126,9 +120,7 @@ def test_without_checkout_and_registry_nothing_can_be_had(
         images.build("cpu")
 
 
-def test_without_checkout_an_image_at_hand_is_good_enough(
-    workshop: Workshop, tmp_path: Path
-) -> None:
+def test_without_checkout_an_image_at_hand_is_enough(workshop: Workshop, tmp_path: Path) -> None:
     image = workshop.images().ensure("cpu")
     assert workshop.images(checkout=tmp_path / "elsewhere").ensure("cpu") == image
 

@@ -64,12 +64,8 @@ def test_any_path_of_plain_names_is_a_registry(parts: list[str]) -> None:
     assert ImageSettings(registry=registry).repository("cpu") == f"{registry}/accelmatrix-cpu"
 
 
-def test_backends_name_their_image() -> None:
-    assert image_name("webgpu") == "browser"
-    assert image_name("fake") == "cpu"
-
-
-def test_a_backend_without_image_cannot_run_in_containers() -> None:
+def test_backends_name_their_image_or_cannot_run_in_containers() -> None:
+    assert (image_name("webgpu"), image_name("fake")) == ("browser", "cpu")
     with pytest.raises(Unavailable, match="mps") as caught:
         image_name("mps")
     assert "--launcher process" in str(caught.value.hint)

@@ -74,9 +74,7 @@ def test_the_margin_leaves_the_job_at_least_half(total: int) -> None:
         ("cuda", "1", False),  # the container sees that GPU alone, whose index is then another
     ],
 )
-def test_of_the_hosts_environment_a_container_gets_the_chosen_device_alone(
-    backend: Backend, variable: str, seen: bool
-) -> None:
+def test_a_container_sees_the_chosen_device(backend: Backend, variable: str, seen: bool) -> None:
     ours = {"HOME": "/root", "ACCELMATRIX_DEVICE": variable}
     expected = {"ACCELMATRIX_DEVICE": variable} if seen else {}
     assert container_environment(backend, ours) == expected
@@ -100,9 +98,7 @@ def with_own_weights(task: Task, folder: Path) -> Task:
 
 
 @pytest.mark.parametrize("name", ["references", "graphs", "weights"])
-def test_what_the_runner_reads_is_mounted_for_reading_if_there_is_any(
-    name: str, tmp_path: Path
-) -> None:
+def test_what_the_runner_reads_is_mounted_for_reading_alone(name: str, tmp_path: Path) -> None:
     if name == "weights":
         task = with_own_weights(cpu_task(), a_weights_folder(tmp_path / name))
     else:

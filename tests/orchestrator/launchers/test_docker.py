@@ -195,7 +195,7 @@ def test_an_engine_that_is_gone(cut_bench: Bench, proxy: EngineProxy) -> None:
         cut_bench.launcher.clean(frozenset({"fake"}))
 
 
-def test_cleaning_leaves_everything_foreign(
+def test_cleaning_leaves_what_is_foreign(
     bench: Bench, client: DockerClient, script_image: str
 ) -> None:
     task = bench.task("")

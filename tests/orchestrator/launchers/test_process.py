@@ -82,9 +82,7 @@ def is_alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
-def test_the_runner_gets_job_and_output_folder_and_nothing_else(
-    scripted: Interpreter, task: Task
-) -> None:
+def test_the_runner_gets_its_job_and_output_folder_alone(scripted: Interpreter, task: Task) -> None:
     lines, end = play(scripted("import sys, json; print(json.dumps(sys.argv[1:]))"), task)
     arguments = ["--job", str(task.job_file), "--out", str(task.out), "--die-with-parent"]
     assert json.loads(lines[0]) == ["-m", "runner", *arguments]
@@ -92,7 +90,7 @@ def test_the_runner_gets_job_and_output_folder_and_nothing_else(
 
 
 @pytest.mark.parametrize("name", ["references", "graphs"])
-def test_the_runner_is_told_where_its_folders_are(
+def test_the_runner_learns_where_its_folders_are(
     scripted: Interpreter, task: Task, name: str
 ) -> None:
     with_folder = replace(task, **{name: task.out})
@@ -122,9 +120,7 @@ def test_odd_output_arrives_as_lines(scripted: Interpreter, task: Task) -> None:
     assert lines == ["half", "\N{REPLACEMENT CHARACTER}", "unfinished"]
 
 
-def test_the_end_of_stderr_is_kept_and_the_exit_status_told(
-    scripted: Interpreter, task: Task
-) -> None:
+def test_the_end_of_stderr_and_the_exit_status_are_kept(scripted: Interpreter, task: Task) -> None:
     script = "import sys; sys.stderr.write('x' * 50000 + 'the reason: ü'); sys.exit(6)"
     lines, end = play(scripted(script), task)
     assert (lines, end.code, end.out_of_memory) == ([], 6, False)
@@ -146,9 +142,7 @@ def test_a_runner_over_its_memory_limit_is_killed(scripted: Interpreter, tmp_pat
     assert (end.code, end.out_of_memory) == (-signal.SIGKILL, True)
 
 
-def test_a_runner_within_its_memory_limit_is_left_alone(
-    scripted: Interpreter, tmp_path: Path
-) -> None:
+def test_a_runner_within_its_limit_is_left_alone(scripted: Interpreter, tmp_path: Path) -> None:
     script = "held = bytearray(50 << 20); import time; time.sleep(0.6)"
     _, end = play(scripted(script), limited_task(tmp_path, memory_bytes=500 * MIB))
     assert end == Exit(0, out_of_memory=False, log="")
@@ -198,9 +192,7 @@ def test_killing_ends_the_children_too(scripted: Interpreter, task: Task) -> Non
     wait_until(lambda: not is_alive(child), "the end of the child")
 
 
-def test_a_runner_that_hangs_after_its_last_line_has_not_ended(
-    scripted: Interpreter, task: Task
-) -> None:
+def test_a_runner_that_hangs_after_its_last_line_goes_on(scripted: Interpreter, task: Task) -> None:
     script = """
         import os, time
         print("last", flush=True)

@@ -61,7 +61,7 @@ def test_few_files_list_the_axes() -> None:
         (matrix_json_schema()["$defs"]["Entry"]["properties"], AXIS_NAMES),
     ],
 )
-def test_everything_made_of_axes_has_them_in_order(
+def test_all_that_is_made_of_axes_has_their_order(
     fields: dict[str, object], axes: list[str]
 ) -> None:
     assert list(fields) == list(axes)

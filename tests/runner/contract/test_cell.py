@@ -22,21 +22,11 @@ CELLS = st.builds(
 )
 
 
-def test_the_id_of_a_default_runtime_leaves_it_out() -> None:
-    cell = Cell(
-        model="bert-base-uncased",
-        backend="cuda",
-        runtime="torch",
-        precision="fp16",
-        batch_size=8,
-        sequence_length=128,
-        mode="inference",
-    )
-    assert cell.id == "cuda-bert-base-uncased-fp16-b8-s128-inference"
-    assert cell.job_id == "cuda-bert-base-uncased-fp16-inference"
-
-
-def test_the_id_of_another_runtime_names_it() -> None:
+def test_an_id_names_the_runtime_unless_it_is_the_backends_default() -> None:
+    fields = {"model": "gpt2", "backend": "cuda", "precision": "fp16", "sequence_length": 128}
+    cell = fake_cell(8, runtime="torch", **fields)
+    assert cell.id == "cuda-gpt2-fp16-b8-s128-inference"
+    assert cell.job_id == "cuda-gpt2-fp16-inference"
     cell = fake_cell(backend="cpu", runtime="onnxruntime", sequence_length=None)
     assert cell.id == "cpu-onnxruntime-scripted-fp32-b1-inference"
 
@@ -92,14 +82,10 @@ def test_ids_tell_sizes_mode_and_pattern(changes: dict[str, Any], name: str) -> 
     assert fake_cell(8, **changes).id == name
 
 
-def test_scenarios_of_a_mode_share_a_job_and_modes_do_not() -> None:
+def test_scenarios_of_a_mode_share_a_job_but_no_modes_and_no_cold_starts_do() -> None:
     cells = [fake_cell(), fake_cell(scenario="offline"), fake_cell(mode="training")]
-    assert [cell.job_id for cell in cells] == [cells[0].job_id] * 2 + [
-        "fake-scripted-fp32-training"
-    ]
-
-
-def test_no_cold_start_shares_a_job() -> None:
+    jobs = [f"fake-scripted-fp32-{mode}" for mode in ("inference", "inference", "training")]
+    assert [cell.job_id for cell in cells] == jobs
     assert fake_cell(8, mode="startup").job_id == fake_cell(8, mode="startup").id
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from runner.contract.errors import Unsupported
-from runner.contract.models import ModelSpec, catalogue, find, work
+from runner.contract.models import ModelSpec, Work, catalogue, find, work
 from tests.support.jobs import fake_cell, fake_model
 
 
@@ -29,12 +29,20 @@ def test_bert_multiplies_each_weight_once_for_each_token_and_attends() -> None:
     assert found.macs == 4 * (128 * weights + attention)
 
 
-def test_work_grows_with_the_batch() -> None:
-    one, three = (work(find("gpt2"), fake_cell(size)) for size in (1, 3))
-    assert one is not None
-    assert three is not None
+def counted(name: str, value_bytes: int = 4, **sizes: int) -> Work:
+    result = work(find(name), fake_cell(**sizes), value_bytes)
+    assert result is not None
+    return result
+
+
+def test_work_grows_with_the_batch_and_bytes_with_the_precision() -> None:
+    one, three = (counted("gpt2", batch_size=size) for size in (1, 3))
     assert three.macs == 3 * one.macs
     assert three.parameter_bytes == one.parameter_bytes
+    in_fp32, in_bf16 = counted("vit-tiny", 4), counted("vit-tiny", 2)
+    assert in_fp32.macs == in_bf16.macs
+    assert in_fp32.activation_bytes == 2 * in_bf16.activation_bytes
+    assert in_fp32.parameter_bytes == 2 * in_bf16.parameter_bytes
 
 
 @pytest.mark.parametrize(
@@ -49,20 +57,9 @@ def test_work_grows_with_the_batch() -> None:
 def test_work_grows_with_images_and_sounds(
     name: str, small: dict[str, int], large: dict[str, int]
 ) -> None:
-    less, more = (work(find(name), fake_cell(**sizes)) for sizes in (small, large))
-    assert less is not None
-    assert more is not None
+    less, more = counted(name, **small), counted(name, **large)
     assert more.macs > 1.5 * less.macs
     assert more.activation_bytes > less.activation_bytes
-
-
-def test_bytes_follow_from_the_precision() -> None:
-    in_fp32, in_bf16 = (work(find("vit-tiny"), fake_cell(), size) for size in (4, 2))
-    assert in_fp32 is not None
-    assert in_bf16 is not None
-    assert in_fp32.macs == in_bf16.macs
-    assert in_fp32.activation_bytes == 2 * in_bf16.activation_bytes
-    assert in_fp32.parameter_bytes == 2 * in_bf16.parameter_bytes
 
 
 def test_a_size_that_the_model_does_not_take_has_no_work() -> None:
