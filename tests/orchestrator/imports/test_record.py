@@ -1,5 +1,6 @@
 """Rows of others: what the file says, where it stands, and never a proof."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -109,7 +110,7 @@ RUN = Run(run_id="import-1", started_at=NOW, command="orchestrator import ü", p
 TABLE = records_table(read_document(json_document(DIRECT), FORMATS), NOW)
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_what_was_written_is_read_and_says_how_it_was_imported(tmp_path: Path) -> None:
     path = records_path(tmp_path / "results", "import-1")
     assert path == tmp_path / "results/imports/import-1.parquet"
     save_records(TABLE, path, RUN)
@@ -117,20 +118,27 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert stored is not None
     assert same_contents(stored, contents_of(TABLE))
     assert [file.name for file in path.parent.iterdir()] == ["import-1.parquet"]
+    assert read_runs([path]) == [RUN]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"PAR1", b"x" * 1000])
-def test_what_cannot_be_read_is_told_as_missing(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: b"",
+        lambda _: b"PAR1",
+        lambda _: b"x" * 1000,
+        lambda whole: whole[:-100],
+        lambda whole: whole.replace(b"source_place", b"source_plac\xf3"),
+    ],
+    ids=["empty", "a mark alone", "no Parquet", "half a file", "a column whose name is no text"],
+)
+def test_what_cannot_be_read_is_told_as_missing(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / "import-1.parquet"
-    if content is not None:
-        path.write_bytes(content)
     assert read_contents(path) is None
-
-
-def test_half_a_file_is_told_as_missing(tmp_path: Path) -> None:
-    path = tmp_path / "import-1.parquet"
     save_records(TABLE, path, RUN)
-    path.write_bytes(path.read_bytes()[:-100])
+    path.write_bytes(change(path.read_bytes()))
     assert read_contents(path) is None
 
 
@@ -140,12 +148,6 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         save_records(TABLE, records_path(tmp_path / "results", "import-1"), RUN)
 
 
-def test_it_says_how_it_was_imported(tmp_path: Path) -> None:
-    path = records_path(tmp_path, RUN.run_id)
-    save_records(TABLE, path, RUN)
-    assert read_runs([path]) == [RUN]
-
-
 def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:
     silent, other, elsewhere = (records_path(tmp_path, name) for name in ("silent", "other", "x"))
     save_records(TABLE, other, RUN)
@@ -153,10 +155,3 @@ def test_what_says_nothing_of_its_import_is_passed_over(tmp_path: Path) -> None:
     elsewhere.write_bytes(b"PAR1")
     save_records(TABLE, tmp_path / "import-1.parquet", RUN)
     assert read_runs([silent, other, elsewhere, tmp_path / "import-1.parquet"]) == []
-
-
-def test_a_column_whose_name_is_no_text_is_told_as_missing(tmp_path: Path) -> None:
-    path = tmp_path / "import-1.parquet"
-    save_records(TABLE, path, RUN)
-    path.write_bytes(path.read_bytes().replace(b"source_place", b"source_plac\xf3"))
-    assert read_contents(path) is None
