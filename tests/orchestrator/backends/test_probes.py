@@ -131,7 +131,7 @@ def test_containers_get_the_devices_groups_so_this_users_do_not_matter() -> None
     ("qnn", MadeUp(), False,
      "the HTP simulator, which tells what is correct and never what is fast"),
 ])  # fmt: skip
-def test_what_is_there_is_named(
+def test_what_is_there_is_told(
     backend: Backend, host: MadeUp, in_container: bool, message: str
 ) -> None:
     first = needs(backend, host, in_container=in_container)[0]

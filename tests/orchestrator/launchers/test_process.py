@@ -110,14 +110,13 @@ def test_the_runner_sees_our_environment_but_no_model_hub_unless_we_say_so(
     assert [found[name] for name in names] == ["1", theirs, theirs, str(ROOT)]
 
 
-def test_no_line_is_lost_and_all_come_in_order(scripted: Interpreter, task: Task) -> None:
-    lines, _ = play(scripted("for number in range(20000): print(number)"), task)
-    assert lines == [str(number) for number in range(20000)]
-
-
-def test_odd_output_arrives_as_lines(scripted: Interpreter, task: Task) -> None:
-    lines, _ = play(scripted(r'import os; os.write(1, b"half\n\xff\nunfinished")'), task)
-    assert lines == ["half", "\N{REPLACEMENT CHARACTER}", "unfinished"]
+@pytest.mark.parametrize(("script", "expected"), [
+    ("for number in range(20000): print(number)", [str(number) for number in range(20000)]),
+    (r'import os; os.write(1, b"half\n\xff\nunfinished")',
+     ["half", "\N{REPLACEMENT CHARACTER}", "unfinished"]),
+], ids=["all in order", "odd bytes"])  # fmt: skip
+def test_no_line_is_lost(scripted: Interpreter, task: Task, script: str, expected: Any) -> None:
+    assert play(scripted(script), task)[0] == expected
 
 
 def test_the_end_of_stderr_and_the_exit_status_are_kept(scripted: Interpreter, task: Task) -> None:

@@ -69,9 +69,10 @@ def test_a_truncated_file_is_no_record(tmp_path: Path, keep: float) -> None:
         read_record(path)
 
 
-def test_foreign_parquet_is_no_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [pa.table({"a": [1]}), to_table([a_verdict(), a_verdict()])])
+def test_foreign_parquet_and_two_rows_are_no_record(tmp_path: Path, rows: pa.Table) -> None:
     path = tmp_path / "foreign.parquet"
-    pq.write_table(pa.table({"a": [1]}), path)
+    pq.write_table(rows, path)
     with pytest.raises(RecordError, match=r"foreign\.parquet"):
         read_record(path)
 
@@ -82,11 +83,4 @@ def test_a_time_that_no_calendar_has_is_no_record(tmp_path: Path) -> None:
     far = pa.array([2**61]).cast(table.schema.field(at).type)
     pq.write_table(table.set_column(at, table.schema.field(at), far), path)
     with pytest.raises(RecordError, match=r"far\.parquet"):
-        read_record(path)
-
-
-def test_two_rows_are_no_record(tmp_path: Path) -> None:
-    path = tmp_path / "two.parquet"
-    pq.write_table(to_table([a_verdict(), a_verdict()]), path)
-    with pytest.raises(RecordError):
         read_record(path)
