@@ -8,9 +8,8 @@ import pytest
 from orchestrator.store import Store
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
-from tests.orchestrator.store.conftest import Save, scalar
+from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import holding
-from tests.support.records import a_record
 
 
 def test_opening_creates_the_file_and_its_folders(tmp_path: Path) -> None:
@@ -49,11 +48,6 @@ def test_a_file_that_is_no_database_is_left_alone(database: Path, content: bytes
         with pytest.raises(StoreError, match="not a database that DuckDB"):
             opening(database)
     assert database.read_bytes() == content
-
-
-def test_a_folder_is_no_database(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="not a database"):
-        Store.open(tmp_path)
 
 
 def test_a_foreign_database_is_left_alone(database: Path) -> None:
@@ -114,19 +108,6 @@ def test_a_refused_database_is_not_kept_locked(database: Path) -> None:
 def test_a_second_writer_of_this_process_is_told(database: Path) -> None:
     with Store.open(database), pytest.raises(StoreError, match=r"still in use .* after waiting 0"):
         Store.open(database, wait_s=0)
-
-
-def test_readers_share_a_database(database: Path) -> None:
-    Store.open(database).close()
-    with Store.open_readonly(database) as one, Store.open_readonly(database) as other:
-        assert one.runs() == other.runs() == []
-
-
-def test_a_reader_changes_nothing(database: Path, results: Path, save: Save) -> None:
-    save(a_record())
-    Store.open(database).close()
-    with Store.open_readonly(database) as store, pytest.raises(StoreError, match="read-only"):
-        store.merge([results])
 
 
 @pytest.mark.parametrize("mode", ["writing", "reading"])

@@ -31,12 +31,18 @@ SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7)
             "--resume`; all others were merged",
         ),
         (
+            MergeReport(3, refused=tuple(f"run/cell{number}" for number in range(8))),
+            "refused 8 rows that no device made: run/cell0, run/cell1, run/cell2, run/cell3,"
+            " run/cell4 and 3 more",
+            "; all others were merged",
+        ),
+        (
             MergeReport(damaged=SEVERAL[:2]),
             "2 damaged record files were left out: 0.parquet: cut, 1.parquet: cut",
             "; nothing was merged",
         ),
     ],
-    ids=["damaged", "refused", "both", "nothing-else"],
+    ids=["damaged", "refused", "both", "many", "nothing-else"],
 )
 def test_all_that_was_left_out_is_told(report: MergeReport, told: str, hinted: str) -> None:
     with pytest.raises(StoreError) as raised:

@@ -128,15 +128,6 @@ def test_views_answer_the_same(forward: Path, fresh: Path, view: object) -> None
     assert repr(ask(forward, sql)) == repr(ask(fresh, sql))
 
 
-def test_numbers_can_be_quoted_as_before(forward: Path) -> None:
-    assert scalar(forward, "SELECT count(*) FROM benchmark_performance") == 4
-    assert scalar(
-        forward,
-        "SELECT list(DISTINCT kernel) FROM benchmark_results"
-        " JOIN environments USING (environment_id) WHERE hostname = 'beta'",
-    ) == ["6.8.0-größer"]
-
-
 def test_the_file_as_it_was_is_kept(older: Path) -> None:
     before = everything(older)
     Store.open(older).close()
