@@ -30,16 +30,11 @@ def test_the_version_is_told(place: Workplace) -> None:
     assert (done.returncode, done.stdout) == (0, f"orchestrator {__version__}\n")
 
 
-def test_help_lists_every_command_and_the_exit_codes(place: Workplace) -> None:
+def test_help_lists_exit_codes_and_every_command_with_a_short_sentence(place: Workplace) -> None:
     done = place.do("--help")
     assert done.returncode == 0
-    listed = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")]
-    assert {*COMMANDS, *GROUPS} <= set(listed)
     assert "3 nothing to do" in done.stdout.replace("\n  ", " ")
-
-
-def test_the_first_sentence_of_every_command_fits_its_line_of_help(place: Workplace) -> None:
-    listed = place.do("--help").stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    listed = done.stdout.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     sentences = dict(line.split(maxsplit=1) for line in listed)
     assert {*COMMANDS, *GROUPS} <= set(sentences)
     assert [text for text in sentences.values() if len(text) > 60 or not text.endswith(".")] == []
@@ -72,6 +67,9 @@ def test_help_loads_nothing_heavy(
     assert loaded & HEAVY <= allowed
 
 
+UNKNOWN_FORMAT = "Invalid value for '--format': 'xml' is not one of"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -87,6 +85,7 @@ def test_help_loads_nothing_heavy(
         ["plan", "matrix.yaml", "--format", "xml"],
         ["merge"],
         ["query"],
+        ["query", "SELECT 1", "--format", "xml"],
         ["replay"],
     ],
     ids=" ".join,
@@ -95,20 +94,10 @@ def test_a_wrong_option_is_refused_before_anything_happens(
     place: Workplace, arguments: list[str]
 ) -> None:
     before = files(place.folder)
-    complains(place.do(*arguments), 2, "Error: ")
-    assert files(place.folder) == before
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["plan", "matrix.yaml", "--format", "xml"], ["query", "SELECT 1", "--format", "xml"]],
-)
-def test_a_word_that_is_not_allowed_is_told_in_our_words(
-    place: Workplace, arguments: list[str]
-) -> None:
     done = place.do(*arguments)
-    complains(done, 2, "Invalid value for '--format': 'xml' is not one of")
+    complains(done, 2, "Error: ", UNKNOWN_FORMAT if "xml" in arguments else "")
     assert "Value error" not in done.stderr
+    assert files(place.folder) == before
 
 
 def test_debug_shows_where_an_error_came_from(place: Workplace) -> None:
@@ -118,10 +107,7 @@ def test_debug_shows_where_an_error_came_from(place: Workplace) -> None:
     assert debugged.returncode == 2
     assert debugged.stderr.startswith("Traceback")
     assert debugged.stderr.endswith(plain.stderr)
-
-
-def test_errors_are_not_quiet(place: Workplace) -> None:
-    complains(place.do("--quiet", "run", "nowhere.yaml"), 2, "error: nowhere.yaml")
+    assert place.do("--quiet", "run", "nowhere.yaml").stderr == plain.stderr
 
 
 def test_a_reader_that_has_had_enough_is_no_bug(place: Workplace) -> None:

@@ -42,7 +42,7 @@ def test_both_stand_side_by_side(screen: Screen) -> None:
 def test_one_sentence_tells_whether_the_medians_differ(
     screen: Screen, median: float, low: float, high: float, sentence: str
 ) -> None:
-    ends = {"latency_median_low_ms": low, "latency_median_high_ms": high}
+    ends: dict[str, Any] = {"latency_median_low_ms": low, "latency_median_high_ms": high}
     assert (
         shown(screen, latency_median_ms=median, **ends)[-1]
         == f"The 95 % intervals of the two medians {sentence}"
@@ -50,7 +50,9 @@ def test_one_sentence_tells_whether_the_medians_differ(
 
 
 def test_without_two_medians_nothing_is_compared(screen: Screen) -> None:
-    nothing = dict.fromkeys(name for name in vars(THEN) if name.startswith("latency"))
+    nothing: dict[str, Any] = dict.fromkeys(
+        name for name in vars(THEN) if name.startswith("latency")
+    )
     assert shown(screen, status="timeout", reason="not done after 5 s", **nothing)[-2:] == [
         "now timeout: not done after 5 s",
         "There are no two medians with intervals to compare.",

@@ -17,7 +17,7 @@ from orchestrator.running.run_file import RunFile, RunOptions, RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo
 from runner.contract.job import Job
-from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, measures_all
+from tests.support.fakes import KeptObserver, ScriptedLauncher, measures_all
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
 
@@ -69,6 +69,8 @@ def test_each_graph_is_told_once_with_how_it_was_made(tmp_path: Path) -> None:
     )
     assert len(trial.launcher.exported) == 1
     assert trial.launcher.launched == []
+    assert {path.name for path in tmp_path.iterdir()} == {"graphs", PREPARATIONS_FOLDER}
+    assert list(tmp_path.glob("*/run.json")) == []
 
 
 def test_other_contents_are_other_graphs(tmp_path: Path) -> None:
@@ -80,13 +82,11 @@ def test_a_graph_that_cannot_be_had_is_a_failure_with_the_reason(tmp_path: Path)
     trial = Trial(tmp_path, a_cell(1), a_cell(8))
     trial.launcher.graph_script = refuses
     prepared = trial.prepare()
-    assert [(graph.shape, graph.remedy) for graph in prepared.graphs] == [
-        ("b1-s8", None),
-        ("b8-s8", None),
+    reason = "no prepared graph: dynamic shapes: a guard\nstatic shape: no"
+    assert [(graph.shape, graph.remedy, graph.failure) for graph in prepared.graphs] == [
+        ("b1-s8", None, reason),
+        ("b8-s8", None, reason),
     ]
-    assert {graph.failure for graph in prepared.graphs} == {
-        "no prepared graph: dynamic shapes: a guard\nstatic shape: no"
-    }
     assert prepared.missing == 2
 
 
@@ -106,12 +106,6 @@ def test_it_holds_the_cpu_and_no_more(tmp_path: Path) -> None:
 def test_cells_that_execute_no_graph_are_left_out(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell(), fake_cell(backend="cpu", runtime="torch"))
     assert [entry.cell.runtime for entry in trial.begin().plan.entries] == ["openvino"]
-
-
-def test_without_any_there_is_nothing_to_do(tmp_path: Path) -> None:
-    with pytest.raises(NothingToDo, match="no cell of the plan executes a prepared graph"):
-        Trial(tmp_path, fake_cell()).begin()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_where_no_graph_could_be_executed_the_reasons_are_told(tmp_path: Path) -> None:
@@ -140,21 +134,13 @@ def test_what_waits_for_its_turn_has_no_folder_yet(tmp_path: Path) -> None:
     assert seen == [True]
 
 
-def test_a_preparation_is_no_run_that_could_be_resumed(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, a_cell())
-    trial.prepare()
-    assert {path.name for path in tmp_path.iterdir()} == {"graphs", PREPARATIONS_FOLDER}
-    assert list(tmp_path.glob("*/run.json")) == []
-
-
 def goes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
     raise EngineUnavailable("the engine went away")
 
 
-@pytest.mark.parametrize("script", [goes])
-def test_an_engine_that_goes_away_ends_it(tmp_path: Path, script: Script) -> None:
+def test_an_engine_that_goes_away_ends_it(tmp_path: Path) -> None:
     trial = Trial(tmp_path, a_cell())
-    trial.launcher.graph_script = script
+    trial.launcher.graph_script = goes
     with pytest.raises(EngineUnavailable):
         trial.prepare()
 

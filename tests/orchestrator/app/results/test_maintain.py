@@ -12,13 +12,13 @@ from filelock import FileLock
 
 from orchestrator.app.results.maintain import Maintenance, MaintenanceReport, maintain_results
 from orchestrator.app.results.merge import merge_paths
-from orchestrator.app.results.retention import RetentionPolicy, runs_to_delete
+from orchestrator.app.results.retention import RetentionPolicy, RunToDelete, runs_to_delete
 from orchestrator.running.execution import devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.store import Store
 from orchestrator.store.records.compact import compact_files
 from orchestrator.system.locks import hold_devices
-from runner.contract.errors import StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import after, everything, killed
@@ -39,9 +39,13 @@ maintain_results(
 """
 
 
-def chosen(results: Path, **conditions: Any) -> list[str]:
+def to_delete(results: Path, **conditions: Any) -> list[RunToDelete]:
     policy = RetentionPolicy(**conditions)
-    return [run.run_id for run in runs_to_delete(results, results / "benchmarks.duckdb", policy)]
+    return runs_to_delete(results, results / "benchmarks.duckdb", policy)
+
+
+def chosen(results: Path, **conditions: Any) -> list[str]:
+    return [run.run_id for run in to_delete(results, **conditions)]
 
 
 def maintained(
@@ -49,6 +53,36 @@ def maintained(
 ) -> MaintenanceReport:
     database = results / "benchmarks.duckdb"
     return maintain_results(results, database, policy or RetentionPolicy(), **options)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "runs"),
+    [
+        ({"keep": 1}, "ba"),
+        ({"keep": 0}, "cba"),
+        ({"keep": 9}, ""),
+        ({}, ""),
+        ({"older_than_s": 86_400 * 1.5}, "a"),
+        ({"older_than_s": 0}, "cba"),
+        ({"older_than_s": 86_400 * 9, "named": ["b"]}, "b"),
+    ],
+)
+def test_old_and_named_runs_are_chosen_and_the_newest_kept(
+    finished_results: Path, conditions: dict[str, Any], runs: str
+) -> None:
+    assert chosen(finished_results, **conditions) == list(runs)
+
+
+def test_an_unknown_run_is_told(finished_results: Path) -> None:
+    with pytest.raises(UsageError, match="--drop: 'nobody' is not a run in"):
+        chosen(finished_results, named=["a", "nobody"])
+
+
+def test_what_would_go_is_told_with_its_size(finished_results: Path) -> None:
+    (run,) = to_delete(finished_results, named=["a"])
+    assert (run.verdicts, run.path) == (3, finished_results / "a")
+    files = (path for path in (finished_results / "a").rglob("*") if path.is_file())
+    assert run.size_bytes == sum(path.stat().st_size for path in files)
 
 
 def test_runs_that_the_database_or_the_folder_alone_knows_go_too(results: Path) -> None:
@@ -83,12 +117,7 @@ def test_nothing_goes_unless_it_is_said_so(results: Path, options: dict[str, boo
 
 def test_a_dry_run_writes_nothing(results: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in results.rglob("*")}
-    done = maintained(
-        results,
-        RetentionPolicy(keep=1),
-        compacting=True,
-        dry_run=True,
-    )
+    done = maintained(results, RetentionPolicy(keep=1), compacting=True, dry_run=True)
     assert {path: path.stat().st_mtime_ns for path in results.rglob("*")} == before
     assert done.tidied is None
     assert [run.run_id for run in done.compact] == ["c"]
@@ -122,8 +151,7 @@ def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path) -> None
             for number, name in enumerate(names):
                 change = f"UPDATE {table} SET run_id = ? WHERE run_id = ?"
                 connection.execute(change, [name, f"strange-{number}"])
-    policy = RetentionPolicy(named=names)
-    runs = runs_to_delete(results, results / "benchmarks.duckdb", policy)
+    runs = to_delete(results, named=names)
     assert [run.path for run in runs] == [None] * len(names)
     Maintenance(results, results / "benchmarks.duckdb").drop(runs)
     assert outside.path.exists()
@@ -164,12 +192,7 @@ def test_while_a_device_is_measured_on_its_runs_stay(results: Path) -> None:
     devices = devices_of(RunFolder.open(results, "a"))
     files = sorted(results.rglob("*.parquet"))
     with hold_devices(devices, "run x", lambda *_: None):
-        done = maintained(
-            results,
-            RetentionPolicy(named=["a"]),
-            compacting=True,
-            dropping=True,
-        )
+        done = maintained(results, RetentionPolicy(named=["a"]), compacting=True, dropping=True)
     assert [left.run_id for left in done.left] == ["a", "a", "b", "c"]
     assert all("is held by run x, process" in left.reason for left in done.left)
     assert (done.runs, sorted(results.rglob("*.parquet"))) == ((), files)

@@ -26,25 +26,14 @@ def test_resuming_changes_no_plan(measured: Workplace, options: list[str]) -> No
     complains(done, 2, f"so {options[0]} cannot change it")
 
 
-def test_an_unknown_run_cannot_be_resumed(measured: Workplace) -> None:
+def test_an_unknown_run_or_another_matrix_is_refused(measured: Workplace) -> None:
     done = measured.do("run", "--resume", "nobody")
     complains(done, 2, "'nobody' is not a run", measured.run_folder.name)
-
-
-def test_a_finished_run_leaves_nothing_to_do(measured: Workplace) -> None:
-    complains(measured.resume(), 3, "a verdict for each of its cells")
-
-
-def test_resuming_with_another_matrix_is_refused(measured: Workplace) -> None:
-    (measured.folder / "other.yaml").write_text(
-        (measured.folder / "matrix.yaml").read_text() + "# another\n"
-    )
+    complains(measured.do("run", "nowhere.yaml", "--resume", "last"), 2, "nowhere.yaml")
+    other = measured.folder / "other.yaml"
+    other.write_text((measured.folder / "matrix.yaml").read_text() + "# another\n")
     done = measured.do("run", "other.yaml", "--resume", "last")
     complains(done, 2, "other.yaml: differs from the matrix of run")
-
-
-def test_resuming_with_a_matrix_that_is_not_there(measured: Workplace) -> None:
-    complains(measured.do("run", "nowhere.yaml", "--resume", "last"), 2, "nowhere.yaml")
 
 
 def test_resuming_merges_what_a_killed_run_did_not(measured: Workplace, tmp_path: Path) -> None:

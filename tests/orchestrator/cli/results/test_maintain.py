@@ -46,20 +46,14 @@ def test_a_compacted_run_that_has_cells_to_try_again_is_resumed(mine: Workplace)
     assert "lost" not in mine.verdicts().values()
 
 
-def test_without_yes_a_run_is_listed_and_stays(mine: Workplace) -> None:
+def test_a_run_is_listed_and_goes_with_yes_alone(mine: Workplace) -> None:
     before, run_id = files(mine.folder / "results"), mine.run_folder.name
     done = mine.do("maintain", "--keep-runs", "0")
     assert (done.returncode, run_id in done.stdout) == (0, True)
     assert "1 run to drop; `--yes` does it" in done.stdout
     assert files(mine.folder / "results") == before | {"maintenance.lock"}
-
-
-def test_with_yes_it_goes(mine: Workplace) -> None:
-    run_id = mine.run_folder.name
-    done = mine.do("maintain", "--drop", run_id, "--yes", "--json")
-    told = json.loads(done.stdout)
-    assert told["dropped"]
-    assert [run["run_id"] for run in told["runs"]] == [run_id]
+    report = json.loads(mine.do("maintain", "--drop", run_id, "--yes", "--json").stdout)
+    assert (report["dropped"], [run["run_id"] for run in report["runs"]]) == (True, [run_id])
     assert not (mine.folder / "results" / run_id).exists()
     assert mine.ask("SELECT * FROM benchmark_runs") == []
 
@@ -70,20 +64,6 @@ def test_a_dry_run_changes_nothing(mine: Workplace) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("1 run to drop; `--yes` does it\nnothing was changed: a dry run\n")
     assert {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")} == before
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--yes"], "--yes drops nothing by itself"),
-        (["--keep-runs", "1", "--drop-older-than", "1d"], "choose differently"),
-        (["--drop-older-than", "soon"], "'soon' is not a duration"),
-        (["--drop", "nobody"], "'nobody' is not a run"),
-        (["--keep-runs", "1", "--yes", "--dry-run"], "contradict each other"),
-    ],
-)
-def test_options_that_make_no_sense(measured: Workplace, options: list[str], words: str) -> None:
-    complains(measured.do("maintain", *options), 2, words)
 
 
 def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
@@ -97,16 +77,28 @@ def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     done = mine.do("restore", "first")
     assert f"is now as it was in {folder.name}" in done.stdout
     assert "before: kept as snapshot " in done.stdout
-    with_json = json.loads(mine.do("snapshot", "--list", "--json").stdout)
-    assert [each["name"] for each in with_json] == ["before-restore", "first"]
+    snapshots = json.loads(mine.do("snapshot", "--list", "--json").stdout)
+    assert [snapshot["name"] for snapshot in snapshots] == ["before-restore", "first"]
     assert mine.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": len(before)}]
 
 
-def test_mistakes_with_snapshots(measured: Workplace, tmp_path: Path) -> None:
-    complains(measured.do("restore", "nobody"), 2, "'nobody' is not a snapshot", "none yet")
-    complains(measured.do("snapshot", "a/b"), 2, "cannot name a snapshot")
-    complains(measured.do("snapshot", "a", "--list"), 2, "--list shows them all")
-    nowhere = str(tmp_path / "nowhere")
-    for command in (["snapshot"], ["maintain"]):
-        complains(measured.do(*command, "--results", nowhere), 6, "there is no database yet")
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        (["maintain", "--yes"], 2, ["--yes drops nothing by itself"]),
+        (["maintain", "--keep-runs", "1", "--drop-older-than", "1d"], 2, ["choose differently"]),
+        (["maintain", "--drop-older-than", "soon"], 2, ["'soon' is not a duration"]),
+        (["maintain", "--drop", "nobody"], 2, ["'nobody' is not a run"]),
+        (["maintain", "--keep-runs", "1", "--yes", "--dry-run"], 2, ["contradict each other"]),
+        (["maintain", "--results", "nowhere"], 6, ["there is no database yet"]),
+        (["snapshot", "--results", "nowhere"], 6, ["there is no database yet"]),
+        (["snapshot", "a/b"], 2, ["cannot name a snapshot"]),
+        (["snapshot", "a", "--list"], 2, ["--list shows them all"]),
+        (["restore", "nobody"], 2, ["'nobody' is not a snapshot", "none yet"]),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    measured: Workplace, command: list[str], code: int, words: list[str]
+) -> None:
+    complains(measured.do(*command), code, *words)
     assert measured.do("snapshot", "--list").stdout == "no snapshot yet\n"

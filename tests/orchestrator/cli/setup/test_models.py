@@ -44,15 +44,25 @@ def test_one_model_is_shown_at_the_sizes_asked_for(place: Workplace) -> None:
     assert "training in" in table
 
 
-def test_what_is_not_in_the_catalogue_is_refused(place: Workplace) -> None:
-    complains(place.do("models", "show", "gpt3"), 2, "'gpt3' is not one of")
-    complains(place.do("models", "list", "--family", "speech"), 2, "'speech' is not one of")
-    complains(place.do("models", "list", "--set", "large"), 2, "--set: 'large' is not one of key")
-
-
-def test_what_a_model_does_not_take_is_refused(place: Workplace) -> None:
-    wrong = place.do("models", "show", "detr-micro", "--image-size", "65")
-    complains(wrong, 2, "detr-micro takes image_size of multiples of 32, not 65")
-    wrong = place.do("models", "show", "gpt2", "--sequence-length", "5000")
-    complains(wrong, 2, "gpt2 takes at most 1024 tokens, not 5000")
-    complains(place.do("models", "show", "gpt2", "--batch-size", "0"), 2, "--batch-size: 0 is less")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "gpt3"], "'gpt3' is not one of"),
+        (["show", "bert-tinny"], "did you mean bert-tiny"),
+        (["list", "--family", "speech"], "'speech' is not one of"),
+        (["list", "--set", "large"], "--set: 'large' is not one of key"),
+        (
+            ["show", "detr-micro", "--image-size", "65"],
+            "detr-micro takes image_size of multiples of 32, not 65",
+        ),
+        (
+            ["show", "gpt2", "--sequence-length", "5000"],
+            "gpt2 takes at most 1024 tokens, not 5000",
+        ),
+        (["show", "gpt2", "--batch-size", "0"], "--batch-size: 0 is less"),
+    ],
+)
+def test_what_is_not_in_the_catalogue_or_not_taken_is_refused(
+    place: Workplace, arguments: list[str], words: str
+) -> None:
+    complains(place.do("models", *arguments), 2, words)
