@@ -72,18 +72,14 @@ def test_a_damaged_run_file_is_named(folder: RunFolder, content: str) -> None:
         RunFolder.open(folder.path.parent, "run-1")
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    (tmp_path / "results").write_text("a file")
-    with pytest.raises(StoreError, match="cannot be made") as caught:
-        a_run_folder(tmp_path / "results")
-    assert "--results" in str(caught.value.hint)
-
-
-def test_two_runs_never_share_a_folder(folder: RunFolder) -> None:
-    kept = (folder.path / "run.json").read_bytes()
-    with pytest.raises(StoreError, match="cannot be made"):
-        a_run_folder(folder.path.parent)
-    assert (folder.path / "run.json").read_bytes() == kept
+def test_a_folder_that_cannot_be_made_or_is_taken_is_told(folder: RunFolder) -> None:
+    run_file = folder.path / "run.json"
+    kept = run_file.read_bytes()
+    for results in (run_file, folder.path.parent):
+        with pytest.raises(StoreError, match="cannot be made") as caught:
+            a_run_folder(results)
+        assert "--results" in str(caught.value.hint)
+    assert run_file.read_bytes() == kept
 
 
 def test_a_job_carries_what_the_plan_says(folder: RunFolder) -> None:
@@ -101,6 +97,8 @@ def test_every_attempt_has_a_job_file_and_a_log_of_its_own(folder: RunFolder) ->
     assert [first.name, second.name] == [f"{job.id}.1.json", f"{job.id}.2.json"]
     logs = {path.name: path.read_text() for path in (folder.path / "logs").iterdir()}
     assert logs == {f"{job.id}.2.log": "last words: ü"}
+    give(folder, folder.cells[0], "ok")
+    assert list(folder.path.rglob(".*")) == []
 
 
 def test_verdicts_are_those_on_disk(folder: RunFolder) -> None:
@@ -174,12 +172,6 @@ def test_traces_and_their_failures_are_found_beside_the_records(folder: RunFolde
     (out / "b.trace.failed").write_text("no profiler here")
     assert folder.traces() == [out / "a.trace.json"]
     assert folder.failed_traces() == {"b": "no profiler here"}
-
-
-def test_nothing_half_written_stays(folder: RunFolder) -> None:
-    folder.write_log(folder.write_job(folder.job(folder.cells, SOMEWHERE)), "log")
-    give(folder, folder.cells[0], "ok")
-    assert list(folder.path.rglob(".*")) == []
 
 
 @pytest.mark.parametrize("gone", ["jobs", "logs", "records"])

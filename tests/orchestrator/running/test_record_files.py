@@ -185,10 +185,7 @@ def test_a_round_misses_the_cells_it_has_not_visited(in_rounds: RunFolder) -> No
     assert in_rounds.due(in_rounds.cells, 1) == [third]
     assert in_rounds.due(in_rounds.cells, 2) == [second, third]
     assert in_rounds.due(in_rounds.cells, ROUNDS) == in_rounds.cells
-
-
-def test_a_cell_with_a_record_is_done_whatever_the_round(in_rounds: RunFolder) -> None:
-    first = in_rounds.cells[0]
+    assert in_rounds.verdicts() == {}
     in_rounds.save(record_for(in_rounds.job([first], in_rounds.nowhere), first, status="failed"))
     for number in range(1, ROUNDS + 1):
         assert first not in in_rounds.due(in_rounds.cells, number)
@@ -228,9 +225,3 @@ def test_dropping_takes_the_parts_of_these_cells_alone(tmp_path: Path) -> None:
     assert in_rounds.rounds.drop(cells[:1]) == 0
     assert in_rounds.due(cells, 1) == cells[:1]
     assert trace.exists()
-
-
-def test_results_of_rounds_are_no_records(in_rounds: RunFolder) -> None:
-    visit(in_rounds, in_rounds.cells[0], 1, 2)
-    assert in_rounds.verdicts() == {}
-    assert in_rounds.due(in_rounds.cells, ROUNDS) == in_rounds.cells
