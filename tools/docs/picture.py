@@ -59,9 +59,12 @@ def _line(screen: pyte.Screen, number: int) -> Text:
 
 
 def _colour(name: str) -> str | None:
+    """The colour in rich's words; None for the terminal's own."""
     if name == "default":
         return None
-    return name if name.isalpha() else f"#{name}"
+    if name.isalpha():
+        return name.replace("brown", "yellow").replace("bright", "bright_")
+    return f"#{name}"
 
 
 def main() -> int:
