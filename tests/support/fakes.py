@@ -223,8 +223,12 @@ class KeptObserver:
         self.phases: list[str] = []
         self.visited: list[tuple[str, int]] = []
         self.ended: list[tuple[str, str]] = []
-        self.note = self.notes.append
-        self.job_started = self.jobs.append
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def job_started(self, job: Job) -> None:
+        self.jobs.append(job)
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         self.estimates_s.update(estimates_s)

@@ -11,6 +11,7 @@ import struct
 import sys
 from contextlib import suppress
 from fcntl import ioctl
+from itertools import groupby
 from pathlib import Path
 from termios import TIOCSWINSZ
 
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-COLUMNS, LINES = 100, 40
+COLUMNS, LINES = 124, 40
 
 
 def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
@@ -51,9 +52,9 @@ def drawn(screen: pyte.Screen, title: str) -> str:
 
 def _line(screen: pyte.Screen, number: int) -> Text:
     line = Text()
-    for column in range(COLUMNS):
-        char = screen.buffer[number][column]
-        line.append(char.data, Style(color=_colour(char.fg), bold=char.bold))
+    cells = (screen.buffer[number][column] for column in range(COLUMNS))
+    for (colour, bold), run in groupby(cells, key=lambda cell: (cell.fg, cell.bold)):
+        line.append("".join(cell.data for cell in run), Style(color=_colour(colour), bold=bold))
     line.rstrip()
     return line
 

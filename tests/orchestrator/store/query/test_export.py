@@ -289,7 +289,7 @@ def test_without_a_row_the_columns_are_there(tmp_path: Path) -> None:
     [
         (("modell",), "there is no column 'modell'"),
         (("latency",), "latency has type double, which cannot name folders"),
-        (("tags",), "tags is list"),
+        (("tags",), "tags has type list"),
         (("model", "model"), "names a column twice"),
         (("model", "n", "day"), "leaves nothing to write"),
     ],

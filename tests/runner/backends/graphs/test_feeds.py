@@ -29,7 +29,7 @@ PROMPT: Inputs = {
 
 def test_padded_prompts_are_refused() -> None:
     padded = {**PROMPT, "attention_mask": np.array([[0, 1, 1], [1, 1, 1]])}
-    with pytest.raises(Unsupported, match="after prompts without padding alone"):
+    with pytest.raises(Unsupported, match="only after prompts without padding"):
         prompt_inputs(tiny_decoder(), padded)
 
 

@@ -254,8 +254,8 @@ def test_a_fallback_to_the_cpu_that_nobody_would_see_is_refused() -> None:
 @pytest.mark.parametrize(
     ("backend", "precision", "library", "reason"),
     [
-        ("rocm", "int8", rocm(), "in torch on CPUs and with CUDA alone"),
-        ("mps", "int8", FakeTorch(), "in torch on CPUs and with CUDA alone"),
+        ("rocm", "int8", rocm(), "for torch on cpu and cuda only"),
+        ("mps", "int8", FakeTorch(), "for torch on cpu and cuda only"),
         ("cuda", "bf16", FakeTorch(cuda=FakeCuda(has_bf16=False)), "which torch would emulate"),
         ("mps", "bf16", FakeTorch(mps=FakeMps(newer=False)), "it takes macOS 14"),
     ],
