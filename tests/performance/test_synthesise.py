@@ -58,7 +58,13 @@ def test_ctrl_c_leaves_whole_files_alone(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "performance", "synthesise"]
     command += ["--rows", "100000000", "--output", str(made)]
     running = subprocess.Popen(
-        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     deadline = time.monotonic() + PATIENCE_S
     while not list(made.glob("*.tmp")):
