@@ -1,0 +1,117 @@
+"""Files that others wrote: opened only if they are plain, have one name and a bounded size.
+
+A job, an image, a bundle or a folder from elsewhere can put anything where a file is expected: a
+link to a file of the host, a FIFO on which reading never ends, a device, a file of many gigabytes.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from runner.contract.errors import DamagedFile
+
+RECORD_BYTES = 64 << 20
+"""Most bytes of a record, or of a round's result."""
+TEXT_BYTES = 1 << 20
+"""Most bytes of a text that a job leaves: a log, a reason."""
+
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a symbolic link",
+}
+_NO_LINK = {errno.ELOOP, errno.EMLINK}
+"""Errors of opening a symbolic link with `O_NOFOLLOW`; FreeBSD's is the second."""
+
+
+@contextmanager
+def open_plain(path: Path, most_bytes: int) -> Iterator[IO[bytes]]:
+    """Open a plain file for reading; nothing else is opened, followed or waited for.
+
+    The file that was looked at is the one that is read, whatever its name means by then. Links in
+    the folders above it are followed: those are for the caller to know.
+
+    Raises:
+        OSError: it does not exist or may not be read.
+        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
+    """
+    handle = _handle(path)
+    try:
+        _require_plain(os.fstat(handle), most_bytes)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(handle)
+
+
+def read_plain(path: Path, most_bytes: int) -> bytes:
+    """The content of a plain file.
+
+    Raises:
+        OSError: it does not exist or cannot be read.
+        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
+    """
+    with open_plain(path, most_bytes) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise _too_large(len(content), most_bytes)
+    return content
+
+
+def read_plain_text(path: Path, most_bytes: int = TEXT_BYTES) -> str:
+    """The text of a plain file; bytes that are not UTF-8 become U+FFFD.
+
+    Raises:
+        OSError: it does not exist or cannot be read.
+        DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
+    """
+    return read_plain(path, most_bytes).decode("utf-8", "replace")
+
+
+def plain_fault(path: Path, most_bytes: int) -> str | None:
+    """The reason why a path is not a plain file of that size, or None; the file is not opened.
+
+    Raises:
+        OSError: it does not exist, or may not be looked at.
+    """
+    try:
+        _require_plain(path.lstat(), most_bytes)
+    except DamagedFile as damaged:
+        return str(damaged)
+    return None
+
+
+def _handle(path: Path) -> int:
+    try:
+        return os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno in _NO_LINK:
+            raise _wrong_kind(stat.S_IFLNK) from error
+        if error.errno == errno.ENXIO:
+            raise _wrong_kind(stat.S_IFSOCK) from error
+        raise
+
+
+def _require_plain(status: os.stat_result, most_bytes: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise _wrong_kind(stat.S_IFMT(status.st_mode))
+    if status.st_nlink != 1:
+        raise DamagedFile(f"has {status.st_nlink} names (hard links); one is allowed")
+    if status.st_size > most_bytes:
+        raise _too_large(status.st_size, most_bytes)
+
+
+def _wrong_kind(kind: int) -> DamagedFile:
+    return DamagedFile(f"is {_KINDS.get(kind, 'something else')}, not a plain file")
+
+
+def _too_large(size: int, most_bytes: int) -> DamagedFile:
+    return DamagedFile(f"has {size:,} bytes; at most {most_bytes:,} are allowed")
