@@ -3,7 +3,8 @@
 from orchestrator.matrix.combine import Combiner
 from orchestrator.matrix.file import matrix_json_schema
 from orchestrator.matrix.load import Combination, Matrix, load_matrix, resolve
-from orchestrator.system.yaml_file import Location, Source
+from orchestrator.system.plain_data import Location
+from orchestrator.system.yaml_file import Source
 
 __all__ = [
     "Combination",

@@ -12,8 +12,10 @@ from orchestrator.matrix.combine import AxisValue
 from orchestrator.matrix.file import MatrixDocument, keys_at
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
 from orchestrator.matrix.values import BACKENDS, Names, known_names
+from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem, problems_in, raise_problems
-from orchestrator.system.yaml_file import Location, Source, parse_yaml, read_source
+from orchestrator.system.yaml_file import Source, read_source
+from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.axes import AXIS_NAMES, AxisName
 from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import UsageError

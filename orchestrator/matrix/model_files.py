@@ -89,7 +89,7 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     Raises:
         MatrixError: the file cannot be read, or an entry is wrong or says too little; all at once.
     """
-    source = read_source(path)
+    source = read_source(path, plain=True)
     if not isinstance(source.data, list) or not source.data:
         message = "must be a list of models, each with name, family, size and modality"
         raise_problems(source, [Problem((), message)])

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.matrix.file import BackendTable, MatrixDocument, MeasureTable
+from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem
 from orchestrator.system.text import format_duration
-from orchestrator.system.yaml_file import Location
 from runner.contract.cell import Backend, ProfileName
 from runner.contract.job import PROFILES, Limits, Measure
 

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from orchestrator.matrix.model_files import read_models
+from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem, not_one_of, quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
-from orchestrator.system.yaml_file import Location, Source
+from orchestrator.system.yaml_file import Source
 from runner.contract.axes import FIND_PEAK, Axis
 from runner.contract.cell import Backend, ProfileName
 from runner.contract.models import ModelSpec, catalogue, model_sets

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from orchestrator.system.yaml_file import Location, Source
+from orchestrator.system.plain_data import Location
+from orchestrator.system.yaml_file import Source
 from runner.contract.errors import MatrixError, suggest
 
 _SHOWN = 20

@@ -19,6 +19,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import exports_left
 from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Selector
 from runner.contract.graph import GraphKind, NumberFormat
 
@@ -148,7 +149,7 @@ def run_source(matrix: object, command: str | None = None) -> RunSource:
     """The source of a plan: the text of the matrix if it is a file."""
     if not isinstance(matrix, Path):
         return RunSource(command=command)
-    return RunSource(matrix=matrix.read_text("utf-8"), matrix_path=matrix, command=command)
+    return RunSource(matrix=document_text(matrix), matrix_path=matrix, command=command)
 
 
 def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, PositiveInt, ValidationError, model_vali
 
 from orchestrator.imports.measurement import UNITS, ImportedMeasurement, dimension_of
 from orchestrator.store import OURS, SYNTHETIC
+from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import (
     Problem,
     not_one_of,
@@ -16,7 +17,7 @@ from orchestrator.system.problems import (
     raise_problems,
     unknown_key,
 )
-from orchestrator.system.yaml_file import Location, read_source
+from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
 
 _HINT = "docs/import.md describes the mapping file"

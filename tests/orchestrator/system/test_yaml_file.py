@@ -1,6 +1,7 @@
 """What a matrix file may be as a document, before anyone asks what it means."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.system.yaml_file import Source, parse_yaml, read_source
+from orchestrator.system.yaml_file import Source, read_source
+from orchestrator.system.yaml_text import parse_yaml
 from runner.contract.errors import MatrixError
 
 
@@ -34,7 +36,12 @@ def refusal(content: str | bytes, tmp_path: Path, name: str = "matrix.yaml") -> 
         ("a: [1\n", "line 2: while parsing a flow sequence"),
         ("a: " + "[" * 5000, "line 1: nested deeper than 20 levels"),
         ("[1, 2]: x\n", "line 1: a key must be plain text"),
-        ("a: " + "9" * 5000, "line 1: not a value:"),
+        ("a:\tb:\t- [\t", "line 1: mapping values are not allowed"),
+        ("\ta: 1\n", "line 1: while scanning for the next token, found character that cannot"),
+        ("- " * 100_000, "line 1: nested deeper than 20 levels"),
+        ("? " * 100_000, "line 1: nested deeper than 20 levels"),
+        ("<<: {a: 1}\n", "line 1: the merge key << is not allowed: write the values out"),
+        ('a: "\\ud800"\n', "line 1: while parsing a quoted scalar, found invalid Unicode"),
         ("a: \0", "is not YAML: unacceptable character #x0000"),
         (b"a: \xff\xfe", "is not UTF-8 text (byte 3)"),
         ("a: 1\n".encode("utf-16"), "is not UTF-8 text (byte 0)"),
@@ -54,7 +61,12 @@ def test_refuses_odd_yaml_and_says_where(
         ('{"a": \n}', "line 2: is not JSON: Expecting value"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("[" * 100_000, "nested too deeply"),
+        ("[" * 30 + "]" * 30, "nested deeper than 20 levels"),
         ("9" * 5000, "Exceeds the limit"),
+        ('{"a": [1, 1e400]}', "a[1]: is not a finite number"),
+        ('{"a": 1' + "0" * 309 + "}", "a: is too large for a number"),
+        ('{"a": "\\ud800"}', "a: is not Unicode text"),
+        ('{"\\ud800": 1}', "is not Unicode text"),
     ],
 )
 def test_refuses_odd_json(content: str, sentence: str, tmp_path: Path) -> None:
@@ -98,8 +110,70 @@ def test_knows_the_line_of_each_value() -> None:
 
 
 def test_values_are_plain_and_dates_stay_text() -> None:
-    data, _ = parse_yaml("a: 2024-01-01\nb: yes\nc: 1.5\nd:\n'on': \"7\"\n", "m")
+    data, _ = parse_yaml('a: 2024-01-01\nb: true\nc: 1.5\nd:\non: "7"\n', "m")
     assert data == {"a": "2024-01-01", "b": True, "c": 1.5, "d": None, "on": "7"}
+
+
+@pytest.mark.parametrize(
+    ("word", "fault"),
+    [
+        ("1:30", 'would be read as 90: write 90, or "1:30" in quotes if it is text'),
+        ("-1:30.5", "would be read as -90.5: write -90.5"),
+        ("010", "would be read as 8: write 8"),
+        ("0b11", "would be read as 3: write 3"),
+        ("0x1F", "would be read as 31: write 31"),
+        ("1_000", "would be read as 1000: write 1000"),
+        ("1_0.5", "would be read as 10.5: write 10.5"),
+        ("1e3", 'could be text or a number: write 1000, or "1e3" in quotes if it is text'),
+        ("08", "could be text or a number: write 8"),
+        ("0o10", "could be text or a number: write 8"),
+        ("yes", 'could be text or true: write true, or "yes" in quotes if it is text'),
+        ("OFF", "could be text or false: write false"),
+        (".inf", "is not a finite number"),
+        ("-.INF", "is not a finite number"),
+        (".NaN", "is not a finite number"),
+        ("1.0e+400", "is not a finite number"),
+        ("0x" + "f" * 300, "is too large for a number"),
+        ("9" * 5000, "is too long for a number: it has 5,000 characters"),
+        ("1" + ":59" * 100_000, "is too long for a number: it has 300,001 characters"),
+    ],
+)
+def test_a_word_that_is_one_value_here_and_another_elsewhere_is_refused(
+    word: str, fault: str
+) -> None:
+    with pytest.raises(MatrixError) as caught:
+        parse_yaml(f"axes:\n  batch_size: [1, {word}]\n", "m.yaml")
+    shown = word if len(word) <= 80 else f"{word[:79]}…"
+    assert str(caught.value).startswith(f"m.yaml: axes.batch_size[1]: {shown} {fault}")
+    assert str(caught.value).endswith(" (line 2)")
+    assert parse_yaml(f"['{word}']", "m.yaml")[0] == [word]
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("-0", 0), ("+5", 5), ("1.50", 1.5), (".5", 0.5), ("1.5e+3", 1500.0), ("-1.5e-3", -0.0015),
+     ("True", True), ("1.2.3", "1.2.3"), ("e3", "e3"), ("90s", "90s"), ("~", None)],
+)  # fmt: skip
+def test_a_word_with_one_meaning_is_taken(word: str, value: object) -> None:
+    assert parse_yaml(f"[{word}]", "m")[0] == [value]
+
+
+def test_options_that_are_no_unicode_are_refused() -> None:
+    with pytest.raises(MatrixError, match="is not Unicode text"):
+        parse_yaml("\udcff", "--set x")
+
+
+@pytest.mark.parametrize("name", ["models.yaml", "models.json"])
+def test_only_a_user_may_name_a_pipe(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(MatrixError, match="is a FIFO, not a plain file"):
+        read_source(tmp_path / name, plain=True)
+    (tmp_path / "link.yaml").symlink_to(tmp_path / name)
+    with pytest.raises(MatrixError, match="is a FIFO, not a plain file"):
+        read_source(tmp_path / "link.yaml", plain=True)
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    with pytest.raises(MatrixError, match="cannot be read"):
+        read_source(tmp_path / "loop.yaml", plain=True)
 
 
 def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:

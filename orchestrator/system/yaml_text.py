@@ -1,0 +1,166 @@
+"""YAML read strictly: one plain document, whose words mean the same in YAML 1.1, 1.2 and JSON."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import yaml
+from yaml.constructor import SafeConstructor
+
+from orchestrator.system.plain_data import MOST_DEPTH, Location, clip, dotted, word_fault
+from runner.contract.errors import MatrixError
+
+_TAG = "tag:yaml.org,2002:"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TRUTHS = ("true", "false")
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
+_DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?", re.ASCII)
+_OCTAL = re.compile(r"0o[0-7]+", re.ASCII)
+_NUMBER_LENGTH = 320
+"""Most characters of a number: as many digits as the largest finite one has, and some."""
+
+
+def parse_yaml(text: str, name: str) -> tuple[Any, dict[Location, int]]:
+    """The data of one YAML document, and the line of each of its values.
+
+    Anchors and aliases are refused altogether: a matrix repeats nothing, each value keeps one
+    location that errors can name, and no small file can grow into a large one. So are words
+    that are one value in YAML 1.1, which the parser speaks, and another in 1.2: `1:30` is 90
+    there, `010` is 8, `yes` is true and `1e3` is text.
+
+    Raises:
+        MatrixError: not one plain YAML document; the message starts with `name`.
+    """
+    reader = _Reader(name)
+    try:
+        _check_events(yaml.parse(text, Loader=_LOADER))
+        node = yaml.compose(text, Loader=_LOADER)
+        return None if node is None else reader.plain(node, ()), reader.lines
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        message = ", ".join(part for part in (error.context, error.problem) if part)
+        raise MatrixError(f"{name}: {line}{message}") from None
+    except yaml.YAMLError as error:
+        raise MatrixError(f"{name}: is not YAML: {str(error).splitlines()[0]}") from None
+    except UnicodeEncodeError:
+        raise MatrixError(f"{name}: is not Unicode text") from None
+
+
+class _Reader:
+    """Turns nodes into plain data, and remembers their lines."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.lines: dict[Location, int] = {}
+
+    def plain(self, node: Any, location: Location) -> Any:
+        """The data of a node."""
+        self.lines.setdefault(location, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, location)
+        if isinstance(node, yaml.SequenceNode):
+            items = enumerate(node.value)
+            return [self.plain(item, (*location, position)) for position, item in items]
+        try:
+            return _scalar(node)
+        except ValueError as error:
+            start = f"{self._name}: {dotted(location)}: " if location else f"{self._name}: "
+            line = node.start_mark.line + 1
+            raise MatrixError(f"{start}{clip(node.value)} {error} (line {line})") from None
+
+    def _mapping(self, node: Any, location: Location) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                _refuse("a key must be plain text", key)
+            if key.tag == f"{_TAG}merge":
+                _refuse("the merge key << is not allowed: write the values out", key)
+            if key.value in data:
+                _refuse(f"the key {clip(key.value)!r} appears twice", key)
+            self.lines[(*location, key.value)] = key.start_mark.line + 1
+            data[key.value] = self.plain(value, (*location, key.value))
+        return data
+
+
+def _scalar(node: Any) -> Any:
+    """The value of a word.
+
+    Raises:
+        ValueError: it is no value, or another one elsewhere; the message goes behind the word.
+    """
+    kind, word = node.tag.removeprefix(_TAG), node.value
+    if kind == "null":
+        return None
+    if kind == "bool":
+        value = SafeConstructor().construct_object(node)
+        if word.lower() not in _TRUTHS:
+            raise ValueError(f"could be text or {_TRUTHS[not value]}: {_written(word, value)}")
+        return value
+    if kind in {"int", "float"}:
+        return _number(node, word)
+    if kind == "str" and not node.style:
+        _refuse_hidden_number(word)
+    return word
+
+
+def _number(node: Any, word: str) -> int | float:
+    if len(word) > _NUMBER_LENGTH:
+        raise ValueError(f"is too long for a number: it has {len(word):,} characters")
+    try:
+        value: int | float = SafeConstructor().construct_object(node)
+    except ValueError:
+        raise ValueError("is not a number") from None
+    if fault := word_fault(value):
+        raise ValueError(fault)
+    form = _WHOLE if isinstance(value, int) else _DECIMAL
+    if not form.fullmatch(word):
+        raise ValueError(f"would be read as {value}: {_written(word, value)}")
+    return value
+
+
+def _refuse_hidden_number(word: str) -> None:
+    """Refuse text that is a number in YAML 1.2, such as `1e3`, `0o10` and `08`."""
+    if len(word) > _NUMBER_LENGTH:
+        return
+    if _OCTAL.fullmatch(word):
+        raise ValueError(f"could be text or a number: {_written(word, int(word, 8))}")
+    if _DECIMAL.fullmatch(word):
+        number = float(word)
+        value = int(number) if number.is_integer() and abs(number) < 1e15 else number
+        raise ValueError(f"could be text or a number: {_written(word, value)}")
+
+
+def _written(word: str, value: object) -> str:
+    """The advice how to write what is meant."""
+    plain = _TRUTHS[not value] if isinstance(value, bool) else value
+    return f'write {plain}, or "{clip(word)}" in quotes if it is text'
+
+
+def _check_events(events: Iterable[Any]) -> None:
+    """Refuse anchors, tags, deep nesting and a second document before any node is composed."""
+    depth = documents = 0
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                _refuse("a second document starts here", event)
+        elif isinstance(event, yaml.NodeEvent):
+            if event.anchor is not None:
+                _refuse("anchors and aliases are not allowed: write the value out", event)
+            _check_tag(event)
+            if depth >= MOST_DEPTH:
+                _refuse(f"nested deeper than {MOST_DEPTH} levels", event)
+            depth += isinstance(event, yaml.CollectionStartEvent)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _check_tag(event: Any) -> None:
+    if event.tag not in (None, "!"):
+        tag = clip(event.tag.replace(_TAG, "!!"))
+        _refuse(f"the tag {tag} is not allowed: a value is plain text or a number", event)
+
+
+def _refuse(message: str, marked: Any) -> NoReturn:
+    raise yaml.MarkedYAMLError(problem=message, problem_mark=marked.start_mark)
