@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from queue import Queue
 from typing import ClassVar, Protocol
 
 from docker import DockerClient
@@ -29,6 +28,7 @@ from orchestrator.launchers.container import (
     labels,
     occupies,
 )
+from orchestrator.launchers.output import JobOutput, LineQueue
 from orchestrator.system.engine import (
     CALL_TIMEOUT_S,
     ENGINE_FAILURES,
@@ -40,7 +40,6 @@ from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from runner.contract.job import Provenance
 
 KILLED = 128 + signal.SIGKILL
-LOG_TAIL_BYTES = 8192
 REMOVAL_PATIENCE_S = 30.0
 LAST_LINES_PATIENCE_S = 10.0
 
@@ -91,7 +90,10 @@ class DockerLauncher(LocalLauncher):
         try:
             with engine_errors(f"job {task.job.id}: cannot be launched"):
                 execution = self._start(name, task)
-            yield execution
+            try:
+                yield execution
+            finally:
+                execution.lines.discard()
         finally:
             # Without an engine it cannot be removed; the next start does it.
             with suppress(EngineUnavailable), engine_errors(name):
@@ -162,16 +164,21 @@ class DockerExecution:
     """A container under way. Made before it starts, so that no line is missed."""
 
     def __init__(self, client: DockerClient, name: str) -> None:
-        self.lines: Queue[str | None] = Queue()
         self._client = client
         self._name = name
-        self._log = b""
-        output = client.api.attach(name, stream=True, demux=True)
-        self._reader = threading.Thread(target=self._read, args=[output], daemon=True)
+        self._output = JobOutput()
+        chunks = client.api.attach(name, stream=True, demux=True)
+        self._reader = threading.Thread(target=self._read, args=[chunks], daemon=True)
         self._reader.start()
+
+    @property
+    def lines(self) -> LineQueue:
+        """The runner's stdout, line by line."""
+        return self._output.lines
 
     def kill(self) -> None:
         """Send SIGKILL to all processes of the container."""
+        self.lines.discard()
         with suppress(*ENGINE_FAILURES):
             self._client.api.kill(self._name)
 
@@ -184,7 +191,7 @@ class DockerExecution:
         with engine_errors(f"{self._name}: its exit status is unknown"):
             code, out_of_memory = self._end()
         self._reader.join(LAST_LINES_PATIENCE_S)
-        return Exit(code, out_of_memory, self._log.decode("utf-8", "replace"))
+        return Exit(code, out_of_memory, self._output.log)
 
     def _end(self) -> tuple[int, bool]:
         try:
@@ -194,23 +201,15 @@ class DockerExecution:
             return KILLED, False
         return code, code != 0 and state["OOMKilled"]
 
-    def _read(self, output: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        unfinished = b""
+    def _read(self, chunks: Iterable[tuple[bytes | None, bytes | None]]) -> None:
         try:
-            for stdout, stderr in output:
-                self._log = (self._log + (stderr or b""))[-LOG_TAIL_BYTES:]
-                *lines, unfinished = (unfinished + (stdout or b"")).split(b"\n")
-                for line in lines:
-                    self._put(line)
+            for stdout, stderr in chunks:
+                self._output.take_stderr(stderr or b"")
+                self._output.take_stdout(stdout or b"")
         except (OSError, *ENGINE_FAILURES):
             pass  # the engine went away, which wait() tells
         finally:
-            if unfinished:
-                self._put(unfinished)
-            self.lines.put(None)
-
-    def _put(self, line: bytes) -> None:
-        self.lines.put(line.decode("utf-8", "replace"))
+            self._output.end()
 
 
 def remove(client: DockerClient, container: str) -> None:

@@ -5,13 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import Queue
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 import psutil
 
@@ -19,11 +17,14 @@ import runner
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
 from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
+from orchestrator.launchers.output import JobOutput, LineQueue
 from runner.contract.cell import Backend
 from runner.contract.job import Limits, Provenance
-from runner.contract.process_exit import oom_kills, tail_of
+from runner.contract.process_exit import oom_kills
 
 WATCH_INTERVAL_S = 0.2
+LAST_LINES_PATIENCE_S = 10.0
+_CHUNK_BYTES = 64 << 10
 
 
 class ProcessLauncher(LocalLauncher):
@@ -48,21 +49,21 @@ class ProcessLauncher(LocalLauncher):
     @contextmanager
     def launch(self, task: Task) -> Iterator["ProcessExecution"]:
         """Start the runner in a session of its own, so that Ctrl-C reaches us alone."""
-        with tempfile.TemporaryFile() as stderr:
-            process = subprocess.Popen(
-                [self._python, "-m", "runner", *_arguments(task)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                env=_environment(),
-                start_new_session=True,
-            )
-            execution = ProcessExecution(process, stderr, task.job.limits)
-            try:
-                yield execution
-            finally:
-                execution.kill()
-                execution.wait()
+        process = subprocess.Popen(
+            [self._python, "-m", "runner", *_arguments(task)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=_environment(),
+            start_new_session=True,
+        )
+        execution = ProcessExecution(process, task.job.limits)
+        try:
+            yield execution
+        finally:
+            execution.kill()
+            execution.wait()
 
     def clean(self, devices: frozenset[str]) -> int:
         """Nothing to remove: a runner ends itself when its orchestrator is gone."""
@@ -73,36 +74,43 @@ class ProcessLauncher(LocalLauncher):
 class ProcessExecution:
     """A runner process under way, held to its limits."""
 
-    def __init__(self, process: subprocess.Popen[bytes], stderr: IO[bytes], limits: Limits) -> None:
-        self.lines: Queue[str | None] = Queue()
+    def __init__(self, process: subprocess.Popen[bytes], limits: Limits) -> None:
         self._process = process
-        self._stderr = stderr
+        self._output = JobOutput()
+        self._ended = threading.Event()
         self._over_limit = False
         self._oom_kills_before = oom_kills()
         if limits.cpus is not None:
             self._pin(limits.cpus)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reaper = threading.Thread(target=self._reap, daemon=True)
-        self._watcher = threading.Thread(
-            target=self._watch, args=[_allowed_bytes(limits)], daemon=True
-        )
-        for thread in (self._reader, self._reaper, self._watcher):
-            thread.start()
+        self._readers = [
+            _start(_read, process.stdout, self._output.take_stdout),
+            _start(_read, process.stderr, self._output.take_stderr),
+        ]
+        self._watcher = _start(self._watch, _allowed_bytes(limits))
+        self._reaper = _start(self._reap)
+
+    @property
+    def lines(self) -> LineQueue:
+        """The runner's stdout, line by line."""
+        return self._output.lines
 
     def kill(self) -> None:
         """Send SIGKILL to the runner's process group."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self.lines.discard()
+        self._kill_group()
 
     def wait(self) -> Exit:
         """Wait for the process."""
         code = self._process.wait()
-        for thread in (self._reader, self._reaper, self._watcher):
-            thread.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-        return Exit(code, self._ran_out_of_memory(code), tail_of(self._stderr))
+        for thread in (self._watcher, *self._readers):
+            thread.join(LAST_LINES_PATIENCE_S)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        return Exit(code, self._ran_out_of_memory(code), self._output.log)
+
+    def _kill_group(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _pin(self, cpus: float) -> None:
         process = psutil.Process(self._process.pid)
@@ -110,35 +118,43 @@ class ProcessExecution:
             with suppress(psutil.Error):
                 process.cpu_affinity(process.cpu_affinity()[: math.ceil(cpus)])
 
-    def _read(self) -> None:
-        stdout = self._process.stdout
-        if stdout is not None:
-            for line in stdout:
-                self.lines.put(line.decode("utf-8", "replace"))
-        # None comes after the end, so that a runner that hangs after its last line times out.
-        self._process.wait()
-        self.lines.put(None)
-
     def _reap(self) -> None:
-        """Once the runner has ended, end the children it left, which may hold its stdout."""
+        """Once the runner has ended, end the children it left, which may hold its stdout.
+
+        The last line comes after the end, so that a runner that hangs behind it times out. A
+        child that left the runner's session may hold stdout for ever; nobody waits for it.
+        """
         self._process.wait()
-        self.kill()
+        self._ended.set()
+        self._kill_group()
+        for reader in self._readers:
+            reader.join(LAST_LINES_PATIENCE_S)
+        self._output.end()
 
     def _watch(self, limit_bytes: int) -> None:
         with suppress(psutil.Error):
             while resident_bytes(self._process.pid) <= limit_bytes:
-                if self._ended_within(WATCH_INTERVAL_S):
+                if self._ended.wait(WATCH_INTERVAL_S):
                     return
             self._over_limit = True
             self.kill()
 
-    def _ended_within(self, seconds: float) -> bool:
-        self._reader.join(seconds)
-        return not self._reader.is_alive()
-
     def _ran_out_of_memory(self, code: int) -> bool:
         by_kernel = oom_kills() > self._oom_kills_before
         return code == -signal.SIGKILL and (self._over_limit or by_kernel)
+
+
+def _start(target: Callable[..., None], *arguments: Any) -> threading.Thread:
+    thread = threading.Thread(target=target, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def _read(pipe: IO[bytes], take: Callable[[bytes], None]) -> None:
+    """Read until everybody who can write has closed it, then close this end."""
+    with pipe:
+        while chunk := pipe.read(_CHUNK_BYTES):
+            take(chunk)
 
 
 def _arguments(task: Task) -> list[str]:

@@ -199,7 +199,7 @@ def test_a_runner_that_hangs_after_its_last_line_goes_on(scripted: Interpreter, 
         time.sleep(600)
     """
     with scripted(script).launch(task) as execution:
-        assert execution.lines.get() == "last\n"
+        assert execution.lines.get() == "last"
         assert execution.lines.empty()
         execution.kill()
         assert execution.lines.get() is None
