@@ -16,6 +16,10 @@ from runner.contract.errors import DamagedFile
 
 RECORD_BYTES = 64 << 20
 """Most bytes of a record, or of a round's result."""
+TABLE_BYTES = 1 << 30
+"""Most bytes of a file of many records that is read as a whole."""
+STREAM_BYTES = 1 << 40
+"""Most bytes of a file that is read a batch at a time: records to merge, a bundle."""
 TEXT_BYTES = 1 << 20
 """Most bytes of a text that a job leaves: a log, a reason."""
 

@@ -6,12 +6,16 @@ from pathlib import Path
 
 from runner.contract.errors import StoreError
 
+_DEEPEST = 32
+"""Folders between the one that was named and a record; a run has two."""
+
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
-    """The record files under these paths, in order; folders are searched to the bottom.
+    """The record files under these paths, in order; folders are searched.
 
     Unfinished files (a name that starts with `.` or ends with `.tmp`) are left out, and so is all
-    that lies in a folder whose name starts with `.`, such as what `maintain` is about to drop.
+    that lies in a folder whose name starts with `.`, such as what `maintain` is about to drop. A
+    path may be a link; what it leads to is returned.
 
     Raises:
         StoreError: one of the paths does not exist.
@@ -21,7 +25,7 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         if path.is_dir():
             files.update(files_below(path))
         elif path.exists():
-            files.add(path)
+            files.add(path.resolve() if path.is_symlink() else path)
         else:
             raise StoreError(
                 f"{path}: no such file or folder",
@@ -32,10 +36,25 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """The Parquet files in the folder and those below it, whatever goes away meanwhile."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = (name for name in folders if not name.startswith("."))
-        yield from (Path(parent, name) for name in names if name.endswith(".parquet"))
+    """All of a record file's name in the folder and those below it, whatever goes away meanwhile.
+
+    No link is followed. What is no plain file is returned like one, so that whoever opens it can
+    name it; so are folders that cannot be listed or lie too deep.
+    """
+    unlisted: list[Path] = []
+
+    def note(error: OSError) -> None:
+        unlisted.append(Path(error.filename))
+
+    for parent, folders, names in os.walk(folder, onerror=note):
+        below = Path(parent)
+        links = [name for name in folders if (below / name).is_symlink()]
+        folders[:] = (name for name in folders if not name.startswith(".") and name not in links)
+        if len(below.relative_to(folder).parts) >= _DEEPEST:
+            unlisted += (below / name for name in folders)
+            folders.clear()
+        yield from (below / name for name in (*names, *links) if name.endswith(".parquet"))
+    yield from (path for path in unlisted if os.path.lexists(path))
 
 
 ID_COLUMNS = ("run_id", "job_id", "cell_id")

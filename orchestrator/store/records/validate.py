@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from orchestrator.store.records.find import id_fault
 from orchestrator.store.schema.parquet_columns import is_json_object
 from orchestrator.store.schema.tables import OTHER, OURS, REQUIRED
 from runner.contract.errors import DamagedFile
+from runner.contract.plain_files import STREAM_BYTES, open_plain
 from runner.contract.record import (
     UNREADABLE,
     Record,
     Row,
     arrow_schema,
+    open_parquet,
     read_table,
     record_of,
     rows,
@@ -92,11 +93,11 @@ def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
         DamagedFile: it cannot be read, or has other columns than records.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
-            schema = file.schema_arrow
+        with open_plain(path, STREAM_BYTES) as file, open_parquet(file) as parquet:
+            schema = parquet.schema_arrow
             fault = _column_fault(schema)
             if fault is None:
-                for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
+                for batch in parquet.iter_batches(_BATCH_ROWS, use_threads=False):
                     check_interrupt()
                     batch.validate(full=True)
     except UNREADABLE as error:
@@ -139,6 +140,8 @@ def _row_fault(row: Row) -> str | None:
 
 
 def _unreadable(error: Exception) -> DamagedFile:
+    if isinstance(error, DamagedFile):
+        return error
     return DamagedFile(_one_line(f"truncated or not a Parquet file: {error}"))
 
 

@@ -13,6 +13,7 @@ from runner.contract.record.files import (
     to_table,
     write_records,
 )
+from runner.contract.record.parquet_bounds import open_parquet
 from runner.contract.record.quality import Grade, Outcome, Phase, Proof, Status
 from runner.contract.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Columns, Record, digest
 
@@ -31,6 +32,7 @@ __all__ = [
     "arrow_schema",
     "digest",
     "each_row",
+    "open_parquet",
     "read_record",
     "read_table",
     "record_of",
