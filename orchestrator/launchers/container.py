@@ -7,7 +7,7 @@ import socket
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import psutil
@@ -17,6 +17,7 @@ from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
 from runner.contract.cell import Backend
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
+from runner.contract.weights import repository_of
 
 RUN_LABEL = "org.accelmatrix.run_id"
 JOB_LABEL = "org.accelmatrix.job_id"
@@ -53,7 +54,8 @@ class EngineFacts:
 
 def command(task: Task) -> list[str]:
     """The runner's arguments inside the container."""
-    return [word for option in task.staged() for word in (option, TARGETS[option])]
+    staged = task.staged().items()
+    return [word for option, path in staged for word in (option, _inside(option, path))]
 
 
 def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -191,11 +193,21 @@ def _holds(requested: Any, actual: Any) -> bool:
     return bool(requested == actual or (not requested and not actual))
 
 
+def _shown(option: str, path: Path) -> Path:
+    """The folder or file that is mounted: of weights in a hub's cache what their links lead to."""
+    return repository_of(path) if option == "--weights" else path.resolve()
+
+
+def _inside(option: str, path: Path) -> str:
+    """The path inside the container."""
+    return str(PurePosixPath(TARGETS[option]) / path.resolve().relative_to(_shown(option, path)))
+
+
 def _mounts(task: Task) -> list[dict[str, Any]]:
     return [
         {
             "Type": "bind",
-            "Source": str(path.resolve()),
+            "Source": str(_shown(option, path)),
             "Target": TARGETS[option],
             "ReadOnly": option != OUT,
         }

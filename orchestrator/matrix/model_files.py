@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt, ValidationError
 
 from orchestrator.matrix.pretrained import implied, read_folder
-from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
+from orchestrator.matrix.size_presets import LADDERS, Config, Ladder, whole_number
 from orchestrator.system.problems import Problem, problems_in, raise_problems
 from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
@@ -141,8 +141,9 @@ def _beside_weights(entry: PretrainedModel, folder: Path) -> Config:
     if (entry.path is None) == (entry.hub_id is None):
         raise SkipEntry("pretrained weights take a path or a hub_id, one of them", key="weights")
     if entry.hub_id is not None:
-        if not entry.config.get("model_type"):
-            raise SkipEntry("is required beside hub_id: what its config.json says", key="config")
+        if not isinstance(entry.config.get("model_type"), str):
+            message = "is required beside hub_id: what its config.json says, model_type among it"
+            raise SkipEntry(message, key="config")
         return implied(entry.config, entry.family, entry.modality, given) | {"config": entry.config}
     if entry.config or entry.revision:
         key = "config" if entry.config else "revision"
@@ -173,12 +174,16 @@ def _completed(custom: CustomModel) -> Config:
     if ladder is None or custom.size not in ladder.sizes:
         return {"task": _TASKS[custom.family]} | given
     config = ladder.config_of(custom.size) | custom.config
-    published = {
+    published: Config = {
         "task": ladder.task,
         "architecture": ladder.architecture,
-        "inputs": ladder.inputs(config),
-        "labels": ladder.labels(config),
         "forward": dict(ladder.forward),
-        "max_sequence_length": config[ladder.longest] if ladder.longest else None,
     }
+    if "inputs" not in given:
+        published["inputs"] = ladder.inputs(config)
+    if "labels" not in given:
+        published["labels"] = ladder.labels(config)
+    if "max_sequence_length" not in given and ladder.longest:
+        longest = whole_number(config, ladder.longest, "max_sequence_length")
+        published["max_sequence_length"] = longest
     return published | given | {"config": config}

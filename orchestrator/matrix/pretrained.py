@@ -1,20 +1,25 @@
 """Facts that the folder of a pretrained model gives, so that its entry need not."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.matrix.size_presets import LADDERS, Config, Ladder
-from runner.contract.errors import SkipEntry
+from orchestrator.matrix.size_presets import LADDERS, Config, Ladder, whole_number
+from orchestrator.system.plain_data import parse_json
+from orchestrator.system.problems import quote
+from runner.contract.errors import DamagedFile, SkipEntry
 from runner.contract.models import Family, Modality
 from runner.contract.weights import (
     CONFIG_FILE,
     WEIGHTS_SUFFIX,
     count_parameters,
+    open_model_file,
     revision_of,
     weight_files,
 )
+
+_CONFIG_BYTES = 16 << 20
+"""Most bytes of a configuration: some name 20,000 classes, twice."""
 
 _HEADS: Mapping[str, tuple[str, str]] = {
     "ForMaskedLM": ("AutoModelForMaskedLM", "fill-mask"),
@@ -37,23 +42,40 @@ def read_folder(folder: Path) -> Config:
     Raises:
         SkipEntry: it is no folder of a model with weights in safetensors.
     """
-    if not folder.is_dir():
-        raise SkipEntry(f"{str(folder)!r} is not a folder", key="path")
-    if not weight_files(folder):
-        message = f"{str(folder)!r} holds no {WEIGHTS_SUFFIX} file, the one format that is loaded"
-        raise SkipEntry(message, key="path")
     try:
-        config = json.loads((folder / CONFIG_FILE).read_bytes())
-        if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
-            raise SkipEntry(f"{CONFIG_FILE} in {str(folder)!r} names no model_type", key="path")
-        return {
-            "config": config,
-            "path": str(folder.absolute()),
-            "revision": revision_of(folder),
-            "parameters": count_parameters(folder) or None,
-        }
-    except (OSError, ValueError) as error:
-        raise SkipEntry(f"{str(folder)!r} cannot be read: {error}", key="path") from error
+        return _facts(folder)
+    except (OSError, ValueError, DamagedFile) as error:
+        raise SkipEntry(f"{quote(str(folder))} cannot be read: {error}", key="path") from error
+
+
+def _facts(folder: Path) -> Config:
+    shown = quote(str(folder))
+    if not folder.is_dir():
+        raise SkipEntry(f"{shown} is not a folder", key="path")
+    if not weight_files(folder):
+        message = f"{shown} holds no {WEIGHTS_SUFFIX} file, the one format that is loaded"
+        raise SkipEntry(message, key="path")
+    config = _config(folder)
+    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+        raise SkipEntry(f"{CONFIG_FILE} in {shown} names no model_type", key="path")
+    return {
+        "config": config,
+        "path": str(folder.absolute()),
+        "parameters": count_parameters(folder) or None,
+        "revision": revision_of(folder),
+    }
+
+
+def _config(folder: Path) -> Any:
+    """The configuration; a number that JSON lacks is kept as transformers writes it."""
+    with open_model_file(folder, CONFIG_FILE, _CONFIG_BYTES) as file:
+        content = file.read()
+    try:
+        return parse_json(content.decode("utf-8-sig"), lambda name: {"__float__": name})
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"{CONFIG_FILE} is not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:
+        raise DamagedFile(f"{CONFIG_FILE}: {error}") from None
 
 
 def implied(config: Config, family: Family, modality: Modality, given: Config) -> Config:
@@ -68,9 +90,8 @@ def implied(config: Config, family: Family, modality: Modality, given: Config) -
     trained = ladder if ladder and ladder.architecture == architecture else None
     facts: Config = {
         "forward": dict(trained.forward) if trained else {},
-        "encoder_decoder": bool(config.get("is_encoder_decoder")),
-        "max_sequence_length": _longest(config) if modality == "text" else None,
         **{key: value for key, value in named.items() if value},
+        **dict(_sizes(config, modality, given)),
         **dict(_tensors(config, ladder, trained, given)),
     }
     return facts | given
@@ -78,24 +99,47 @@ def implied(config: Config, family: Family, modality: Modality, given: Config) -
 
 def _head(config: Config, given: Config) -> tuple[str, str | None]:
     """The entry's own architecture, or that of the class which the weights were saved from."""
-    classes = config.get("architectures") or [""]
-    known = next((kind for end, kind in _HEADS.items() if str(classes[0]).endswith(end)), None)
     if "architecture" in given:
         tasks = dict(_HEADS.values())
         return given["architecture"], given.get("task") or tasks.get(given["architecture"])
+    classes = config.get("architectures") or [""]
+    original = classes[0] if isinstance(classes, list) else classes
+    if not isinstance(original, str):
+        raise SkipEntry(
+            f"is required: {CONFIG_FILE} says {quote(classes)} for architectures, "
+            "which is not a list of names",
+            key="architecture",
+        )
+    known = next((kind for end, kind in _HEADS.items() if original.endswith(end)), None)
     if known is None:
         raise SkipEntry(
-            f"is required: {CONFIG_FILE} says {classes[0]!r}, for which none is known",
+            f"is required: {CONFIG_FILE} says {quote(original)}, for which none is known",
             key="architecture",
         )
     return known
 
 
+def _sizes(config: Config, modality: Modality, given: Config) -> Iterator[tuple[str, Any]]:
+    if "encoder_decoder" not in given:
+        two_parts = config.get("is_encoder_decoder") or False
+        if not isinstance(two_parts, bool):
+            raise SkipEntry(
+                f"is required: {CONFIG_FILE} says {quote(two_parts)} for is_encoder_decoder, "
+                "which is neither true nor false",
+                key="encoder_decoder",
+            )
+        yield "encoder_decoder", two_parts
+    if "max_sequence_length" not in given:
+        yield "max_sequence_length", _longest(config) if modality == "text" else None
+
+
 def _longest(config: Config) -> int | None:
-    longest = config.get("max_position_embeddings") or config.get("n_positions")
-    if longest and config["model_type"] in _OFFSET_POSITIONS:
-        return int(longest) - 2
-    return longest
+    names = ("max_position_embeddings", "n_positions")
+    name = next((name for name in names if config.get(name) is not None), None)
+    if name is None:
+        return None
+    unused = 2 if config["model_type"] in _OFFSET_POSITIONS else 0
+    return whole_number(config, name, "max_sequence_length", least=unused + 1) - unused
 
 
 def _tensors(
@@ -107,14 +151,18 @@ def _tensors(
             raise SkipEntry(
                 "is required: it doesn't follow from such a model's files", key="inputs"
             )
-        yield "inputs", _from(ladder.inputs, config, "inputs")
+        yield "inputs", ladder.inputs(config)
     if "labels" not in given and trained is not None:
-        classes = {"num_labels": len(config.get("id2label") or (0, 1))}
-        yield "labels", _from(trained.labels, classes | config, "labels")
+        yield "labels", trained.labels(_classes(config) | config)
 
 
-def _from(make: Callable[[Config], Any], config: Config, key: str) -> Any:
-    try:
-        return make(config)
-    except KeyError as error:
-        raise SkipEntry(f"is required: {CONFIG_FILE} has no {error.args[0]}", key=key) from error
+def _classes(config: Config) -> Config:
+    """The number of classes, by their names or transformers' default."""
+    names = config.get("id2label") or [0, 1]
+    if not isinstance(names, dict | list):
+        raise SkipEntry(
+            f"is required: {CONFIG_FILE} says {quote(names)} for id2label, "
+            "which is not a table of names",
+            key="labels",
+        )
+    return {"num_labels": len(names)}

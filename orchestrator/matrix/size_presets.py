@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.system.problems import quote
+from runner.contract.errors import SkipEntry
 from runner.contract.models import Family, Modality
+from runner.contract.models.spec import LARGEST_SIZE
 
 Config = dict[str, Any]
 
@@ -38,27 +41,47 @@ class Ladder:
         return self.config | dict(zip(self.dimensions, self.sizes[size], strict=True))
 
 
+def whole_number(config: Config, name: str, key: str, *, least: int = 1) -> int:
+    """A size that the configuration gives.
+
+    Raises:
+        SkipEntry: it gives none; the message is about the entry's key, which can give it instead.
+    """
+    value = config.get(name)
+    if value is None:
+        raise SkipEntry(f"is required: the configuration has no {name}", key=key)
+    if type(value) is not int or not least <= value <= LARGEST_SIZE:
+        raise SkipEntry(
+            f"is required: the configuration says {quote(value)} for {name}, "
+            f"which is not a whole number from {least} to {LARGEST_SIZE:,}",
+            key=key,
+        )
+    return value
+
+
 def _text(config: Config) -> list[Config]:
-    shape = ["batch_size", "sequence_length"]
+    shape, words = ["batch_size", "sequence_length"], whole_number(config, "vocab_size", "inputs")
     return [
-        {"name": "input_ids", "kind": "token_ids", "shape": shape, "high": config["vocab_size"]},
+        {"name": "input_ids", "kind": "token_ids", "shape": shape, "high": words},
         {"name": "attention_mask", "kind": "ones", "shape": shape},
     ]
 
 
 def _word_labels(config: Config) -> Config:
-    shape = ["batch_size", "sequence_length"]
-    return {"name": "labels", "kind": "token_ids", "shape": shape, "high": config["vocab_size"]}
+    shape, words = ["batch_size", "sequence_length"], whole_number(config, "vocab_size", "labels")
+    return {"name": "labels", "kind": "token_ids", "shape": shape, "high": words}
 
 
 def _image(config: Config) -> list[Config]:
-    side = config["image_size"]
-    shape = ["batch_size", config["num_channels"], side, side]
+    side, channels = (
+        whole_number(config, name, "inputs") for name in ("image_size", "num_channels")
+    )
+    shape = ["batch_size", channels, side, side]
     return [{"name": "pixel_values", "kind": "normal", "shape": shape}]
 
 
 def _class_labels(config: Config) -> Config:
-    shape, classes = ["batch_size"], config["num_labels"]
+    shape, classes = ["batch_size"], whole_number(config, "num_labels", "labels")
     return {"name": "labels", "kind": "token_ids", "shape": shape, "high": classes}
 
 

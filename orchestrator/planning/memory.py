@@ -19,6 +19,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from runner.contract.cell import Cell, Precision
 from runner.contract.job import Limits
 from runner.contract.models import ModelSpec, prompt_length
+from runner.contract.models.spec import LARGEST_SIZE
 
 _Config = Mapping[str, Any]
 
@@ -87,9 +88,9 @@ def _part(config: _Config, name: str) -> _Config:
 
 
 def first_number(config: _Config, *keys: str) -> float:
-    """The first of these keys that has a number above 0; 0 if none has."""
+    """The first of these keys that has a number above 0 and of a size there can be; else 0."""
     values = (config[key] for key in keys if type(config.get(key)) in (int, float))
-    return next((float(value) for value in values if value > 0), 0.0)
+    return next((float(value) for value in values if 0 < value <= LARGEST_SIZE), 0.0)
 
 
 _RUNTIME_BYTES = 100e6

@@ -9,8 +9,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from runner.contract.errors import DamagedFile
 
@@ -37,7 +37,7 @@ _NO_LINK = {errno.ELOOP, errno.EMLINK}
 
 
 @contextmanager
-def open_plain(path: Path, most_bytes: int) -> Iterator[IO[bytes]]:
+def open_plain(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
     """Open a plain file for reading; nothing else is opened, followed or waited for.
 
     The file that was looked at is the one that is read, whatever its name means by then. Links in

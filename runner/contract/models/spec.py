@@ -1,8 +1,12 @@
 """The description of a model: its architecture, its inputs, its published size."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+
+LARGEST_SIZE = 10**12
+"""The largest number that a description may hold: beyond it no tensor could be made."""
+SizeNumber = Annotated[PositiveInt, Field(le=LARGEST_SIZE)]
 
 FixedName = Literal["image_size", "audio_seconds", "frames"]
 ImageSize = Literal["prompt_length", "image_tokens", "image_crops", "image_patches", "image_grid"]
@@ -34,16 +38,16 @@ class TensorSpec(BaseModel):
     image is; `rows`: int64, each row the `values`; `boxes`: float32, each row a class drawn from
     [low, high) and centre, width and height within 0 and 1; `ones`: int64 ones; `false`: bool;
     `normal`: float32 N(0, 1)."""
-    shape: tuple[PositiveInt | SizeName | tuple[PositiveInt | SizeName, ...], ...]
+    shape: tuple[SizeNumber | SizeName | tuple[SizeNumber | SizeName, ...], ...]
     """Sizes; a name stands for the cell's value of that axis, a list for the product of its
     members, such as `[16000, "audio_seconds"]`."""
     low: int = 0
     """Lowest token id, or class."""
-    high: PositiveInt | None = None
+    high: SizeNumber | None = None
     """One past the highest token id, or class; required where some are drawn."""
     last: int | None = None
     """Token id at the end of each row of `token_ids`; null leaves it as drawn."""
-    values: tuple[PositiveInt | SizeName, ...] = ()
+    values: tuple[SizeNumber | SizeName, ...] = ()
     """The values of each row; required for `rows`."""
 
     @property
@@ -67,13 +71,13 @@ class AxisRange(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    default: PositiveInt
+    default: SizeNumber
     """The value where a matrix names none."""
-    least: PositiveInt = 1
+    least: SizeNumber = 1
     """The smallest value."""
-    most: PositiveInt | None = None
+    most: SizeNumber | None = None
     """The largest value; null where memory is the limit."""
-    multiple_of: PositiveInt = 1
+    multiple_of: SizeNumber = 1
     """The number of which every value must be a multiple."""
 
 
@@ -107,17 +111,17 @@ class ModelSpec(BaseModel):
     image_prompt: ImagePrompt | None = None
     """The way in which an image becomes tokens of the prompt: `anyres` crops it (LLaVA), `grid`
     cuts patches (Qwen-VL); null where it doesn't. The numbers come from the configuration."""
-    max_sequence_length: PositiveInt | None = None
+    max_sequence_length: SizeNumber | None = None
     """Most tokens a sample may have, an image's among them; null for models that take no text."""
-    max_new_tokens: PositiveInt | None = None
+    max_new_tokens: SizeNumber | None = None
     """Most tokens that a decoder behind an encoder can generate; null without such a limit."""
     image_size: AxisRange | None = None
     """Height and width that images may have, pixels; null for models that fix it or take none."""
     audio_seconds: AxisRange | None = None
     """Seconds that a sound may have; null for models that fix it or take none."""
-    fixed: dict[FixedName, PositiveInt] = Field(default_factory=dict)
+    fixed: dict[FixedName, SizeNumber] = Field(default_factory=dict)
     """Sizes that the model takes at this one value: pixels, seconds, frames of a video."""
-    parameters: PositiveInt | None = None
+    parameters: Annotated[PositiveInt, Field(le=10**15)] | None = None
     """The published number of parameters, a micro model's as counted; null for custom models."""
     hub_id: str | None = None
     """The hub id of the original weights; null for models that nobody trained."""

@@ -110,6 +110,15 @@ def test_what_the_runner_reads_is_mounted_for_reading_alone(name: str, tmp_path:
     assert command(cpu_task()) == ["--job", "/in/job.json", "--out", "/out"]
 
 
+def test_links_of_a_hubs_cache_lead_somewhere_inside_the_container(tmp_path: Path) -> None:
+    repository = tmp_path / "models--some--model"
+    snapshot = a_weights_folder(repository / "snapshots/abc")
+    task = with_own_weights(cpu_task(), snapshot)
+    mount = host_options(task, ENGINE)["mounts"][2]
+    assert (mount["Source"], mount["Target"]) == (str(repository.resolve()), "/weights")
+    assert command(task)[-2:] == ["--weights", "/weights/snapshots/abc"]
+
+
 def test_weights_that_are_gone_or_changed_are_not_launched(tmp_path: Path) -> None:
     folder = a_weights_folder(tmp_path / "weights")
     task = with_own_weights(cpu_task(), folder)

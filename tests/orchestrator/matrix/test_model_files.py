@@ -143,7 +143,8 @@ def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
         ({"image_size": {"standard": 3}},
          "[0].image_size.standard: unknown key; allowed are default, least, most, multiple_of"),
         ({"audio_seconds": {"least": 3}}, "[0].audio_seconds.default: is required"),
-        ({"config": {"vocab_size": "many"}}, "[0].inputs[0].high: 'many' is not a whole number"),
+        ({"config": {"vocab_size": "many"}}, "[0].inputs: is required: the configuration "
+         "says 'many' for vocab_size, which is not a whole number from 1 to 1,000,000,000,000"),
         ({"labels": {"name": "labels", "kind": "words"}}, "[0].labels.kind: 'words' is not"),
         ({"labels": {"nam": "labels"}},
          "[0].labels.nam: unknown key; allowed are name, kind, shape, low, high"),

@@ -128,7 +128,7 @@ def test_a_hubs_config_stands_in_the_entry(tmp_path: Path) -> None:
          "[0].architecture: is required: config.json says '', for which none is known"),
         (ENTRY, BERT | {"architectures": ["ClapThing"]}, "config.json says 'ClapThing', for which"),
         (ENTRY, {"model_type": "bert", "architectures": ["BertModel"]},
-         "[0].inputs: is required: config.json has no vocab_size"),
+         "[0].inputs: is required: the configuration has no vocab_size"),
         (ENTRY | {"family": "audio", "modality": "audio"}, BERT,
          "[0].inputs: is required: it doesn't follow from such a model's files"),
         (ENTRY | {"hub_id": "a/b"}, BERT,

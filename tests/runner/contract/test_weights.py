@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.contract.errors import Unavailable
+from runner.contract.errors import DamagedFile, Unavailable
 from runner.contract.models import ModelSpec, find
 from runner.contract.weights import (
     WEIGHTS_VARIABLE,
@@ -55,7 +55,7 @@ def test_parameters_are_the_floating_point_numbers(tmp_path: Path) -> None:
 )
 def test_what_is_no_such_file_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
-    with pytest.raises(ValueError, match=r"model\.safetensors is not a \.safetensors file"):
+    with pytest.raises(DamagedFile, match=r"model\.safetensors is not a \.safetensors file"):
         count_parameters(tmp_path)
 
 

@@ -1,0 +1,215 @@
+"""A model's folder may come from anybody: whatever lies in it, one sentence says what is wrong."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.matrix.model_files import read_models
+from runner.contract.errors import MatrixError
+from runner.contract.models import ModelSpec
+from tests.support.weights import BERT, a_weights_folder, write_safetensors
+
+ENTRY = {
+    "name": "ours",
+    "family": "embedding",
+    "modality": "text",
+    "weights": "pretrained",
+    "path": "weights",
+}
+MASKED = BERT | {"architectures": ["BertForMaskedLM"]}
+VIT = {
+    "model_type": "vit",
+    "architectures": ["ViTForImageClassification"],
+    "image_size": 32,
+    "num_channels": 3,
+}
+WRONG = [None, True, 0, -1, 5, 1.5, 10**400, "x", "", [], [1], [[]], {}, {"a": 1}, "\x1b[31m"]
+
+
+def read(folder: Path, entry: dict[str, Any] = ENTRY) -> ModelSpec:
+    (folder / "models.json").write_text(json.dumps([entry]))
+    return read_models(folder / "models.json")["ours"]
+
+
+def refusal(folder: Path, entry: dict[str, Any] = ENTRY) -> str:
+    with pytest.raises(MatrixError) as caught:
+        read(folder, entry)
+    assert caught.value.exit_code == 2
+    return str(caught.value).replace(f"{folder / 'models.json'}: ", "").replace(f"{folder}/", "")
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ("[" * 100_000, "[0].path: 'weights' cannot be read: config.json: nested"),
+        ('{"a":' * 900 + "1" + "}" * 900, "config.json: nested deeper than 20 levels"),
+        (b"\xff\xfe{\0}\0", "config.json is not UTF-8 text (byte 0)"),
+        ('{"model_type": "bert"', "config.json: line 1: is not JSON: Expecting ',' delimiter"),
+        ("[1]", "config.json in 'weights' names no model_type"),
+        ('{"model_type": "bert", "a": "\\ud800"}', "config.json: a: is not Unicode text"),
+        ('{"a": 1, "a": 2}', "config.json: the key 'a' appears twice"),
+        ('{"a": 1e999}', "config.json: a: is not a finite number"),
+        (" " * (17 << 20), "config.json has 17,825,792 bytes; at most 16,777,216 are allowed"),
+    ],
+)  # fmt: skip
+def test_a_config_that_is_none_is_refused(
+    config: str | bytes, sentence: str, tmp_path: Path
+) -> None:
+    content = config if isinstance(config, bytes) else config.encode()
+    (a_weights_folder(tmp_path / "weights") / "config.json").write_bytes(content)
+    assert sentence in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"model_type": 5}, "[0].path: config.json in 'weights' names no model_type"),
+        ({"architectures": 5}, "[0].architecture: is required: config.json says 5 for arch"),
+        ({"architectures": {"a": 1}}, "config.json says {'a': 1} for architectures, which is not"),
+        ({"architectures": [5]}, "config.json says [5] for architectures, which is not a list"),
+        ({"model_type": "roberta", "max_position_embeddings": "x"},
+         "[0].max_sequence_length: is required: the configuration says 'x' for max_position_embed"),
+        ({"model_type": "roberta", "max_position_embeddings": 2}, "a whole number from 3 to 1,000"),
+        ({"max_position_embeddings": -1}, "which is not a whole number from 1 to 1,000,000,000,0"),
+        ({"max_position_embeddings": 10**400}, "config.json: max_position_embeddings: is too larg"),
+        ({"vocab_size": True}, "[0].inputs: is required: the configuration says true for vocab"),
+        ({"vocab_size": 1e3}, "the configuration says 1000.0 for vocab_size, which is not a whol"),
+        ({"is_encoder_decoder": "no"}, "[0].encoder_decoder: is required: config.json says 'no'"),
+        (VIT | {"image_size": [32, 32]}, "the configuration says [32, 32] for image_size, which"),
+        (VIT | {"num_labels": "x"}, "[0].labels: is required: the configuration says 'x' for num"),
+        (VIT | {"id2label": 5}, "[0].labels: is required: config.json says 5 for id2label, which"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named(change: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    a_weights_folder(tmp_path / "weights", MASKED | change)
+    vision = {"family": "vision", "modality": "image"} if "image_size" in change else {}
+    assert sentence in refusal(tmp_path, ENTRY | vision)
+
+
+@pytest.mark.parametrize("sample", [MASKED, VIT], ids=["text", "vision"])
+def test_no_value_of_any_key_is_a_bug(sample: dict[str, Any], tmp_path: Path) -> None:
+    folder = a_weights_folder(tmp_path / "weights")
+    vision = {"family": "vision", "modality": "image"} if "image_size" in sample else {}
+    optional = ["id2label", "num_labels", "n_positions", "is_encoder_decoder", "text_config"]
+    for key in [*sample, *optional]:
+        for value in WRONG:
+            config = sample | {key: value}
+            (folder / "config.json").write_text(json.dumps(config))
+            try:
+                spec = read(tmp_path, ENTRY | vision)
+            except MatrixError as error:
+                assert str(error).startswith(f"{tmp_path / 'models.json'}: [0].")  # noqa: PT017
+            else:
+                assert ModelSpec.model_validate_json(spec.model_dump_json()) == spec
+
+
+def test_numbers_that_json_lacks_are_kept_as_transformers_writes_them(tmp_path: Path) -> None:
+    a_weights_folder(tmp_path / "weights", BERT | {"time_step_limit": [0.0, float("inf")]})
+    assert read(tmp_path).config["time_step_limit"] == [0.0, {"__float__": "Infinity"}]
+
+
+def a_link(path: Path, to: str) -> None:
+    path.unlink()
+    path.symlink_to(to)
+
+
+def a_sparse_file(path: Path) -> None:
+    with path.open("ab") as file:
+        file.truncate(1 << 40)
+
+
+def two_names(path: Path) -> None:
+    os.link(path, path.with_suffix(".other"))
+
+
+def a_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def a_header(path: Path, header: object) -> None:
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (a_fifo, "is a FIFO, not a plain file"),
+        (a_folder, "is a folder, not a plain file"),
+        (two_names, "has 2 names (hard links); one is allowed"),
+        (a_sparse_file, "has 1,099,511,627,776 bytes; at most "),
+        (lambda path: a_link(path, "/dev/zero"), "is a link that leads out of "),
+        (lambda path: a_link(path, "../models.json"), "is a link that leads out of "),
+        (lambda path: a_link(path, path.name), "is a link that leads in a circle"),
+        (lambda path: a_link(path, "nowhere"), "is a link to a file that is missing"),
+    ],
+)
+def test_only_plain_files_of_the_folder_are_read(
+    name: str, spoil: Callable[[Path], None], reason: str, tmp_path: Path
+) -> None:
+    spoil(a_weights_folder(tmp_path / "weights") / name)
+    message = refusal(tmp_path)
+    assert message.startswith("[0].path: 'weights' cannot be read: ")
+    assert name in message
+    assert reason in message
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 10**12]}}, "is not a .safe"),
+        ({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}, "is not whole: 0 bytes"),
+        ({"a": {"dtype": "F32", "shape": [10**9] * 9, "data_offsets": [0, 0]}}, "claims more num"),
+        ({"a": {"dtype": "F32", "shape": [2] * 99, "data_offsets": [0, 0]}}, "is not a .safetens"),
+        ({"a": {"dtype": "F32", "shape": ["4"], "data_offsets": [0, 0]}}, "is not a .safetensors"),
+        ({"a": {"dtype": "F32", "shape": [-4], "data_offsets": [0, 0]}}, "is not a .safetensors"),
+        ([], "is not a .safetensors file"),
+    ],
+)  # fmt: skip
+def test_a_header_of_weights_that_lies_is_refused(
+    header: object, reason: str, tmp_path: Path
+) -> None:
+    a_header(a_weights_folder(tmp_path / "weights") / "model.safetensors", header)
+    assert f"cannot be read: model.safetensors {reason}" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, "a\0b", "models.json/x", "\x1b[31m"])
+def test_a_path_that_can_be_none_is_refused(path: str, tmp_path: Path) -> None:
+    message = refusal(tmp_path, ENTRY | {"path": path})
+    assert message.startswith("[0].path: ")
+    assert "\x1b" not in message
+
+
+def test_links_inside_a_hubs_cache_are_followed(tmp_path: Path) -> None:
+    """`snapshots/<commit>/config.json` is a link to `blobs/<hash>`."""
+    repository = tmp_path / "hub/models--some--model"
+    snapshot = a_weights_folder(repository / "snapshots" / ("a" * 40))
+    (repository / "blobs").mkdir()
+    for path in list(snapshot.iterdir()):
+        path.rename(repository / "blobs" / f"hash-{path.name}")
+        path.symlink_to(f"../../blobs/hash-{path.name}")
+    spec = read(tmp_path, ENTRY | {"path": str(snapshot)})
+    assert (spec.config, spec.parameters) == (BERT, 1616)
+    (tmp_path / "hub/secret").write_text("{}")
+    a_link(snapshot / "config.json", "../../../secret")
+    message = refusal(tmp_path, ENTRY | {"path": str(snapshot)})
+    assert "config.json is a link that leads out of hub/models--some--model: put a copy" in message
+
+
+def test_links_inside_the_folder_are_followed_and_it_may_be_one_itself(tmp_path: Path) -> None:
+    folder = a_weights_folder(tmp_path / "real")
+    write_safetensors(folder / "weights.bin")
+    a_link(folder / "model.safetensors", "weights.bin")
+    (tmp_path / "weights").symlink_to("real")
+    assert read(tmp_path).parameters == 1616
