@@ -20,7 +20,7 @@ from tests.support.proxy import EngineProxy
 from tests.support.serial import is_serial, scheduler
 
 ROOT = Path(__file__).parents[1]
-FAST = "not slow and not engine"
+FAST = "not slow and not engine and not nightly"
 """What `make test` selects."""
 
 settings.register_profile("untimed", deadline=None)

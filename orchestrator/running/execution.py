@@ -108,6 +108,7 @@ class RunExecution:
             self._started = time.monotonic()
             try:
                 self._clean()
+                self._folder.remove_unfinished()
                 self._folder.forget_retried()
                 self._save_skips()
                 for due in due_launches(self._folder, self._environment, self._observer.note):

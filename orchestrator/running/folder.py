@@ -23,10 +23,15 @@ from pydantic import ValidationError
 
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, set_aside
 from orchestrator.running.run_file import RUN_FILE, RunFile
-from orchestrator.system.files import DATABASE_NAME, translate_os_errors
+from orchestrator.system.files import (
+    DATABASE_NAME,
+    new_folder,
+    remove_half_made,
+    translate_os_errors,
+)
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordError, StoreError, UsageError
-from runner.contract.files import write_atomic
+from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.record import Outcome, Record, Status, read_record, save_record
 
@@ -63,9 +68,11 @@ class RunFolder:
         """
         path = results / run.run_id
         try:
-            for name in _SUBFOLDERS:
-                (path / name).mkdir(parents=True)
-            write_atomic(path / RUN_FILE, run.model_dump_json())
+            remove_half_made(results)
+            with new_folder(path) as unfinished:
+                for name in _SUBFOLDERS:
+                    (unfinished / name).mkdir()
+                write_atomic(unfinished / RUN_FILE, run.model_dump_json())
         except OSError as error:
             raise StoreError(
                 f"{path}: the run's folder cannot be made: {error.strerror}",
@@ -99,6 +106,12 @@ class RunFolder:
             with translate_os_errors(path / name):
                 (path / name).mkdir(exist_ok=True)
         return cls(path, run)
+
+    def remove_unfinished(self) -> None:
+        """Remove the temporary files that a killed orchestrator or runner has left."""
+        for name in _SUBFOLDERS:
+            for folder in (self.path / name, *(self.path / name).glob("*/")):
+                remove_unfinished(folder)
 
     @property
     def records(self) -> Path:

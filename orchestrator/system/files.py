@@ -1,5 +1,6 @@
 """Output files and folders of commands: atomic writes, streams, and errors of the file system."""
 
+import os
 import shutil
 import stat
 import sys
@@ -7,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+import psutil
 
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import atomic_file
@@ -17,6 +20,7 @@ DATABASE_NAME = "benchmarks.duckdb"
 """Default name of the database in that folder."""
 OUTPUT_HINT = "see that the folder can be written and the disk is not full; nothing is left behind"
 _RESUME_HINT = "fix that, then `orchestrator run --resume last`"
+_HALF_MADE = ".half-made"
 _STREAM_HINT = "see that it takes everything; what was written so far went there"
 _STDOUT = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
@@ -150,6 +154,30 @@ def output_folder(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             _remove(unfinished)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder, which gets its name at the end; the temporary one says by whom.
+
+    Raises:
+        OSError: the file system refused, or there is such a folder; nothing is left behind.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}{_HALF_MADE}")
+    try:
+        unfinished.mkdir(parents=True)
+        yield unfinished
+        unfinished.rename(path)
+    finally:
+        _remove(unfinished)
+
+
+def remove_half_made(parent: Path) -> None:
+    """Remove the temporary folders here of processes that were killed while making them."""
+    for path in parent.glob(f".*.*{_HALF_MADE}"):
+        pid = path.suffixes[-2].removeprefix(".")
+        if not (pid.isdigit() and psutil.pid_exists(int(pid))):
+            _remove(path)
 
 
 @contextmanager

@@ -70,10 +70,10 @@ class Workplace:
         (self.folder / "models.yaml").write_text(yaml.safe_dump(entries))
         (self.folder / "matrix.yaml").write_text(yaml.safe_dump(matrix))
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, program: Sequence[str] = CLI) -> subprocess.Popen[str]:
         """Start a command in this folder, in a process group of its own."""
         return subprocess.Popen(
-            [*CLI, *arguments],
+            [*program, *arguments],
             cwd=self.folder,
             env={**os.environ, **self.environment},
             stdout=subprocess.PIPE,
@@ -116,7 +116,7 @@ class Workplace:
 
     @property
     def run_folder(self) -> Path:
-        return max(path.parent for path in self.folder.glob("results/*/run.json"))
+        return max(path.parent for path in self.folder.glob("results/[!.]*/run.json"))
 
     def planned(self) -> list[str]:
         """The ids of all cells of the newest run."""

@@ -1,5 +1,6 @@
 """Run a matrix, or finish an earlier run: from the request to the results in the database."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
-from orchestrator.running.execution import RunExecution, RunOutcome
+from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.store import ResultRow, Store, resolve_run
+from runner.contract.errors import EngineUnavailable, NothingToDo
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,11 @@ def resume_run(request: ResumeRequest, observer: Observer) -> RunResult:
     if request.matrix is not None:
         load_matrix(request.matrix)
     source = run_source(request.matrix)
-    folder = reopen_run(request.results, request.run_id, source, request.options.database)
+    try:
+        folder = reopen_run(request.results, request.run_id, source, request.options.database)
+    except NothingToDo:
+        _clean_finished(RunFolder.open(request.results, request.run_id), observer)
+        raise
     requested = request.options.launcher
     launcher = folder.run.launcher if requested == "auto" else requested
     return _finish(folder, choose_launcher(launcher, observer.note), observer, request.options)
@@ -135,6 +141,24 @@ def report_run(run: str, database: Path) -> RunReport:
     with Store.open_readonly(database) as store:
         run_id = resolve_run(run, store.runs(), database)
         return RunReport(run_id, database, tuple(store.results(run_id)))
+
+
+class _Occupied(Exception):
+    """Another run holds a device, and removes what was left there itself."""
+
+
+def _clean_finished(folder: RunFolder, observer: Observer) -> None:
+    """Remove what a run left that was killed after its last cell."""
+
+    def give_up(device: str, holder: str) -> None:
+        raise _Occupied(device, holder)
+
+    devices = devices_of(folder)
+    with suppress(EngineUnavailable, _Occupied):
+        launcher = make_launcher(folder.run.launcher, observer.note)
+        with launcher.reserve(devices, f"run {folder.run.run_id}", give_up):
+            folder.remove_unfinished()
+            launcher.clean(devices)
 
 
 def _finish(

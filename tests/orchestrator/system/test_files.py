@@ -13,8 +13,10 @@ from orchestrator.system.files import (
     is_disk,
     is_stdout,
     is_stream,
+    new_folder,
     output_file,
     output_folder,
+    remove_half_made,
     require_free,
     require_free_folder,
     require_no_stream,
@@ -89,6 +91,19 @@ def test_what_a_kill_left_behind_is_swept_up(tmp_path: Path) -> None:
     with output_folder(tmp_path / "out") as folder:
         (folder / "a.txt").write_text("")
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["a.txt", "out"]
+
+
+def test_a_new_folder_appears_whole_and_what_the_dead_had_begun_goes(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "run") as unfinished:
+        (unfinished / "a.txt").write_text("")
+        assert not (tmp_path / "run").exists()
+        remove_half_made(tmp_path)
+        assert unfinished.exists()
+    with pytest.raises(OSError, match="not empty"), new_folder(tmp_path / "run"):
+        pass
+    (tmp_path / ".other.99999999.half-made").mkdir()
+    remove_half_made(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "run"]
 
 
 @pytest.mark.parametrize("write", [write_half, fill_half])

@@ -1,0 +1,157 @@
+"""Failpoints: `orchestrator` in a process that fails at a chosen moment, without a line of product.
+
+    python -m tests.support.failpoints kill before 2 os:replace '*.parquet' -- run matrix.yaml
+
+does what `orchestrator run matrix.yaml` does until the second call of `os.replace` one of whose
+arguments matches the pattern, and kills itself there. A target is `module:attribute`, a function
+or a method; the modules that have imported a function by name get the failing one as well.
+"""
+
+import errno
+import importlib
+import itertools
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+MODULE = (sys.executable, "-m", "tests.support.failpoints")
+DISK_VARIABLE = "FAILPOINT_DISK"
+"""The folder that `fill` fills."""
+WRITES = ("io:open", "os:open", "os:mkdir", "os:replace", "os:fsync")
+"""The functions by which files come into being; the target `writes` stands for all of them."""
+
+
+@dataclass(frozen=True)
+class Failpoint:
+    """The moment of a failure, and its kind."""
+
+    action: str
+    """`kill`: SIGKILL. `full`: no space is left, from this call on. `fill`: take all space."""
+    when: str
+    """`before` or `after` the call."""
+    nth: int
+    """The number of the call, from 1, among those whose arguments match."""
+    target: str
+    """`module:attribute`, or `writes`."""
+    arguments: str = "*"
+    """A glob over each argument of the call as text; of a lock it is the path."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words by which the program's command line names it."""
+        return tuple(map(str, astuple(self)))
+
+    def __str__(self) -> str:
+        pattern = "" if self.arguments == "*" else f" of {self.arguments}"
+        return f"{self.when} call {self.nth} of {self.target}{pattern}"
+
+
+def kill(when: str, target: str, arguments: str = "*", nth: int = 1) -> Failpoint:
+    """The failpoint that kills the program there."""
+    return Failpoint("kill", when, nth, target, arguments)
+
+
+def install(failpoint: Failpoint) -> None:
+    """Let this process fail there."""
+    counter = itertools.count(1)
+    targets = WRITES if failpoint.target == "writes" else (failpoint.target,)
+    for target in targets:
+        _replace(target, lambda call, target=target: _failing(call, target, failpoint, counter))
+
+
+def _failing(
+    call: Callable[..., Any], target: str, failpoint: Failpoint, counter: "itertools.count[int]"
+) -> Callable[..., Any]:
+    """The same call, which fails if it is the one that was chosen."""
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        values = (*arguments, *options.values())
+        counts = _writes(target, values) and _matches(failpoint.arguments, values)
+        number = next(counter) if counts else 0
+        is_due = number == failpoint.nth or (failpoint.action == "full" and number > failpoint.nth)
+        if is_due and failpoint.when == "before":
+            ACTIONS[failpoint.action]()
+        result = call(*arguments, **options)
+        if is_due and failpoint.when == "after":
+            ACTIONS[failpoint.action]()
+        return result
+
+    return failing
+
+
+def _writes(target: str, values: Sequence[Any]) -> bool:
+    """False for files that are opened to be read."""
+    if target == "io:open":
+        return any(isinstance(value, str) and value[:1] in "wax" for value in values[1:2])
+    if target == "os:open":
+        return bool(values[1] & os.O_CREAT)
+    return True
+
+
+def _matches(pattern: str, values: Sequence[Any]) -> bool:
+    texts = [str(getattr(value, "lock_file", value)) for value in values] or [""]
+    return any(fnmatchcase(" ".join(text.split()), pattern) for text in texts)
+
+
+def _replace(target: str, failing: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Put the failing function in place of the target, wherever modules hold it."""
+    module, _, path = target.partition(":")
+    *owners, name = path.split(".")
+    owner: Any = importlib.import_module(module)
+    for part in owners:
+        owner = getattr(owner, part)
+    original = getattr(owner, name)
+    replacement = failing(original)
+    setattr(owner, name, replacement)
+    if owners:
+        return
+    for holder in list(sys.modules.values()):
+        for held, value in list(vars(holder).items()) if hasattr(holder, "__dict__") else ():
+            if value is original:
+                setattr(holder, held, replacement)
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _disk_full() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _fill_disk() -> None:
+    fill(Path(os.environ[DISK_VARIABLE]) / "filler")
+
+
+def fill(path: Path) -> None:
+    """Write until no byte is left."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT)
+    for size in (1 << 20, 1 << 12, 1):
+        with suppress(OSError):
+            while True:
+                os.write(handle, b"x" * size)
+    os.close(handle)
+
+
+ACTIONS = {"kill": _kill, "full": _disk_full, "fill": _fill_disk}
+
+
+def main() -> None:
+    """Execute the command behind `--` with the failpoint before it."""
+    end = sys.argv.index("--")
+    action, when, nth, *target = sys.argv[1:end]
+    install(Failpoint(action, when, int(nth), *target))
+    from orchestrator.cli import main as orchestrator
+
+    sys.argv = ["orchestrator", *sys.argv[end + 1 :]]
+    orchestrator()
+
+
+if __name__ == "__main__":
+    main()
