@@ -79,9 +79,15 @@ def engine() -> None:
         lacking(f"no container engine answers: {answer.stderr}")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_state(shared_folder: Path) -> None:
+    """The suite's memory of built images is apart from the user's."""
+    os.environ["ACCELMATRIX_STATE"] = str(shared_folder / "state")
+
+
 @pytest.fixture(scope="session")
 def built_image(
-    engine: None, tmp_path_factory: pytest.TempPathFactory
+    engine: None, own_state: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Backend], Image]:
     """Gives a backend's image, made of this checkout's present files."""
     settings = replace(ImageSettings.from_environment(), logs=tmp_path_factory.mktemp("builds"))

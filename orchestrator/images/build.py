@@ -33,19 +33,23 @@ def ignore(line: str) -> None:
     del line
 
 
-def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> None:
+def follow(events: Iterable[Mapping[str, Any]], report: ReportLine) -> str:
     """Report every event worth a line, until the last.
+
+    Returns the id of the image that was built; empty if none was.
 
     Raises:
         ImageError: the engine says that the work failed, in a build with the step that did.
     """
-    step = ""
+    step = image_id = ""
     for event in events:
         if "error" in event:
             raise ImageError(f"{step}{str(event['error']).strip()}")
         for line in _lines(event):
             step = f"{line}: " if line.startswith(STEP) else step
             report(line)
+        image_id = (event.get("aux") or {}).get("ID", image_id)
+    return image_id
 
 
 def _lines(event: Mapping[str, Any]) -> list[str]:
@@ -77,8 +81,10 @@ def build_image(
     name: str,
     source: ImageSource,
     report: ReportLine,
-) -> None:
+) -> str:
     """Build the image under its reference; every line goes to `report` and to a log file.
+
+    Returns its id, `sha256:…`, as the engine says it at the end of this build.
 
     Raises:
         ImageError: it failed.
@@ -101,7 +107,7 @@ def build_image(
             forcerm=True,
             decode=True,
         )
-        follow(events, both)
+        return follow(events, both)
 
 
 def _hint(settings: ImageSettings, name: str, source: ImageSource, log: Path) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator.images.trust import ImageTrust
 from runner.contract.files import hash_files
 
 BACKEND_LABEL = "org.accelmatrix.backend"
@@ -26,11 +27,13 @@ class Image:
     digest: str
     """The registry's `sha256:…` if the image was pushed or pulled, else the id."""
     labels: Mapping[str, str]
-    """All its labels."""
+    """All its labels, and our own word on its trust."""
     size_bytes: int
     """Size of its layers, bytes."""
     created: str
     """The time of its build, RFC 3339."""
+    trust: ImageTrust = "image not verified"
+    """The reason to believe that it is ours."""
 
 
 def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:

@@ -1,11 +1,9 @@
 """The images of one engine: find, build, pull, push, list and prune them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from docker import DockerClient
-from docker.errors import APIError, ImageNotFound, NullResource
+from docker.errors import ImageNotFound, NullResource
 
 from orchestrator.backends.catalogue import CATALOGUE, SupportClass, image_names
 from orchestrator.images.build import (
@@ -23,13 +21,13 @@ from orchestrator.images.image import (
     SOURCE_LABEL,
     Image,
     ImageSource,
-    find_source,
     read_image,
 )
-from orchestrator.images.settings import PREFIX, ImageSettings, image_name
+from orchestrator.images.settings import PREFIX, UNVERIFIED_VARIABLE, ImageSettings, image_name
+from orchestrator.images.trust import TRUST_LABEL, BuiltImages, ImageTrust
 from orchestrator.system.engine import engine_errors
 from runner.contract.cell import Backend
-from runner.contract.errors import ImageError
+from runner.contract.errors import ImageError, StoreError
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class ImageStatus:
     image: Image | None
     """The image that the engine holds under that reference."""
     fresh: bool
-    """True if it is there and made of the checkout's present files."""
+    """True if it is there, verified, and made of the checkout's present files."""
 
 
 class LocalImages:
@@ -64,9 +62,10 @@ class LocalImages:
         self._settings = settings
         self._report = report
         self._free = free
+        self._built = BuiltImages(settings.built)
 
     def find(self, backend: Backend) -> Image | None:
-        """The backend's image, if the engine holds it and it is ours.
+        """The backend's image, if the engine holds it and it calls itself ours.
 
         Raises:
             EngineUnavailable: the engine went away.
@@ -76,25 +75,28 @@ class LocalImages:
     def ensure(self, backend: Backend) -> Image:
         """The backend's image: the one at hand if it is fresh, else built, else pulled.
 
+        An image that is neither built here nor published under a known digest is used only if the
+        user allows it.
+
         Raises:
-            ImageError: it can't be had.
+            ImageError: it can't be had, or nothing vouches for it.
             EngineUnavailable: the engine went away.
         """
         name = image_name(backend)
         image = self._find(name)
-        if image and self._is_fresh(name, image):
+        if image and (self._is_fresh(name, image) or self._is_allowed(image)):
             return image
         if self._source(name):
             return self.build(backend)
         if not _is_published(name):
             raise self._nothing_to_build(name)
-        return self.pull(backend)
+        return self._verified(self.pull(backend))
 
     def exactly(self, reference: str, digest: str) -> Image:
         """The image with this digest, whatever bears its name today.
 
         Raises:
-            ImageError: the engine does not hold it.
+            ImageError: the engine does not hold it, or nothing vouches for it.
             EngineUnavailable: the engine went away.
         """
         repository = reference.rpartition(":")[0]
@@ -104,7 +106,7 @@ class LocalImages:
                     inspected = self._client.images.get(name).attrs
                 except (ImageNotFound, NullResource):
                     continue
-            return replace(read_image(reference, inspected), digest=digest)
+            return self._verified(self._judge(read_image(reference, inspected), digest))
         raise ImageError(
             f"{reference}: the engine holds no image with the digest {digest}",
             hint=f"fetch it: `docker pull {repository}@{digest}`"
@@ -124,11 +126,15 @@ class LocalImages:
         if source is None:
             raise self._nothing_to_build(name)
         check_disk(self._client, name, self._free)
-        build_image(self._client, self._settings, name, source, self._report)
-        return self._require(name)
+        image_id = build_image(self._client, self._settings, name, source, self._report)
+        try:
+            self._built.add(name, image_id, source.fingerprint())
+        except StoreError as error:  # it is built again at the next run, from the engine's cache
+            self._report(str(error))
+        return self._verified(self._require(name))
 
     def pull(self, backend: Backend) -> Image:
-        """Fetch the backend's image from the registry.
+        """Fetch the backend's image from the registry: by its published digest, else by its tag.
 
         Raises:
             ImageError: it failed, or no registry is configured.
@@ -140,21 +146,25 @@ class LocalImages:
         check_disk(self._client, name, self._free)
         with image_errors(f"{reference}: cannot be pulled", hint):
             repository, tag = self._settings.repository(name), self._settings.version
-            events = self._client.api.pull(repository, tag, stream=True, decode=True)
+            digest = self._settings.published(name)
+            events = self._client.api.pull(repository, digest or tag, stream=True, decode=True)
             follow(events, self._report)
+            if digest:
+                self._client.api.tag(f"{repository}@{digest}", repository, tag)
         return self._require(name)
 
     def push(self, backend: Backend) -> Image:
         """Publish the backend's image to the registry; one built without a registry is tagged.
 
         Raises:
-            ImageError: it failed, is missing here, or no registry is configured.
+            ImageError: it failed, is missing here, nothing vouches for it, or no registry is
+                configured.
             EngineUnavailable: the engine went away.
         """
         name = image_name(backend)
         reference = self._require_registry(name, "pushed")
         repository, tag = self._settings.repository(name), self._settings.version
-        image = self._find(name) or self._local(name)
+        image = self._verified(self._find(name) or self._local(name))
         with image_errors(f"{reference}: cannot be pushed", "try `docker login` first"):
             self._client.api.tag(image.id, repository, tag)
             events = self._client.api.push(repository, tag, stream=True, decode=True)
@@ -188,7 +198,32 @@ class LocalImages:
             except ImageNotFound:
                 return None
         image = read_image(reference, inspected)
-        return image if image.labels.get(BACKEND_LABEL) == name else None
+        if image.labels.get(BACKEND_LABEL) != name:
+            return None
+        return self._judge(image, image.digest)
+
+    def _judge(self, image: Image, digest: str) -> Image:
+        """The image under that digest, with the trust that it has here."""
+        trust: ImageTrust = "image not verified"
+        if self._built.holds(image.id):
+            trust = "built here"
+        elif self._settings.is_published(digest):
+            trust = "published digest"
+        labels = {**image.labels, TRUST_LABEL: trust}
+        return replace(image, digest=digest, labels=labels, trust=trust)
+
+    def _is_allowed(self, image: Image) -> bool:
+        return self._settings.unverified and image.trust == "image not verified"
+
+    def _verified(self, image: Image) -> Image:
+        if image.trust != "image not verified" or self._settings.unverified:
+            return image
+        raise ImageError(
+            f"{image.reference}: image not verified: it was not built here, and its digest "
+            f"{image.digest} is none of the published ones that this version knows",
+            hint="`orchestrator images build` builds one from a checkout; to measure with this one "
+            f"all the same set {UNVERIFIED_VARIABLE}=allow, and its records say so",
+        )
 
     def _local(self, name: str) -> Image:
         return LocalImages(self._client, replace(self._settings, registry=""))._require(name)
@@ -211,11 +246,18 @@ class LocalImages:
         )
 
     def _source(self, name: str) -> ImageSource | None:
-        return find_source(self._settings.checkout, name)
+        return self._settings.source(name)
 
     def _is_fresh(self, name: str, image: Image) -> bool:
+        if image.trust == "image not verified":
+            return False
+        # A published image's label is as the release made it; of others it is a claim.
+        if image.trust == "built here":
+            made_of = self._built.source(name, image.id)
+        else:
+            made_of = image.labels.get(SOURCE_LABEL)
         source = self._source(name)
-        return source is None or image.labels.get(SOURCE_LABEL) == source.fingerprint()
+        return made_of is not None and (source is None or made_of == source.fingerprint())
 
     def _require_registry(self, name: str, action: str) -> str:
         if not self._settings.registry:
@@ -229,56 +271,3 @@ class LocalImages:
 
 def _is_published(name: str) -> bool:
     return any(CATALOGUE[backend].support_class for backend in image_names()[name])
-
-
-@dataclass(frozen=True)
-class PrunedImages:
-    """The outcome of a removal."""
-
-    removed: tuple[str, ...]
-    """References, or ids of images without one."""
-    in_use: tuple[str, ...]
-    """Those that a container still holds."""
-
-
-def prune_images(
-    client: DockerClient, settings: ImageSettings, *, everything: bool = False
-) -> PrunedImages:
-    """Remove images of other versions and those that lost their name; or `everything` of ours.
-
-    An image is ours if it carries our label and our name: one that somebody built upon ours
-    inherits the label.
-
-    Raises:
-        EngineUnavailable: the engine went away.
-    """
-    removed: list[str] = []
-    in_use: list[str] = []
-    with engine_errors("images cannot be removed"):
-        for image in client.api.images(filters={"label": BACKEND_LABEL}):
-            for reference in _ours(image):
-                if everything or not reference.endswith(f":{settings.version}"):
-                    (removed if _remove(client, reference) else in_use).append(reference)
-    return PrunedImages(tuple(removed), tuple(in_use))
-
-
-def _ours(image: dict[str, Any]) -> Iterator[str]:
-    name = f"accelmatrix-{image['Labels'][BACKEND_LABEL]}"
-    tags = [tag for tag in image["RepoTags"] or () if tag != "<none>:<none>"]
-    if not tags:
-        yield image["Id"]
-    for tag in tags:
-        if tag.rpartition(":")[0].rpartition("/")[2] == name:
-            yield tag
-
-
-def _remove(client: DockerClient, reference: str) -> bool:
-    try:
-        client.api.remove_image(reference)
-    except ImageNotFound:
-        return True
-    except APIError as error:
-        if error.status_code == 409:
-            return False
-        raise
-    return True

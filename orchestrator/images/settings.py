@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Self
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
+from orchestrator.images.image import ImageSource, find_source
+from orchestrator.images.trust import Lock, read_lock, state_file
 from orchestrator.system.git import ROOT
 from runner import __version__
 from runner.contract.cell import Backend
@@ -15,6 +17,8 @@ from runner.contract.errors import Unavailable, UsageError
 
 BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL")
 PREFIX = "ACCELMATRIX_"
+UNVERIFIED_VARIABLE = f"{PREFIX}UNVERIFIED_IMAGES"
+ALLOW = "allow"
 REGISTRY = re.compile(r"[a-z0-9]+([._-]+[a-z0-9]+)*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 
 
@@ -36,6 +40,12 @@ class ImageSettings:
     """The folder whose `images/` and `runner/` are built, if they are there."""
     logs: Path = Path("results") / "images"
     """The folder of the builds' logs."""
+    built: Path | None = None
+    """The file that remembers the images that were built here; None for none."""
+    lock: Lock = field(default_factory=dict)
+    """Digests of published images, by version and name."""
+    unverified: bool = False
+    """True if the user allows images that nothing vouches for."""
 
     def __post_init__(self) -> None:
         if self.registry and not REGISTRY.fullmatch(self.registry):
@@ -52,7 +62,7 @@ class ImageSettings:
         """The settings that variables such as ACCELMATRIX_REGISTRY give.
 
         Raises:
-            UsageError: the registry is not one.
+            UsageError: the registry is not one, or unverified images are neither allowed nor not.
         """
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
         bases = {name: environment.get(base_variable(name), "") for name in image_names()}
@@ -61,6 +71,9 @@ class ImageSettings:
             build_args={name: value for name, value in values.items() if value},
             bases={name: base for name, base in bases.items() if base},
             revision=revision,
+            built=state_file(environment),
+            lock=read_lock(),
+            unverified=_allows_unverified(environment.get(UNVERIFIED_VARIABLE, "")),
         )
 
     def arguments(self, name: str) -> dict[str, str]:
@@ -76,6 +89,27 @@ class ImageSettings:
     def reference(self, name: str) -> str:
         """The image's full name and tag."""
         return f"{self.repository(name)}:{self.version}"
+
+    def source(self, name: str) -> ImageSource | None:
+        """The files that the image is built from; None if the checkout has none."""
+        return find_source(self.checkout, name)
+
+    def published(self, name: str) -> str | None:
+        """The digest under which this version's image was published, if it is known."""
+        return self.lock.get(self.version, {}).get(name)
+
+    def is_published(self, digest: str) -> bool:
+        """True if an image of any version was published under this digest."""
+        return any(digest in digests.values() for digests in self.lock.values())
+
+
+def _allows_unverified(choice: str) -> bool:
+    if choice not in {"", ALLOW}:
+        raise UsageError(
+            f"{UNVERIFIED_VARIABLE}: {choice!r} is not {ALLOW}",
+            hint=f"leave it out, or set it to {ALLOW} to measure with images of others",
+        )
+    return choice == ALLOW
 
 
 def base_variable(name: str) -> str:

@@ -63,9 +63,9 @@ def choose_launcher(requested: str, note: Note) -> LauncherName:
 
     Raises:
         EngineUnavailable: containers were requested and no engine answers.
-        UsageError: ACCELMATRIX_REGISTRY is no registry.
+        UsageError: a variable about images is wrong, e.g. ACCELMATRIX_REGISTRY is no registry.
     """
-    ImageSettings.from_environment()  # refuses a bad registry before anything is made
+    ImageSettings.from_environment()  # refuses a bad variable before anything is made
     if name := known_launcher(requested):
         if LAUNCHERS[name].needs_images:
             connect_engine().close()
@@ -90,7 +90,7 @@ def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) 
 
     Raises:
         EngineUnavailable: the launcher needs an engine and none answers.
-        UsageError: ACCELMATRIX_REGISTRY is no registry.
+        UsageError: a variable about images is wrong, e.g. ACCELMATRIX_REGISTRY is no registry.
     """
     if name == "process":
         return ProcessLauncher()

@@ -42,18 +42,19 @@ def print_images(statuses: Sequence[ImageStatus], *, as_json: bool) -> None:
             ", ".join(status.backends),
             "yes" if status.image else "no",
             ("yes" if status.fresh else "no") if status.image else None,
+            status.image.trust if status.image else None,
             format_size(status.image.size_bytes) if status.image else None,
             status.image.digest if status.image else None,
             status.support_class,
         )
         for status in statuses
     ]
-    print_table(("image", "backends", "here", "fresh", "size", "digest", "class"), rows)
+    print_table(("image", "backends", "here", "fresh", "trust", "size", "digest", "class"), rows)
 
 
 def print_image(action: str, image: Image) -> None:
     """The image that was built, pulled or pushed."""
-    print_line(f"{action} {image.reference} {image.digest}")
+    print_line(f"{action} {image.reference} {image.digest} ({image.trust})")
 
 
 def print_pruned(pruned: PrunedImages) -> None:

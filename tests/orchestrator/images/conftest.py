@@ -1,5 +1,6 @@
 """A tiny checkout whose images build in a moment, and a registry on loopback."""
 
+import io
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from docker.errors import APIError
 
 from orchestrator.images import ImageSettings, LocalImages
 from orchestrator.images.image import VERSION_LABEL
+from orchestrator.images.trust import TRUST_LABEL
 from tests.support.needs import lacking
 
 PATIENCE_S = 20.0
@@ -45,11 +47,24 @@ class Workshop:
         settings = replace(self.settings, **changes)  # type: ignore[arg-type]
         return LocalImages(self.client, settings, self.lines.append)
 
+    def elsewhere(self, registry: str, **changes: object) -> LocalImages:
+        """The images of somebody without a checkout, who has built none."""
+        nothing = {"checkout": self.checkout / "none", "built": None}
+        return self.images(registry=registry, **nothing, **changes)
+
     def write(self, path: str, text: str) -> None:
         """Put a file into the checkout."""
         file = self.checkout / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
+
+    def disguise(self, instruction: str, reference: str = "") -> str:
+        """Put an image that somebody built upon ours in its place; returns its id."""
+        reference = reference or self.settings.reference("cpu")
+        dockerfile = f"FROM {reference}\nLABEL {TRUST_LABEL}='built here'\n{instruction}\n"
+        file = io.BytesIO(dockerfile.encode())
+        image, _ = self.client.images.build(fileobj=file, tag=reference, rm=True)
+        return str(image.id)
 
     def remove_images(self) -> None:
         """Remove every image whose version begins with this workshop's."""
@@ -86,6 +101,7 @@ def workshop(client: DockerClient, tmp_path: Path) -> Iterator[Workshop]:
         version=f"trial-{uuid.uuid4().hex}",
         checkout=tiny_checkout(tmp_path / "checkout"),
         logs=tmp_path / "logs",
+        built=tmp_path / "built-images.json",
     )
     workshop = Workshop(client, settings)
     yield workshop

@@ -6,6 +6,7 @@ import pytest
 from docker import DockerClient
 
 from orchestrator.images import LocalImages, prune_images
+from orchestrator.images.trust import TRUST_LABEL
 from orchestrator.launchers.registry import Pinned, PinnedImages
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
 from tests.orchestrator.images.conftest import Workshop
@@ -145,6 +146,21 @@ def test_a_foreign_image_by_our_name_is_not_ours(workshop: Workshop) -> None:
     finally:
         workshop.client.images.remove(workshop.settings.reference("cpu"))
     assert image.id
+
+
+def test_an_image_built_upon_ours_under_our_name_is_not_taken_for_ours(
+    workshop: Workshop,
+) -> None:
+    ours = workshop.images().ensure("cpu")
+    workshop.disguise("ENV LYING=1")
+    assert workshop.images().ensure("cpu").id == ours.id
+    lie = workshop.disguise("ENV LYING=1")
+    taken = workshop.images(unverified=True).ensure("cpu")
+    assert (taken.id, taken.trust) == (lie, "image not verified")
+    assert taken.labels[TRUST_LABEL] == "image not verified"
+    with pytest.raises(ImageError, match="image not verified") as caught:
+        workshop.images().exactly(taken.reference, lie)
+    assert "ACCELMATRIX_UNVERIFIED_IMAGES=allow" in str(caught.value.hint)
 
 
 def test_the_list_shows_every_image_there_or_not(workshop: Workshop) -> None:

@@ -1,7 +1,5 @@
 """Images travel through a registry."""
 
-from pathlib import Path
-
 import pytest
 
 from runner.contract.errors import ImageError
@@ -10,9 +8,7 @@ from tests.orchestrator.images.conftest import Workshop
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
-def test_an_image_travels_through_a_registry(
-    workshop: Workshop, registry: str, tmp_path: Path
-) -> None:
+def test_an_image_travels_through_a_registry(workshop: Workshop, registry: str) -> None:
     here = workshop.images(registry=registry)
     built = here.build("cpu")
     pushed = here.push("cpu")
@@ -20,11 +16,33 @@ def test_an_image_travels_through_a_registry(
     assert pushed.digest != built.digest
     workshop.remove_images()
     assert here.find("cpu") is None
-    elsewhere = workshop.images(registry=registry, checkout=tmp_path / "no-checkout")
+    lock = {workshop.settings.version: {"cpu": pushed.digest}}
+    elsewhere = workshop.elsewhere(registry, lock=lock)
     pulled = elsewhere.ensure("cpu")
     assert (pulled.id, pulled.digest) == (built.id, pushed.digest)
+    assert pulled.trust == "published digest"
     assert elsewhere.ensure("cpu") == pulled
     assert elsewhere.exactly(pulled.reference, pushed.digest) == pulled
+
+
+def test_a_tag_of_a_registry_proves_nothing(workshop: Workshop, registry: str) -> None:
+    here = workshop.images(registry=registry)
+    here.build("cpu")
+    published = here.push("cpu").digest
+    reference = f"{registry}/accelmatrix-cpu:{workshop.settings.version}"
+    lie = workshop.disguise("ENV LYING=1", reference)
+    workshop.client.api.push(reference)
+    workshop.remove_images()
+    with pytest.raises(ImageError, match="image not verified"):
+        workshop.elsewhere(registry).ensure("cpu")
+    allowed = workshop.elsewhere(registry, unverified=True).ensure("cpu")
+    assert (allowed.id, allowed.trust) == (lie, "image not verified")
+    # The tag was moved; a digest that is known is pulled as it was published.
+    locked = workshop.elsewhere(registry, lock={workshop.settings.version: {"cpu": published}})
+    assert (locked.ensure("cpu").digest, locked.ensure("cpu").trust) == (
+        published,
+        "published digest",
+    )
 
 
 def test_an_image_built_without_registry_is_named_for_it(workshop: Workshop, registry: str) -> None:

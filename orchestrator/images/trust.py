@@ -1,0 +1,105 @@
+"""Trust in images: built here, or published under a digest that is known, or not verified.
+
+An image's labels prove nothing, since an image built upon ours inherits them. Its id does: the
+engine computes it from the content. So the ids of the images that were built here are kept in a
+file of the user's, and the digests of the published ones in `lock.json`.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock
+
+from orchestrator.system.files import translate_os_errors
+from runner.contract.errors import DamagedFile
+from runner.contract.files import write_atomic
+from runner.contract.plain_files import read_plain_text
+
+STATE_VARIABLE = "ACCELMATRIX_STATE"
+"""Names the folder of what is remembered between runs."""
+LOCK_FILE = Path(__file__).with_name("lock.json")
+"""Digests of the published images by version and name; the release workflow fills it."""
+TRUST_LABEL = "org.accelmatrix.image"
+"""The label with an image's trust. The orchestrator alone says it; an image's own is left out."""
+MOST_BUILDS = 1000
+"""Builds that are remembered; older ones are forgotten, and made again from the engine's cache."""
+
+ImageTrust = Literal["built here", "published digest", "image not verified"]
+"""`published digest`: the digest stands in `lock.json`."""
+Lock = Mapping[str, Mapping[str, str]]
+"""Digests, `sha256:…`, by version and name."""
+
+
+class BuiltImages:
+    """The ids of the images that were built here, each with its name and its source.
+
+    Without a file they are remembered as long as the object lives.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._builds: dict[str, dict[str, str]] = {}
+
+    def source(self, name: str, image_id: str) -> str | None:
+        """The fingerprint of what this image was built from; None unless it was built here."""
+        build = self._read().get(image_id, {})
+        return build.get("source") if build.get("name") == name else None
+
+    def holds(self, image_id: str) -> bool:
+        """True if an image with this id was built here, under whatever name."""
+        return image_id in self._read()
+
+    def add(self, name: str, image_id: str, source: str) -> None:
+        """Remember a build.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        build = {"name": name, "source": source}
+        self._builds[image_id] = build
+        if self._file is None:
+            return
+        hint = f"name a folder of yours in {STATE_VARIABLE}"
+        with translate_os_errors(self._file, "built images cannot be kept here", hint):
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with FileLock(self._file.with_suffix(".lock")):
+                builds = self._read()
+                builds.pop(image_id, None)
+                newest = [*builds.items(), (image_id, build)][-MOST_BUILDS:]
+                write_atomic(self._file, json.dumps(dict(newest), indent=1) + "\n")
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        """All that is remembered; a file that is damaged or somebody else's counts as none."""
+        if self._file is None:
+            return dict(self._builds)
+        with suppress(OSError, DamagedFile, ValueError, RecursionError):
+            if self._file.stat().st_uid not in {os.getuid(), 0}:
+                return dict(self._builds)
+            content = json.loads(read_plain_text(self._file))
+            if isinstance(content, dict) and all(map(_is_build, content.values())):
+                return {**self._builds, **content}
+        return dict(self._builds)
+
+
+def _is_build(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def state_file(environment: Mapping[str, str]) -> Path | None:
+    """The file of built images; None for a user without a home."""
+    if folder := environment.get(STATE_VARIABLE):
+        return Path(folder) / "built-images.json"
+    if base := environment.get("XDG_STATE_HOME"):
+        return Path(base) / "accelmatrix" / "built-images.json"
+    home = environment.get("HOME")
+    return Path(home) / ".local/state/accelmatrix/built-images.json" if home else None
+
+
+def read_lock(file: Path = LOCK_FILE) -> Lock:
+    """The digests of the published images, as this version of AccelMatrix knows them."""
+    lock: Lock = json.loads(file.read_text("utf-8"))
+    return lock

@@ -1,0 +1,217 @@
+"""Trust in images: what was built here, and digests that are known."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from docker import DockerClient
+from docker.errors import ImageNotFound
+
+from orchestrator.images import ImageSettings, LocalImages
+from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, find_source
+from orchestrator.images.trust import (
+    MOST_BUILDS,
+    TRUST_LABEL,
+    BuiltImages,
+    read_lock,
+    state_file,
+)
+from runner.contract.errors import ImageError, StoreError, UsageError
+from tests.orchestrator.images.conftest import tiny_checkout
+
+ID, OTHER = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+DIGEST = "sha256:" + "d" * 64
+REPOSITORY = "registry.example/accelmatrix-cpu"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "built-images.json"
+
+
+def test_builds_are_remembered_by_id_and_name_for_the_next_process(file: Path) -> None:
+    BuiltImages(file).add("cpu", ID, "sha256:source")
+    later = BuiltImages(file)
+    assert later.holds(ID)
+    assert (later.source("cpu", ID), later.source("cuda", ID)) == ("sha256:source", None)
+    assert not later.holds(OTHER)
+    assert file.parent.stat().st_mode & 0o077 == 0
+
+
+def test_the_oldest_builds_are_forgotten(file: Path) -> None:
+    file.parent.mkdir()
+    builds = {f"sha256:{number}": {"name": "cpu"} for number in range(MOST_BUILDS)}
+    file.write_text(json.dumps(builds))
+    BuiltImages(file).add("cpu", ID, "sha256:source")
+    assert BuiltImages(file).holds(ID)
+    assert not BuiltImages(file).holds("sha256:0")
+    assert BuiltImages(file).holds("sha256:1")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"name": 1}}', "[" * 100_000, "\0"])
+def test_a_damaged_file_is_none_and_made_anew(file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.write_text(text)
+    assert not BuiltImages(file).holds("a")
+    BuiltImages(file).add("cpu", ID, "sha256:source")
+    assert BuiltImages(file).holds(ID)
+
+
+def test_a_file_of_somebody_else_or_a_link_is_none(file: Path, tmp_path: Path) -> None:
+    BuiltImages(file).add("cpu", ID, "sha256:source")
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    assert not BuiltImages(link).holds(ID)
+    if os.getuid() == 0:
+        os.chown(file, 1234, 1234)
+        assert not BuiltImages(file).holds(ID)
+
+
+def test_what_cannot_be_kept_is_said_and_known_for_now(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    built = BuiltImages(tmp_path / "file" / "built-images.json")
+    with pytest.raises(StoreError, match="cannot be kept") as caught:
+        built.add("cpu", ID, "sha256:source")
+    assert "ACCELMATRIX_STATE" in str(caught.value.hint)
+    assert built.holds(ID)
+
+
+@pytest.mark.parametrize(
+    ("environment", "path"),
+    [
+        ({"ACCELMATRIX_STATE": "/s", "HOME": "/h"}, "/s/built-images.json"),
+        ({"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/accelmatrix/built-images.json"),
+        ({"HOME": "/h"}, "/h/.local/state/accelmatrix/built-images.json"),
+        ({}, None),
+    ],
+)
+def test_the_file_lies_in_a_folder_of_the_users(
+    environment: dict[str, str], path: str | None
+) -> None:
+    assert state_file(environment) == (Path(path) if path else None)
+
+
+def test_the_lock_file_holds_digests_by_version_and_name() -> None:
+    for digests in read_lock().values():
+        assert all(
+            digest.startswith("sha256:") and len(digest) == 71 for digest in digests.values()
+        )
+
+
+@dataclass
+class FakeEngine:
+    """Holds one image under one reference; a build puts another in its place."""
+
+    reference: str
+    image_id: str
+    labels: dict[str, str]
+    digests: tuple[str, ...] = ()
+    calls: list[str] = field(default_factory=list)
+
+    @property
+    def client(self) -> DockerClient:
+        api = SimpleNamespace(base_url="tcp://elsewhere", build=self._build)
+        images = SimpleNamespace(get=self._get)
+        info = {"DockerRootDir": "/nowhere"}
+        return cast("DockerClient", SimpleNamespace(api=api, images=images, info=lambda: info))
+
+    def _get(self, name: str) -> Any:
+        if name not in {self.reference, self.image_id, *self.digests}:
+            raise ImageNotFound(name)
+        return SimpleNamespace(
+            attrs={
+                "Id": self.image_id,
+                "RepoDigests": list(self.digests),
+                "Config": {"Labels": self.labels},
+                "Size": 1,
+                "Created": "",
+            }
+        )
+
+    def _build(self, *, labels: dict[str, str], **_: object) -> list[dict[str, Any]]:
+        self.calls.append("build")
+        self.image_id, self.labels, self.digests = OTHER, labels, ()
+        return [{"stream": "Step 1\n"}, {"aux": {"ID": OTHER}}]
+
+
+@dataclass
+class Site:
+    """A checkout, an engine that holds an image with our labels, and settings."""
+
+    engine: FakeEngine
+    settings: ImageSettings
+
+    def ensure(self, **changes: Any) -> Any:
+        settings = ImageSettings(**{**vars(self.settings), **changes})
+        return LocalImages(self.engine.client, settings).ensure("cpu")
+
+
+@pytest.fixture
+def site(tmp_path: Path, file: Path) -> Site:
+    """The image there carries every label of a fresh one, its own word on its trust included."""
+    checkout = tiny_checkout(tmp_path / "checkout")
+    source = find_source(checkout, "cpu")
+    assert source
+    labels = {BACKEND_LABEL: "cpu", SOURCE_LABEL: source.fingerprint(), TRUST_LABEL: "built here"}
+    settings = ImageSettings("registry.example", checkout=checkout, logs=tmp_path, built=file)
+    engine = FakeEngine(settings.reference("cpu"), ID, labels, (f"{REPOSITORY}@{DIGEST}",))
+    return Site(engine, settings)
+
+
+def published(site: Site, digest: str = DIGEST) -> dict[str, Any]:
+    return {"lock": {site.settings.version: {"cpu": digest}}}
+
+
+def test_labels_alone_make_no_image_fresh(site: Site) -> None:
+    image = site.ensure()
+    assert (image.id, image.trust, site.engine.calls) == (OTHER, "built here", ["build"])
+    assert image.labels[TRUST_LABEL] == "built here"
+    assert site.ensure() == image
+    assert site.engine.calls == ["build"]
+
+
+def test_an_image_that_was_built_here_of_these_files_is_taken(site: Site) -> None:
+    BuiltImages(site.settings.built).add("cpu", ID, site.engine.labels[SOURCE_LABEL])
+    assert (site.ensure().id, site.engine.calls) == (ID, [])
+
+
+def test_an_image_built_here_of_other_files_is_stale_whatever_it_says(site: Site) -> None:
+    BuiltImages(site.settings.built).add("cpu", ID, "sha256:older")
+    assert (site.ensure(unverified=True).id, site.engine.calls) == (OTHER, ["build"])
+
+
+def test_a_published_digest_makes_labels_believable(site: Site) -> None:
+    image = site.ensure(**published(site))
+    assert (image.id, image.trust, site.engine.calls) == (ID, "published digest", [])
+    site.engine.labels[SOURCE_LABEL] = "sha256:older"
+    assert site.ensure(**published(site)).id == OTHER
+
+
+def test_an_image_of_others_is_used_if_the_user_says_so_and_the_record_says_it(site: Site) -> None:
+    image = site.ensure(unverified=True, **published(site, OTHER))
+    assert (image.id, image.trust, site.engine.calls) == (ID, "image not verified", [])
+    assert image.labels[TRUST_LABEL] == "image not verified"
+
+
+def test_an_exact_image_is_trusted_like_any_other(site: Site) -> None:
+    def exactly(**changes: Any) -> Any:
+        settings = ImageSettings(**{**vars(site.settings), **changes})
+        images = LocalImages(site.engine.client, settings)
+        return images.exactly(site.engine.reference, DIGEST)
+
+    with pytest.raises(ImageError, match="image not verified"):
+        exactly()
+    assert exactly(**published(site)).trust == "published digest"
+    assert exactly(unverified=True).trust == "image not verified"
+
+
+def test_the_choice_is_one_word(file: Path) -> None:
+    variable = "ACCELMATRIX_UNVERIFIED_IMAGES"
+    assert ImageSettings.from_environment({variable: "allow"}).unverified
+    assert not ImageSettings.from_environment({variable: ""}).unverified
+    with pytest.raises(UsageError, match="'yes' is not allow"):
+        ImageSettings.from_environment({variable: "yes"})
