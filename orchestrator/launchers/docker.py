@@ -28,7 +28,7 @@ from orchestrator.launchers.container import (
     labels,
     occupies,
 )
-from orchestrator.launchers.output import JobOutput, LineQueue
+from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
 from orchestrator.system.engine import (
     CALL_TIMEOUT_S,
     ENGINE_FAILURES,
@@ -41,7 +41,6 @@ from runner.contract.job import Provenance
 
 KILLED = 128 + signal.SIGKILL
 REMOVAL_PATIENCE_S = 30.0
-LAST_LINES_PATIENCE_S = 10.0
 
 
 class ImageProvider(Protocol):

@@ -18,6 +18,8 @@ BYTES_PER_S = 16 << 20
 """Bytes a second that a job may print on average, to each of its streams."""
 BURST_S = 10.0
 """Seconds' worth of output that may come at once."""
+LAST_LINES_PATIENCE_S = 10.0
+"""Seconds that the last output may take to arrive once the runner has ended."""
 
 _Clock = Callable[[], float]
 

@@ -17,13 +17,12 @@ import runner
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
 from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
-from orchestrator.launchers.output import JobOutput, LineQueue
+from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
 from runner.contract.cell import Backend
 from runner.contract.job import Limits, Provenance
 from runner.contract.process_exit import oom_kills
 
 WATCH_INTERVAL_S = 0.2
-LAST_LINES_PATIENCE_S = 10.0
 _CHUNK_BYTES = 64 << 10
 
 

@@ -116,6 +116,8 @@ class LimitsTable(TypedDict, total=False):
     """CPU cores a job may use; if not named, all of them."""
     pids: SizeValue
     """Processes and threads a job may create."""
+    output: BytesValue
+    """Space that a job's output may take; if not named, it follows from what such jobs write."""
 
 
 @with_config(_STRICT)

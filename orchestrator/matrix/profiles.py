@@ -26,6 +26,7 @@ _LIMITS = {
     "memory": "memory_bytes",
     "cpus": "cpus",
     "pids": "pids",
+    "output": "output_bytes",
 }
 _ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"))
 """Keys of which the first may not be more than the second."""

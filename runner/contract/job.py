@@ -74,6 +74,8 @@ class Limits(Frozen):
     """CPU cores a job may use, whole ones outside containers; null allows all of them."""
     pids: PositiveInt = 4096
     """Processes and threads a container may create; local processes are not limited."""
+    output_bytes: PositiveInt | None = None
+    """Bytes a job may leave in its output folder; null follows from what such jobs write."""
 
     def timeout_s(self, measure: Measure) -> float:
         """Seconds that loading, and then each cell measured like this, may take.

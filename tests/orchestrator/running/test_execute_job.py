@@ -11,12 +11,13 @@ import pytest
 from orchestrator.launchers.base import Exit, Task
 from orchestrator.running.execute_job import (
     ArtifactFolders,
-    Launch,
     LaunchContext,
     execute_job,
     launch_job,
 )
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.launch import Launch
+from runner.contract.cell import Purpose
 from runner.contract.errors import EngineUnavailable, StoreError
 from runner.contract.job import Job, Limits, Provenance
 from runner.contract.weights import revision_of
@@ -42,17 +43,18 @@ class PacedLines(Queue[str | None]):
 
     def __init__(self, lines: Sequence[str | None], gap_s: float) -> None:
         super().__init__()
-        self._gap_s = gap_s
+        self._gap_s = self._next_s = gap_s
         self.now = 0.0
         for line in lines:
             self.put(line)
 
     def get(self, block: bool = True, timeout: float | None = None) -> str | None:
         """The next line, or none within that time."""
-        if timeout is not None and timeout < self._gap_s:
+        if timeout is not None and self.now + timeout < self._next_s:
             self.now += timeout
             raise Empty
-        self.now += self._gap_s
+        self.now = self._next_s
+        self._next_s += self._gap_s
         return super().get(block=False)
 
 
@@ -89,10 +91,12 @@ def phase(name: str, cell_id: str | None = None) -> str:
     return json.dumps({"event": "phase", "phase": name, "cell_id": cell_id})
 
 
-def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Launch:
+def launched(
+    results: Path, lines: Sequence[str | None], gap_s: float, purpose: Purpose = "measure"
+) -> Launch:
     paced = PacedLines(lines, gap_s)
     folder = a_run_folder(results, a_plan([CELL], limits=Limits(cell_timeout_s=LIMIT_S)))
-    job = folder.job(folder.cells, folder.nowhere)
+    job = folder.job(folder.cells, folder.nowhere).model_copy(update={"purpose": purpose})
     task = Task(
         job=job,
         backend="fake",
@@ -105,13 +109,12 @@ def launched(results: Path, lines: Sequence[str | None], gap_s: float) -> Launch
 
 
 def test_each_way_of_an_export_has_the_whole_limit(tmp_path: Path) -> None:
-    launch = launched(tmp_path, [*[phase("load")] * 5, None], gap_s=20)
-    assert (launch.timed_out, launch.exit) == (False, Exit(0, out_of_memory=False, log=""))
+    launch = launched(tmp_path, [*[phase("load")] * 5, None], 20, "prepare")
+    assert (launch.stopped, launch.exit) == (None, Exit(0, out_of_memory=False, log=""))
 
 
 def test_a_way_that_takes_longer_ends_the_launch(tmp_path: Path) -> None:
-    launch = launched(tmp_path, [phase("load"), "a stray line", None], gap_s=20)
-    assert launch.timed_out
+    launch = launched(tmp_path, [phase("load"), "a stray line", None], 20, "prepare")
     assert launch.outcome.reason == "not done after 30 s, in phase load"
 
 
@@ -119,7 +122,7 @@ def test_a_way_that_takes_longer_ends_the_launch(tmp_path: Path) -> None:
 def test_the_phases_of_a_cell_share_one_limit(tmp_path: Path, gap_s: float, in_time: bool) -> None:
     phases = [phase(name, CELL.id) for name in ("first", "warmup", "steady")]
     launch = launched(tmp_path, [phase("load"), *phases, None], gap_s)
-    assert launch.timed_out is not in_time
+    assert (launch.stopped is None) is in_time
 
 
 NOWHERE = Provenance(launcher="process", orchestrator_version="0")
