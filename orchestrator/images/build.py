@@ -10,7 +10,14 @@ from docker import DockerClient
 from docker.errors import APIError
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
-from orchestrator.images.image import BACKEND_LABEL, SOURCE_LABEL, VERSION_LABEL, ImageSource
+from orchestrator.images.image import (
+    BACKEND_LABEL,
+    BASE_LABEL,
+    HASHES_LABEL,
+    SOURCE_LABEL,
+    VERSION_LABEL,
+    ImageSource,
+)
 from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.system.engine import engine_errors, engine_message
 from orchestrator.system.text import format_size
@@ -102,7 +109,7 @@ def build_image(
             dockerfile=source.dockerfile,
             tag=reference,
             labels=_labels(settings, name, source),
-            buildargs=settings.arguments(name),
+            buildargs=_arguments(settings, name, source),
             rm=True,
             forcerm=True,
             decode=True,
@@ -110,8 +117,20 @@ def build_image(
         return follow(events, both)
 
 
+def _arguments(settings: ImageSettings, name: str, source: ImageSource) -> dict[str, str]:
+    """The build arguments; the base by its digest where that is known."""
+    base = source.pinned_base()
+    return ({"BASE_IMAGE": base} if base else {}) | settings.arguments(name)
+
+
+def _base(settings: ImageSettings, name: str, source: ImageSource) -> str:
+    """The base in the words of a label: with its digest, or not pinned."""
+    base = _arguments(settings, name, source).get("BASE_IMAGE") or source.base_image() or "unknown"
+    return base if "@sha256:" in base else f"base not pinned: {base}"
+
+
 def _hint(settings: ImageSettings, name: str, source: ImageSource, log: Path) -> str:
-    base = settings.arguments(name).get("BASE_IMAGE") or source.base_image()
+    base = _arguments(settings, name, source).get("BASE_IMAGE") or source.base_image()
     upon = f"it builds upon {base}, {base_variable(name)} names another base; " if base else ""
     return f"{upon}its log is {log}"
 
@@ -123,6 +142,8 @@ def _labels(settings: ImageSettings, name: str, source: ImageSource) -> dict[str
         VERSION_LABEL: settings.version,
         BACKEND_LABEL: name,
         SOURCE_LABEL: source.fingerprint(),
+        BASE_LABEL: _base(settings, name, source),
+        HASHES_LABEL: source.hashes(),
     }
     if settings.revision:
         labels["org.opencontainers.image.revision"] = settings.revision

@@ -1,6 +1,8 @@
 """An image: labels, the files that it is built from, and what the engine holds."""
 
+import hashlib
 import io
+import json
 import re
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -50,6 +52,11 @@ def read_image(reference: str, inspected: Mapping[str, Any]) -> Image:
     )
 
 
+HASHES_LABEL = "org.accelmatrix.hashes"
+BASE_LABEL = "org.accelmatrix.base"
+SITE_HASHES = "requirements.site.txt"
+"""The name of a site's own hashes in an image's folder of the build context."""
+UNHASHED = re.compile(r"^# unhashed: (\S+)$", re.MULTILINE)
 BASE_IMAGE = re.compile(r"^ARG BASE_IMAGE=(\S+)", re.MULTILINE)
 
 
@@ -63,38 +70,69 @@ class ImageSource:
     """Every file, relative to the checkout, sorted."""
     dockerfile: str
     """The Dockerfile's path inside the context."""
+    site_hashes: bytes = b""
+    """Hashes of the wheels that this site allows; empty if it names none."""
 
     def fingerprint(self) -> str:
-        """`sha256:…` over the names and contents of all files."""
-        return f"sha256:{hash_files(self.checkout, self.files)}"
+        """`sha256:…` over the names and contents of all files, and a site's own hashes."""
+        digest = hash_files(self.checkout, self.files)
+        if self.site_hashes:
+            digest = hashlib.sha256(digest.encode() + self.site_hashes).hexdigest()
+        return f"sha256:{digest}"
+
+    def hashes(self) -> str:
+        """The hashes that its packages are held to: `published`, less some, or with a `site`'s."""
+        if self.site_hashes:
+            return "site"
+        published = self._folder / "requirements.hashes.txt"
+        unhashed = UNHASHED.findall(published.read_text("utf-8")) if published.is_file() else []
+        return f"published, none for {', '.join(unhashed)}" if unhashed else "published"
 
     def base_image(self) -> str | None:
         """The image that the Dockerfile builds upon unless another one is named."""
         named = BASE_IMAGE.search((self.checkout / self.dockerfile).read_text("utf-8"))
         return named[1] if named else None
 
+    def pinned_base(self) -> str | None:
+        """The same as `name:tag@sha256:…`; None if its digest is not known."""
+        base, file = self.base_image(), self.checkout / "images" / "bases.json"
+        digests = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+        digest = digests.get(base)
+        return f"{base}@{digest}" if digest else None
+
     def context(self) -> io.BytesIO:
         """The build context as a tar file, the same for the same files."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
             for path in self.files:
-                content = (self.checkout / path).read_bytes()
-                member = tarfile.TarInfo(path.as_posix())
-                member.size = len(content)
-                archive.addfile(member, io.BytesIO(content))
+                _add(archive, path.as_posix(), (self.checkout / path).read_bytes())
+            if self.site_hashes:
+                folder = self._folder.relative_to(self.checkout)
+                _add(archive, f"{folder.as_posix()}/{SITE_HASHES}", self.site_hashes)
         buffer.seek(0)
         return buffer
 
+    @property
+    def _folder(self) -> Path:
+        return (self.checkout / self.dockerfile).parent
 
-def find_source(checkout: Path, name: str) -> ImageSource | None:
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    archive.addfile(member, io.BytesIO(content))
+
+
+def find_source(checkout: Path, name: str, site_hashes: bytes = b"") -> ImageSource | None:
     """The source of that image; None if the checkout has none."""
     dockerfile = checkout / "images" / name / "Dockerfile"
     if not dockerfile.is_file():
         return None
     shared = (path for path in (checkout / "images").iterdir() if not path.name.startswith("."))
     paths = {*shared, *_files(dockerfile.parent), *_files(checkout / "runner")}
+    paths.discard(dockerfile.with_name(SITE_HASHES))
     files = tuple(sorted(path.relative_to(checkout) for path in paths if path.is_file()))
-    return ImageSource(checkout, files, f"images/{name}/Dockerfile")
+    return ImageSource(checkout, files, f"images/{name}/Dockerfile", site_hashes)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -19,6 +19,8 @@ BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_
 PREFIX = "ACCELMATRIX_"
 UNVERIFIED_VARIABLE = f"{PREFIX}UNVERIFIED_IMAGES"
 ALLOW = "allow"
+HASHES_VARIABLE = f"{PREFIX}HASHES"
+SITE_LINE = re.compile(r"[\w.-]+==[\w.+!-]+(\s+--hash=sha256:[0-9a-f]{64})+", re.ASCII)
 REGISTRY = re.compile(r"[a-z0-9]+([._-]+[a-z0-9]+)*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 
 
@@ -46,6 +48,8 @@ class ImageSettings:
     """Digests of published images, by version and name."""
     unverified: bool = False
     """True if the user allows images that nothing vouches for."""
+    site_hashes: bytes = b""
+    """Hashes of the wheels that this site allows, in lines `name==version --hash=sha256:…`."""
 
     def __post_init__(self) -> None:
         if self.registry and not REGISTRY.fullmatch(self.registry):
@@ -62,7 +66,8 @@ class ImageSettings:
         """The settings that variables such as ACCELMATRIX_REGISTRY give.
 
         Raises:
-            UsageError: the registry is not one, or unverified images are neither allowed nor not.
+            UsageError: the registry is not one, unverified images are neither allowed nor not, or
+                the site's hashes cannot be read.
         """
         values = {name: environment.get(PREFIX + name, "") for name in BUILD_ARGUMENTS}
         bases = {name: environment.get(base_variable(name), "") for name in image_names()}
@@ -74,6 +79,7 @@ class ImageSettings:
             built=state_file(environment),
             lock=read_lock(),
             unverified=_allows_unverified(environment.get(UNVERIFIED_VARIABLE, "")),
+            site_hashes=read_site_hashes(environment),
         )
 
     def arguments(self, name: str) -> dict[str, str]:
@@ -92,7 +98,7 @@ class ImageSettings:
 
     def source(self, name: str) -> ImageSource | None:
         """The files that the image is built from; None if the checkout has none."""
-        return find_source(self.checkout, name)
+        return find_source(self.checkout, name, self.site_hashes)
 
     def published(self, name: str) -> str | None:
         """The digest under which this version's image was published, if it is known."""
@@ -101,6 +107,27 @@ class ImageSettings:
     def is_published(self, digest: str) -> bool:
         """True if an image of any version was published under this digest."""
         return any(digest in digests.values() for digests in self.lock.values())
+
+
+def read_site_hashes(environment: Mapping[str, str] = os.environ) -> bytes:
+    """The hashes of the wheels that a site allows; empty if it names no file of them.
+
+    Raises:
+        UsageError: the file cannot be read, or a line says something else.
+    """
+    if not (name := environment.get(HASHES_VARIABLE)):
+        return b""
+    hint = f"{HASHES_VARIABLE} names a file of lines `name==version --hash=sha256:…`"
+    try:
+        content = Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read: {error.strerror}", hint=hint) from error
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        if line.strip() and not line.startswith("#") and not SITE_LINE.fullmatch(line.strip()):
+            raise UsageError(f"{name}:{number}: {line.strip()[:80]!r} is no such line", hint=hint)
+    if not content.strip():
+        raise UsageError(f"{name}: is empty", hint=hint)
+    return content
 
 
 def _allows_unverified(choice: str) -> bool:

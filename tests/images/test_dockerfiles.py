@@ -43,6 +43,7 @@ def test_it_builds_upon_one_base_of_a_fixed_version_that_can_be_replaced(path: P
     source = find_source(ROOT, path.parent.name)
     assert source is not None
     assert f"BASE_IMAGE={source.base_image()}" == first[1]
+    assert source.base_image() in json.loads((ROOT / "images/bases.json").read_text())
     assert {text.partition("=")[0] for text in arguments(path, "ARG")} <= set(BUILD_ARGUMENTS)
 
 
@@ -61,7 +62,7 @@ def test_its_commands_are_shell_that_downloads_by_package_managers_and_leaves_no
 @every
 def test_it_copies_the_runner_alone_and_after_the_dependencies(path: Path) -> None:
     *dependencies, last = [text.rpartition(" ")[0] for text in arguments(path, "COPY")]
-    image = f"images/{path.parent.name}/requirements.txt"
+    image = f"images/{path.parent.name}/requirements*.txt"
     assert " ".join(dependencies).split() == ["images/setup.sh", "images/install.py", image]
     assert last == "runner"
     steps = re.findall(r"sh /tmp/install/setup\.sh (\w+)", " ".join(arguments(path, "RUN")))

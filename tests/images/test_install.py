@@ -21,6 +21,13 @@ PATH = ROOT / "images/install.py"
 PINNED = "torch==2.13.0"
 CPU = "torch==2.13.0+cpu"
 INDEX = "https://index.example/cpu"
+HASH, SITE_HASH = (f"--hash=sha256:{digit * 64}" for digit in "ab")
+HASHED = [
+    "numpy==2.4.6 \\",
+    f"    {HASH}",
+    "torch==2.13.0; sys_platform == 'darwin' \\",
+    f"    {HASH}",
+]
 ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
 
 
@@ -45,17 +52,30 @@ class FakePip:
         self.calls: list[list[str]] = []
 
     def __call__(self, arguments: Sequence[str]) -> int:
-        self.calls.append(list(arguments))
-        if "--requirement" in arguments:
+        call = list(arguments)
+        if "--requirement" in call:
+            assert "--require-hashes" in call
+            *call, path = call
+            call += Path(path).read_text().splitlines()
+        self.calls.append(call)
+        if "--only-binary=:all:" in call:
             return 0
-        source = "index" if "--index-url" in arguments else "configured"
-        return 0 if arguments[-1] in self._served.get(source, ()) else 1
+        source = "index" if "--index-url" in call else "configured"
+        return 0 if call[-1].split(" ")[0] in self._served.get(source, ()) else 1
 
     @property
     def torch_requests(self) -> list[tuple[str | None, str]]:
-        """Each index that was asked for torch, with the version."""
-        calls = [call for call in self.calls if "--requirement" not in call]
+        """Each index that was asked for torch, with the version and its hashes."""
+        calls = [call for call in self.calls if "--only-binary=:all:" not in call]
         return [(call[1] if call[0] == "--index-url" else None, call[-1]) for call in calls]
+
+    @property
+    def rest(self) -> list[str]:
+        """The lines of the file that the last call installs."""
+        call = self.calls[-1]
+        options = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--requirement"]
+        assert call[:4] == options
+        return call[4:]
 
 
 def install(path: Path, pip: FakePip, **options: Any) -> None:
@@ -63,8 +83,10 @@ def install(path: Path, pip: FakePip, **options: Any) -> None:
 
 
 def write(folder: Path, *lines: str) -> Path:
+    """Requirements with their hashes beside them, of which those of torch are PyPI's."""
     path = folder / "requirements.txt"
     path.write_text("\n".join(["numpy==2.4.6", *lines, ""]))
+    path.with_name("requirements.hashes.txt").write_text("\n".join([*HASHED, ""]))
     return path
 
 
@@ -95,7 +117,7 @@ def test_torch_is_asked_for_where_pip_looks_and_then_of_its_index(
     path, pip = write(tmp_path, line), FakePip(**served)
     install(path, pip, **options)
     assert pip.torch_requests == requests
-    assert pip.calls[-1] == ["--requirement", str(path)]
+    assert pip.rest == HASHED
 
 
 @pytest.mark.parametrize("installed", [None, "2.13.0", "2.13.0+cu130", "2.12.0+cpu"])
@@ -104,7 +126,7 @@ def test_cuda_is_never_asked_for(requirements: Path, installed: str | None) -> N
     with pytest.raises(SCRIPT.InstallError, match="TORCH_INDEX_URL"):
         install(requirements, pip, installed=installed)
     assert pip.torch_requests == [(None, CPU), (INDEX, CPU)]
-    assert not any("--requirement" in call for call in pip.calls)
+    assert not any("--only-binary=:all:" in call for call in pip.calls)
 
 
 @pytest.mark.parametrize("installed", [None, "2.13.0+cpu", "2.12.0"])
@@ -114,7 +136,7 @@ def test_a_file_for_cuda_takes_what_pypi_has_and_no_local_build(
     path = write(tmp_path, "# torch build: pypi", PINNED)
     pip = FakePip(configured=["torch===2.13.0"])
     install(path, pip, installed=installed)
-    assert pip.torch_requests == [(None, "torch===2.13.0")]
+    assert pip.torch_requests == [(None, f"torch===2.13.0 {HASH}")]
     with pytest.raises(SCRIPT.InstallError, match="nor on PyPI"):
         install(path, FakePip())
 
@@ -125,13 +147,51 @@ def test_a_file_for_rocm_takes_torch_and_its_triton_from_the_builds_index(tmp_pa
     install(path, pip, torch_index_url=None)
     packages = ["--no-deps", "triton-rocm==3.7.1", "torch==2.13.0+rocm7.2"]
     assert pip.calls[1] == ["--index-url", ROCM_INDEX, *packages]
-    assert pip.calls[-1] == ["--requirement", str(path)]
+
+
+def test_a_site_names_the_wheels_that_it_allows_and_nothing_else_is_taken(
+    requirements: Path,
+) -> None:
+    site = requirements.with_name("site.txt")
+    site.write_text(
+        f"# ours\n{CPU} {SITE_HASH}\nnumpy==2.4.6 {SITE_HASH} {HASH}\nother==1 {HASH}\n"
+    )
+    pip = FakePip(index=[CPU])
+    install(requirements, pip, site=site)
+    assert pip.torch_requests == [(None, f"{CPU} {SITE_HASH}"), (INDEX, f"{CPU} {SITE_HASH}")]
+    assert pip.rest == [HASHED[0], f"    {SITE_HASH} {HASH} \\", *HASHED[1:]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"torch==2\.13\.0\+cpu: the file that ACCELMATRIX_HASHES names has no hash of it"),
+        (f"torch==2.13.0 {HASH}\n", "has no hash of it"),
+        (f"{CPU}\n", r"site\.txt:1: 'torch==2\.13\.0\+cpu' is not"),
+        (f"{CPU} --hash=md5:1\n", r"site\.txt:1"),
+        (f"\n--index-url=x {HASH}\n", r"site\.txt:2"),
+    ],
+)
+def test_a_site_that_does_not_name_a_wheel_gets_none(
+    requirements: Path, text: str, message: str
+) -> None:
+    site, pip = requirements.with_name("site.txt"), FakePip(configured=[CPU])
+    site.write_text(text)
+    with pytest.raises(SCRIPT.InstallError, match=message):
+        install(requirements, pip, site=site)
+    assert pip.calls == []
+
+
+def test_without_hashes_nothing_is_installed(requirements: Path) -> None:
+    requirements.with_name("requirements.hashes.txt").unlink()
+    with pytest.raises(SCRIPT.InstallError, match=r"requirements\.hashes\.txt: is missing"):
+        install(requirements, FakePip())
 
 
 def test_a_failure_of_pip_or_a_missing_file_is_an_error(
     requirements: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SCRIPT.InstallError, match=r"requirements\.txt"):
+    with pytest.raises(SCRIPT.InstallError, match=r"requirements\.hashes\.txt"):
         SCRIPT.install(requirements, pip=lambda _: 1, installed="2.13.0+cpu", system="linux")
     assert SCRIPT.main([str(requirements.with_name("missing.txt"))]) == 1
     assert "missing.txt" in capsys.readouterr().err
@@ -178,6 +238,7 @@ def test_real_pip_takes_the_cpu_build_or_nothing(
     versions: Sequence[str], taken: str | None, requirements: Path, environment: Path
 ) -> None:
     requirements.write_text(f"{PINNED}\n")
+    requirements.with_name("requirements.hashes.txt").write_text("# none\n")
     wheels = requirements.parent / "wheels"
     wheels.mkdir()
     for version in versions:

@@ -15,7 +15,9 @@ echo "$(basename "$0") $*" >> "$CALLS"
 ANSWER = """case "$*" in
     *include*) echo "$HEADERS" ;;
     *stdlib*) echo /the/standard/library ;;
-    *install.py*) echo "pip would see: $PIP_NO_CACHE_DIR $PIP_BREAK_SYSTEM_PACKAGES" >> "$CALLS" ;;
+    *install.py*)
+        echo "pip would see: $PIP_NO_CACHE_DIR $PIP_BREAK_SYSTEM_PACKAGES" >> "$CALLS"
+        echo "hashes: $ACCELMATRIX_HASHES" >> "$CALLS" ;;
 esac
 """
 
@@ -29,7 +31,7 @@ class Base:
     def execute(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Take a step, as a Dockerfile does."""
         script = self.folder / "install/setup.sh"
-        script.parent.mkdir()
+        script.parent.mkdir(exist_ok=True)
         script.write_text(SCRIPT.read_text())
         variables = {
             "PATH": f"{self.folder}:/usr/bin:/bin",
@@ -84,13 +86,21 @@ def test_what_is_pinned_is_installed_without_a_cache_and_compiled_before_the_fol
     base: Base,
 ) -> None:
     assert base.execute("python").returncode == 0
-    install, environment, *_, compiled, removed = base.calls
+    install, environment, hashes, *_, compiled, removed = base.calls
     folder = base.folder / "install"
     assert install == f"python {folder}/install.py {folder}/requirements.txt"
-    assert environment == "pip would see: 1 1"
+    assert (environment, hashes) == ("pip would see: 1 1", "hashes: ")
     assert compiled.startswith("python -m compileall -q ")
     assert compiled.endswith(" /the/standard/library")
     assert removed == f"rm -r {folder}"
+
+
+def test_a_sites_hashes_are_taken_where_they_lie_beside_the_script(base: Base) -> None:
+    folder = base.folder / "install"
+    folder.mkdir()
+    (folder / "requirements.site.txt").touch()
+    assert base.execute("python").returncode == 0
+    assert f"hashes: {folder}/requirements.site.txt" in base.calls
 
 
 @pytest.mark.parametrize(("program", "step"), [("apt-get", "packages"), ("python", "python")])

@@ -11,6 +11,7 @@ from typing import Any
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images.image import SOURCE_LABEL, find_source
+from orchestrator.images.settings import read_site_hashes
 from orchestrator.store import (
     Covered,
     Installation,
@@ -118,10 +119,11 @@ _IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGU
 
 def current_installation(checkout: Path = ROOT) -> Installation:
     """This host with this AccelMatrix; images are compared with the files of the checkout."""
+    site_hashes = read_site_hashes()
 
     @cache
     def source(image: str) -> str | None:
-        files = find_source(checkout, image)
+        files = find_source(checkout, image, site_hashes)
         return files.fingerprint() if files else None
 
     def is_outdated(backend: str, labels: Mapping[str, str]) -> bool:

@@ -1,5 +1,7 @@
 """The names of images, and the settings that the environment gives."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,3 +71,38 @@ def test_backends_name_their_image_or_cannot_run_in_containers() -> None:
     with pytest.raises(Unavailable, match="mps") as caught:
         image_name("mps")
     assert "--launcher process" in str(caught.value.hint)
+
+
+HASH = "--hash=sha256:" + "a" * 64
+
+
+def test_a_site_names_its_own_hashes_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "site.txt"
+    file.write_text(f"# ours\n\ntorch==2.13.0+cpu {HASH} {HASH}\n")
+    settings = ImageSettings.from_environment({"ACCELMATRIX_HASHES": str(file)})
+    assert settings.site_hashes == file.read_bytes()
+    source = settings.source("cpu")
+    assert source
+    assert source.hashes() == "site"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "cannot be read"),
+        ("", "is empty"),
+        ("torch==1\n", r":1: 'torch==1' is no such line"),
+        (f"\n--index-url=x {HASH}", r":2: "),
+        (f"torch>=1 {HASH}", r":1: "),
+        ("torch==1 --hash=md5:a", r":1: "),
+    ],
+)
+def test_a_file_of_hashes_that_says_something_else_is_refused(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    file = tmp_path / "site.txt"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UsageError, match=message) as caught:
+        ImageSettings.from_environment({"ACCELMATRIX_HASHES": str(file)})
+    assert "ACCELMATRIX_HASHES" in str(caught.value.hint)

@@ -64,6 +64,48 @@ def test_the_context_holds_these_files_and_is_reproducible(checkout: Path) -> No
     assert source.context().getvalue() == first
 
 
+def test_a_sites_hashes_are_part_of_what_an_image_is_made_of(checkout: Path) -> None:
+    plain, site = source_of(checkout), find_source(checkout, "cpu", b"torch==1 --hash=sha256:0")
+    assert site
+    assert plain.fingerprint() != site.fingerprint()
+    with tarfile.open(fileobj=site.context()) as archive:
+        file = archive.extractfile("images/cpu/requirements.site.txt")
+        assert file
+        assert file.read() == site.site_hashes
+    # One that lies in the checkout is nobody's word.
+    (checkout / "images/cpu/requirements.site.txt").write_text("x")
+    assert source_of(checkout).files == plain.files
+
+
+@pytest.mark.parametrize(
+    ("text", "site", "hashes"),
+    [
+        ("", b"", "published"),
+        ("# unhashed: a==1+x\n# unhashed: b==2\n", b"", "published, none for a==1+x, b==2"),
+        ("# unhashed: a==1+x\n", b"a==1+x --hash=sha256:0", "site"),
+    ],
+)
+def test_an_image_says_what_its_packages_are_held_to(
+    checkout: Path, text: str, site: bytes, hashes: str
+) -> None:
+    (checkout / "images/cpu/requirements.hashes.txt").write_text(text)
+    source = find_source(checkout, "cpu", site)
+    assert source
+    assert source.hashes() == hashes
+
+
+def test_a_base_is_named_by_its_digest_where_that_is_known(checkout: Path) -> None:
+    bases, digest = checkout / "images/bases.json", "sha256:" + "0" * 64
+    (checkout / "images/cpu/Dockerfile").write_text("ARG BASE_IMAGE=python:3\n")
+    assert source_of(checkout).pinned_base() is None
+    bases.write_text('{"python:3": null}')
+    assert source_of(checkout).pinned_base() is None
+    before = source_of(checkout).fingerprint()
+    bases.write_text(f'{{"python:3": "{digest}"}}')
+    assert source_of(checkout).pinned_base() == f"python:3@{digest}"
+    assert source_of(checkout).fingerprint() != before
+
+
 def test_a_backend_without_dockerfile_has_no_source(checkout: Path) -> None:
     assert find_source(checkout, "cuda") is None
 

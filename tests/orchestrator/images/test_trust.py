@@ -111,6 +111,7 @@ class FakeEngine:
     labels: dict[str, str]
     digests: tuple[str, ...] = ()
     calls: list[str] = field(default_factory=list)
+    arguments: dict[str, str] = field(default_factory=dict)
 
     @property
     def client(self) -> DockerClient:
@@ -132,8 +133,11 @@ class FakeEngine:
             }
         )
 
-    def _build(self, *, labels: dict[str, str], **_: object) -> list[dict[str, Any]]:
+    def _build(
+        self, *, labels: dict[str, str], buildargs: dict[str, str], **_: object
+    ) -> list[dict[str, Any]]:
         self.calls.append("build")
+        self.arguments = buildargs
         self.image_id, self.labels, self.digests = OTHER, labels, ()
         return [{"stream": "Step 1\n"}, {"aux": {"ID": OTHER}}]
 
@@ -207,6 +211,30 @@ def test_an_exact_image_is_trusted_like_any_other(site: Site) -> None:
         exactly()
     assert exactly(**published(site)).trust == "published digest"
     assert exactly(unverified=True).trust == "image not verified"
+
+
+PINNED = "python:3@" + DIGEST
+
+
+@pytest.mark.parametrize(
+    ("digest", "chosen", "argument", "label"),
+    [
+        ("null", "", None, "base not pinned: python:3"),
+        (f'"{DIGEST}"', "", PINNED, PINNED),
+        (f'"{DIGEST}"', "mirror/python:3", "mirror/python:3", "base not pinned: mirror/python:3"),
+        ("null", f"mirror/{PINNED}", f"mirror/{PINNED}", f"mirror/{PINNED}"),
+    ],
+)
+def test_an_image_says_its_base_and_whether_that_is_pinned(
+    site: Site, digest: str, chosen: str, argument: str | None, label: str
+) -> None:
+    images = site.settings.checkout / "images"
+    (images / "cpu/Dockerfile").write_text("ARG BASE_IMAGE=python:3\n")
+    (images / "bases.json").write_text(f'{{"python:3": {digest}}}')
+    image = site.ensure(build_args={"BASE_IMAGE": chosen} if chosen else {})
+    assert site.engine.arguments.get("BASE_IMAGE") == argument
+    assert image.labels["org.accelmatrix.base"] == label
+    assert image.labels["org.accelmatrix.hashes"] == "published"
 
 
 def test_the_choice_is_one_word(file: Path) -> None:
