@@ -49,7 +49,7 @@ def _execute(job: Job, out: Path, folders: Folders) -> None:
     if job.purpose == "reference":
         compute_reference(job, out, progress, monotonic)
     elif job.purpose == "prepare":
-        prepare_graphs(job, out, progress, monotonic)
+        prepare_graphs(job, out, progress, monotonic, folders.graphs)
     else:
         Harness(job, out, progress, folders).run()
 

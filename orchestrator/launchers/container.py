@@ -16,6 +16,7 @@ from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
 from runner.contract.cell import Backend
+from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.weights import repository_of
 
@@ -207,9 +208,32 @@ def _mounts(task: Task) -> list[dict[str, Any]]:
     return [
         {
             "Type": "bind",
-            "Source": str(_shown(option, path)),
-            "Target": TARGETS[option],
-            "ReadOnly": option != OUT,
+            "Source": str(source),
+            "Target": target,
+            "ReadOnly": target != TARGETS[OUT],
         }
         for option, path in task.staged().items()
+        for source, target in _sources(option, path, task)
     ]
+
+
+def _sources(option: str, path: Path, task: Task) -> list[tuple[Path, str]]:
+    """What a container sees of a path, and where: of artifacts those of its own job alone."""
+    names = _own_artifacts(option, task)
+    if names is None:
+        return [(_shown(option, path), TARGETS[option])]
+    own = [(path.resolve() / name, f"{TARGETS[option]}/{name}") for name in names]
+    return [(source, target) for source, target in own if _is_own(source)]
+
+
+def _own_artifacts(option: str, task: Task) -> list[str] | None:
+    """The job's names in a folder of artifacts; None for other paths."""
+    key = {"--references": task.job.reference, "--graphs": task.job.graph}
+    if option not in key:
+        return None
+    suffixes = [".npz", FAILED_SUFFIX] if option == "--references" else [""]
+    return [f"{key[option]}{suffix}" for suffix in suffixes if key[option]]
+
+
+def _is_own(path: Path) -> bool:
+    return path.exists() and not path.is_symlink()

@@ -1,21 +1,23 @@
 """Cached inputs of jobs (graphs, references), built once by CPU jobs and shared by all runs."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Task
+from orchestrator.running.adoption import reason_in
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext, launch_job
 from orchestrator.running.observer import QuietObserver
 from orchestrator.system.files import translate_os_errors
 from orchestrator.system.git import ROOT
 from orchestrator.system.locks import hold_devices
+from orchestrator.system.trees import remove_entry, remove_tree
 from runner.contract.artifact_keys import Producer
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable, ImageError, Unavailable
@@ -25,6 +27,11 @@ from runner.contract.job import Job
 
 ARTIFACT_BACKEND: Backend = "cpu"
 """The backend whose jobs make artifacts, whichever backend reads them."""
+_MAKING = ".making-"
+"""The beginning of the name of an artifact job's own folder."""
+
+Take = Callable[[Path], str | None]
+"""Takes what a job left in its folder; returns the reason that it gives for leaving nothing."""
 
 
 @contextmanager
@@ -59,16 +66,19 @@ class ArtifactCache:
         """
         with translate_os_errors(self.path):
             self.path.mkdir(exist_ok=True)
+            for left in self.path.glob(f"{_MAKING}*"):  # by a run that was killed
+                remove_tree(left)
         return self.path
 
     def note(self, text: str) -> None:
         """Show the user one line."""
         self._context.observer.note(text)
 
-    def launch(self, job: Job) -> str:
-        """Launch the job, whose output folder this is; returns why it ended.
+    def launch(self, job: Job, take: Take, graphs: Path | None = None) -> str:
+        """Launch the job, and let `take` look at what it left; returns why there is nothing.
 
-        That is the reason if it left nothing, also where such jobs cannot be launched at all.
+        The job writes into an empty folder of its own. The reason is the one that `take` found
+        there, or the one for which the launch ended, also where none can begin.
 
         Raises:
             EngineUnavailable: the engine went away.
@@ -76,7 +86,8 @@ class ArtifactCache:
         """
         try:
             provenance = self._availability.prepare(ARTIFACT_BACKEND)
-            return self._execute(job.model_copy(update={"provenance": provenance}))
+            job = job.model_copy(update={"provenance": provenance})
+            return self._execute(job, take, graphs)
         except (Unavailable, ImageError) as error:
             remedy = f"; {error.hint}" if error.hint else ""
             return (
@@ -87,42 +98,47 @@ class ArtifactCache:
         """Remove the reason that an earlier try left, since another one begins."""
         path = self._failure_file(name)
         with translate_os_errors(path):
-            path.unlink(missing_ok=True)
+            remove_entry(path)
 
     def failure(self, name: str) -> str | None:
-        """The reason that a job left; None if it left none."""
-        path = self._failure_file(name)
-        return path.read_text("utf-8").strip() if path.exists() else None
+        """The reason that is kept; None if there is none."""
+        return reason_in(self._failure_file(name))
 
-    def keep_failure(self, name: str, reason: str) -> str:
-        """Write the reason where runners look for it, unless the job did; returns what is there."""
-        if left := self.failure(name):
-            return left
+    def keep_failure(self, name: str, reason: str) -> None:
+        """Write the reason where runners look for it."""
         path = self._failure_file(name)
         with translate_os_errors(path):
+            path.parent.mkdir(exist_ok=True)
             write_atomic(path, reason)
-        return reason
-
-    def remove(self, pattern: str) -> None:
-        """Remove folders that killed jobs left unfinished."""
-        for path in self.path.glob(pattern):
-            shutil.rmtree(path, ignore_errors=True)
 
     def _failure_file(self, name: str) -> Path:
         return self.path / f"{name}{FAILED_SUFFIX}"
 
-    def _execute(self, job: Job) -> str:
+    def _execute(self, job: Job, take: Take, graphs: Path | None) -> str:
         folder = self._context.folder
-        task = Task(
-            job=job,
-            backend=ARTIFACT_BACKEND,
-            job_file=folder.write_job(job),
-            out=self.path,
-        )
-        launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
-        if launch.exit is None:
-            raise EngineUnavailable("the container engine stopped answering during the run")
-        return launch.outcome.reason
+        with self._own_folder() as out:
+            task = Task(
+                job=job,
+                backend=ARTIFACT_BACKEND,
+                job_file=folder.write_job(job),
+                out=out,
+                graphs=graphs,
+            )
+            launch = launch_job(job, task, replace(self._context, observer=QuietObserver()))
+            if launch.exit is None:
+                raise EngineUnavailable("the container engine stopped answering during the run")
+            with translate_os_errors(self.path):
+                return take(out) or launch.outcome.reason
+
+    @contextmanager
+    def _own_folder(self) -> Iterator[Path]:
+        """An empty folder for one job, removed in the end."""
+        with translate_os_errors(self.path):
+            out = Path(mkdtemp(prefix=_MAKING, dir=self.path))
+        try:
+            yield out
+        finally:
+            remove_tree(out)
 
 
 PINS = ROOT / "images" / "cpu" / "requirements.txt"

@@ -16,7 +16,7 @@ WAYS_OF_EXPORTING = 8
 """Most times that an export loads the model anew for one shape."""
 _STEPS_OF_A_CELL = 3
 """Loading again after a launch that died, the cell itself, its trace."""
-_OWN_SHAPES = 2
+OWN_SHAPES = 2
 """Shapes that an export tries beside those of its cells: the dynamic one and the verification's."""
 
 
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 def loads_of(job: Job) -> int:
     """The number of times that a launch of the job may load its model."""
     if job.purpose == "prepare":
-        return WAYS_OF_EXPORTING * (len(job.cells) + _OWN_SHAPES)
+        return WAYS_OF_EXPORTING * (len(job.cells) + OWN_SHAPES)
     return 1
 
 

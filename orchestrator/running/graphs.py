@@ -1,27 +1,31 @@
 """Prepared graphs: exported once per model, content and number format, kept for all runs."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.backends.catalogue import GRAPH_RUNTIMES
 from orchestrator.launchers.base import Launcher
 from orchestrator.planning.plan import Plan
+from orchestrator.running.adoption import reason_in, shapes_left, take_graph
 from orchestrator.running.artifacts import ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
+from orchestrator.running.deadline import OWN_SHAPES
 from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import (
     DYNAMIC,
-    UNFINISHED_SUFFIX,
+    FAILED_SUFFIX,
     GraphKind,
     NumberFormat,
     fixed_shape,
     graph_in,
     graph_kind,
     number_format,
+    read_graph,
 )
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
@@ -75,6 +79,15 @@ def has_graph(folder: Path, cell: Cell) -> bool:
     """True if the folder holds a graph for the cell, and a whole one."""
     try:
         graph_in(folder, cell)
+    except Unsupported:
+        return False
+    return True
+
+
+def is_graph(folder: Path) -> bool:
+    """True if the folder itself is a graph, and a whole one."""
+    try:
+        read_graph(folder)
     except Unsupported:
         return False
     return True
@@ -140,9 +153,9 @@ class Graphs:
         names = {_name(job, cell): cell for cell in missing}
         for name in (f"{job.graph}/{DYNAMIC}", *names):
             self._cache.forget_failure(name)
-        ended = self._cache.launch(_export_job(job, missing))
+        export, present = _export_job(job, missing), self._cache.path
+        ended = self._cache.launch(export, partial(self._take, export), present)
         self._tried |= names.keys()
-        self._cache.remove(f"{job.graph}/.*{UNFINISHED_SUFFIX}")
         failed = [name for name, cell in names.items() if not self._has(job, cell)]
         reasons = {name: self._failure(job, name) for name in failed}
         cut_short = {name: ended for name, reason in reasons.items() if reason is None}
@@ -152,6 +165,21 @@ class Graphs:
         for reason in dict.fromkeys(filter(None, reasons.values())):
             lines = "; ".join(reason.splitlines())
             self._cache.note(f"no graph of {subject}, so its cells are unsupported: {lines}")
+
+    def _take(self, job: Job, out: Path) -> None:
+        """Move what the job exported into its place, and keep its reasons where it did not."""
+        folder, left = self._cache.path / str(job.graph), out / str(job.graph)
+        folder.mkdir(exist_ok=True)
+        for shape, made in shapes_left(left, len(job.cells) + OWN_SHAPES).items():
+            if is_graph(folder / shape):
+                continue
+            try:
+                take_graph(made, folder / shape, job)
+            except Unsupported as refusal:
+                self._cache.keep_failure(f"{job.graph}/{shape}", str(refusal))
+        for shape in (DYNAMIC, *map(fixed_shape, job.cells)):
+            if reason := reason_in(left / f"{shape}{FAILED_SUFFIX}"):
+                self._cache.keep_failure(f"{job.graph}/{shape}", reason)
 
     def _failure(self, job: Job, name: str) -> str | None:
         """The exporter's reason against this shape, or all; None if it never got that far."""

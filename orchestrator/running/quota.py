@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.planning.memory import parameters_of
+from orchestrator.running.deadline import OWN_SHAPES
 from orchestrator.system.text import format_size
 from runner.contract.job import Job
 
@@ -23,7 +24,6 @@ _LEAST_BYTES, _BYTES_OF_A_CELL = 4 << 30, 256 << 20
 _BYTES_OF_A_PARAMETER = 12
 """Bytes that an export holds at once of one parameter: in fp32, twice while it is changed, and
 quantised."""
-_OWN_SHAPES = 2
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _usual_bytes(job: Job) -> int:
     usual = max(_LEAST_BYTES, _BYTES_OF_A_CELL * len(job.cells))
     if job.purpose != "prepare":
         return usual
-    shapes = len(job.cells) + _OWN_SHAPES
+    shapes = len(job.cells) + OWN_SHAPES
     return usual + round(_BYTES_OF_A_PARAMETER * parameters_of(job.model)) * shapes
 
 

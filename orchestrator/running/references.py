@@ -1,15 +1,15 @@
 """Fp32 references of outputs: computed once per model and seed, kept for all runs."""
 
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
 
 from orchestrator.planning.memory import shortage
+from orchestrator.running.adoption import is_reference, reason_in, take_file
 from orchestrator.running.artifacts import ARTIFACT_BACKEND, ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key
 from runner.contract.cell import Cell
-from runner.contract.graph import graph_kind
+from runner.contract.graph import FAILED_SUFFIX, graph_kind
 from runner.contract.job import Job
 
 REFERENCES_FOLDER = "references"
@@ -71,20 +71,17 @@ class References:
 
     def _has(self, key: str) -> bool:
         """True if it is there and whole: what is damaged is computed anew."""
-        try:
-            with ZipFile(self._cache.path / f"{key}.npz") as archive:
-                names = archive.namelist()
-                arrays = bool(names) and all(name.endswith(".npy") for name in names)
-                return arrays and archive.testzip() is None
-        except (OSError, BadZipFile):
-            return False
+        return is_reference(self._file(key))
+
+    def _file(self, key: str) -> Path:
+        return self._cache.path / f"{key}.npz"
 
     def _compute(self, job: Job, key: str) -> None:
         self._cache.forget_failure(key)
         computation = _reference_job(job)
-        reason = self._predicted(computation) or self._launch(computation)
+        reason = self._predicted(computation) or self._launch(computation, key)
         if not self._has(key):
-            reason = self._cache.keep_failure(key, reason)
+            self._cache.keep_failure(key, reason)
             self._cache.note(
                 f"no reference of {_describe(job)}, so its outputs are not verified: {reason}"
             )
@@ -95,9 +92,16 @@ class References:
         lack = shortage(cell, computation.model, limits, self._memory_bytes)
         return lack and f"predicted: in fp32 on the CPU it {lack}"
 
-    def _launch(self, computation: Job) -> str:
+    def _launch(self, computation: Job, key: str) -> str:
         self._cache.note(f"computing the fp32 reference of {_describe(computation)}")
-        return self._cache.launch(computation)
+
+        def take(out: Path) -> str | None:
+            made = self._file(key).name
+            if is_reference(out / made):
+                take_file(out / made, self._file(key))
+            return reason_in(out / f"{key}{FAILED_SUFFIX}")
+
+        return self._cache.launch(computation, take)
 
 
 def _describe(job: Job) -> str:

@@ -28,17 +28,22 @@ Tried = tuple[Attempt, ...]
 
 
 def export_graphs(
-    job: Job, export: GraphExport, folder: Path, progress: Progress, clock: Clock
+    job: Job,
+    export: GraphExport,
+    folder: Path,
+    progress: Progress,
+    clock: Clock,
+    present: Path | None = None,
 ) -> None:
     """Leave in the folder a graph, or the reason why there is none, for every shape of the job.
 
-    Graphs that are there and intact stay. QNN takes no shape that varies, so the files quantised
-    for it are made for each.
+    Graphs that are intact, there or among those present, are not made again. QNN takes no shape
+    that varies, so the files quantised for it are made for each.
 
     Raises:
         RecordNotSaved: the folder takes no more files.
     """
-    exporter = _Exporter(job, export, folder, progress, clock)
+    exporter = _Exporter(job, export, folder, progress, clock, present)
     shapes = job_shapes(job)
     strategies = export.strategies(job.model)
     dynamic = [strategy for strategy in strategies if strategy.dynamic]
@@ -65,6 +70,7 @@ class _Exporter:
     folder: Path
     progress: Progress
     clock: Clock
+    present: Path | None
 
     def export(
         self, shape: str, cells: tuple[Cell, ...], strategies: Iterable[Strategy], tried: Tried
@@ -74,7 +80,7 @@ class _Exporter:
         The model is traced with the first cell. Returns True if the graph is there now, and the
         attempts that failed.
         """
-        if is_intact(self.folder / shape):
+        if is_intact(self.folder / shape) or (self.present and is_intact(self.present / shape)):
             return True, tried
         self.progress.phase("load")
         try:

@@ -21,11 +21,13 @@ _EXPORTS: Mapping[GraphKind, str] = {
 """Modules with an `EXPORT`; torch comes with them, so they are imported as late as possible."""
 
 
-def prepare_graphs(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
+def prepare_graphs(
+    job: Job, out: Path, progress: Progress, clock: Clock, graphs: Path | None = None
+) -> None:
     """Write a graph for every shape into `<out>/<job.graph>`, or the reason why there is none.
 
-    Reasons that concern all shapes, such as libraries of other versions than in the graph's name,
-    are written for the shape `dynamic`.
+    Shapes of which `graphs` holds an intact one are left out. Reasons that concern all shapes, such
+    as libraries of other versions than in the graph's name, are written for the shape `dynamic`.
 
     Raises:
         JobError: the job names no graph.
@@ -33,20 +35,17 @@ def prepare_graphs(job: Job, out: Path, progress: Progress, clock: Clock) -> Non
     """
     if job.graph is None:
         raise JobError(f"{job.id}: a job that prepares graphs names their folder, this one none")
-    content, numbers = graph_kind(job.cells[0]), number_format(job.cells[0])
+    kind, numbers = graph_kind(job.cells[0]), number_format(job.cells[0])
     folder = out / job.graph
     folder.mkdir(exist_ok=True)
     progress.phase("load")
     try:
-        check_key(job.graph, GRAPHS, partial(graph_key, job.model, content, numbers, job.seed))
-        _export(job, folder, progress, clock)
+        check_key(job.graph, GRAPHS, partial(graph_key, job.model, kind, numbers, job.seed))
+        exporter = import_module("runner.export.graphs")
+        content = import_module(_EXPORTS[kind])
+        present = graphs and graphs / job.graph
+        exporter.export_graphs(job, content.EXPORT, folder, progress, clock, present)
     except RecordNotSaved:
         raise
     except Exception as error:  # sessions report it as the reason
         save_text(folder / f"{DYNAMIC}{FAILED_SUFFIX}", failure_reason(error))
-
-
-def _export(job: Job, folder: Path, progress: Progress, clock: Clock) -> None:
-    graphs = import_module("runner.export.graphs")
-    content = import_module(_EXPORTS[graph_kind(job.cells[0])])
-    graphs.export_graphs(job, content.EXPORT, folder, progress, clock)

@@ -97,17 +97,39 @@ def with_own_weights(task: Task, folder: Path) -> Task:
     return replace(task, job=task.job.model_copy(update={"model": model}))
 
 
-@pytest.mark.parametrize("name", ["references", "graphs", "weights"])
-def test_what_the_runner_reads_is_mounted_for_reading_alone(name: str, tmp_path: Path) -> None:
-    if name == "weights":
-        task = with_own_weights(cpu_task(), a_weights_folder(tmp_path / name))
-    else:
-        task = replace(cpu_task(), **{name: Path(name)})
+def test_weights_are_mounted_for_reading_alone(tmp_path: Path) -> None:
+    task = with_own_weights(cpu_task(), a_weights_folder(tmp_path / "weights"))
     mount = host_options(task, ENGINE)["mounts"][2]
-    assert (mount["Target"], mount["ReadOnly"]) == (f"/{name}", True)
+    assert (mount["Target"], mount["ReadOnly"]) == ("/weights", True)
     assert Path(mount["Source"]).is_absolute()
-    assert command(task)[-2:] == [f"--{name}", f"/{name}"]
+    assert command(task)[-2:] == ["--weights", "/weights"]
     assert command(cpu_task()) == ["--job", "/in/job.json", "--out", "/out"]
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "own"),
+    [
+        ("references", "reference", ["mine.npz"]),
+        ("references", "reference", ["mine.failed"]),
+        ("graphs", "graph", ["mine"]),
+        ("graphs", "graph", []),
+    ],
+)
+def test_of_artifacts_a_job_sees_its_own_alone(
+    tmp_path: Path, name: str, field: str, own: list[str]
+) -> None:
+    for file in (*own, "another", "another.npz", "mine2"):
+        (tmp_path / file).mkdir()
+    (tmp_path / "elsewhere").symlink_to("/etc")
+    task = replace(cpu_task(), **{name: tmp_path})
+    for key in ("mine", "elsewhere"):
+        named = replace(task, job=task.job.model_copy(update={field: key}))
+        mounts = host_options(named, ENGINE)["mounts"][2:]
+        seen = [(mount["Source"], mount["Target"], mount["ReadOnly"]) for mount in mounts]
+        expected = own if key == "mine" else []
+        assert seen == [(str(tmp_path / file), f"/{name}/{file}", True) for file in expected]
+        assert command(named)[-2:] == [f"--{name}", f"/{name}"]
+    assert host_options(task, ENGINE)["mounts"][2:] == []
 
 
 def test_links_of_a_hubs_cache_lead_somewhere_inside_the_container(tmp_path: Path) -> None:

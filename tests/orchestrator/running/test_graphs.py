@@ -200,7 +200,8 @@ def test_the_job_that_exports_it_runs_on_the_cpu_whoever_executes_it(tmp_path: P
     assert exported.id == "prepare-scripted-forward-fp32"
     assert (exported.graph, exported.cells) == (job.graph, job.cells)
     (task,) = trial.launcher.tasks
-    assert (task.backend, task.out, task.graphs) == ("cpu", folder, None)
+    assert (task.backend, task.out.parent, task.graphs) == ("cpu", folder, folder)
+    assert not task.out.exists()
     assert trial.asked == ["cpu"]
 
 

@@ -108,7 +108,8 @@ def test_the_job_that_computes_it_is_the_plainest_there_is(trial: Trial) -> None
     assert (computed.purpose, computed.trace, computed.round) == ("reference", False, 1)
     assert computed.reference == trial.file("npz").stem
     (task,) = trial.launcher.tasks
-    assert (task.references, task.out) == (None, trial.file("npz").parent)
+    assert (task.references, task.out.parent) == (None, trial.file("npz").parent)
+    assert not task.out.exists()
 
 
 def test_whoever_generates_has_one_with_tokens(trial: Trial) -> None:

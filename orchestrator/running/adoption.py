@@ -1,0 +1,138 @@
+"""What artifact jobs leave, looked at and moved into its place: exactly the files expected.
+
+A job writes into a folder of its own. What it left there is a claim: only plain files of the
+expected names and sizes are taken, and nothing else of the cache can be reached by it.
+"""
+
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
+
+from orchestrator.system.text import escape_control
+from orchestrator.system.trees import remove_entry, remove_tree
+from runner.contract.errors import DamagedFile, Unsupported
+from runner.contract.files import sync
+from runner.contract.graph import (
+    GRAPH_FILE,
+    UNFINISHED_SUFFIX,
+    Graph,
+    graph_kind,
+    number_format,
+    read_graph,
+)
+from runner.contract.job import Job
+from runner.contract.plain_files import TEXT_BYTES, open_plain, plain_fault, read_plain_text
+
+REFERENCE_BYTES = 4 << 30
+"""Most bytes of a reference."""
+SHAPE = re.compile(r"dynamic|[a-z][0-9]+(-[a-z][0-9]+)*")
+"""The name of a graph's folder: the sizes that it takes."""
+_GRAPH_BYTES = 1 << 40
+_ENCRYPTED = 1
+_MOST_REASON = 10_000
+_FILE_MODE, _FOLDER_MODE = 0o644, 0o755
+"""Whoever the jobs' user is, it may read what is taken."""
+
+
+def is_reference(path: Path) -> bool:
+    """True if it is a reference, and whole; what is packed or encrypted is none."""
+    try:
+        with open_plain(path, REFERENCE_BYTES) as file, ZipFile(file) as archive:
+            entries = archive.infolist()
+            plain = all(
+                entry.filename.endswith(".npy")
+                and entry.compress_type == ZIP_STORED
+                and not entry.flag_bits & _ENCRYPTED
+                for entry in entries
+            )
+            size = sum(entry.file_size for entry in entries)
+            whole = plain and size <= path.lstat().st_size and archive.testzip() is None
+            return bool(entries) and whole
+    except (OSError, BadZipFile, DamagedFile, EOFError, RuntimeError, ValueError):
+        return False
+
+
+def reason_in(path: Path) -> str | None:
+    """The reason that a job left in a text file, without what would steer a terminal; or None."""
+    try:
+        text = read_plain_text(path, TEXT_BYTES).strip()
+    except (OSError, DamagedFile):
+        return None
+    return escape_control(text[:_MOST_REASON]) or None
+
+
+def take_file(made: Path, path: Path) -> None:
+    """Move a plain file into its place, readable for everybody.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    made.chmod(_FILE_MODE)
+    sync(made)
+    remove_entry(path)
+    made.replace(path)
+
+
+def take_graph(made: Path, path: Path, job: Job) -> None:
+    """Move a graph's own files from one folder into another, which appears whole or not at all.
+
+    Raises:
+        Unsupported: it is not a graph of this job, or not one of plain files alone.
+        OSError: the file system refused.
+    """
+    graph = _examined(made, job)
+    unfinished = path.with_name(f".{path.name}{UNFINISHED_SUFFIX}")
+    remove_entry(unfinished)
+    unfinished.mkdir()
+    try:
+        for file in _files_of(graph, made):
+            take_file(file, unfinished / file.name)
+        unfinished.chmod(_FOLDER_MODE)
+        sync(unfinished)
+        remove_entry(path)
+        unfinished.rename(path)
+    finally:
+        remove_tree(unfinished)
+
+
+def shapes_left(folder: Path, most: int) -> Mapping[str, Path]:
+    """The folders below a job's graph that are named like a shape, at most so many of them."""
+    try:
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            return {}
+        names = sorted(entry.name for entry in folder.iterdir() if SHAPE.fullmatch(entry.name))
+    except OSError:
+        return {}
+    return {name: folder / name for name in names[:most]}
+
+
+def _examined(made: Path, job: Job) -> Graph:
+    if not stat.S_ISDIR(made.lstat().st_mode):
+        raise Unsupported(f"the prepared graph {made.name} is no folder")
+    try:
+        _require_plain(made / GRAPH_FILE, TEXT_BYTES)
+        graph = read_graph(made)
+        for file in _files_of(graph, made):
+            _require_plain(file, _GRAPH_BYTES)
+    except OSError as error:
+        raise Unsupported(f"the prepared graph {made.name}: {error.strerror}") from error
+    cell = job.cells[0]
+    expected = (job.model.name, graph_kind(cell), number_format(cell), made.name)
+    if (graph.model, graph.content, graph.numbers, graph.shape) != expected:
+        raise Unsupported(f"the prepared graph {made.name} is another one than was asked for")
+    return graph
+
+
+def _require_plain(path: Path, most_bytes: int) -> None:
+    if fault := plain_fault(path, most_bytes):
+        raise Unsupported(f"the prepared graph {path.parent.name}: {path.name} {fault}")
+
+
+def _files_of(graph: Graph, folder: Path) -> list[Path]:
+    files = [file for part in graph.parts.values() for file in part.files(folder)]
+    for file in files:
+        if file.parent != folder or not file.name:
+            raise Unsupported(f"the prepared graph {folder.name} names a file elsewhere")
+    return [*dict.fromkeys(files), folder / GRAPH_FILE]
