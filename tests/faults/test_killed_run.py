@@ -1,10 +1,9 @@
 """`kill -9` of the orchestrator at each moment of a run: resuming leaves one verdict per cell."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.faults.place import FailingPlace
+from tests.faults.table import table
 from tests.support.failpoints import Failpoint, kill
 
 pytestmark = pytest.mark.serial
@@ -63,17 +62,6 @@ TRACES = {
         "before", "orchestrator.running.folder:RunFolder.failed_traces"
     ),
 }
-
-
-def table(moments: dict[str, Failpoint], *kept: str) -> Callable[[Callable], Callable]:
-    """The moments as cases: those that are kept in the slow suite, the others nightly."""
-    cases = [
-        pytest.param(
-            point, id=name, marks=pytest.mark.slow if name in kept else pytest.mark.nightly
-        )
-        for name, point in moments.items()
-    ]
-    return pytest.mark.parametrize("moment", cases)
 
 
 @table(MOMENTS, "when a cell's timing began", "before the merge is committed")
