@@ -15,7 +15,7 @@ results/graphs/<key>/<shape>/                                a prepared graph
 results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
 """
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,10 +33,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
-from runner.contract.record import Outcome, Record, Status, read_record, save_record
+from runner.contract.record import RETRIED, Outcome, Record, Status, read_record, save_record
 
-RETRIED: Collection[Status] = ("unavailable", "lost")
-"""Verdicts that say a cell never had its chance; resuming a run tries again."""
 _SUBFOLDERS = ("records", "jobs", "logs")
 
 

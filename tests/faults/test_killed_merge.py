@@ -65,7 +65,7 @@ def results(place: FailingPlace) -> Path:
     return folder
 
 
-@table(NEW, "after the second run's results", "before the verdict that stands for it")
+@table(NEW, "after the second run's results")
 def test_a_killed_merge_is_repeated(place: FailingPlace, results: Path, moment: Failpoint) -> None:
     whole = merged_without_a_fault(results)
     place.kill_at(moment, "merge", "results", "--scratch")

@@ -1,4 +1,8 @@
-"""Merging record files: the newest record of each cell wins, in whatever order they come."""
+"""Merging record files: the newest record of each cell wins, in whatever order they come.
+
+A clock may have been set back: a cell that was measured outweighs a verdict that says it never had
+its chance, however new that is.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +17,7 @@ from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
 from orchestrator.store.records.validate import CheckInterrupt
+from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import (
     DURATIONS,
     JOBS,
@@ -23,7 +28,7 @@ from orchestrator.store.schema.tables import (
     SYNTHETIC,
     Run,
 )
-from runner.contract.record import UNREADABLE, arrow_schema, read_table
+from runner.contract.record import RETRIED, UNREADABLE, arrow_schema, read_table
 
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
 _IDS = pa.schema([arrow_schema().field(name) for name in _ID_COLUMNS])
@@ -75,15 +80,17 @@ QUARANTINED = f"""
         AND incoming.recorded_at <= least(q.recorded_at, q.quarantined_at))
 """
 """True for a record that went into quarantine, and older ones: they do not come back by merging."""
+_HAD_CHANCE = f"status NOT IN ({', '.join(map(text, RETRIED))})"
 _COMPARE = f"""
     CREATE OR REPLACE TEMP TABLE unseen AS
-    SELECT offered.*, known.recorded_at AS known_at
+    SELECT offered.*, known.recorded_at AS known_at, known.had_chance AS known_had_chance
     FROM (
-        SELECT filename, file_row_number, result_id, recorded_at FROM incoming
+        SELECT filename, file_row_number, result_id, recorded_at, {_HAD_CHANCE} AS had_chance
+        FROM incoming
         WHERE {{welcome}} AND NOT {QUARANTINED}
     ) offered
     LEFT JOIN (
-        SELECT result_id, recorded_at FROM {RESULTS.name}
+        SELECT result_id, recorded_at, {_HAD_CHANCE} AS had_chance FROM {RESULTS.name}
         WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
     ) known USING (result_id)
     WHERE offered.recorded_at IS DISTINCT FROM known.recorded_at
@@ -91,9 +98,10 @@ _COMPARE = f"""
 _CHOOSE = """
     CREATE OR REPLACE TEMP TABLE chosen AS
     SELECT filename, file_row_number, result_id, known_at IS NOT NULL AS replaces FROM unseen
-    WHERE known_at IS NULL OR recorded_at > known_at
-    QUALIFY row_number() OVER (
-        PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
+    WHERE known_at IS NULL OR had_chance > known_had_chance
+        OR (had_chance = known_had_chance AND recorded_at > known_at)
+    QUALIFY row_number() OVER (PARTITION BY result_id
+        ORDER BY had_chance DESC, recorded_at DESC, filename, file_row_number) = 1
 """
 _COUNT = """
     SELECT (SELECT count(*) FROM incoming),

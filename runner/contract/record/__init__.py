@@ -14,11 +14,12 @@ from runner.contract.record.files import (
     write_records,
 )
 from runner.contract.record.parquet_bounds import open_parquet
-from runner.contract.record.quality import Grade, Outcome, Phase, Proof, Status
+from runner.contract.record.quality import RETRIED, Grade, Outcome, Phase, Proof, Status
 from runner.contract.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Columns, Record, digest
 
 __all__ = [
     "ENVIRONMENT_FACTS",
+    "RETRIED",
     "SCHEMA_VERSION",
     "UNREADABLE",
     "Columns",
