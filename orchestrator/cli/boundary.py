@@ -17,6 +17,8 @@ from typer import TyperException
 from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
 from orchestrator.render.lines import print_note
+from orchestrator.system.spill_folder import remove_spill_folder
+from orchestrator.system.threads import WorkThread
 from runner.contract.errors import BenchError, StoreError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -61,6 +63,9 @@ def main() -> NoReturn:
         sys.stderr.flush()
     except OSError:
         _discard(sys.stderr)
+    if WorkThread.has_abandoned():  # Python's own end would pull the ground from under it
+        remove_spill_folder()
+        os._exit(code)
     sys.exit(code)
 
 

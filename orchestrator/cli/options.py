@@ -208,6 +208,20 @@ def parse_seconds(text: str | None, option: str) -> float | None:
         raise typer.BadParameter(str(error), param_hint=option) from error
 
 
+def parse_bytes(text: str | None, option: str) -> int | None:
+    """The bytes of an option that takes a size, if it was given.
+
+    Raises:
+        typer.BadParameter: it is no size.
+    """
+    from orchestrator.system.text import parse_size
+
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
 def command_line() -> str:
     """The command line that the user typed, for `run.json`."""
     return shlex.join(["orchestrator", *sys.argv[1:]])

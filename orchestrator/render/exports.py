@@ -14,6 +14,9 @@ from orchestrator.system.text import format_size, plural
 from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
 
+_AS_TEXT = 16
+"""Memory of a value as padded text, by that of the value."""
+
 
 def require_printable(form: str) -> None:
     """Refuse formats that a terminal cannot show.
@@ -31,7 +34,8 @@ def require_printable(form: str) -> None:
 def print_answer(answer: Answer, form: str) -> None:
     """Print an answer; all formats but the table batch by batch, in UTF-8."""
     if form == TABLE:
-        rows = [row for batch in answer.batches for row in text_rows(batch)]
+        batches = answer.within(answer.most_bytes // _AS_TEXT)
+        rows = [row for batch in batches for row in text_rows(batch)]
         print_table(answer.schema.names, rows)
         return
     sys.stdout.flush()

@@ -1,6 +1,7 @@
 """The store: the DuckDB file, and the Parquet files behind it."""
 
 from orchestrator.store.database.backup import Manifest
+from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
 from orchestrator.store.health.fix import Validation, fix_database, validate_database
@@ -15,7 +16,7 @@ from orchestrator.store.health.vacuum import Vacuumed, vacuum
 from orchestrator.store.health.validate import Finding
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import RecordSummary, summarise_records
-from orchestrator.store.query.ask import Answer, asking, query
+from orchestrator.store.query.ask import Answer, QuestionLimits, asking, query
 from orchestrator.store.query.coverage import (
     BEST_FIRST,
     Coverage,
@@ -27,6 +28,7 @@ from orchestrator.store.query.coverage import (
 from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
 from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
+from orchestrator.store.query.question_errors import TIMEOUT_S
 from orchestrator.store.query.records import StoredRecord
 from orchestrator.store.query.results import Measurement, ResultRow, RunSummary, newest_run
 from orchestrator.store.query.runs import (
@@ -52,11 +54,13 @@ __all__ = [
     "BEST_FIRST",
     "DEFAULTS",
     "OURS",
+    "QUESTION_MEMORY_SHARE",
     "SCHEMA",
     "STORE_VERSION",
     "SUFFIXES",
     "SYNTHETIC",
     "TABLES",
+    "TIMEOUT_S",
     "VIEWS",
     "WRITERS",
     "Answer",
@@ -76,6 +80,7 @@ __all__ = [
     "Measurement",
     "MergeReport",
     "Origin",
+    "QuestionLimits",
     "RecordSummary",
     "Restored",
     "ResultRow",

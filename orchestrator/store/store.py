@@ -10,13 +10,14 @@ from weakref import WeakSet
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import InterruptibleThread, connect, create, store_errors
+from orchestrator.store.database.connect import connect, create, store_errors
+from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.merge.merge import merge_files
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.query import results
-from orchestrator.store.query.ask import query
+from orchestrator.store.query.ask import QuestionLimits, query
 from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.filters import Filters, Selection, selection
 from orchestrator.store.query.records import Records, RecordStream, StoredRecord, read, to_pandas
@@ -213,7 +214,7 @@ class Store:
         with self._reading():
             return stale(self._connection, installed)
 
-    def arrow(self, sql: str) -> pa.Table:
+    def arrow(self, sql: str, **limits: Unpack[QuestionLimits]) -> pa.Table:
         """The answer to one question in SQL, as an Arrow table; base units in tables, customary
         ones in views.
 
@@ -221,19 +222,23 @@ class Store:
         question is asked of the file, on a connection that can only read this database.
 
         Raises:
-            StoreError: the statement is wrong or no question, or records are being read from a
-                store that is open for writing.
+            UsageError: the statement is wrong or no question, or it reached one of its limits:
+                `timeout_s` (300 s; None is for ever) or `memory_bytes` (a quarter of this
+                machine's memory).
+            StoreError: the database cannot be read, or records are being read from a store that
+                is open for writing.
         """
         with self._set_aside():
-            return query(self.path, sql)
+            return query(self.path, sql, **limits)
 
-    def pandas(self, sql: str) -> "DataFrame":
+    def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> "DataFrame":
         """The same as a pandas data frame; maps become dicts.
 
         Raises:
+            UsageError: likewise.
             StoreError: likewise, or pandas is not installed.
         """
-        return to_pandas(self.arrow(sql))
+        return to_pandas(self.arrow(sql, **limits))
 
     def _read(self, wanted: Selection, *, whole: bool) -> Records:
         with self._reading():

@@ -7,7 +7,8 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import InterruptibleThread, duckdb_message
+from orchestrator.store.database.connect import duckdb_message
+from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.parquet_columns import DEFAULTS
 from orchestrator.store.schema.tables import ORIGIN, RECORD

@@ -1,38 +1,69 @@
 """Questions in SQL: an answer to print, or a file of it."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.store import SUFFIXES, WRITERS, Answer, asking, save_answer
+from psutil import virtual_memory
+
+from orchestrator.store import (
+    QUESTION_MEMORY_SHARE,
+    SUFFIXES,
+    WRITERS,
+    Answer,
+    QuestionLimits,
+    asking,
+    save_answer,
+)
 from orchestrator.system.files import require_free
+from orchestrator.system.memory import limited_growth
 from runner.contract.errors import UsageError
 
 TABLE = "table"
 """The format for the screen, which no file has."""
+_UNCOUNTED = 2
+"""Memory of a question by that which DuckDB counts, which leaves out long texts and lists."""
+_OWN_BYTES = 512 * 2**20
+"""Memory for all else, such as a table for the screen."""
 
 
-def ask_database(database: Path, sql: str) -> AbstractContextManager[Answer]:
+@contextmanager
+def ask_database(database: Path, sql: str, limits: QuestionLimits) -> Iterator[Answer]:
     """The answer to a question, read while it is printed.
 
+    Memory that DuckDB does not count is limited too, for this process as a whole.
+
     Raises:
-        StoreError: there is no database, it is in use, or the statement is wrong.
+        UsageError: the statement is wrong, or it reached one of its limits.
+        StoreError: there is no database, it is damaged or in use.
     """
-    return asking(database, sql)
+    memory_bytes = limits.get("memory_bytes") or int(virtual_memory().total * QUESTION_MEMORY_SHARE)
+    with (
+        limited_growth(_UNCOUNTED * memory_bytes + _OWN_BYTES),
+        asking(database, sql, **limits) as answer,
+    ):
+        yield answer
 
 
 def save_query(
-    database: Path, sql: str, output: Path, *, form: str | None = None, force: bool = False
+    database: Path,
+    sql: str,
+    output: Path,
+    limits: QuestionLimits,
+    *,
+    form: str | None = None,
+    force: bool = False,
 ) -> None:
     """Write the answer to a question into a file, whole or not at all.
 
     Raises:
-        UsageError: the format is unknown, or the file exists and `force` does not allow to
-            replace it.
-        StoreError: the question cannot be answered, or the file not written.
+        UsageError: the format is unknown, the file exists and `force` does not allow to replace
+            it, the statement is wrong, or it reached one of its limits.
+        StoreError: the database cannot be read, or the file not written.
     """
     form = file_format(form, output)
     require_free("--output", output, force=force, database=database)
-    with asking(database, sql) as answer:
+    with ask_database(database, sql, limits) as answer:
         save_answer(answer, form, output)
 
 

@@ -1,13 +1,16 @@
 """`query` and `merge`: commands around the database."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import AnswerFormat, database_in
 from orchestrator.system.files import RESULTS_FOLDER
+
+if TYPE_CHECKING:
+    from orchestrator.store import QuestionLimits
 
 
 def query_command(
@@ -18,6 +21,16 @@ def query_command(
     ] = None,
     output: options.Output = None,
     force: options.Force = False,
+    timeout: Annotated[
+        str,
+        typer.Option("--timeout", metavar="TIME", help="Give up after this long; none: never."),
+    ] = "5m",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory", metavar="SIZE", help="Memory to take, e.g. 8GiB.  [default: a quarter]"
+        ),
+    ] = None,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
@@ -29,13 +42,22 @@ def query_command(
 
     path = database_in(results, database)
     form = options.answer_format(format_, as_json=json)
+    limits: QuestionLimits = {
+        "timeout_s": _timeout_s(timeout),
+        "memory_bytes": options.parse_bytes(memory, "--memory"),
+    }
     if output is not None and not is_stdout(output):
-        save_query(path, sql, output, form=form, force=force)
+        save_query(path, sql, output, limits, form=form, force=force)
         return
     form = form or TABLE
     require_printable(form)
-    with ask_database(path, sql) as answer:
+    with ask_database(path, sql, limits) as answer:
         print_answer(answer, form)
+
+
+def _timeout_s(text: str) -> float | None:
+    """The limit in seconds; None for `none` and 0."""
+    return (options.parse_seconds(text, "--timeout") or None) if text != "none" else None
 
 
 def merge_command(

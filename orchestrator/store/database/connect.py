@@ -1,19 +1,22 @@
-"""Connections to the database: opened, interruptible, with DuckDB's errors as StoreErrors."""
+"""Connections to the database: opened, readers in a sandbox, DuckDB's errors as StoreErrors."""
 
 import json
 import re
+import shutil
+import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self, TypeVar
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.lock import delete_database, in_use_error, wal_path
+from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.version import create_schema, write_version
+from orchestrator.system.spill_folder import spill_folder
+from orchestrator.system.text import parse_size
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.record import Row, rows
 
@@ -41,10 +44,15 @@ def store_errors(doing: str, hint: str) -> Iterator[None]:
             raise StoreError(f"{doing}: {duckdb_message(error)}", hint=hint) from error
 
 
+_MESSAGE_LETTERS = 600
+"""DuckDB quotes long values and statements in full."""
+
+
 def duckdb_message(error: Exception) -> str:
-    """An error's message without DuckDB's picture of the statement."""
+    """An error's message without DuckDB's picture of the statement, and no longer than needed."""
     message = _of_a_thread(str(error)).partition("\nLINE ")[0]
-    return "\n".join(line for line in message.splitlines() if line.strip())
+    lines = "\n".join(line for line in message.splitlines() if line.strip())
+    return lines if len(lines) <= _MESSAGE_LETTERS else f"{lines[:_MESSAGE_LETTERS]}…"
 
 
 def _of_a_thread(message: str) -> str:
@@ -69,7 +77,8 @@ _REFUSED = re.compile(r"Permission denied|Read-only file system")
 def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection:
     """Open an existing database, waiting up to `wait_s` seconds for its lock.
 
-    Times are shown in UTC.
+    Times are shown in UTC. Readers are in a sandbox: they change nothing and reach no other file,
+    and of their settings the limit of memory alone can be changed.
 
     Raises:
         StoreError: it stays locked, may not be opened, or is no DuckDB file.
@@ -77,9 +86,7 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            connection = duckdb.connect(path.absolute(), read_only=read_only)  # not `:memory:`
-            _show_utc(connection)
-            return connection
+            return _open(path.absolute(), read_only=read_only)  # not `:memory:`
         except duckdb.Error as error:
             if not _BUSY.search(str(error)):
                 raise _unusable(path, error) from error
@@ -88,11 +95,61 @@ def connect(path: Path, *, read_only: bool, wait_s: float) -> DuckDBPyConnection
         time.sleep(_RETRY_S)
 
 
-def _show_utc(connection: DuckDBPyConnection) -> None:
-    """Settings belong to all connections of this process to the file, and may be locked by now."""
-    ((zone,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
-    if zone != "UTC":
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+_OPENING = threading.Lock()
+"""Settings are those of all this process's connections to a file: who opens it finds them made, or
+makes them before another can ask."""
+
+
+def _open(path: Path, *, read_only: bool) -> DuckDBPyConnection:
+    with _OPENING:
+        connection = duckdb.connect(path, read_only=read_only)
+        try:
+            if not read_only:
+                connection.execute(_UTC)
+            elif not _is_sandboxed(connection):
+                connection.execute(_UTC + _sandbox())
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _is_sandboxed(connection: DuckDBPyConnection) -> bool:
+    ((is_locked,),) = connection.execute("SELECT current_setting('lock_configuration')").fetchall()
+    return bool(is_locked)
+
+
+_UTC = "SET GLOBAL TimeZone = 'UTC';"
+QUESTION_MEMORY_SHARE = 0.25
+"""Share of memory that questions may take if nothing else is said: measurements need the rest."""
+_SPILL_SHARE = 0.5
+"""Share of the free space of the temporary folder that questions may take."""
+
+
+def _sandbox() -> str:
+    """Statements that limit all readers of a file in this process, until the last is closed."""
+    folder = spill_folder()
+    free = int(_SPILL_SHARE * shutil.disk_usage(folder).free) if folder else 0
+    return f"""
+        SET GLOBAL temp_directory = {text(str(folder / "spill") if folder else "")};
+        SET GLOBAL max_temp_directory_size = '{free}B';
+        SET GLOBAL memory_limit = '{QUESTION_MEMORY_SHARE:.0%}';
+        SET GLOBAL python_enable_replacements = false;
+        SET GLOBAL enable_external_access = false;
+        SET GLOBAL allowed_configs = ['memory_limit'];
+        SET GLOBAL lock_configuration = true;
+    """
+
+
+def limit_memory(connection: DuckDBPyConnection, memory_bytes: int | None) -> int:
+    """Limit the memory of all of this process's readers of the file; returns the limit in bytes.
+
+    None is the default share of this machine's memory.
+    """
+    limit = f"{QUESTION_MEMORY_SHARE:.0%}" if memory_bytes is None else f"{memory_bytes}B"
+    connection.execute(f"SET GLOBAL memory_limit = '{limit}'")
+    ((formatted,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    return parse_size(formatted)
 
 
 @interruptible()
@@ -141,54 +198,6 @@ def _unusable(path: Path, error: Exception) -> StoreError:
         f"{path}: not a database that DuckDB {duckdb.__version__} can open: {reason}",
         hint="name another file with `--database`; the Parquet files can be merged into a new one",
     )
-
-
-_INTERRUPT_EVERY_S = 0.05
-"""An interruption ends one statement, so it is repeated for those that follow."""
-_T = TypeVar("_T")
-
-
-class InterruptibleThread:
-    """A thread for the work of one connection; leave its context once nothing is left to do."""
-
-    def __init__(self, connection: DuckDBPyConnection) -> None:
-        self._connection = connection
-        self._pool = ThreadPoolExecutor(1)
-        self._interrupted = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._pool.shutdown()
-
-    def wait_for(self, work: Callable[[], _T]) -> _T:
-        """Do the work and return its result; Ctrl-C interrupts it and waits for its end.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C was pressed; what the work had not committed is undone.
-        """
-        future = self._pool.submit(work)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            self._interrupt(future)
-            raise
-
-    def check_interrupt(self) -> None:
-        """Let work that DuckDB does not do end as well; the work itself calls this.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C was pressed.
-        """
-        if self._interrupted:
-            raise KeyboardInterrupt
-
-    def _interrupt(self, future: Future[_T]) -> None:
-        self._interrupted = True
-        while not future.done():
-            self._connection.interrupt()
-            wait([future], _INTERRUPT_EVERY_S)
 
 
 @contextmanager

@@ -1,15 +1,14 @@
 """Open a database of this schema: older ones are upgraded first, and a copy is kept beside them."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.backup import MANIFEST, copy_database
-from orchestrator.store.database.connect import connect, duckdb_message, interruptible, store_errors
+from orchestrator.store.database.connect import connect, duckdb_message, interruptible
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.schema.version import (
@@ -19,9 +18,6 @@ from orchestrator.store.schema.version import (
     upgrade_schema,
 )
 from runner.contract.errors import StoreError
-
-_IS_SANDBOXED = "SELECT current_setting('lock_configuration')"
-_SANDBOX = "SET enable_external_access = false; SET lock_configuration = true"
 
 
 @interruptible()
@@ -95,22 +91,3 @@ def _upgrade(path: Path, wait_s: float) -> None:
             f"{path}: cannot be brought from schema {number} to {STORE_VERSION}: {message}",
             hint="nothing was changed; see that the folder can be written and the disk not full",
         ) from error
-
-
-@contextmanager
-def open_sandboxed(path: Path, wait_s: float) -> Iterator[DuckDBPyConnection]:
-    """Open a connection that changes nothing, reaches no other file and whose settings are locked.
-
-    Settings are those of all this process's connections to the file, so whoever else reads it here
-    is in the sandbox as well. An instance with settings of its own would not do: DuckDB's lock
-    belongs to the process, and closing a second handle of the file ends it for the first.
-
-    Raises:
-        StoreError: the database is being written for longer than `wait_s` seconds, or not ours.
-    """
-    with open_current(path, read_only=True, wait_s=wait_s)[0] as connection:
-        with store_errors(f"{path}: cannot be read", "restore it, or merge into a new one"):
-            ((is_sandboxed,),) = connection.execute(_IS_SANDBOXED).fetchall()
-            if not is_sandboxed:
-                connection.execute(_SANDBOX)
-        yield connection

@@ -1,56 +1,45 @@
 """Questions in SQL, asked on a connection that cannot change the database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, TypeVar, Unpack
 
 import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.connect import InterruptibleThread, duckdb_message, interruptible
+from orchestrator.store.database.connect import interruptible, limit_memory
+from orchestrator.store.database.execute import QuestionThread
 from orchestrator.store.database.lock import WAIT_S, require_database
-from orchestrator.store.database.open import open_sandboxed
+from orchestrator.store.database.open import open_current
+from orchestrator.store.query.question_errors import (
+    FAILED,
+    TIMEOUT_S,
+    no_answer_within,
+    question_error,
+    too_large,
+)
 from orchestrator.store.query.values import cast_for_arrow
-from runner.contract.errors import StoreError
-
-_FAILED = "the query failed"
-_NAMES = "docs/schema.md names tables, views and columns"
-_VALUES = "correct the expression; `TRY_CAST(… AS …)` and `TRY(…)` give null where that fails"
-_HINTS = {
-    "Binder Error": _NAMES,
-    "Catalog Error": _NAMES,
-    "Conversion Error": _VALUES,
-    "Out of Range Error": _VALUES,
-    "Invalid Input Error": _VALUES,
-    "Out of Memory Error": "ask for fewer rows or columns, or group them",
-    "Permission Error": "a question reads this database alone",
-}
-"""By what DuckDB's message begins with."""
-_OTHERWISE = "docs/ask.md shows questions and their words"
-
-
-@contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Explain what is wrong with the question, also where the error comes through Arrow's stream.
-
-    Raises:
-        StoreError: DuckDB cannot answer.
-    """
-    with interruptible():
-        try:
-            yield
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
-            message = duckdb_message(error)
-            hints = (hint for kind, hint in _HINTS.items() if kind in message.partition("\n")[0])
-            raise StoreError(f"{_FAILED}: {message}", hint=next(hints, _OTHERWISE)) from error
-
+from runner.contract.errors import UsageError
 
 _BATCH_ROWS = 65_536
 _HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
 _QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
 """Statements that may be asked; PIVOT is a `MULTI`."""
+_T = TypeVar("_T")
+
+
+class QuestionLimits(TypedDict, total=False):
+    """Limits of the time and the memory that DuckDB takes for an answer."""
+
+    timeout_s: float | None
+    """Seconds; None: for ever. Time in which nobody waits for DuckDB does not count."""
+    memory_bytes: int | None
+    """Bytes; None: a quarter of this machine's memory. It is the limit of all questions of this
+    process to that file, as the newest of them sets it."""
 
 
 @dataclass(frozen=True)
@@ -61,69 +50,133 @@ class Answer:
     """Its columns; no two have the same name."""
     batches: Iterator[pa.RecordBatch]
     """Its rows, some thousands at a time."""
+    most_bytes: int = sys.maxsize
+    """Most memory that it may take as a whole."""
 
     def table(self) -> pa.Table:
-        """The whole answer at once."""
-        return pa.Table.from_batches(list(self.batches), self.schema)
+        """The whole answer at once.
+
+        Raises:
+            UsageError: it takes more memory than the question may.
+        """
+        return pa.Table.from_batches(list(self.within(self.most_bytes)), self.schema)
+
+    def within(self, most_bytes: int) -> Iterator[pa.RecordBatch]:
+        """Its rows, for somebody who keeps them all.
+
+        Raises:
+            UsageError: together they take more than this.
+        """
+        total = 0
+        for batch in self.batches:
+            total += batch.nbytes
+            if total > most_bytes:
+                raise too_large(most_bytes)
+            yield batch
 
 
-def query(path: Path, sql: str, *, wait_s: float = WAIT_S) -> pa.Table:
+def query(
+    path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
+) -> pa.Table:
     """The answer to a question in SQL, as an Arrow table.
 
     The database is opened read-only, and the statement reaches no other file and no setting.
 
     Raises:
-        StoreError: there is no database, it is being written for longer than `wait_s` seconds,
-            or the statement is wrong; the message keeps DuckDB's suggestion of names.
+        UsageError: the statement is wrong, and the message keeps DuckDB's suggestion of names; or
+            it reached one of its limits.
+        StoreError: there is no database, it is damaged, or it is being written for longer than
+            `wait_s` seconds.
     """
-    with asking(path, sql, wait_s=wait_s) as answer:
+    with asking(path, sql, wait_s=wait_s, **limits) as answer:
         return answer.table()
 
 
 @contextmanager
-def asking(path: Path, sql: str, *, wait_s: float = WAIT_S) -> Iterator[Answer]:
+def asking(
+    path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
+) -> Iterator[Answer]:
     """The same answer, row by row as it is found, so that it need not fit into memory.
 
     Raises:
-        StoreError: likewise, and also while the rows are read.
+        UsageError: likewise, and also while the rows are read.
+        StoreError: likewise.
     """
     require_database(path)
-    with open_sandboxed(path, wait_s) as connection, InterruptibleThread(connection) as thread:
-        reader = thread.wait_for(lambda: _reader(connection, sql))
+    connection, _ = open_current(path, read_only=True, wait_s=wait_s)
+    question = _Question(connection, limits.get("timeout_s", TIMEOUT_S))
+    try:
+        yield question.ask(sql, limits.get("memory_bytes"))
+    finally:
+        question.close()
+
+
+class _Question:
+    """A question with its connection, which belongs to the thread that answers it."""
+
+    def __init__(self, connection: DuckDBPyConnection, timeout_s: float | None) -> None:
+        self._connection = connection
+        self._timeout_s = timeout_s
+        self._thread = QuestionThread(connection, timeout_s)
+        self._owned = ExitStack()
+        self._owned.enter_context(connection)
+
+    def ask(self, sql: str, memory_bytes: int | None) -> Answer:
+        """The answer, of which no row has been read."""
+        most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
+        reader = self._wait_for(lambda: self._reader(sql))
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
-        with reader:  # left open, it would let nobody open the file again
-            yield Answer(schema, _batches(reader, schema, thread))
+        return Answer(schema, self._batches(reader, schema), most_bytes)
+
+    def close(self) -> None:
+        """Release the database, or have it released when the answer can be given up."""
+        self._thread.close(self._owned.close)
+
+    def _reader(self, sql: str) -> pa.RecordBatchReader:
+        require_question(self._connection, sql)
+        relation = cast_for_arrow(self._connection.sql(sql))
+        # Left open, the reader would let nobody open the file again.
+        return self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
+
+    def _batches(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        while (batch := self._wait_for(lambda: _next(reader))) is not None:
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    def _wait_for(self, work: Callable[[], _T]) -> _T:
+        with interruptible():
+            try:
+                return self._thread.wait_for(work)
+            except TimeoutError as error:
+                if self._timeout_s is None:
+                    raise
+                raise no_answer_within(self._timeout_s) from error
+            except (duckdb.Error, OSError, pa.ArrowException, MemoryError) as error:
+                raise question_error(error) from error
 
 
-def _reader(connection: DuckDBPyConnection, sql: str) -> pa.RecordBatchReader:
-    with _translated_errors():
-        statements = connection.extract_statements(sql)
-        if len(statements) > 1:
-            raise StoreError(f"{_FAILED}: these are {len(statements)} statements", hint=_HINT)
-        if not statements:
-            raise StoreError("the query has no result", hint=_HINT)
-        kind = statements[0].type.name
-        if kind not in _QUESTIONS:
-            raise StoreError(
-                f"{_FAILED}: only SELECT-like statements are allowed here, not {kind}",
-                hint=_HINT,
-            )
-        return cast_for_arrow(connection.sql(sql)).to_arrow_reader(_BATCH_ROWS)
+def require_question(connection: DuckDBPyConnection, sql: str) -> None:
+    """Insist that this is one statement that only asks.
 
-
-def _batches(
-    reader: pa.RecordBatchReader, schema: pa.Schema, thread: InterruptibleThread
-) -> Iterator[pa.RecordBatch]:
-    while (batch := thread.wait_for(lambda: _next(reader))) is not None:
-        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+    Raises:
+        UsageError: it is none, several, or one that does something.
+    """
+    statements = connection.extract_statements(sql)
+    if len(statements) > 1:
+        raise UsageError(f"{FAILED}: these are {len(statements)} statements", hint=_HINT)
+    if not statements:
+        raise UsageError("the query has no result", hint=_HINT)
+    kind = statements[0].type.name
+    if kind not in _QUESTIONS:
+        raise UsageError(
+            f"{FAILED}: only SELECT-like statements are allowed here, not {kind}", hint=_HINT
+        )
 
 
 def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    with _translated_errors():
-        try:
-            return reader.read_next_batch()
-        except StopIteration:
-            return None
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
 
 
 def _distinct(names: list[str]) -> list[str]:

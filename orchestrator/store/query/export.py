@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -227,7 +227,7 @@ class _Tally:
 
     def passing(self, answer: Answer) -> Answer:
         """The same answer."""
-        return Answer(answer.schema, self._counted(answer))
+        return replace(answer, batches=self._counted(answer))
 
     def _counted(self, answer: Answer) -> Iterator[pa.RecordBatch]:
         for batch in answer.batches:
@@ -240,7 +240,7 @@ def _export_file(
 ) -> int:
     form = form_for(output, options.form)
     require_free(OUTPUT, output, force=options.force, database=database)
-    with asking(database, sql) as answer:
+    with asking(database, sql, timeout_s=None) as answer:
         save_answer(tally.passing(answer), form, output)
     return 1
 
@@ -280,5 +280,5 @@ def _export_folder(
     with asking(database, f"SELECT * FROM ({sql}) LIMIT 0") as answer:
         require_partitions(answer.schema, by)
     in_order = f"SELECT * FROM ({sql}) ORDER BY {', '.join(map(identifier, by))}"
-    with asking(database, in_order) as answer, output_folder(output) as folder:
+    with asking(database, in_order, timeout_s=None) as answer, output_folder(output) as folder:
         return write_partitions(tally.passing(answer), by, folder)

@@ -1,8 +1,11 @@
-"""Files and databases for the store's tests."""
+"""Files and databases for the store's tests, and Ctrl-C."""
 
+import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 
 import duckdb
 import pytest
@@ -11,6 +14,7 @@ from runner.contract.record import Record, save_record
 from tests.support.databases import unpacked
 
 Save = Callable[..., Path]
+PAUSE_S = 0.2
 
 
 @pytest.fixture
@@ -52,6 +56,14 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[], None]]:
+    """Press it in a moment; this process hears it even as a job in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: Timer(PAUSE_S, os.kill, (os.getpid(), signal.SIGINT)).start()
+    signal.signal(signal.SIGINT, before)
 
 
 def scalar(database: Path, sql: str) -> object:

@@ -143,7 +143,7 @@ def test_a_reader_that_has_had_enough_is_no_error(measured: Workplace, form: str
     ],
 )
 def test_a_query_that_cannot_be_answered(measured: Workplace, sql: str, word: str) -> None:
-    complains(measured.do("query", sql), 6, "the query failed", word)
+    complains(measured.do("query", sql), 2, "the query failed", word)
 
 
 def test_merge_tells_what_it_did(measured: Workplace, tmp_path: Path) -> None:

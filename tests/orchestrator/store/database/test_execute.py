@@ -5,7 +5,8 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from orchestrator.store.database.connect import InterruptibleThread, transaction
+from orchestrator.store.database.connect import transaction
+from orchestrator.store.database.execute import InterruptibleThread
 
 LONG = "SELECT sum(hash(i)) FROM range(1000000000000) AS t(i)"
 

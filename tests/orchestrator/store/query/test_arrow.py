@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Store, asking, query
-from runner.contract.errors import StoreError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import save_record
 from tests.orchestrator.store.conftest import Save
 from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
@@ -26,7 +26,7 @@ class Absent:
         if name == "pandas":
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
-from runner.contract.errors import StoreError
+from runner.contract.errors import StoreError, UsageError
 from orchestrator.store import Store
 with Store.open_readonly(Path(sys.argv[1])) as store:
     try:
@@ -66,7 +66,7 @@ def test_a_question_can_neither_write_nor_read_files(
     secret = store.arrow("SELECT 1 AS word")  # DuckDB would find it by its name
     assert secret.num_rows == 1
     before = _files(tmp_path)
-    with pytest.raises(StoreError, match="the query") as caught:
+    with pytest.raises(UsageError, match="the query") as caught:
         store.arrow(sql)
     assert "xyzzy" not in str(caught.value)
     assert _files(tmp_path) == before
@@ -87,7 +87,7 @@ def test_a_store_that_was_asked_can_still_be_written(
 
 def test_a_wrong_question_leaves_the_store_as_it_was(filled: Path) -> None:
     with Store.open(filled) as store:
-        with pytest.raises(StoreError, match="benchmark_performance"):
+        with pytest.raises(UsageError, match="benchmark_performance"):
             store.arrow("SELECT * FROM benchmark_performanc")
         assert len(list(store.records())) == 2
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Store, asking, query
-from runner.contract.errors import StoreError
+from runner.contract.errors import StoreError, UsageError
 from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 
 
@@ -16,7 +16,7 @@ def test_no_database_says_what_to_do(database: Path) -> None:
 
 
 def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(UsageError) as caught:
         query(filled, "SELECT throughputt FROM benchmark_performance")
     message = str(caught.value)
     assert '"throughput"' in message
@@ -32,7 +32,7 @@ def test_a_question_can_do_no_harm(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.csv").write_text("a\n1\n")
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(StoreError, match="the query failed"):
+    with pytest.raises(UsageError, match="the query failed"):
         query(filled, sql)
     assert sorted(tmp_path.iterdir()) == before
     assert query(filled, "SELECT count(*) AS n FROM benchmark_results").to_pydict() == {"n": [2]}
@@ -40,7 +40,7 @@ def test_a_question_can_do_no_harm(
 
 @pytest.mark.parametrize("sql", ["", " ; ", "-- nothing"])
 def test_no_question_no_answer(filled: Path, sql: str) -> None:
-    with pytest.raises(StoreError, match="has no result"):
+    with pytest.raises(UsageError, match="has no result"):
         query(filled, sql)
 
 
@@ -93,7 +93,7 @@ def test_a_huge_answer_does_not_have_to_fit_into_memory(filled: Path) -> None:
     ],
 )
 def test_the_hint_fits_the_kind_of_error(filled: Path, sql: str, hint: str) -> None:
-    with pytest.raises(StoreError, match="the query failed") as caught:
+    with pytest.raises(UsageError, match="the query failed") as caught:
         query(filled, sql)
     assert "LINE 1" not in str(caught.value)
     assert hint in str(caught.value.hint)

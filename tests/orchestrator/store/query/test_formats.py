@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import WRITERS, asking, save_answer
-from runner.contract.errors import StoreError
+from runner.contract.errors import UsageError
 
 MANY = "SELECT i, 'row ' || i AS name FROM range(150000) AS t(i)"
 AWKWARD = """
@@ -134,7 +134,7 @@ def test_a_file_is_written_whole_or_not_at_all(filled: Path, tmp_path: Path) -> 
     broken = "SELECT CASE WHEN i > 100000 THEN 'x' ELSE '1' END::INT AS i FROM range(200000) t(i)"
     with (
         asking(filled, broken) as answer,
-        pytest.raises(StoreError, match=r"the query failed: .*Could not convert"),
+        pytest.raises(UsageError, match=r"the query failed: .*Could not convert"),
     ):
         save_answer(answer, "csv", path)
     assert not path.exists()
