@@ -53,13 +53,32 @@ class RunOutcome:
 
     @property
     def exit_code(self) -> int:
-        """0 when each planned cell has a verdict, one at least ended well and none failed."""
-        for trouble in self.troubles:
-            if isinstance(trouble, EngineUnavailable | ImageError):
-                return trouble.exit_code
+        """0 when each planned cell has a verdict, one at least ended well and none failed.
+
+        What has to be mended first is told: engine or image, then records, then what was measured.
+        """
+        if self._obstacle is not None:
+            return self._obstacle.exit_code
+        if not self.merged.is_complete:
+            return StoreError.exit_code
         if self.failures or self.incorrect:
             return 1
         return 0 if self.measured else NothingToDo.exit_code
+
+    def require_complete(self) -> None:
+        """Insist that the database has a sound verdict of each planned cell.
+
+        Raises:
+            StoreError: it lacks some, and neither engine nor image is the reason that goes before.
+        """
+        if self._obstacle is None:
+            self.merged.require_complete()
+
+    @property
+    def _obstacle(self) -> BenchError | None:
+        """The first error of engine or images, if there was one."""
+        kinds = (EngineUnavailable, ImageError)
+        return next((error for error in self.troubles if isinstance(error, kinds)), None)
 
 
 class RunExecution:
@@ -118,7 +137,10 @@ class RunExecution:
                     merge_run(self._folder, self._database)
                 raise
             merged = merge_run(self._folder, self._database)
-        return RunOutcome(merged, tuple(self._troubles.values()), *self._counts())
+        outcome = RunOutcome(merged, tuple(self._troubles.values()), *self._counts())
+        if outcome.exit_code != StoreError.exit_code and not merged.is_complete:
+            self._observer.note(merged.faults)
+        return outcome
 
     def _note_waiting(self, device: str, holder: str) -> None:
         self._observer.note(f"waiting for device {device}, held by {holder}")

@@ -15,14 +15,17 @@ results/graphs/<key>/<shape>/                                a prepared graph
 results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
 """
 
+import os
 from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, set_aside
-from orchestrator.running.run_file import RUN_FILE, RunFile
+from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file
+from orchestrator.store import ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
     new_folder,
@@ -30,7 +33,7 @@ from orchestrator.system.files import (
     translate_os_errors,
 )
 from runner.contract.cell import Cell
-from runner.contract.errors import RecordError, StoreError, UsageError
+from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.record import RETRIED, Outcome, Record, Status, read_record, save_record
@@ -54,8 +57,8 @@ class RunFolder:
     def __init__(self, path: Path, run: RunFile) -> None:
         self.path = path
         self.run = run
-        self.rounds = RoundFiles(self.records)
-        self._compact = CompactedRecords(self.records)
+        self.rounds = RoundFiles(self.records, run.plan.measure)
+        self._compact = CompactedRecords(self.records, run.run_id)
 
     @classmethod
     def create(cls, results: Path, run: RunFile) -> "RunFolder":
@@ -93,13 +96,12 @@ class RunFolder:
             raise UsageError(f"--resume: {run_id!r} is not a run in {results}", hint=known)
         path = results / name
         try:
-            run = RunFile.model_validate_json((path / RUN_FILE).read_bytes())
-        except (OSError, ValidationError) as error:
-            summary = str(error).splitlines()[0]
+            run = read_run_file(path / RUN_FILE)
+        except DamagedFile as damaged:
             raise StoreError(
-                f"{path / RUN_FILE}: cannot be read: {summary}",
-                hint="its records can still be merged: `orchestrator merge` takes their folder",
-            ) from error
+                f"{path / RUN_FILE}: {damaged}",
+                hint="its records can still be merged: `orchestrator merge` takes the run's folder",
+            ) from damaged
         for name in _SUBFOLDERS:
             with translate_os_errors(path / name):
                 (path / name).mkdir(exist_ok=True)
@@ -182,16 +184,30 @@ class RunFolder:
         save_record(record, self.out(record.job_id))
 
     def record_of(self, cell: Cell) -> Record | None:
-        """The cell's record, or None; a damaged file is set aside under another name."""
+        """The cell's record, or None; what is none of this cell is set aside under another name."""
         path = self.file_of(cell)
-        if not path.exists():
+        if not os.path.lexists(path):
             return self._compact.record(cell)
         try:
-            with translate_os_errors(path, "cannot be read"):
-                return read_record(path)
-        except RecordError:
+            return self._read(cell)
+        except (RecordError, DamagedFile):
             set_aside(path)
             return None
+
+    def _read(self, cell: Cell) -> Record:
+        """The record in the cell's own file.
+
+        Raises:
+            StoreError: the file system refuses.
+            RecordError: it is not a whole record file, or not the record that was asked for.
+            DamagedFile: it is no file that may be opened.
+        """
+        path = self.file_of(cell)
+        with translate_os_errors(path, "cannot be read"):
+            record = read_record(path)
+        if fault := claim_fault(record, self.run.run_id, cell):
+            raise RecordError(fault)
+        return record
 
     def file_of(self, cell: Cell) -> Path:
         """The cell's own record file, whether there is one or not."""
@@ -205,10 +221,35 @@ class RunFolder:
             if self.record_of(cell) is None and not self.rounds.has(cell, round_)
         ]
 
-    def unsound(self, cell_ids: Container[str]) -> list[Path]:
-        """The files of these cells that are no sound records."""
-        files = (self.file_of(cell) for cell in self.cells if cell.id in cell_ids)
-        return [path for path in files if path.exists() and not _is_sound(path)]
+    @property
+    def expected(self) -> ExpectedRecords:
+        """The records that a merge of this run may take, and the files of their cells."""
+        cells = {self.file_of(cell).absolute(): ExpectedCell.of(cell) for cell in self.cells}
+        return ExpectedRecords(self.run.run_id, cells)
+
+    @property
+    def files(self) -> list[Path]:
+        """The record files of the planned cells, and those that hold many of them; there or not
+        plain, which is for whoever opens them to find out.
+        """
+        own = [path for cell in self.cells if os.path.lexists(path := self.file_of(cell))]
+        return [*own, *compact_files(self.records)]
+
+    def unsound(self, cell_ids: Container[str]) -> dict[Path, str]:
+        """The files of these cells that are not their sound records, each with the reason."""
+        faults = (
+            (self.file_of(cell), self._fault(cell)) for cell in self.cells if cell.id in cell_ids
+        )
+        return {path: fault for path, fault in faults if fault is not None}
+
+    def _fault(self, cell: Cell) -> str | None:
+        if not os.path.lexists(self.file_of(cell)):
+            return None
+        try:
+            self._read(cell)
+        except (RecordError, DamagedFile) as error:
+            return str(error)
+        return None
 
     def set_aside(self, damaged: Iterable[Path]) -> SetAside:
         """Rename those of these files that are this run's; cells without another are `lost`.
@@ -224,8 +265,9 @@ class RunFolder:
                 moved[path] = aside
             if (compact or path in moved) and self.record_of(cell) is None:
                 where = moved.get(path) or next(iter(compact.values()))
-                self._save_lost(cell, f"its record was damaged and lies in {where.name}")
-                lost.append(path)
+                with suppress(StoreError):  # the merge reports the cells without a verdict
+                    self._save_lost(cell, f"its record was damaged and lies in {where.name}")
+                    lost.append(path)
         return SetAside(moved, lost)
 
     def _save_lost(self, cell: Cell, reason: str) -> None:
@@ -265,23 +307,20 @@ class RunFolder:
         return [cell for cell in self.cells if verdicts.get(cell.id) in (None, *RETRIED)]
 
     def forget_retried(self) -> None:
-        """Drop the verdicts that are to be retried, so that their cells are due again."""
-        dropped = [record for record in self.sound_records().values() if record.status in RETRIED]
+        """Drop the verdicts that are to be retried, so that their cells are due again.
+
+        Raises:
+            StoreError: the file system refused.
+        """
+        verdicts = self.verdicts()
+        dropped = [cell for cell in self.cells if verdicts.get(cell.id) in RETRIED]
         if dropped:
-            self._compact.unpack()
-        for record in dropped:
-            (self.out(record.job_id) / f"{record.cell_id}.parquet").unlink()
+            self._compact.unpack(self.cells)
+        for path in map(self.file_of, dropped):
+            with translate_os_errors(path, "cannot be removed"):
+                path.unlink()
 
     def sound_records(self) -> dict[str, Record]:
         """The cells' sound records, by cell id."""
-        records = filter(None, map(self.record_of, self.cells))
-        return {record.cell_id: record for record in records}
-
-
-def _is_sound(path: Path) -> bool:
-    try:
-        with translate_os_errors(path, "cannot be read"):
-            read_record(path)
-    except RecordError:
-        return False
-    return True
+        records = ((cell.id, self.record_of(cell)) for cell in self.cells)
+        return {cell_id: record for cell_id, record in records if record is not None}

@@ -1,10 +1,24 @@
 """Merge one run's folder into one database."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.running.folder import RunFolder, SetAside
-from orchestrator.store import Damaged, MergeReport, Run, Store
+from orchestrator.running.record_files import COMPACT_BYTES
+from orchestrator.running.strays import find_strays
+from orchestrator.store import (
+    Damaged,
+    ExpectedCell,
+    ExpectedRecords,
+    MergeReport,
+    MissingVerdicts,
+    Run,
+    Store,
+    compact_files,
+)
+from runner.contract.plain_files import plain_fault
 
 
 def merge_run(folder: RunFolder, database: Path) -> MergeReport:
@@ -21,17 +35,62 @@ def merge_run(folder: RunFolder, database: Path) -> MergeReport:
 
 
 def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
-    """Merge a run's records into an open database; see `merge_run` for damaged ones."""
-    run = _run_row(folder)
-    merged = store.merge([folder.records], run)
-    reasons = {file.path: file.reason for file in merged.damaged}
+    """Merge a run's records into an open database; see `merge_run` for damaged ones.
+
+    The database is given the files of planned cells alone, and takes the records of these cells
+    alone. In the end its verdicts are counted against the plan.
+    """
+    run, expected = _run_row(folder), folder.expected
+    files, faults = _openable(folder.files)
+    merged = store.merge(files, run, expected=expected)
+    reasons = {file.path: file.reason for file in merged.damaged} | faults
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
-    reasons |= dict.fromkeys(folder.unsound(without), "not a whole record file")
-    if not reasons:
-        return merged
-    aside = folder.set_aside(reasons)
-    damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
-    return replace(merged, damaged=damaged) + store.merge(aside.lost, run)
+    reasons |= folder.unsound(without)
+    strays = tuple(find_strays(folder.records, map(folder.file_of, folder.cells)))
+    if reasons:
+        aside = folder.set_aside(reasons)
+        damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
+        merged = replace(merged, damaged=damaged) + store.merge(aside.lost, run, expected=expected)
+    return replace(
+        merged, damaged=(*merged.damaged, *strays), missing=_missing(folder, merged, store)
+    )
+
+
+def merge_without_plan(path: Path, store: Store) -> MergeReport:
+    """Merge the records of a run whose plan cannot be read.
+
+    A record counts if its ids are those that the names of its file and folders say: run, job,
+    cell.
+    """
+    records = path / "records"
+    files = sorted(records.glob("*/*.parquet"))
+    cells = {file: ExpectedCell(file.parent.name, file.stem) for file in files}
+    expected = ExpectedRecords(path.name, cells, planned=False)
+    plain, faults = _openable([*cells, *compact_files(records)])
+    unreadable = tuple(Damaged(file, reason) for file, reason in faults.items())
+    strays = tuple(find_strays(records, cells))
+    merged = store.merge(plain, expected=expected)
+    return replace(merged, damaged=(*merged.damaged, *unreadable, *strays))
+
+
+def _openable(files: Iterable[Path]) -> tuple[list[Path], dict[Path, str]]:
+    """Those of these paths that are plain files, and the reasons against the others."""
+    plain, faults = list[Path](), dict[Path, str]()
+    for path in files:
+        with suppress(FileNotFoundError):
+            if fault := plain_fault(path, COMPACT_BYTES):
+                faults[path] = fault
+            else:
+                plain.append(path)
+    return plain, faults
+
+
+def _missing(folder: RunFolder, merged: MergeReport, store: Store) -> tuple[MissingVerdicts, ...]:
+    """The planned cells that have no verdict, nor one that was refused or is in quarantine."""
+    run_id = folder.run.run_id
+    ended = store.ended(run_id) | {name.removeprefix(f"{run_id}/") for name in merged.refused}
+    cells = tuple(cell.id for cell in folder.cells if cell.id not in ended)
+    return (MissingVerdicts(run_id, len(folder.cells), cells),) if cells else ()
 
 
 def _describe_damage(path: Path, reason: str, aside: SetAside) -> Damaged:

@@ -1,5 +1,6 @@
 """Files beside a run's plain record files: results of earlier rounds, and compacted records."""
 
+import os
 from collections.abc import Container, Iterable, Iterator, Mapping
 from os import stat_result
 from pathlib import Path
@@ -8,16 +9,21 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from orchestrator.store import compact_files, file_fault
+from orchestrator.store import claim_fault, compact_files, file_fault
 from orchestrator.system.files import translate_os_errors
-from runner.contract.cell import Cell
-from runner.contract.errors import RecordError
+from runner.contract.cell import Backend, Cell
+from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import atomic_file
+from runner.contract.job import Measure
+from runner.contract.plain_files import read_plain
 from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_records
 from runner.contract.rounds import read_rounds, round_path
 
-_DROPPED_SUFFIX = ".dropped"
-_DAMAGED_SUFFIX = ".damaged"
+DROPPED_SUFFIX = ".dropped"
+DAMAGED_SUFFIX = ".damaged"
+COMPACT_BYTES = 8 << 30
+"""Most bytes of a compact file: those of a million records."""
+_IDS = ["run_id", "job_id", "cell_id"]
 
 _Rows = Mapping[str, Mapping[str, Any]]
 """Records by cell id."""
@@ -26,8 +32,9 @@ _Rows = Mapping[str, Mapping[str, Any]]
 class RoundFiles:
     """Results of the rounds before the last one, which lie beside a run's records."""
 
-    def __init__(self, records: Path) -> None:
+    def __init__(self, records: Path, measures: Mapping[Backend, Measure]) -> None:
         self._records = records
+        self._measures = measures
 
     def has(self, cell: Cell, round_: int) -> bool:
         """True if this round has visited the cell: its result is there, and the ones before it.
@@ -35,11 +42,11 @@ class RoundFiles:
         If one of them is missing or damaged they are all dropped: the cell starts over.
         """
         folder = self._records / cell.job_id
-        if not round_path(folder, cell, round_).exists():
+        if not os.path.lexists(round_path(folder, cell, round_)):
             return False
         try:
             read_rounds(folder, cell, round_)
-        except RecordError:
+        except (RecordError, DamagedFile):
             self.drop([cell])
             return False
         return True
@@ -49,19 +56,21 @@ class RoundFiles:
         paths = [path for cell in cells for path in self._paths(cell)]
         for path in paths:
             with translate_os_errors(path):
-                path.replace(path.with_name(path.name + _DROPPED_SUFFIX))
+                path.replace(path.with_name(path.name + DROPPED_SUFFIX))
         return len(paths)
 
     def _paths(self, cell: Cell) -> Iterator[Path]:
         folder = self._records / cell.job_id
-        return (path for path in folder.glob("*.json") if path.name.startswith(f"{cell.id}.round"))
+        rounds = range(1, self._measures[cell.backend].rounds + 1)
+        return filter(os.path.lexists, (round_path(folder, cell, number) for number in rounds))
 
 
 class CompactedRecords:
-    """The compacted record files of one run."""
+    """The compacted record files of one run; rows of other runs in them count for nothing."""
 
-    def __init__(self, records: Path) -> None:
+    def __init__(self, records: Path, run_id: str) -> None:
         self._records = records
+        self._run_id = run_id
         self._known: dict[Path, tuple[tuple[int, ...], _Rows]] = {}
 
     def record(self, cell: Cell) -> Record | None:
@@ -69,23 +78,39 @@ class CompactedRecords:
         for path in compact_files(self._records):
             row = self._rows(path).get(cell.id)
             if row is not None:
-                return _record(row)
+                return self._record(row, cell)
         return None
 
-    def unpack(self) -> None:
-        """Give each record a file of its own again; one that is there is the newer one.
+    def _record(self, row: Mapping[str, Any], cell: Cell) -> Record | None:
+        try:
+            record = record_of(row)
+        except ValidationError:  # a newer runner's, with words that this one does not know
+            return None
+        return record if claim_fault(record, self._run_id, cell) is None else None
+
+    def unpack(self, cells: Iterable[Cell]) -> None:
+        """Give each of these cells' records a file of its own; one that is there is the newer one.
+
+        A file that holds other rows as well is kept under another name.
 
         Raises:
             StoreError: the file system refused; the compact file is still there.
         """
+        planned = {(self._run_id, cell.job_id, cell.id): cell for cell in cells}
         for path in compact_files(self._records):
             with translate_os_errors(path, "cannot be unpacked"):
-                table = read_table(path)
-                for at, row in enumerate(table.select(["job_id", "cell_id"]).to_pylist()):
-                    folder = self._records / row["job_id"]
+                table = read_table(read_plain(path, COMPACT_BYTES))
+                strangers = False
+                for at, row in enumerate(table.select(_IDS).to_pylist()):
+                    cell = planned.get((row["run_id"], row["job_id"], row["cell_id"]))
+                    if cell is None:
+                        strangers = True
+                        continue
+                    folder = self._records / cell.job_id
                     folder.mkdir(exist_ok=True)
-                    _write_missing(folder / f"{row['cell_id']}.parquet", table.slice(at, 1))
-                path.unlink()
+                    _write_missing(folder / f"{cell.id}.parquet", table.slice(at, 1))
+                if not (strangers and set_aside(path)):
+                    path.unlink()
 
     def set_aside(self, damaged: Container[Path]) -> dict[Path, Path]:
         """Rename those of these files that cannot be read; returns where each of them is now."""
@@ -101,29 +126,25 @@ class CompactedRecords:
             known = self._known.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            content = path.read_bytes()
-        try:
-            records = {row["cell_id"]: row for row in rows(read_table(content))}
-        except UNREADABLE:
-            set_aside(path)
-            return {}
+            try:
+                records = self._read(path)
+            except (DamagedFile, *UNREADABLE):
+                set_aside(path)
+                return {}
         self._known[path] = stamp, records
         return records
+
+    def _read(self, path: Path) -> _Rows:
+        table = read_table(read_plain(path, COMPACT_BYTES))
+        return {row["cell_id"]: row for row in rows(table) if row["run_id"] == self._run_id}
 
 
 def set_aside(path: Path) -> Path | None:
     """Give a damaged file another name; None if it cannot be renamed."""
-    aside = path.with_name(path.name + _DAMAGED_SUFFIX)
+    aside = path.with_name(path.name + DAMAGED_SUFFIX)
     try:
         return path.replace(aside)
     except OSError:
-        return None
-
-
-def _record(row: Mapping[str, Any]) -> Record | None:
-    try:
-        return record_of(row)
-    except ValidationError:  # a newer runner's, with words that this one does not know
         return None
 
 

@@ -4,13 +4,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
+from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Frozen, Purpose
+from runner.contract.errors import DamagedFile
+from runner.contract.plain_files import read_plain
 
 RUN_FILE = "run.json"
+RUN_BYTES = 1 << 30
+"""Most bytes of a `run.json`: the plan of a million cells has some 600 MB."""
+_LETTERS = 300
+"""Letters of a reason."""
+PREPARATIONS_FOLDER = "preparations"
+"""The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
 
 
 class RunOptions(Frozen):
@@ -71,3 +80,23 @@ def new_run_id() -> str:
     """An id that sorts by time, e.g. `20261121-115951-3fa2`; the end counts 1/65536 seconds."""
     now = datetime.now(UTC)
     return f"{now:%Y%m%d-%H%M%S}-{now.microsecond * 0x10000 // 1_000_000:04x}"
+
+
+def read_run_file(path: Path) -> RunFile:
+    """The content of a `run.json`.
+
+    Raises:
+        DamagedFile: it cannot be read, or is none; the reason does not name the file.
+    """
+    try:
+        return RunFile.model_validate_json(read_plain(path, RUN_BYTES))
+    except OSError as error:
+        raise DamagedFile(f"cannot be read: {error.strerror or error}") from error
+    except ValidationError as error:
+        raise DamagedFile(f"cannot be read: {_first_fault(error)}") from error
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    location = ".".join(map(str, fault["loc"]))
+    return escape_control_line(": ".join(filter(None, (location, fault["msg"]))))[:_LETTERS]

@@ -14,7 +14,7 @@ from orchestrator.store.health.snapshots import (
 )
 from orchestrator.store.health.vacuum import Vacuumed, vacuum
 from orchestrator.store.health.validate import Finding
-from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.merge.report import MergeReport, MissingVerdicts
 from orchestrator.store.merge.staging import RecordSummary, summarise_records
 from orchestrator.store.query.ask import Answer, QuestionLimits, asking, query
 from orchestrator.store.query.coverage import (
@@ -43,6 +43,7 @@ from orchestrator.store.query.runs import (
 from orchestrator.store.query.stale import Installation, Stale
 from orchestrator.store.records.compact import Compaction, compact, compact_files
 from orchestrator.store.records.find import files_below, find_files, id_fault
+from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords, claim_fault
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.store.schema.columns import Column
 from orchestrator.store.schema.parquet_columns import DEFAULTS
@@ -71,6 +72,8 @@ __all__ = [
     "Covered",
     "Damaged",
     "DatedRun",
+    "ExpectedCell",
+    "ExpectedRecords",
     "ExportOptions",
     "ExportedTopic",
     "Filters",
@@ -79,6 +82,7 @@ __all__ = [
     "Manifest",
     "Measurement",
     "MergeReport",
+    "MissingVerdicts",
     "Origin",
     "QuestionLimits",
     "RecordSummary",
@@ -97,6 +101,7 @@ __all__ = [
     "Verdicts",
     "asking",
     "bundle_rows",
+    "claim_fault",
     "compact",
     "compact_files",
     "dated_runs",

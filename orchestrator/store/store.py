@@ -25,6 +25,7 @@ from orchestrator.store.query.results import Measurement, ResultRow, RunSummary
 from orchestrator.store.query.runs import StoredRun, forget, imported_rows, stored_runs
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.store.records.find import find_files
+from orchestrator.store.records.planned import ExpectedRecords
 from orchestrator.store.schema.tables import Run
 from runner.contract.errors import StoreError
 
@@ -107,12 +108,15 @@ class Store:
             stream.close()
         self._closing.close()
 
-    def merge(self, paths: Iterable[Path], *runs: Run) -> MergeReport:
+    def merge(
+        self, paths: Iterable[Path], *runs: Run, expected: ExpectedRecords | None = None
+    ) -> MergeReport:
         """Bring record files, and all those in folders, into the database: all or nothing.
 
         The newest record of a cell wins. Damaged files, fake and synthetic rows are left out
         and reported; see `MergeReport.require_complete`. A run that nobody describes is inferred
-        from its records.
+        from its records. Records that are not the `expected` ones, if such are named, are left out
+        and reported like damage.
 
         Raises:
             StoreError: a path does not exist, or the database cannot take the rows.
@@ -133,6 +137,7 @@ class Store:
                     files,
                     runs,
                     scratch=self.scratch,
+                    expected=expected,
                     check_interrupt=thread.check_interrupt,
                 )
             )
@@ -155,6 +160,11 @@ class Store:
         """The status of each cell of this run that has a verdict, by cell id."""
         with self._reading():
             return results.verdicts(self._connection, run_id)
+
+    def ended(self, run_id: str) -> frozenset[str]:
+        """The cells of this run with a verdict, in quarantine or not."""
+        with self._reading():
+            return results.ended(self._connection, run_id)
 
     def runs(self) -> list[RunSummary]:
         """All runs, the newest first."""

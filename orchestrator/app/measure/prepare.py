@@ -18,7 +18,7 @@ from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import Graphs, executes_graph, graph_variant
 from orchestrator.running.observer import Observer
-from orchestrator.running.run_file import RunFile, RunOptions, RunSource
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunOptions, RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,
@@ -30,7 +30,6 @@ from runner.contract.errors import (
 from runner.contract.graph import GraphKind, NumberFormat, find_graph, fixed_shape
 from runner.contract.job import Job
 
-PREPARATIONS_FOLDER = "preparations"
 """Beside the runs: they have verdicts, preparations have none."""
 
 

@@ -8,18 +8,15 @@ from pathlib import Path
 from orchestrator.bundles import is_bundle, merge_bundle, open_bundle
 from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.merge_run import merge_folder
-from orchestrator.running.run_file import RUN_FILE
-from orchestrator.store import (
-    Damaged,
-    MergeReport,
-    Run,
-    Store,
-    files_below,
-    find_files,
-    undescribed_runs,
-)
-from runner.contract.errors import StoreError, UsageError
+from orchestrator.running.graphs import GRAPHS_FOLDER
+from orchestrator.running.merge_run import merge_folder, merge_without_plan
+from orchestrator.running.references import REFERENCES_FOLDER
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE, read_run_file
+from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, undescribed_runs
+from runner.contract.errors import DamagedFile, UsageError
+
+_ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER}
+"""Folders beside the runs, to which jobs write no records."""
 
 
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
@@ -59,20 +56,26 @@ def _require(paths: Iterable[Path]) -> None:
 
 
 def _merge_below(path: Path, store: Store) -> MergeReport:
+    if not path.is_dir():
+        return _merge_loose(find_files([path]), store)
+    runs, loose = _survey(path.resolve())  # so that `.` has a name
     total = MergeReport()
-    runs = _run_files(path)
-    for run_file in runs:
-        try:
-            folder = RunFolder.open(run_file.parent.parent, run_file.parent.name)
-        except StoreError as error:
-            unreadable = MergeReport(damaged=(Damaged(run_file, str(error)),))
-            total += store.merge([run_file.parent]) + unreadable
-        else:
-            total += merge_folder(folder, store)
-    within = {run_file.parent for run_file in runs}
-    loose = [file for file in files_below(path.resolve()) if within.isdisjoint(file.parents)]
-    files = loose if runs else find_files([path])
-    return total + store.merge(files, *_imports(files, store))
+    for run in runs:
+        total += _merge_run_folder(run, store)
+    return total + _merge_loose(loose, store)
+
+
+def _merge_run_folder(path: Path, store: Store) -> MergeReport:
+    try:
+        run = read_run_file(path / RUN_FILE)
+    except DamagedFile as damaged:
+        unreadable = MergeReport(damaged=(Damaged(path / RUN_FILE, str(damaged)),))
+        return merge_without_plan(path, store) + unreadable
+    return merge_folder(RunFolder(path, run), store)
+
+
+def _merge_loose(files: Sequence[Path], store: Store) -> MergeReport:
+    return store.merge(files, *_imports(files, store))
 
 
 def _imports(files: Sequence[Path], store: Store) -> list[Run]:
@@ -81,6 +84,26 @@ def _imports(files: Sequence[Path], store: Store) -> list[Run]:
     return undescribed_runs(runs, store.described_runs()) if runs else []
 
 
-def _run_files(path: Path) -> list[Path]:
-    path = path.resolve()  # so that `.` has a name
-    return sorted([*path.glob(RUN_FILE), *path.glob(f"[!.]*/{RUN_FILE}")])
+def _survey(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The run folders below, and the record files that belong to none of them.
+
+    What jobs left where artifacts are made is no record of anything.
+    """
+    runs, loose = list[Path](), list[Path]()
+    for parent, folders, names in os.walk(folder):
+        if RUN_FILE in names:
+            runs.append(Path(parent))
+            folders.clear()
+            continue
+        folders[:] = (name for name in folders if not name.startswith("."))
+        if _holds_runs(Path(parent), folders):
+            folders[:] = (name for name in folders if name not in _ARTIFACTS)
+        records = (name for name in names if name.endswith(".parquet"))
+        loose += (Path(parent, name) for name in records if not name.startswith("."))
+    return sorted(runs), sorted(loose)
+
+
+def _holds_runs(parent: Path, folders: Iterable[str]) -> bool:
+    return any(os.path.lexists(parent / name / RUN_FILE) for name in folders) or any(
+        name == PREPARATIONS_FOLDER for name in folders
+    )

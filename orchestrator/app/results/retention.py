@@ -9,13 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from orchestrator.app.measure import prepare
 from orchestrator.imports.record import records_path
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.running import graphs, references
 from orchestrator.running.artifacts import hold_artifacts, versions_of
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RUN_FILE
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE
 from orchestrator.store import DatedRun, dated_runs
 from orchestrator.system.files import translate_os_errors
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, is_made_by
@@ -145,7 +144,7 @@ def find_stale_files(results: Path) -> list[StaleFile]:
     candidates: list[tuple[StaleKind, Iterator[Path]]] = [
         ("graph", _old_graphs(results / graphs.GRAPHS_FOLDER)),
         ("reference", _old_references(results / references.REFERENCES_FOLDER)),
-        ("preparation", _preparations(results / prepare.PREPARATIONS_FOLDER)),
+        ("preparation", _preparations(results / PREPARATIONS_FOLDER)),
     ]
     return [
         StaleFile(kind, path, _size_on_disk(path)) for kind, paths in candidates for path in paths

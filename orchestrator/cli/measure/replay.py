@@ -31,5 +31,5 @@ def replay(
         replayed = replay_result(request, observer)
     if replayed.replay is not None:
         print_replay(replayed.replay, as_json=json)
-    replayed.outcome.merged.require_complete()
+    replayed.outcome.require_complete()
     return replayed.outcome.exit_code

@@ -114,7 +114,7 @@ def _show(result: "RunResult", *, as_json: bool) -> int:
     from orchestrator.render.results import print_results
 
     print_results(result.report, as_json=as_json)
-    result.outcome.merged.require_complete()
+    result.outcome.require_complete()
     return result.outcome.exit_code
 
 

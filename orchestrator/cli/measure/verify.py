@@ -83,7 +83,7 @@ def verify(
     print_verification(result.verification, as_json=json)
     if save is not None:
         save_verification(result.verification, save)
-    result.outcome.merged.require_complete()
+    result.outcome.require_complete()
     return result.outcome.exit_code
 
 

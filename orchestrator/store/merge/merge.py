@@ -16,6 +16,8 @@ from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
+from orchestrator.store.merge.strangers import leave_out_strangers
+from orchestrator.store.records.planned import ExpectedRecords
 from orchestrator.store.records.validate import CheckInterrupt
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import (
@@ -129,9 +131,12 @@ def merge_files(
     runs: Sequence[Run],
     *,
     scratch: bool,
+    expected: ExpectedRecords | None = None,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
     """Merge the records of these files in one transaction; damaged files are left out.
+
+    Records that are not the expected ones are left out as well, and their files reported.
 
     Raises:
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
@@ -139,6 +144,8 @@ def merge_files(
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]
     damaged = stage(connection, new, check_interrupt)
+    if expected is not None:
+        damaged += leave_out_strangers(connection, expected)
     refused = () if scratch else _refused(connection)
     welcome = "true" if scratch else REAL
     connection.execute(_COMPARE.format(welcome=welcome))

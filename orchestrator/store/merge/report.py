@@ -12,6 +12,17 @@ _NAMED = 5
 
 
 @dataclass(frozen=True)
+class MissingVerdicts:
+    """Planned cells of one run of which the database has no verdict after a merge."""
+
+    run_id: str
+    planned: int
+    """Cells of the run's plan."""
+    cells: tuple[str, ...]
+    """The ids of those without a verdict."""
+
+
+@dataclass(frozen=True)
 class MergeReport:
     """Counts of a merge, and what it left out."""
 
@@ -27,6 +38,8 @@ class MergeReport:
     """Result ids of fake and synthetic rows, left out because this is no scratch database."""
     quarantined: int = 0
     """Records left out because `validate --fix` took them out before."""
+    missing: tuple[MissingVerdicts, ...] = ()
+    """Merged runs that lack verdicts of planned cells."""
 
     def __add__(self, other: Self) -> Self:
         """Both merges as one."""
@@ -38,18 +51,33 @@ class MergeReport:
         """True if no record was sound and admitted."""
         return not (self.inserted or self.replaced or self.unchanged)
 
+    @property
+    def is_complete(self) -> bool:
+        """True if everything was merged, and runs have a verdict for each planned cell."""
+        return not (self.refused or self.damaged or self.missing)
+
+    @property
+    def faults(self) -> str:
+        """Everything that keeps it from being complete: refused rows, damaged files, missing
+        verdicts.
+        """
+        return "; ".join(message for message, _ in self._faults())
+
     def require_complete(self) -> None:
         """Insist that everything was merged.
 
         Raises:
-            StoreError: it names the rows that were refused and the files that are damaged.
+            StoreError: it names the rows that were refused, the files that are damaged and the
+                planned cells without a verdict.
         """
-        left_out = [*self._refused(), *self._damaged()]
-        if left_out:
-            others = "nothing was merged" if self.is_empty else "all others were merged"
-            hints = [hint for _, hint in left_out]
-            messages = "; ".join(message for message, _ in left_out)
-            raise StoreError(messages, hint="; ".join([*hints, others]))
+        if not self.is_complete:
+            hints = [hint for _, hint in self._faults()]
+            if self.refused or self.damaged:
+                hints += ["nothing was merged" if self.is_empty else "all others were merged"]
+            raise StoreError(self.faults, hint="; ".join(hints))
+
+    def _faults(self) -> list[tuple[str, str]]:
+        return [*self._refused(), *self._damaged(), *self._missing()]
 
     def _refused(self) -> Iterator[tuple[str, str]]:
         if self.refused:
@@ -59,10 +87,19 @@ class MergeReport:
                 "fake and synthetic rows belong in a scratch database, which `--scratch` makes",
             )
 
+    def _missing(self) -> Iterator[tuple[str, str]]:
+        for run in self.missing:
+            count = len(run.cells)
+            yield (
+                f"run {run.run_id}: {count} of {run.planned} planned cells"
+                f" {'have' if count > 1 else 'has'} no verdict: {_some(run.cells)}",
+                f"`orchestrator run --resume {run.run_id}` measures what is missing",
+            )
+
     def _damaged(self) -> Iterator[tuple[str, str]]:
         if self.damaged:
             several = len(self.damaged) > 1
-            files = f"{len(self.damaged)} damaged record file{'s were' if several else ' was'}"
+            files = f"{len(self.damaged)} damaged file{'s were' if several else ' was'}"
             reasons = [f"{file.path}: {file.reason}" for file in self.damaged]
             yield (
                 f"{files} left out: {_some(reasons)}",

@@ -32,6 +32,8 @@ SMALL_FILE_BYTES = 1_000_000
 FILES_AT_ONCE = 200
 """Small files are held in memory as Arrow tables, so many at a time."""
 _LARGE_FILE = "incoming_file_"
+OFFERED = "offered_rows"
+"""The view of all rows of large files, where `incoming` leaves some of them out."""
 _FORMAT = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False)
 )
@@ -64,8 +66,8 @@ def unstage(connection: DuckDBPyConnection) -> None:
             f" ORDER BY {kind}_name = 'incoming' DESC"
         ).fetchall()
         for (name,) in names:
-            if name == "incoming":
-                connection.execute(f"DROP {kind.upper()} temp.incoming")
+            if name in {"incoming", OFFERED}:
+                connection.execute(f"DROP {kind.upper()} temp.{name}")
             else:
                 connection.unregister(name)
 

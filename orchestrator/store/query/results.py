@@ -137,6 +137,16 @@ def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:
     return {row["cell_id"]: row["status"] for row in fetch(connection, sql, run_id)}
 
 
+def ended(connection: DuckDBPyConnection, run_id: str) -> frozenset[str]:
+    """Ids of cells that have a verdict, or had one that went into quarantine."""
+    sql = """
+        SELECT cell_id FROM benchmark_results WHERE run_id = $1
+        UNION SELECT result_id[length($1) + 2:] FROM quarantine
+        WHERE run_id = $1 AND starts_with(result_id, $1 || '/')
+    """
+    return frozenset(row["cell_id"] for row in fetch(connection, sql, run_id))
+
+
 def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     """All runs, the newest first."""
     counts: dict[str, dict[str, int]] = {}

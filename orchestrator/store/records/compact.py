@@ -15,6 +15,7 @@ from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
 from runner.contract.record import read_table, write_records
 
+_IDS = ("run_id", "job_id", "cell_id")
 _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
 
 
@@ -68,7 +69,7 @@ def compact(
         DamagedFile: a planned cell has no sound record yet, or a compact file is damaged.
         StoreError: the file system refuses.
     """
-    sound = _read_sound(records, run_id)
+    sound = _read_sound(records, run_id, frozenset(planned))
     lacking = len(set(planned) - sound.rows.keys())
     if lacking:
         raise DamagedFile(f"{lacking} of {len(planned)} cells have no sound record yet")
@@ -93,25 +94,39 @@ def compact(
     return Compaction(len(sound.loose), before, sum(path.stat().st_size for path in written))
 
 
-def _read_sound(records: Path, run_id: str) -> _SoundRecords:
+def _read_sound(records: Path, run_id: str, planned: Collection[str]) -> _SoundRecords:
     compacted = {}
     for path in compact_files(records):
         try:
-            compacted[path] = read_validated(path)
+            compacted[path] = _read_compact(path, run_id, planned)
         except DamagedFile as damaged:
             raise DamagedFile(f"{path.name}: {damaged}") from damaged
     loose = {}
     for path in sorted(records.glob("*/*.parquet")):
-        with suppress(DamagedFile):
-            loose[path] = read_validated(path)
+        if path.stem in planned:
+            with suppress(DamagedFile):
+                loose[path] = read_validated(path)
     ours = {path: table for path, table in loose.items() if _is_record(path, table, run_id)}
     return _SoundRecords(ours, compacted)
 
 
+def _read_compact(path: Path, run_id: str, planned: Collection[str]) -> pa.Table:
+    """The rows of an earlier compaction, all of them of this run's planned cells.
+
+    Raises:
+        DamagedFile: one of them is not, or the file cannot be read.
+    """
+    table = read_validated(path)
+    for row in table.select(["run_id", "cell_id"]).to_pylist():
+        if row["run_id"] != run_id or row["cell_id"] not in planned:
+            raise DamagedFile(f"holds a record of {row['run_id']}/{row['cell_id']}")
+    return table
+
+
 def _is_record(path: Path, table: pa.Table, run_id: str) -> bool:
     """True if the file holds the record that a runner of this run left for one cell."""
-    expected = (run_id, path.stem)
-    return len(table) == 1 and (_value(table, "run_id"), _value(table, "cell_id")) == expected
+    expected = (run_id, path.parent.name, path.stem)
+    return len(table) == 1 and tuple(_value(table, name) for name in _IDS) == expected
 
 
 def _by_columns(rows: Iterable[pa.Table]) -> list[pa.Table]:

@@ -1,7 +1,7 @@
 import os
 import socket
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
@@ -17,7 +17,7 @@ from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.execution import RunExecution, RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RunOptions
-from orchestrator.store import MergeReport, Store
+from orchestrator.store import MergeReport, MissingVerdicts, Store
 from orchestrator.system.git import git_commit
 from orchestrator.system.locks import hold_devices
 from runner.contract.cell import Backend, Cell, Purpose
@@ -556,6 +556,20 @@ def test_a_database_that_refuses_leaves_the_records(trial: Trial) -> None:
 )
 def test_exit_codes(troubles: tuple[BenchError, ...], failures: int, exit_code: int) -> None:
     assert RunOutcome(MergeReport(), troubles, failures, measured=1).exit_code == exit_code
+
+
+@pytest.mark.parametrize(
+    ("troubles", "failures", "exit_code"),
+    [((), 0, 6), ((), 2, 6), ((ImageError("no image"),), 0, 5), ((GONE,), 2, 4)],
+)
+def test_missing_records_are_told_behind_the_engine_and_before_failures(
+    troubles: tuple[BenchError, ...], failures: int, exit_code: int
+) -> None:
+    lacking = MergeReport(missing=(MissingVerdicts("run-1", 3, ("a",)),))
+    outcome = RunOutcome(lacking, troubles, failures, measured=1)
+    assert outcome.exit_code == exit_code
+    with nullcontext() if troubles else pytest.raises(StoreError, match="1 of 3"):
+        outcome.require_complete()
 
 
 def test_wrong_outputs_are_a_failure_where_they_were_all_that_was_asked() -> None:

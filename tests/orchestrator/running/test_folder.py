@@ -136,7 +136,7 @@ def test_damaged_records_are_replaced_by_lost_ones(folder: RunFolder) -> None:
         f"its record was damaged and lies in {aside.name}",
     )
     assert sound.read_bytes() == kept
-    assert folder.unsound([cell.id for cell in folder.cells]) == []
+    assert folder.unsound([cell.id for cell in folder.cells]) == {}
     assert folder.due(folder.cells, 1) == folder.cells[2:]
 
 

@@ -15,7 +15,7 @@ SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7)
     [
         (
             MergeReport(3, damaged=SEVERAL[:1]),
-            "1 damaged record file was left out: 0.parquet: cut",
+            "1 damaged file was left out: 0.parquet: cut",
             "; all others were merged",
         ),
         (
@@ -25,7 +25,7 @@ SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7)
         ),
         (
             MergeReport(unchanged=1, refused=("a", "b"), damaged=SEVERAL),
-            "refused 2 rows that no device made: a, b; 7 damaged record files were left out:"
+            "refused 2 rows that no device made: a, b; 7 damaged files were left out:"
             " 0.parquet: cut, 1.parquet: cut, 2.parquet: cut, 3.parquet: cut, 4.parquet: cut"
             " and 2 more",
             "--resume`; all others were merged",
@@ -38,7 +38,7 @@ SEVERAL = tuple(Damaged(Path(f"{number}.parquet"), "cut") for number in range(7)
         ),
         (
             MergeReport(damaged=SEVERAL[:2]),
-            "2 damaged record files were left out: 0.parquet: cut, 1.parquet: cut",
+            "2 damaged files were left out: 0.parquet: cut, 1.parquet: cut",
             "; nothing was merged",
         ),
     ],

@@ -1,0 +1,101 @@
+"""Records that a merge of one run leaves out, since they are not of the cells it asked for."""
+
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.connect import fetch
+from orchestrator.store.merge.staging import OFFERED, registered
+from orchestrator.store.records.planned import CELL_COLUMNS, IDS, ExpectedRecords, fault_of_claim
+from orchestrator.store.records.validate import Damaged
+from orchestrator.system.text import plural
+from runner.contract.record import Row
+
+
+def _fault(column: str, known: str) -> str:
+    fault = (
+        f"{{'name': '{column}', 'claim': {column}::VARCHAR, 'value': expected_{column}::VARCHAR}}"
+    )
+    return f"WHEN {known} AND {column} IS DISTINCT FROM expected_{column} THEN {fault}"
+
+
+_CLAIMS = " ".join(
+    [
+        _fault("run_id", "true"),
+        *(_fault(column, "has_expectation") for column in ("cell_id", "job_id")),
+        *(_fault(column, "has_axes") for column in CELL_COLUMNS if column != "batch_size"),
+        _fault("batch_size", "has_axes AND expected_scenario <> 'offline'"),
+        "WHEN is_own AND file_row_number > 0 THEN"
+        " {'name': 'number in the file', 'claim': (file_row_number + 1)::VARCHAR, 'value': '1'}",
+    ]
+)
+_EXPECTATIONS = ", ".join(f"expected.{name} AS expected_{name}" for name in (*IDS, *CELL_COLUMNS))
+_OTHERS = ", ".join(
+    f"expected.{name} AS expected_{name}" for name in (*IDS, *CELL_COLUMNS) if name != "run_id"
+)
+_FIND = f"""
+    CREATE OR REPLACE TEMP TABLE strangers AS
+    SELECT filename, file_row_number, CASE {_CLAIMS} END AS fault FROM (
+        SELECT incoming.*, {_EXPECTATIONS}, true AS is_own, true AS has_expectation, has_axes
+        FROM incoming JOIN expected USING (filename)
+        UNION ALL BY NAME
+        SELECT incoming.*, $run_id AS expected_run_id, {_OTHERS}, false AS is_own,
+            $planned OR expected.cell_id IS NOT NULL AS has_expectation,
+            coalesce(has_axes, false) AS has_axes
+        FROM incoming ANTI JOIN expected USING (filename)
+        LEFT JOIN expected ON incoming.cell_id = expected.cell_id
+    ) WHERE fault IS NOT NULL
+"""
+_COUNT = """
+    SELECT filename, count(*) AS rows, arg_min(fault, file_row_number) AS fault,
+        filename IN (SELECT filename FROM expected) AS is_own
+    FROM strangers GROUP BY filename ORDER BY filename
+"""
+_LEFT_OUT = """
+    CREATE OR REPLACE TEMP TABLE left_out AS
+    SELECT filename, file_row_number FROM strangers UNION
+    SELECT filename, file_row_number FROM incoming
+    WHERE filename IN (SELECT filename FROM strangers SEMI JOIN expected USING (filename))
+"""
+
+
+def leave_out_strangers(connection: DuckDBPyConnection, expected: ExpectedRecords) -> list[Damaged]:
+    """Take rows that nobody asked for out of `incoming`; returns the files that held some.
+
+    A file of one record is left out as a whole. Of a file of many, these rows alone are.
+    """
+    with registered(connection, "expected", expected.table):
+        claims = {"run_id": expected.run_id, "planned": expected.planned}
+        connection.execute(_FIND, claims)
+        files = list(fetch(connection, _COUNT))
+        if files:
+            connection.execute(_LEFT_OUT)
+    if files:
+        _take_out(connection)
+    return [Damaged(Path(file["filename"]), _reason(file)) for file in files]
+
+
+def _take_out(connection: DuckDBPyConnection) -> None:
+    (is_view,) = connection.execute(
+        "SELECT count(*) FROM duckdb_views() WHERE temporary AND view_name = 'incoming'"
+    ).fetchone() or (0,)
+    if is_view:
+        connection.execute(f"ALTER VIEW incoming RENAME TO {OFFERED}")
+        connection.execute(
+            f"CREATE TEMP VIEW incoming AS SELECT * FROM {OFFERED}"
+            " ANTI JOIN left_out USING (filename, file_row_number)"
+        )
+    else:
+        connection.execute(
+            "DELETE FROM incoming USING left_out WHERE left_out.filename = incoming.filename"
+            " AND left_out.file_row_number = incoming.file_row_number"
+        )
+
+
+def _reason(file: Row) -> str:
+    fault = file["fault"]
+    reason = fault_of_claim(fault["name"], fault["claim"], fault["value"])
+    if file["is_own"]:
+        return reason
+    rows = file["rows"]
+    return f"{rows} {plural(rows, 'row')} left out; the first {reason}"

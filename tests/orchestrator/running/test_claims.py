@@ -1,0 +1,275 @@
+"""A record counts only as the record that was asked for, whatever it says of itself."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.app.results.merge import merge_paths
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.merge_run import merge_run
+from orchestrator.store import MergeReport, Store, compact_files, query
+from orchestrator.store.merge.staging import stage
+from orchestrator.store.merge.strangers import leave_out_strangers
+from orchestrator.store.records.compact import compact
+from runner.contract.errors import DamagedFile, StoreError
+from runner.contract.record import Record, save_record, to_table, write_records
+from tests.support.jobs import fake_cell
+from tests.support.records import record_for
+from tests.support.runs import SOMEWHERE, a_plan, a_run_folder
+
+Columns = Mapping[str, Any]
+CELLS = (fake_cell(1), fake_cell(2), fake_cell(4), fake_cell(8))
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> RunFolder:
+    """Another run of the same cells, in the database."""
+    folder = finished(tmp_path / "results", "other")
+    merge_run(folder, database(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, other: RunFolder) -> RunFolder:
+    """A run whose first cell's record is what a test makes of it; the others are sound."""
+    return finished(tmp_path / "results", "run-1")
+
+
+def finished(results: Path, run_id: str) -> RunFolder:
+    folder = a_run_folder(results, a_plan(CELLS), run_id)
+    for cell in folder.cells:
+        folder.save(record_for(folder.job([cell], SOMEWHERE), cell))
+    return folder
+
+
+def database(folder: RunFolder) -> Path:
+    return folder.path.parent / "benchmarks.duckdb"
+
+
+def claiming(folder: RunFolder, claims: Columns) -> Record:
+    """A record of the first cell that says other things of itself."""
+    cell = folder.cells[0]
+    return record_for(folder.job([cell], SOMEWHERE), cell).model_copy(update=dict(claims))
+
+
+def leave(folder: RunFolder, record: Record, *parts: str) -> Path:
+    """Save a record under the first cell's name, or under these names below the records."""
+    name = parts or (folder.cells[0].job_id, f"{folder.cells[0].id}.parquet")
+    path = folder.records.joinpath(*name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        write_records(to_table([record]), file)
+    return path
+
+
+def rows_of(folder: RunFolder, run_id: str) -> list[dict[str, Any]]:
+    return query(
+        database(folder), f"SELECT * FROM benchmark_results WHERE run_id = '{run_id}' ORDER BY ALL"
+    ).to_pylist()
+
+
+def verdicts(folder: RunFolder) -> dict[str, str]:
+    with Store.open_readonly(database(folder)) as store:
+        return dict(store.verdicts(folder.run.run_id))
+
+
+CLAIMS: list[Columns] = [
+    {"run_id": "other"},
+    {"run_id": "../other"},
+    {"run_id": "invented"},
+    {"job_id": "another-job"},
+    {"cell_id": CELLS[1].id},
+    {"run_id": "other", "cell_id": CELLS[1].id},
+    {"cell_id": "/some/folder/name"},
+    {"model": "another-model"},
+    {"backend": "cuda", "runtime": "torch"},
+    {"runtime": "torch"},
+    {"precision": "int8"},
+    {"batch_size": 64},
+    {"sequence_length": None},
+    {"mode": "training"},
+    {"scenario": "offline"},
+]
+
+
+def by_name(run: RunFolder, into: Path) -> MergeReport:
+    return merge_paths([run.path], into, scratch=True)
+
+
+@pytest.mark.parametrize("claims", CLAIMS[:5], ids=str)
+@pytest.mark.parametrize("way", [merge_run, by_name])
+def test_a_foreign_record_under_a_planned_name_is_damage(
+    folder: RunFolder, claims: Columns, way: Callable[[RunFolder, Path], MergeReport]
+) -> None:
+    before = rows_of(folder, "other")
+    path = leave(folder, claiming(folder, claims))
+    report = way(folder, database(folder))
+    (damaged,) = report.damaged
+    assert damaged.path == path.with_name(f"{path.name}.damaged")
+    assert "it was set aside" in damaged.reason
+    first, *others = folder.cells
+    assert verdicts(folder) == {first.id: "lost"} | {cell.id: "ok" for cell in others}
+    assert rows_of(folder, "other") == before
+    with Store.open_readonly(database(folder)) as store:
+        assert {run.run_id for run in store.runs()} == {"other", "run-1"}
+    with pytest.raises(StoreError, match="1 damaged file was left out") as caught:
+        report.require_complete()
+    assert caught.value.exit_code == 6
+
+
+@pytest.mark.parametrize("claims", CLAIMS, ids=str)
+def test_no_reader_takes_it_for_a_verdict(tmp_path: Path, claims: Columns) -> None:
+    folder = finished(tmp_path, "run-1")
+    path = leave(folder, claiming(folder, claims))
+    with duckdb.connect() as connection:
+        damaged = stage(connection, folder.files)
+        damaged += leave_out_strangers(connection, folder.expected)
+        assert [file.path for file in damaged] == [path]
+        assert connection.sql("SELECT count(*) FROM incoming").fetchall() == [(3,)]
+    path = leave(folder, claiming(folder, claims))
+    assert folder.record_of(folder.cells[0]) is None
+    assert folder.due(folder.cells, 1) == [folder.cells[0]]
+    assert not path.exists()
+    assert folder.unfinished() == [folder.cells[0]]
+
+
+def test_an_offline_record_has_the_batch_that_was_found(tmp_path: Path) -> None:
+    cell = fake_cell(1, scenario="offline")
+    folder = a_run_folder(tmp_path, a_plan([cell]))
+    folder.save(record_for(folder.job([cell], SOMEWHERE), cell, batch_size=32))
+    assert merge_run(folder, database(folder)) == MergeReport(inserted=1)
+    assert folder.unfinished() == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("stray.parquet",),
+        (CELLS[0].job_id, "stray.parquet"),
+        (CELLS[0].job_id, "nested", "deeper", f"{CELLS[0].id}.parquet"),
+        ("another-job", f"{CELLS[0].id}.parquet"),
+    ],
+)
+@pytest.mark.parametrize("run_id", ["run-1", "other", "invented"])
+def test_a_stray_record_is_named_and_not_merged(
+    folder: RunFolder, parts: tuple[str, ...], run_id: str
+) -> None:
+    before = rows_of(folder, "other")
+    path = leave(folder, claiming(folder, {"run_id": run_id, "status": "failed"}), *parts)
+    report = merge_paths([folder.path.parent], database(folder), scratch=True)
+    assert [damaged.path for damaged in report.damaged] == [path]
+    assert path.exists()
+    assert rows_of(folder, "other") == before
+    assert set(verdicts(folder).values()) == {"ok"}
+    with pytest.raises(StoreError, match=r"stray|is the record of no planned cell"):
+        report.require_complete()
+
+
+@pytest.mark.parametrize("where", ["graphs/key", "references", "preparations/one"])
+def test_what_jobs_leave_where_artifacts_are_made_is_no_record(
+    folder: RunFolder, where: str
+) -> None:
+    target = folder.path.parent / where
+    target.mkdir(parents=True)
+    save_record(claiming(folder, {"run_id": "invented"}), target)
+    report = merge_paths([folder.path.parent.parent], database(folder), scratch=True)
+    assert report == MergeReport(inserted=4, unchanged=4)
+    with Store.open_readonly(database(folder)) as store:
+        assert {run.run_id for run in store.runs()} == {"other", "run-1"}
+
+
+def with_foreign_rows(folder: RunFolder, *records: Record) -> Path:
+    """Compact the run's records, and put these rows into the compact file."""
+    compact(folder.records, folder.run.run_id, [cell.id for cell in folder.cells])
+    (path,) = compact_files(folder.records)
+    table = pq.read_table(path)
+    foreign = to_table(list(records)).cast(table.schema)
+    pq.write_table(pa.concat_tables([table, foreign]), path)
+    return path
+
+
+@pytest.mark.parametrize("limit", [1_000_000, 0], ids=["small", "large"])
+def test_foreign_rows_of_a_compact_file_go_nowhere(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr("orchestrator.store.merge.staging.SMALL_FILE_BYTES", limit)
+    before = rows_of(folder, "other")
+    foreign = [
+        claiming(folder, {"run_id": "other", "status": "failed"}),
+        claiming(folder, {"cell_id": "unplanned"}),
+        claiming(folder, {"run_id": "invented", "job_id": "another"}),
+    ]
+    path = with_foreign_rows(folder, *foreign)
+    report = merge_run(folder, database(folder))
+    assert report.inserted == len(CELLS)
+    (damaged,) = report.damaged
+    assert damaged.path == path
+    assert damaged.reason.startswith("3 rows left out; the first is not the record")
+    assert rows_of(folder, "other") == before
+    assert verdicts(folder) == {cell.id: "ok" for cell in folder.cells}
+    assert set(folder.verdicts().values()) == {"ok"}
+    with pytest.raises(DamagedFile, match="holds a record of"):
+        compact(folder.records, "run-1", [cell.id for cell in folder.cells])
+
+
+def test_unpacking_writes_records_of_planned_cells_alone(folder: RunFolder) -> None:
+    lost = folder.cells[1]
+    folder.save(record_for(folder.job([lost], SOMEWHERE), lost, status="lost"))
+    outside = folder.path.parent / "outside"
+    outside.mkdir()
+    away = claiming(folder, {"job_id": str(outside), "cell_id": "name", "status": "lost"})
+    path = with_foreign_rows(folder, away)
+    folder.forget_retried()
+    assert list(outside.iterdir()) == []
+    assert [file.name for file in folder.records.glob("compact*")] == [f"{path.name}.damaged"]
+    assert folder.unfinished() == [lost]
+
+
+def test_resuming_deletes_no_file_that_a_record_names(folder: RunFolder) -> None:
+    outside = folder.path.parent / "outside"
+    kept = leave(folder, claiming(folder, {}), str(outside), "name.parquet")
+    claims = {"status": "lost", "job_id": str(outside), "cell_id": "name"}
+    leave(folder, claiming(folder, claims))
+    folder.forget_retried()
+    assert kept.exists()
+    assert folder.unfinished() == [folder.cells[0]]
+
+
+def test_cells_without_a_verdict_are_counted_against_the_plan(folder: RunFolder) -> None:
+    folder.file_of(folder.cells[0]).unlink()
+    report = merge_run(folder, database(folder))
+    with pytest.raises(StoreError) as caught:
+        report.require_complete()
+    assert str(caught.value) == (
+        f"run run-1: 1 of 4 planned cells has no verdict: {folder.cells[0].id}"
+    )
+    assert caught.value.hint == "`orchestrator run --resume run-1` measures what is missing"
+
+
+def test_what_is_in_quarantine_is_not_missing(folder: RunFolder) -> None:
+    merge_run(folder, database(folder))
+    cell_id = folder.cells[0].id
+    with Store.open(database(folder), scratch=True) as store:
+        store._connection.execute(
+            "INSERT INTO quarantine SELECT result_id, run_id, 'benchmark_results', 'x', now(),"
+            " recorded_at, '{}' FROM benchmark_results WHERE result_id = ?",
+            [f"run-1/{cell_id}"],
+        )
+        store.forget([f"run-1/{cell_id}"])
+    assert merge_run(folder, database(folder)).missing == ()
+
+
+def test_records_without_a_plan_count_by_the_names_of_their_files(folder: RunFolder) -> None:
+    before = rows_of(folder, "other")
+    (folder.path / "run.json").write_text("{")
+    path = leave(folder, claiming(folder, {"run_id": "other", "status": "failed"}))
+    stray = leave(folder, claiming(folder, {}), "stray.parquet")
+    report = merge_paths([folder.path.parent], database(folder), scratch=True)
+    assert {damaged.path for damaged in report.damaged} == {path, stray, folder.path / "run.json"}
+    assert rows_of(folder, "other") == before
+    assert verdicts(folder) == {cell.id: "ok" for cell in folder.cells[1:]}
