@@ -60,29 +60,29 @@ def size(content: MemberContent) -> int:
 def sha256(content: MemberContent) -> str:
     """SHA-256 of a member to be written, or of a file, in hex."""
     with _open(content) as file:
-        return _sha256(file)
+        return content_sha256(file)
 
 
-def is_exact(archive: zipfile.ZipFile, path: Path) -> bool:
+def is_exact(archive: zipfile.ZipFile, file: IO[bytes]) -> bool:
     """True if the file holds its members under the headers that we write, and no other byte.
 
     Checksums cover the content of members. This accounts for the rest: local headers, directory,
     end record, and whatever stands before, between or behind them.
     """
     infos = []
-    with path.open("rb") as file:
-        for known in sorted(archive.infolist(), key=lambda info: info.filename):
-            info = _header(known.filename, known.file_size)
-            info.compress_size, info.CRC = known.file_size, known.CRC
-            info.header_offset = file.tell()
-            # As `zipfile` decides before it knows the size.
-            header = info.FileHeader(zip64=info.file_size * 1.05 > zipfile.ZIP64_LIMIT)
-            if file.read(len(header)) != header:
-                return False
-            file.seek(info.file_size, os.SEEK_CUR)
-            infos.append(info)
-        directory = _directory(infos, file.tell())
-        return file.read(len(directory) + 1) == directory
+    file.seek(0)
+    for known in sorted(archive.infolist(), key=lambda info: info.filename):
+        info = _header(known.filename, known.file_size)
+        info.compress_size, info.CRC = known.file_size, known.CRC
+        info.header_offset = file.tell()
+        # As `zipfile` decides before it knows the size.
+        header = info.FileHeader(zip64=info.file_size * 1.05 > zipfile.ZIP64_LIMIT)
+        if file.read(len(header)) != header:
+            return False
+        file.seek(info.file_size, os.SEEK_CUR)
+        infos.append(info)
+    directory = _directory(infos, file.tell())
+    return file.read(len(directory) + 1) == directory
 
 
 def unsafe_members(archive: zipfile.ZipFile, size_bytes: int) -> list[str]:
@@ -241,7 +241,7 @@ def _damage(archive: zipfile.ZipFile, name: str, checksum: str | None) -> list[s
         return [f"{name}: is not in {Member.SUMS}"]
     try:
         with archive.open(name) as member:
-            actual = _sha256(member)
+            actual = content_sha256(member)
     except ZIP_ERRORS as error:
         return [f"{name}: is damaged: {error}"]
     return [] if actual == checksum else [f"{name}: is not what its checksum says"]
@@ -251,7 +251,8 @@ def _open(content: MemberContent) -> IO[bytes]:
     return BytesIO(content) if isinstance(content, bytes) else content.open("rb")
 
 
-def _sha256(file: IO[bytes]) -> str:
+def content_sha256(file: IO[bytes]) -> str:
+    """SHA-256 of the rest of an open file, in hex."""
     digest = hashlib.sha256()
     for chunk in _chunks(file):
         digest.update(chunk)

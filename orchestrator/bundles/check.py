@@ -8,17 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from orchestrator.bundles.archive import (
     ZIP_ERRORS,
+    content_sha256,
     damaged_members,
     is_exact,
     read_json,
     read_list,
     read_text,
-    sha256,
-    size,
     unsafe_members,
     validated,
 )
@@ -40,6 +39,7 @@ from orchestrator.store import (
 )
 from orchestrator.system.files import translate_os_errors
 from runner.contract.errors import DamagedFile, StoreError
+from runner.contract.plain_files import STREAM_BYTES, open_plain
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
@@ -89,7 +89,10 @@ class Bundle:
 
 
 def is_bundle(path: Path) -> bool:
-    """True if this is a bundle by its name or its content, sound or not."""
+    """True if this is a bundle by its name or its content, sound or not.
+
+    The path may be a link, since a user names it.
+    """
     return path.is_file() and (path.suffix == ".zip" or zipfile.is_zipfile(path))
 
 
@@ -100,14 +103,18 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
     Raises:
         StoreError: there is no such file, or no room to unpack it.
     """
-    if path.exists() and not path.is_file():
-        raise StoreError(f"{path}: cannot be read: it is no plain file", hint=_PATH_HINT)
-    with translate_os_errors(path, "cannot be read", _PATH_HINT):
-        bundle = Bundle(path, sha256(path), size(path))
     with ExitStack() as closing:
+        with translate_os_errors(path, "cannot be read", _PATH_HINT):
+            try:
+                file = closing.enter_context(open_plain(path.resolve(), STREAM_BYTES))
+            except DamagedFile as damage:
+                raise StoreError(
+                    f"{path}: cannot be read: it {damage}", hint=_PATH_HINT
+                ) from damage
+            bundle = Bundle(path, content_sha256(file), file.tell())
         with translate_os_errors(path, _unpacking_problem(), _SPACE_HINT):
             folder = closing.enter_context(tempfile.TemporaryDirectory())
-        yield _checked(bundle, Path(folder))
+        yield _checked(bundle, file, Path(folder))
 
 
 def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
@@ -128,9 +135,9 @@ def _unpacking_problem() -> str:
         return "cannot be unpacked into no folder"
 
 
-def _checked(bundle: Bundle, folder: Path) -> Bundle:
+def _checked(bundle: Bundle, file: IO[bytes], folder: Path) -> Bundle:
     try:
-        archive = zipfile.ZipFile(bundle.path)
+        archive = zipfile.ZipFile(file)
     except ZIP_ERRORS as error:
         return replace(bundle, faults=(f"not a whole zip archive: {error}",))
     with archive:
@@ -139,7 +146,7 @@ def _checked(bundle: Bundle, folder: Path) -> Bundle:
             # Before anything else is required that a newer version may do otherwise.
             if newer := _newer_version(archive):
                 return replace(bundle, faults=(newer,), newer=True)
-            return _read(bundle, archive, folder)
+            return _read(bundle, archive, file, folder)
         except DamagedFile as damage:
             return replace(bundle, faults=damage.reasons)
 
@@ -165,9 +172,9 @@ def _newer_version(archive: zipfile.ZipFile) -> str | None:
     )
 
 
-def _read(bundle: Bundle, archive: zipfile.ZipFile, folder: Path) -> Bundle:
+def _read(bundle: Bundle, archive: zipfile.ZipFile, file: IO[bytes], folder: Path) -> Bundle:
     _require(damaged_members(archive))
-    _require([] if is_exact(archive, bundle.path) else [_NOT_EXACT])
+    _require([] if is_exact(archive, file) else [_NOT_EXACT])
     manifest = _manifest(archive)
     with translate_os_errors(bundle.path, _unpacking_problem(), _SPACE_HINT):
         records = _extracted(archive, Member.RECORDS, folder)

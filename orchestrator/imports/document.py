@@ -16,6 +16,7 @@ from typing import Any
 
 from orchestrator.system.problems import quote
 from runner.contract.errors import DamagedFile, UsageError
+from runner.contract.plain_files import read_plain
 
 LARGEST_BYTES = 2**28
 """Size of the largest file that is read."""
@@ -33,21 +34,20 @@ class Document:
         self.content = content
 
     @classmethod
-    def read(cls, path: Path, largest_bytes: int = LARGEST_BYTES) -> "Document":
-        """Read the file.
+    def read(
+        cls, path: Path, largest_bytes: int = LARGEST_BYTES, *, is_named: bool = False
+    ) -> "Document":
+        """Read the file; if the user named it, it may be a link.
 
         Raises:
-            DamagedFile: it is no regular file, cannot be read, or is larger than any result.
+            DamagedFile: it is no plain file, cannot be read, or is larger than any result.
         """
+        if path.is_dir() and not path.is_symlink():
+            raise DamagedFile("it is a folder that cannot be listed")
         try:
-            if path.is_dir():
-                raise DamagedFile("it is a folder that cannot be listed")
-            if path.exists() and not path.is_file():
-                raise DamagedFile("it is no regular file")
-            size = path.stat().st_size
-            if size > largest_bytes:
-                raise DamagedFile(f"it has {size:,} bytes; up to {largest_bytes:,} are read")
-            return cls(path, path.read_bytes())
+            return cls(path, read_plain(path.resolve() if is_named else path, largest_bytes))
+        except DamagedFile as damage:
+            raise DamagedFile(f"it {damage}") from damage
         except OSError as error:
             raise DamagedFile(f"cannot be read: {error.strerror or error}") from error
 

@@ -1,6 +1,6 @@
 """Outcomes of files: imported, skipped or refused, with the reason."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -62,12 +62,17 @@ class FileOutcome:
         return f"import-{digest(rests_on)}"
 
 
-def read_files(files: Iterable[Path], formats: Sequence[Format]) -> tuple[FileOutcome, ...]:
-    """Read each file; of those with the same records, the first has them."""
+def read_files(
+    files: Iterable[Path], formats: Sequence[Format], named: Collection[Path] = ()
+) -> tuple[FileOutcome, ...]:
+    """Read each file; of those with the same records, the first has them.
+
+    Those that the user named may be links; what a folder holds may not.
+    """
     first: dict[str, Path] = {}
     outcomes = []
     for file in files:
-        outcome = read_file(file, formats)
+        outcome = read_file(file, formats, is_named=file in named)
         if outcome.reading.measurements:
             same = first.setdefault(outcome.run_id, file)
             outcome = replace(outcome, same_as=None if same == file else same)
@@ -75,10 +80,10 @@ def read_files(files: Iterable[Path], formats: Sequence[Format]) -> tuple[FileOu
     return tuple(outcomes)
 
 
-def read_file(path: Path, formats: Sequence[Format]) -> FileOutcome:
+def read_file(path: Path, formats: Sequence[Format], *, is_named: bool = False) -> FileOutcome:
     """Read the file in the first format whose shape it has."""
     try:
-        document = Document.read(path)
+        document = Document.read(path, is_named=is_named)
     except DamagedFile as damage:
         return FileOutcome(path, refused=str(damage))
     return read_document(document, formats)

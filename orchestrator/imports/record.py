@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from orchestrator.imports.content import RowContents, contents_of
 from orchestrator.imports.document import writable
@@ -20,11 +19,13 @@ from orchestrator.store import DEFAULTS, Origin, Run
 from orchestrator.system.files import translate_os_errors
 from runner import __version__
 from runner.contract.files import atomic_file
+from runner.contract.plain_files import STREAM_BYTES, open_plain
 from runner.contract.record import (
     SCHEMA_VERSION,
     UNREADABLE,
     arrow_schema,
     digest,
+    open_parquet,
     read_table,
     write_records,
 )
@@ -171,7 +172,8 @@ def read_runs(files: Iterable[Path]) -> list[Run]:
 
 def _read_run(path: Path) -> Run | None:
     try:
-        run = Run.model_validate_json(pq.read_metadata(path).metadata[_RUN])
+        with open_plain(path, STREAM_BYTES) as file:
+            run = Run.model_validate_json(open_parquet(file).metadata.metadata[_RUN])
     except UNREADABLE:
         return None
     return run if run.run_id == path.stem else None

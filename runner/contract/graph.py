@@ -8,6 +8,7 @@
 """
 
 import hashlib
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -15,8 +16,9 @@ from typing import Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
-from runner.contract.errors import Unsupported
+from runner.contract.errors import DamagedFile, Unsupported
 from runner.contract.job import Job
+from runner.contract.plain_files import TEXT_BYTES, plain_size, read_plain, read_plain_text
 
 GRAPH_FILE = "graph.json"
 DYNAMIC = "dynamic"
@@ -37,7 +39,7 @@ Part = Literal["forward", "prefill", "decode", "vision", "embed", "language"]
 class GraphPart(Frozen):
     """One ONNX file."""
 
-    file: str
+    file: str = Field(pattern=r"^[\w-][\w.-]*$")
     """Its name, beside `graph.json`."""
     sha256: str
     """Hash of the file with its weights."""
@@ -52,7 +54,7 @@ class GraphPart(Frozen):
     def files(self, folder: Path) -> tuple[Path, ...]:
         """The file in that folder, and its weights where they lie in a file of their own."""
         weights = folder / f"{self.file}{PART_WEIGHTS_SUFFIX}"
-        return (folder / self.file, *([weights] if weights.exists() else []))
+        return (folder / self.file, *([weights] if os.path.lexists(weights) else []))
 
 
 class Attempt(Frozen):
@@ -171,21 +173,21 @@ def first_cell_with_graph(job: Job, graphs: Path | None) -> Cell:
 
 
 def read_graph(folder: Path) -> Graph:
-    """The graph whose files lie in the folder, all of them as long as they were written.
+    """The graph whose files lie in the folder, plain ones as long as they were written.
 
     Raises:
         Unsupported: they do not, or `graph.json` cannot be read.
     """
     try:
-        graph = Graph.model_validate_json((folder / GRAPH_FILE).read_bytes())
+        graph = Graph.model_validate_json(read_plain(folder / GRAPH_FILE, TEXT_BYTES))
         for part in graph.parts.values():
-            size = sum(path.stat().st_size for path in part.files(folder))
+            size = sum(map(plain_size, part.files(folder)))
             if size != part.size_bytes:
                 raise Unsupported(
                     f"the prepared graph {folder.name} is damaged: "
                     f"{part.file} has {size} bytes, {part.size_bytes} were written"
                 )
-    except (OSError, ValidationError) as error:
+    except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise Unsupported(f"the prepared graph {folder.name} cannot be read: {summary}") from error
     return graph
@@ -194,6 +196,10 @@ def read_graph(folder: Path) -> Graph:
 def _why(folder: Path, cell: Cell) -> str:
     for shape in (fixed_shape(cell), DYNAMIC):
         failure = folder / f"{shape}{FAILED_SUFFIX}"
-        if failure.exists():
-            return failure.read_text("utf-8").strip()
+        try:
+            return read_plain_text(failure).strip()
+        except FileNotFoundError:
+            continue
+        except (OSError, DamagedFile) as error:
+            return f"{failure.name}: {error}"
     return "not exported"

@@ -19,7 +19,7 @@ RECORD_BYTES = 64 << 20
 TABLE_BYTES = 1 << 30
 """Most bytes of a file of many records that is read as a whole."""
 STREAM_BYTES = 1 << 40
-"""Most bytes of a file that is read a batch at a time: records to merge, a bundle."""
+"""Most bytes of a file that is read a bit at a time: records to merge, a bundle, a graph."""
 TEXT_BYTES = 1 << 20
 """Most bytes of a text that a job leaves: a log, a reason."""
 
@@ -91,6 +91,18 @@ def plain_fault(path: Path, most_bytes: int) -> str | None:
     except DamagedFile as damaged:
         return str(damaged)
     return None
+
+
+def plain_size(path: Path) -> int:
+    """Bytes of a plain file, which is not opened.
+
+    Raises:
+        OSError: it does not exist, or may not be looked at.
+        DamagedFile: it is no plain file, has more than one name, or more than `STREAM_BYTES`.
+    """
+    status = path.lstat()
+    _require_plain(status, STREAM_BYTES)
+    return status.st_size
 
 
 def _handle(path: Path) -> int:

@@ -6,8 +6,9 @@ from typing import Any
 from pydantic import Field, NonNegativeInt, ValidationError
 
 from runner.contract.cell import Cell, Frozen
-from runner.contract.errors import RecordError
+from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import save_text
+from runner.contract.plain_files import RECORD_BYTES, read_plain
 from runner.contract.record.quality import Grade
 
 
@@ -120,11 +121,12 @@ def read_rounds(folder: Path, cell: Cell, rounds: int) -> list[RoundResult]:
     """Read the results of rounds 1 to `rounds`.
 
     Raises:
-        RecordError: one of them is missing or damaged.
+        RecordError: one of them is missing, damaged, or no plain file.
     """
     paths = [round_path(folder, cell, number) for number in range(1, rounds + 1)]
     try:
-        return [RoundResult.model_validate_json(path.read_bytes()) for path in paths]
-    except (OSError, ValidationError) as error:
+        contents = (read_plain(path, RECORD_BYTES) for path in paths)
+        return [RoundResult.model_validate_json(content) for content in contents]
+    except (OSError, DamagedFile, ValidationError) as error:
         summary = str(error).splitlines()[0]
         raise RecordError(f"{cell.id}: an earlier round cannot be read: {summary}") from error

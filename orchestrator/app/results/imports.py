@@ -54,7 +54,7 @@ def import_results(request: ImportRequest) -> ImportResult:
     formats: Sequence[Format] = FORMATS
     if request.mapping is not None:
         formats = (MappedFormat.load(request.mapping),)
-    outcomes = read_files(_files(request), formats)
+    outcomes = read_files(_files(request), formats, request.paths)
     if request.dry_run:
         report = preview_import(outcomes, request.database)
     else:

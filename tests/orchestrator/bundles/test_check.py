@@ -403,7 +403,10 @@ def test_what_cannot_be_read_is_no_fault_but_an_error(tmp_path: Path, name: str)
 
 def test_a_pipe_is_no_bundle(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.zip")
-    with pytest.raises(StoreError, match="it is no plain file"), open_bundle(tmp_path / "pipe.zip"):
+    with (
+        pytest.raises(StoreError, match="it is a FIFO, not a plain file"),
+        open_bundle(tmp_path / "pipe.zip"),
+    ):
         pass
 
 

@@ -105,17 +105,18 @@ def test_with_a_mapping_its_own_reason_is_told(tmp_path: Path) -> None:
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     dangling = tmp_path / "dangling.json"
     dangling.symlink_to(tmp_path / "nowhere")
-    verdict = read_file(dangling, FORMATS)
+    verdict = read_file(dangling, FORMATS, is_named=True)
     assert verdict.summary == "not recognised: cannot be read: No such file or directory"
     assert verdict.sha256 == ""
-    assert read_file(Path("/dev/null"), FORMATS).summary == "not recognised: it is no regular file"
+    device = read_file(Path("/dev/null"), FORMATS, is_named=True).summary
+    assert device == "not recognised: it is a device, not a plain file"
     folder = read_file(tmp_path, FORMATS).summary
     assert folder == "not recognised: it is a folder that cannot be listed"
 
 
 def test_giants_are_not_read(tmp_path: Path) -> None:
     file = write(tmp_path / "a.json", "x" * 2000)
-    with pytest.raises(DamagedFile, match="it has 2,000 bytes; up to 1,000 are read"):
+    with pytest.raises(DamagedFile, match="it has 2,000 bytes; at most 1,000 are allowed"):
         Document.read(file, largest_bytes=1000)
 
 
