@@ -62,7 +62,7 @@ class HostView(Protocol):
         ...
 
 
-CheckKind = Literal["engine", "image", "library", "driver", "device", "permission"]
+CheckKind = Literal["engine", "image", "user", "library", "driver", "device", "permission"]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ import psutil
 from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
+from orchestrator.launchers.job_user import JobUser, let_read, require_readable
+from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import Backend
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
@@ -51,6 +53,8 @@ class EngineFacts:
     """Memory of the engine's machine, bytes."""
     limits_swap: bool
     """True if its kernel can hold a container's swap to a limit."""
+    user: JobUser
+    """The user as whom its containers execute for this caller."""
 
 
 def command(task: Task) -> list[str]:
@@ -88,6 +92,8 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
     }
     if engine.limits_swap:
         options["memswap_limit"] = memory
+    if engine.user.userns_mode is not None:
+        options["userns_mode"] = engine.user.userns_mode
     if limits.cpus is not None:
         options["nano_cpus"] = round(limits.cpus * 1e9)
     request, chosen = CATALOGUE[task.backend].device, chosen_device(task.backend)
@@ -194,6 +200,24 @@ def _holds(requested: Any, actual: Any) -> bool:
     return bool(requested == actual or (not requested and not actual))
 
 
+def open_inputs(task: Task, user: JobUser) -> None:
+    """See that the job's user can read what the job is given: ours is opened, others' is looked at.
+
+    Raises:
+        StoreError: a file of ours cannot be opened.
+        Unavailable: the model's own weights are closed to that user.
+    """
+    if not user.is_lent_output:
+        return
+    for option, path in task.staged().items():
+        if option == "--weights":
+            require_readable(path, _shown(option, path), user)
+        elif option != OUT:
+            for source, _ in _sources(option, path, task):
+                with translate_os_errors(source, "cannot be made readable"):
+                    let_read(source)
+
+
 def _shown(option: str, path: Path) -> Path:
     """The folder or file that is mounted: of weights in a hub's cache what their links lead to."""
     return repository_of(path) if option == "--weights" else path.resolve()
@@ -218,7 +242,7 @@ def _mounts(task: Task) -> list[dict[str, Any]]:
 
 
 def _sources(option: str, path: Path, task: Task) -> list[tuple[Path, str]]:
-    """What a container sees of a path, and where: of artifacts those of its own job alone."""
+    """The sources and targets of a path's mounts: of artifacts those of the job itself alone."""
     names = _own_artifacts(option, task)
     if names is None:
         return [(_shown(option, path), TARGETS[option])]

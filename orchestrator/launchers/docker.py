@@ -27,7 +27,9 @@ from orchestrator.launchers.container import (
     is_orphan,
     labels,
     occupies,
+    open_inputs,
 )
+from orchestrator.launchers.job_user import job_user, lend_output
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
 from orchestrator.system.engine import (
     CALL_TIMEOUT_S,
@@ -85,18 +87,22 @@ class DockerLauncher(LocalLauncher):
             ImageError: the image is gone.
             Unavailable: the engine refuses such a container.
         """
-        name = container_name(task)
-        try:
-            with engine_errors(f"job {task.job.id}: cannot be launched"):
-                execution = self._start(name, task)
+        name, attempt = container_name(task), f"job {task.job.id}: cannot be launched"
+        with engine_errors(attempt):
+            engine = self._facts()
+        open_inputs(task, engine.user)
+        with lend_output(task.out, engine.user):
             try:
-                yield execution
+                with engine_errors(attempt):
+                    execution = self._start(name, task, engine)
+                try:
+                    yield execution
+                finally:
+                    execution.lines.discard()
             finally:
-                execution.lines.discard()
-        finally:
-            # Without an engine it cannot be removed; the next start does it.
-            with suppress(EngineUnavailable), engine_errors(name):
-                remove(self._client, name)
+                # Without an engine it cannot be removed; the next start does it.
+                with suppress(EngineUnavailable), engine_errors(name):
+                    remove(self._client, name)
 
     def clean(self, devices: frozenset[str]) -> int:
         """Remove the containers that this machine's crashed orchestrators left on these devices.
@@ -113,9 +119,9 @@ class DockerLauncher(LocalLauncher):
                     removed += 1
         return removed
 
-    def _start(self, name: str, task: Task) -> "DockerExecution":
+    def _start(self, name: str, task: Task, engine: EngineFacts) -> "DockerExecution":
         try:
-            self._create(name, task)
+            self._create(name, task, engine)
             execution = DockerExecution(self._client, name)
             self._client.api.start(name)
         except ImageNotFound as error:
@@ -131,10 +137,10 @@ class DockerLauncher(LocalLauncher):
             ) from error
         return execution
 
-    def _create(self, name: str, task: Task) -> None:
+    def _create(self, name: str, task: Task, engine: EngineFacts) -> None:
         image = self._prepared.get(task.backend) or self._images.ensure(task.backend)
-        requested = self._client.api.create_host_config(**host_options(task, self._facts()))
-        user = f"{os.getuid()}:{os.getgid()}"
+        requested = self._client.api.create_host_config(**host_options(task, engine))
+        user = engine.user.option
         self._client.api.create_container(
             image.id,
             command(task),
@@ -156,7 +162,11 @@ class DockerLauncher(LocalLauncher):
 
     def _facts(self) -> EngineFacts:
         info = self._client.info()
-        return EngineFacts(memory_bytes=info["MemTotal"], limits_swap=bool(info.get("SwapLimit")))
+        return EngineFacts(
+            memory_bytes=info["MemTotal"],
+            limits_swap=bool(info.get("SwapLimit")),
+            user=job_user(info, os.getuid(), os.getgid()),
+        )
 
 
 class DockerExecution:

@@ -1,4 +1,4 @@
-"""What artifact jobs leave, looked at and moved into its place: exactly the files expected.
+"""Adoption of what artifact jobs leave: exactly the expected files, looked at and then moved.
 
 A job writes into a folder of its own. What it left there is a claim: only plain files of the
 expected names and sizes are taken, and nothing else of the cache can be reached by it.
@@ -63,31 +63,31 @@ def reason_in(path: Path) -> str | None:
     return escape_control(text[:_MOST_REASON]) or None
 
 
-def take_file(made: Path, path: Path) -> None:
+def take_file(draft: Path, path: Path) -> None:
     """Move a plain file into its place, readable for everybody.
 
     Raises:
         OSError: the file system refused.
     """
-    made.chmod(_FILE_MODE)
-    sync(made)
+    draft.chmod(_FILE_MODE)
+    sync(draft)
     remove_entry(path)
-    made.replace(path)
+    draft.replace(path)
 
 
-def take_graph(made: Path, path: Path, job: Job) -> None:
+def take_graph(draft: Path, path: Path, job: Job) -> None:
     """Move a graph's own files from one folder into another, which appears whole or not at all.
 
     Raises:
         Unsupported: it is not a graph of this job, or not one of plain files alone.
         OSError: the file system refused.
     """
-    graph = _examined(made, job)
+    graph = _examined(draft, job)
     unfinished = path.with_name(f".{path.name}{UNFINISHED_SUFFIX}")
     remove_entry(unfinished)
     unfinished.mkdir()
     try:
-        for file in _files_of(graph, made):
+        for file in _files_of(graph, draft):
             take_file(file, unfinished / file.name)
         unfinished.chmod(_FOLDER_MODE)
         sync(unfinished)
@@ -108,20 +108,20 @@ def shapes_left(folder: Path, most: int) -> Mapping[str, Path]:
     return {name: folder / name for name in names[:most]}
 
 
-def _examined(made: Path, job: Job) -> Graph:
-    if not stat.S_ISDIR(made.lstat().st_mode):
-        raise Unsupported(f"the prepared graph {made.name} is no folder")
+def _examined(draft: Path, job: Job) -> Graph:
+    if not stat.S_ISDIR(draft.lstat().st_mode):
+        raise Unsupported(f"the prepared graph {draft.name} is no folder")
     try:
-        _require_plain(made / GRAPH_FILE, TEXT_BYTES)
-        graph = read_graph(made)
-        for file in _files_of(graph, made):
+        _require_plain(draft / GRAPH_FILE, TEXT_BYTES)
+        graph = read_graph(draft)
+        for file in _files_of(graph, draft):
             _require_plain(file, _GRAPH_BYTES)
     except OSError as error:
-        raise Unsupported(f"the prepared graph {made.name}: {error.strerror}") from error
+        raise Unsupported(f"the prepared graph {draft.name}: {error.strerror}") from error
     cell = job.cells[0]
-    expected = (job.model.name, graph_kind(cell), number_format(cell), made.name)
+    expected = (job.model.name, graph_kind(cell), number_format(cell), draft.name)
     if (graph.model, graph.content, graph.numbers, graph.shape) != expected:
-        raise Unsupported(f"the prepared graph {made.name} is another one than was asked for")
+        raise Unsupported(f"the prepared graph {draft.name} is another one than was asked for")
     return graph
 
 

@@ -1,5 +1,6 @@
 """The backends that can run on this machine, by each launcher, and remedies for what is missing."""
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,11 +18,12 @@ from orchestrator.backends.machine import ThisHost, require_stack
 from orchestrator.backends.probes import HostView, Need
 from orchestrator.images import ImageSettings, ImageStatus, LocalImages
 from orchestrator.launchers.base import Launcher
+from orchestrator.launchers.job_user import job_user
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.system.engine import connect_engine
 from runner.contract.axes import RUNTIMES
 from runner.contract.cell import Backend
-from runner.contract.errors import BenchError
+from runner.contract.errors import BenchError, EngineUnavailable, Unavailable
 
 SUPPORT_CLASSES: Mapping[SupportClass, str] = {
     1: "measured in CI",
@@ -106,7 +108,7 @@ def _diagnosis(
         reason = f"accelmatrix {runner.__version__} has no runner for this backend"
         return Diagnosis(backend, launcher.name, False, support, reason, None)
     if in_container := launcher.needs_images:
-        software = [_image(backend, images)]
+        software = [_image(backend, images), *_user(host)]
     else:
         software = list(_packages(backend, host, catalogue))
     checks = (*software, *_probe(catalogue[backend], host, in_container=in_container))
@@ -132,6 +134,17 @@ def _image(backend: Backend, images: Sequence[ImageStatus] | BenchError) -> Need
         return Need("image", ok=True, message=f"the image {status.reference} is at hand")
     message = f"the engine answers; the first run makes the image {status.reference}"
     return Need("image", ok=True, message=message)
+
+
+def _user(host: HostView) -> Iterator[Need]:
+    try:
+        user = job_user(host.engine(), os.getuid(), os.getgid())
+    except EngineUnavailable:
+        return  # as another check says
+    except Unavailable as error:
+        yield Need("user", ok=False, message=str(error), remedy=error.hint)
+    else:
+        yield Need("user", ok=True, message=f"jobs execute as {user.description}")
 
 
 def _packages(

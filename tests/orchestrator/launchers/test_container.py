@@ -26,6 +26,7 @@ from orchestrator.launchers.container import (
     occupies,
     owner_id,
 )
+from orchestrator.launchers.job_user import JobUser
 from runner.contract.cell import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
@@ -34,7 +35,9 @@ from tests.support.jobs import a_job, fake_cell
 from tests.support.weights import a_weights_folder
 
 GIB = 1 << 30
-ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True)
+CALLER = JobUser(1000, 1000)
+ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True, user=CALLER)
+MAPPED = replace(ENGINE, user=replace(CALLER, userns_mode="host"))
 WITHOUT_SWAP = replace(ENGINE, limits_swap=False)
 
 
@@ -49,12 +52,13 @@ def cpu_task(**limits: Any) -> Task:
         ({"memory_bytes": GIB}, ENGINE, {"mem_limit": GIB, "memswap_limit": GIB}),
         ({"memory_bytes": GIB}, WITHOUT_SWAP, {"mem_limit": GIB, "memswap_limit": None}),
         ({}, ENGINE, {"mem_limit": 15 * GIB, "nano_cpus": None}),
-        ({"cpus": 1.5}, ENGINE, {"nano_cpus": 1_500_000_000}),
+        ({"cpus": 1.5}, ENGINE, {"nano_cpus": 1_500_000_000, "userns_mode": None}),
+        ({}, MAPPED, {"userns_mode": "host"}),
     ],
-    ids=["no-way-around-by-swap", "swap-cannot-be-limited", "margin-for-the-host", "cpus"],
+    ids=["no-way-around-by-swap", "swap-cannot-be-limited", "margin-for-the-host", "cpus", "ids"],
 )
 def test_limits_become_options(
-    limits: dict[str, Any], engine: EngineFacts, options: dict[str, int | None]
+    limits: dict[str, Any], engine: EngineFacts, options: dict[str, Any]
 ) -> None:
     actual = host_options(cpu_task(**limits), engine)
     assert {name: actual.get(name) for name in options} == options

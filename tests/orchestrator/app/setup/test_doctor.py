@@ -1,5 +1,6 @@
 """The doctor puts engine, images, packages and devices together: what runs, what is missing."""
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from orchestrator.app.setup.doctor import Diagnosis, diagnose
 from orchestrator.backends.catalogue import CATALOGUE, Stack
 from orchestrator.images import ImageStatus
+from orchestrator.launchers.job_user import job_user
 from runner.contract.cell import Backend
 from runner.contract.errors import EngineUnavailable
 from tests.orchestrator.backends.test_probes import MadeUp
@@ -42,8 +44,17 @@ def finding(found: list[Diagnosis], backend: str, launcher: str) -> Diagnosis:
 def test_a_machine_with_an_engine_runs_cpu_jobs_in_containers() -> None:
     found = finding(diagnose(MadeUp(engine_info={}), shelf), "cpu", "docker")
     assert (found.runs, found.remedy) == (True, None)
-    assert found.reason == "the image accelmatrix-cpu:0 is at hand"
-    assert [check.kind for check in found.checks] == ["image"]
+    user = job_user({}, os.getuid(), os.getgid()).description
+    assert found.reason == f"the image accelmatrix-cpu:0 is at hand; jobs execute as {user}"
+    assert [check.kind for check in found.checks] == ["image", "user"]
+
+
+def test_an_engine_that_cannot_give_jobs_a_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    found = finding(diagnose(MadeUp(engine_info={"Rootless": True}), shelf), "cpu", "docker")
+    assert not found.runs
+    assert found.reason == "the engine is rootless, so its containers cannot write what root owns"
+    assert "user who started the engine" in str(found.remedy)
 
 
 def test_an_image_that_is_not_there_is_made_by_the_first_run() -> None:
