@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import lzma
 import os
 import re
 import stat
 import struct
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -18,7 +20,10 @@ from pydantic import BaseModel, ValidationError
 from orchestrator.bundles.manifest import Member
 from runner.contract.errors import DamagedFile
 
-ZIP_ERRORS = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError)
+ZIP_ERRORS = (
+    *(zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError),
+    *(zlib.error, lzma.LZMAError, struct.error),
+)
 """Exceptions of `zipfile` for archives that are damaged, or of a kind that it does not know."""
 _CHUNK_BYTES = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)

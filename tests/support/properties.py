@@ -19,12 +19,19 @@ def property_test(
     def decorate(check: Callable[..., None]) -> Callable[[int], None]:
         @pytest.mark.parametrize("examples", numbers)
         def test(examples: int) -> None:
-            healthy = [HealthCheck.too_slow]
-            kept = settings(max_examples=examples, deadline=None, suppress_health_check=healthy)
-            kept(given(*strategies)(check))()
+            try_examples(examples, check, *strategies)
 
         test.__name__, test.__qualname__ = check.__name__, check.__qualname__
         test.__doc__ = check.__doc__
         return test
 
     return decorate
+
+
+def try_examples(
+    examples: int, check: Callable[..., None], *strategies: SearchStrategy[Any]
+) -> None:
+    """Check so many examples of a property."""
+    healthy = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
+    kept = settings(max_examples=examples, deadline=None, suppress_health_check=healthy)
+    kept(given(*strategies)(check))()

@@ -199,7 +199,7 @@ def _job_of(measured: Measurement) -> Job:
     try:
         job, model = json.loads(measured.job or ""), json.loads(measured.model_spec or "")
         return Job.model_validate({**job, "model": model})
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         summary = str(error).splitlines()[0]
         raise UsageError(
             f"{measured.result_id}: holds no job that can be run again: {summary}",

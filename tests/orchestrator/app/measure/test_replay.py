@@ -88,6 +88,7 @@ NEVER_LAUNCHED = {"status": "unavailable", "reason": "no such device", "phase": 
         (NEVER_LAUNCHED, r"nothing was launched .*no such device", None),
         ({"job": None}, "holds no job that can be run again", None),
         ({"job": "{"}, "holds no job that can be run again", None),
+        ({"job": "[" * 100_000}, "holds no job that can be run again", None),
         ({"job": '{"id": 3}'}, "holds no job that can be run again", None),
         ({"launcher": "ray"}, "launched by 'ray'", "it knows docker, process"),
     ],

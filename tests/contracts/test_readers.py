@@ -1,0 +1,72 @@
+"""Whatever a file says, its reader takes it or refuses it with one clear error, and never as a bug.
+
+A module that parses and stands neither in `READERS` nor in `OTHERS` fails the last test.
+"""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.properties import try_examples
+from tests.support.readers import READERS, Reader
+from tests.support.readings import refusals
+
+MANY = 6
+"""As many times the examples of the fast suite does the slow one try."""
+PARSERS = re.compile(
+    r"\b(model_validate_json|validate_json|json\.loads?|parse_json|parse_yaml|yaml\.parse|"
+    r"read_source|ZipFile|open_parquet|read_table|read_metadata|csv\.reader)\("
+)
+OTHERS = {
+    "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
+    "orchestrator.images.image": "a file of the checkout",
+    "orchestrator.images.trust": "tried in tests/orchestrator/images",
+    "orchestrator.store.database.connect": "DuckDB's own messages",
+    "orchestrator.store.schema.parquet_columns": "a column of records, which are tried here",
+    "runner.contract.models.catalogue": "comes with the package",
+    "runner.contract.models.work": "comes with the package",
+}
+"""Modules that parse what is not of others, or is tried elsewhere."""
+
+
+def by_name(reader: Reader) -> str:
+    return reader.name
+
+
+def check(reader: Reader, content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder, refusals():
+        reader.read(Path(folder), content)
+
+
+@pytest.mark.parametrize("reader", READERS, ids=by_name)
+def test_anything_is_taken_or_refused(reader: Reader) -> None:
+    try_examples(reader.fast, lambda content: check(reader, content), reader.contents())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", READERS, ids=by_name)
+def test_many_things_are_taken_or_refused(reader: Reader) -> None:
+    try_examples(MANY * reader.fast, lambda content: check(reader, content), reader.contents())
+
+
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [(reader, content) for reader in READERS for content in reader.found],
+    ids=lambda part: part.name if isinstance(part, Reader) else "",
+)
+def test_what_was_a_bug_once_is_none(reader: Reader, content: bytes) -> None:
+    check(reader, content)
+
+
+def test_every_module_that_parses_is_tried() -> None:
+    sources = [*(ROOT / "orchestrator").rglob("*.py"), *(ROOT / "runner/contract").rglob("*.py")]
+    parsing = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in sources
+        if PARSERS.search(path.read_text("utf-8").replace("def parse_", "def "))
+    }
+    tried = {module for reader in READERS for module in reader.modules}
+    assert parsing - tried == OTHERS.keys()

@@ -1,0 +1,237 @@
+"""Everything that reads what others wrote: what it may meet, and how it is read.
+
+A new reader gets a row in `READERS`; `tests/contracts/test_readers.py` tries it.
+"""
+
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from orchestrator.bundles import write_bundle
+from orchestrator.bundles.archive import write_archive
+from orchestrator.store import Store
+from runner.contract.record import arrow_schema, save_record
+from tests.orchestrator.imports.files import TABLE
+from tests.orchestrator.imports.formats.legacy.samples import COLLECTION
+from tests.orchestrator.imports.formats.optimum import config, encoder_report
+from tests.support.data import SAMPLES
+from tests.support.hostile import damaged, documents, tables
+from tests.support.jobs import a_graph, fake_cell
+from tests.support.readings import (
+    MATRIX,
+    PRETRAINED,
+    read_bundle,
+    read_compacted,
+    read_import,
+    read_imported,
+    read_kept_verification,
+    read_mapped,
+    read_matrix,
+    read_merged,
+    read_model_config,
+    read_model_file,
+    read_override,
+    read_part,
+    read_prepared_graph,
+    read_progress,
+    read_record_file,
+    read_reference,
+    read_run,
+    read_snapshot,
+    read_weights,
+)
+from tests.support.records import a_record, a_round
+from tests.support.results import a_cell, a_verification
+from tests.support.runs import a_run_folder
+from tests.support.weights import BERT, a_weights_folder
+
+MODEL = {
+    "name": "ours",
+    "family": "embedding",
+    "modality": "text",
+    "size": "tiny",
+    "config": {"vocab_size": 1000, "hidden_size": 128},
+    "inputs": [{"name": "x", "kind": "token_ids", "shape": [1, "sequence_length"], "high": 9}],
+    "labels": {"name": "y", "kind": "token_ids", "shape": ["batch_size"], "high": 2},
+    "audio_seconds": {"default": 5, "most": 30},
+}
+MAPPING = {
+    "source": "somebody",
+    "rows": "results.*",
+    "columns": {
+        "model_id": {"from": "net"},
+        "batch_size": {"const": 1},
+        "latency_mean_s": {"from": "ms", "unit": "ms"},
+    },
+}
+EVENT = {"event": "phase", "phase": "steady", "cell_id": fake_cell().id}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Something that reads what others wrote."""
+
+    name: str
+    modules: tuple[str, ...]
+    """The modules that parse for it."""
+    contents: Callable[[], SearchStrategy[bytes]]
+    """What it may meet: a valid sample changed and damaged, and anything else."""
+    read: Callable[[Path, bytes], object]
+    """Reads the content with the help of an empty folder; raises BenchError alone."""
+    fast: int = 25
+    """Examples in the fast suite."""
+    found: tuple[bytes, ...] = ()
+    """Contents that were a bug once."""
+
+
+def json_of(data: Any) -> SearchStrategy[bytes]:
+    return documents(data) | damaged(json.dumps(data).encode())
+
+
+@cache
+def bundle_members() -> dict[str, bytes]:
+    """The members of a bundle of one record."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "records").mkdir()
+        save_record(a_record(), folder / "records")
+        with Store.open(folder / "b.duckdb") as store:
+            store.merge([folder / "records"]).require_complete()
+        write_bundle(folder / "b.duckdb", (), folder / "b.zip", force=False)
+        with ZipFile(folder / "b.zip") as archive:
+            names = set(archive.namelist()) - {"SHA256SUMS"}
+            return {member: archive.read(member) for member in names}
+
+
+def bundles() -> SearchStrategy[bytes]:
+    """A bundle damaged, or with one member changed by somebody who mends the checksums."""
+    members = bundle_members()
+    row = a_record().model_dump()
+    contents: dict[str, SearchStrategy[bytes]] = {
+        name: documents(json.loads(content)) | damaged(content)
+        for name, content in members.items()
+        if name.endswith(".json")
+    }
+    contents["records.parquet"] = tables(row, arrow_schema()) | damaged(members["records.parquet"])
+    contents["../../stray"] = st.just(b"x")
+    forged = st.sampled_from(sorted(contents)).flatmap(
+        lambda name: contents[name].map(lambda content: _archive({**members, name: content}))
+    )
+    return forged | damaged(_archive(members)) | damaged(_packed(members))
+
+
+def _archive(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    write_archive(file, members)
+    return file.getvalue()
+
+
+def _packed(members: dict[str, bytes]) -> bytes:
+    """A compressed archive, which we never write."""
+    file = io.BytesIO()
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def record_tables() -> SearchStrategy[bytes]:
+    return tables(a_record().model_dump(), arrow_schema()) | damaged(a_record_file())
+
+
+def a_run_file() -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        return (a_run_folder(Path(name)).path / "run.json").read_bytes()
+
+
+def a_record_file() -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        return save_record(a_record(), Path(name)).read_bytes()
+
+
+def a_reference() -> bytes:
+    file = io.BytesIO()
+    numpy.savez(file, outputs=numpy.arange(8.0))
+    return file.getvalue()
+
+
+def some_weights() -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        return (a_weights_folder(Path(name)) / "model.safetensors").read_bytes()
+
+
+MANIFEST = {
+    "name": "before",
+    "taken_at": "2026-11-21T12:00:00Z",
+    "database": "benchmarks.duckdb",
+    "schema_version": 1,
+    "scratch": False,
+    "size_bytes": 100,
+    "sha256": "a" * 64,
+    "rows": {"results": 3},
+    "version": "0.1.0",
+    "git_commit": None,
+}
+TOP = {"config": config(), "report": encoder_report()}
+MLPERF = (SAMPLES / "mlperf-server.txt").read_bytes()
+
+READERS = (
+    Reader("matrix", ("orchestrator.matrix.load", "orchestrator.system.yaml_file",
+                      "orchestrator.system.yaml_text", "orchestrator.system.plain_data"),
+           lambda: json_of(MATRIX), read_matrix,
+           found=(b"version: 1\naxes: {model: gpt2, batch_size: [1:30, 010]}",
+                  b'{"version": 1, "axes": {"model": "\\ud800"}}')),
+    Reader("--set", (), lambda: damaged(b"[1, 2, 4]") | documents(7), read_override),
+    Reader("models", ("orchestrator.matrix.model_files",),
+           lambda: json_of([MODEL, PRETRAINED]), read_model_file),
+    Reader("config.json", ("orchestrator.matrix.pretrained",),
+           lambda: json_of(BERT | {"architectures": ["BertForMaskedLM"]}), read_model_config,
+           found=(b"[" * 100_000, b'{"a":' * 900 + b"1" + b"}" * 900,
+                  b'{"model_type": "bert", "architectures": {"a": 1}}',
+                  b'{"model_type": "roberta", "max_position_embeddings": "x", "vocab_size": 9}',
+                  b'{"model_type": "bert", "vocab_size": 1' + b"0" * 400 + b"}")),
+    Reader("safetensors", ("runner.contract.weights",),
+           lambda: damaged(some_weights()), read_weights),
+    Reader("record", ("runner.contract.record.files", "orchestrator.store.records.validate"),
+           record_tables, read_record_file),
+    Reader("merged file", ("orchestrator.store.merge.merge", "orchestrator.store.records.compact",
+                           "runner.contract.record.parquet_bounds"),
+           record_tables, read_merged, fast=3),
+    Reader("compacted file", ("orchestrator.running.record_files",),
+           record_tables, read_compacted),
+    Reader("import's records", ("orchestrator.imports.record",), record_tables, read_imported),
+    Reader("part", ("runner.contract.rounds",),
+           lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
+    Reader("run.json", ("orchestrator.running.folder",),
+           lambda: json_of(json.loads(a_run_file())), read_run, fast=20),
+    Reader("progress", ("orchestrator.running.progress_events",),
+           lambda: json_of(EVENT), read_progress, fast=15,
+           found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
+    Reader("bundle", ("orchestrator.bundles.archive", "orchestrator.bundles.check"),
+           bundles, read_bundle, fast=20),
+    Reader("JSON to import", ("orchestrator.imports.document",),
+           lambda: json_of(COLLECTION) | json_of(TOP), read_import("results.json")),
+    Reader("CSV to import", (), lambda: damaged(TABLE.encode()), read_import("results.csv")),
+    Reader("text to import", (), lambda: damaged(MLPERF), read_import("mlperf_log_summary.txt")),
+    Reader("mapping", ("orchestrator.imports.formats.mapping_file",),
+           lambda: json_of(MAPPING), read_mapped),
+    Reader("verification", ("orchestrator.app.measure.verification",),
+           lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),
+           read_kept_verification),
+    Reader("snapshot", ("orchestrator.store.database.backup",),
+           lambda: json_of(MANIFEST), read_snapshot),
+    Reader("reference", ("orchestrator.running.adoption",),
+           lambda: damaged(a_reference()), read_reference),
+    Reader("graph", ("runner.contract.graph",),
+           lambda: json_of(json.loads(a_graph({}).model_dump_json())), read_prepared_graph),
+)  # fmt: skip

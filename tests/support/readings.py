@@ -1,0 +1,219 @@
+"""How each reader is asked about a file: as its command does, and nothing more."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from math import prod
+from pathlib import Path
+from queue import Queue
+
+from orchestrator.app.measure.plan import PlanReport
+from orchestrator.app.measure.verification import load_verification
+from orchestrator.bundles import open_bundle
+from orchestrator.imports.document import Document
+from orchestrator.imports.formats import FORMATS
+from orchestrator.imports.formats.mapping import MappedFormat
+from orchestrator.imports.outcome import read_document
+from orchestrator.imports.record import read_contents, read_runs, records_table
+from orchestrator.launchers.base import Exit
+from orchestrator.matrix import Matrix, Source, load_matrix, resolve
+from orchestrator.matrix.load import override
+from orchestrator.planning.plan import make_plan
+from orchestrator.running.adoption import is_reference
+from orchestrator.running.execute_job import LaunchContext, execute_job
+from orchestrator.running.folder import RunFolder
+from orchestrator.running.record_files import CompactedRecords
+from orchestrator.store import Store
+from orchestrator.store.database.backup import read_manifest
+from orchestrator.store.records.validate import file_fault
+from runner.contract.errors import BenchError
+from runner.contract.graph import GRAPH_FILE, read_graph
+from runner.contract.job import Job
+from runner.contract.record import read_record
+from runner.contract.rounds import read_rounds, round_path
+from tests.support.fakes import KeptObserver, ScriptedLauncher
+from tests.support.jobs import a_job, fake_cell
+from tests.support.records import RECORDED_AT
+from tests.support.runs import a_run_folder
+from tests.support.weights import a_weights_folder
+
+BUG = 70
+MATRIX = {
+    "version": 1,
+    "axes": {"model": ["bert-tiny", "gpt2"], "batch_size": [1, 8], "mode": "inference"},
+    "include": [{"model": "bert-tiny", "precision": "bf16"}],
+    "exclude": [{"model": "gpt2", "batch_size": 8}],
+    "backends": {"cpu": {"axes": {"precision": ["fp32"]}, "limits": {"memory": "8GiB"}}},
+    "measure": {"profile": "quick", "max_duration": "90s", "precision_target": "2%"},
+    "limits": {"cell_timeout": "20m", "cpus": 2.0, "pids": 100},
+}
+PRETRAINED = {
+    "name": "ours",
+    "family": "embedding",
+    "modality": "text",
+    "weights": "pretrained",
+    "path": "weights",
+}
+MOST_CELLS = 500
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Lets errors pass that a user can act on; `BenchError` alone has the code of a bug."""
+    try:
+        yield
+    except BenchError as error:
+        assert error.exit_code != BUG, repr(error)  # noqa: PT017 - raised or not, both are right
+
+
+def written(folder: Path, name: str, content: bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def planned(matrix: Matrix) -> None:
+    """Plan the matrix, if it is small, and write the plan as a run does."""
+    products = matrix.products()
+    if sum(prod(map(len, lists.values())) for lists in products) <= MOST_CELLS:
+        plan = make_plan(matrix)
+        report = PlanReport(plan, ())
+        report.sums()
+        plan.model_dump_json()
+        json.dumps(list(report.cells()))
+
+
+def read_matrix(folder: Path, content: bytes) -> None:
+    with refusals():
+        planned(load_matrix(written(folder, "matrix.yaml", content)))
+    planned(load_matrix(written(folder, "matrix.json", content)))
+
+
+def read_override(folder: Path, content: bytes) -> None:
+    text = content.decode("utf-8", "surrogateescape")
+    for path in ("axes.batch_size", "axes", "limits.cpus", "measure.min_duration"):
+        with refusals():
+            planned(resolve(override(Source("matrix.yaml", MATRIX), [f"{path}={text}"])))
+
+
+def read_model_file(folder: Path, content: bytes) -> None:
+    written(folder, "models.json", content)
+    axes = {"model": "models.json", "mode": ["inference", "generation", "training"]}
+    matrix = json.dumps({"version": 1, "axes": axes}).encode()
+    planned(load_matrix(written(folder, "matrix.json", matrix)))
+
+
+def read_model_config(folder: Path, content: bytes) -> None:
+    a_weights_folder(folder / "weights")
+    written(folder, "weights/config.json", content)
+    vision = {"name": "seeing", "family": "vision", "modality": "image"}
+    for entry in (PRETRAINED, PRETRAINED | vision):
+        with refusals():
+            read_model_file(folder, json.dumps([entry]).encode())
+
+
+def read_weights(folder: Path, content: bytes) -> None:
+    a_weights_folder(folder / "weights")
+    written(folder, "weights/model.safetensors", content)
+    read_model_file(folder, json.dumps([PRETRAINED]).encode())
+
+
+def read_import(name: str) -> Callable[[Path, bytes], object]:
+    def read(folder: Path, content: bytes) -> object:
+        outcome = read_document(Document(folder / name, content), FORMATS)
+        assert outcome.summary
+        return records_table(outcome, RECORDED_AT)
+
+    return read
+
+
+def read_mapped(folder: Path, content: bytes) -> None:
+    format_ = MappedFormat.load(written(folder, "mapping.yaml", content))
+    rows = json.dumps({"results": [{"net": "a", "ms": 5}]}).encode()
+    records_table(read_document(Document(folder / "r.json", rows), [format_]), RECORDED_AT)
+
+
+def read_run(folder: Path, content: bytes) -> None:
+    run = a_run_folder(folder)
+    written(run.path, "run.json", content)
+    opened = RunFolder.open(folder, run.run.run_id)
+    opened.verdicts()
+
+
+def read_part(folder: Path, content: bytes) -> None:
+    written(folder, round_path(Path(), fake_cell(), 1).name, content)
+    read_rounds(folder, fake_cell(), 1)
+
+
+def read_progress(folder: Path, content: bytes) -> None:
+    def talk(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
+        for line in content.decode("utf-8", "replace").splitlines():
+            lines.put(line)
+        lines.put(None)
+        return Exit(0, out_of_memory=False, log="")
+
+    job = a_job()
+    context = LaunchContext(ScriptedLauncher(talk), a_run_folder(folder), KeptObserver())
+    execute_job(job, context)
+
+
+def read_record_file(folder: Path, content: bytes) -> None:
+    path = written(folder, "record.parquet", content)
+    fault = file_fault(path)
+    assert fault is None or "\n" not in fault
+    read_record(path)
+
+
+def read_merged(folder: Path, content: bytes) -> None:
+    path = written(folder, "record.parquet", content)
+    with Store.open(written(folder, "b.duckdb", empty_database())) as store:
+        store.merge([path])
+        store.merge([path])
+
+
+def read_compacted(folder: Path, content: bytes) -> None:
+    written(folder, f"compact-{'0' * 8}.parquet", content)
+    compacted = CompactedRecords(folder)
+    compacted.record(fake_cell())
+    with refusals():
+        compacted.unpack()
+
+
+def read_imported(folder: Path, content: bytes) -> None:
+    path = written(folder, "imports/import-x.parquet", content)
+    read_contents(path)
+    read_runs([path])
+
+
+def read_snapshot(folder: Path, content: bytes) -> None:
+    written(folder, "manifest.json", content)
+    read_manifest(folder)
+
+
+def read_kept_verification(folder: Path, content: bytes) -> None:
+    load_verification(written(folder, "verification.json", content))
+
+
+def read_prepared_graph(folder: Path, content: bytes) -> None:
+    written(folder, GRAPH_FILE, content)
+    read_graph(folder)
+
+
+def read_reference(folder: Path, content: bytes) -> None:
+    is_reference(written(folder, "key.npz", content))
+
+
+def read_bundle(folder: Path, content: bytes) -> None:
+    with open_bundle(written(folder, "bundle.zip", content)) as bundle:
+        assert (bundle.manifest is None) == bool(bundle.faults)
+
+
+@cache
+def empty_database() -> bytes:
+    with tempfile.TemporaryDirectory() as name:
+        with Store.open(Path(name) / "b.duckdb"):
+            pass
+        return (Path(name) / "b.duckdb").read_bytes()
