@@ -57,6 +57,7 @@ check: $(BIN)/.dev $(STACKS) ## Lint, types, layers, sizes and names, generated 
 	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.docs.pages --check
 	$(BIN)/python -m tools.pins --check
+	$(BIN)/python -m tools.digests check
 
 performance: $(BIN)/.dev $(STACKS) ## Measure what is promised to be fast, as ratios
 	$(BIN)/python -m performance

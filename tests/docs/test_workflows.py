@@ -22,6 +22,7 @@ from tests.docs.command_line import parse
 FOLDER = ROOT / ".github/workflows"
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+ACTION = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*")
 ORCHESTRATOR = ".venv/bin/orchestrator"
 EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}")
 CELLS = [entry.cell for entry in make_plan(load_matrix(ROOT / "matrix.yaml")).entries]
@@ -38,6 +39,9 @@ class Workspace:
         program.parent.mkdir(parents=True)
         program.write_text(f"#!/bin/bash\n{command}\n")
         program.chmod(0o755)
+        python = program.with_name("python")
+        python.write_text("#!/bin/sh\n")
+        python.chmod(0o755)
         (self.folder / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
 
     def execute(self, script: str, **variables: str) -> list[list[str]]:
@@ -48,6 +52,8 @@ class Workspace:
             "PATH": "/usr/bin:/bin",
             "MATRIX": "matrix.yaml",
             "SELECT": "cpu-*",
+            "NAME": "cpu",
+            "GITHUB_REPOSITORY_OWNER": "Somebody",
             "GITHUB_OUTPUT": str(self.folder / "output"),
             "PYTHONPATH": str(ROOT),
         }
@@ -101,12 +107,46 @@ def test_jobs_refer_to_jobs_and_steps_that_exist(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_workflows_only_read_pin_actions_and_paste_no_expression(name: str) -> None:
     assert load(name)["permissions"] == {"contents": "read"}
+    for title, job in jobs(name).items():
+        own = {"contents": "read", "packages": "write"}
+        assert job.get("permissions") == (own if title == "publish" else None)
+    uses = re.findall(r"uses: (.+)", (FOLDER / name).read_text("utf-8"))
+    assert len(uses) == len([step for step in steps(name) if "uses" in step])
+    for line in uses:
+        assert ACTION.fullmatch(line), f"{line}: name the action's commit, and its tag behind it"
     for step in steps(name):
         assert ("run" in step) != ("uses" in step)
-        assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v0"))
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
         assert not EXPRESSION.search(step.get("run", ""))
         for target in re.findall(r"^make (\w+)", step.get("run", ""), re.MULTILINE):
             assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE)
+
+
+def test_only_a_tag_or_a_person_publishes_and_a_base_without_digest_stops_it() -> None:
+    workflow = load("images.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
+    titles = [step.get("run", "") for step in steps("images.yml")]
+    insisting = [index for index, text in enumerate(titles) if "check --require" in text]
+    publishing = [index for index, text in enumerate(titles) if "images push" in text]
+    assert insisting < publishing
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_job_has_a_time_limit(name: str) -> None:
+    for job in jobs(name).values():
+        assert 0 < job["timeout-minutes"] <= 360
+
+
+def test_an_action_has_the_same_commit_everywhere() -> None:
+    commits: dict[str, set[str]] = {}
+    for path in [*FOLDER.iterdir(), *(ROOT / "docs").glob("*.md")]:
+        for line in re.findall(r"uses: ([\w./-]+@.+)", path.read_text("utf-8")):
+            assert ACTION.fullmatch(line), f"{path.name}: {line}"
+            action, _, commit = line.partition("@")
+            commits.setdefault(action, set()).add(commit)
+    assert {"actions/checkout"} < set(commits)
+    assert [action for action, known in commits.items() if len(known) > 1] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
