@@ -1,0 +1,106 @@
+"""What lies where a record file should is named, and costs no other file."""
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import Damaged, MergeReport, Store
+from performance.hostile_parquet_files import hostile_files
+from runner.contract.record import save_record, to_table
+from tests.support.records import a_record
+
+FILES = hostile_files(to_table([a_record()]))
+
+
+def _link(path: Path) -> None:
+    (elsewhere := path.parent / "elsewhere").mkdir()
+    record = save_record(a_record(batch_size=2), elsewhere)
+    path.symlink_to(record.rename(elsewhere / "target"))
+
+
+def _hard_link(path: Path) -> None:
+    _link(path)
+    target = path.readlink()
+    path.unlink()
+    path.hardlink_to(target)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+def _hostile(name: str) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(FILES[name])
+
+
+KINDS: list[tuple[Callable[[Path], object], str]] = [
+    (_link, "is a symbolic link, not a plain file"),
+    (lambda path: path.symlink_to("/dev/zero"), "is a symbolic link, not a plain file"),
+    (lambda path: path.symlink_to(path.parent), "is a symbolic link, not a plain file"),
+    (_hard_link, "has 2 names (hard links); one is allowed"),
+    (os.mkfifo, "is a FIFO, not a plain file"),
+    (_socket, "is a socket, not a plain file"),
+    (_hostile("values that the footer denies"), "100,000,000 values of a column in 1 row"),
+    (_hostile("a long text, repeated"), "bytes uncompressed"),
+    (_hostile("rows that no page holds"), "398,000,000,000 values"),
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("make", "reason"), KINDS)
+def test_in_a_folder_it_is_named_and_the_rest_is_merged(
+    make: Callable[[Path], object], reason: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    save_record(a_record(), folder)
+    make(folder / "hostile.parquet")
+    with Store.open(tmp_path / "new.duckdb") as store:
+        report = store.merge([folder])
+    (damaged,) = report.damaged
+    assert (report.inserted, damaged.path) == (1, folder / "hostile.parquet")
+    assert reason in damaged.reason
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("make", "reason"), KINDS[3:])
+def test_named_by_itself_it_is_refused_likewise(
+    make: Callable[[Path], object], reason: str, tmp_path: Path
+) -> None:
+    make(path := tmp_path / "hostile.parquet")
+    with Store.open(tmp_path / "new.duckdb") as store:
+        report = store.merge([path])
+    assert [damaged.path for damaged in report.damaged] == [path]
+    assert reason in report.damaged[0].reason
+
+
+def test_a_link_that_the_user_names_is_followed(tmp_path: Path) -> None:
+    _link(link := tmp_path / "link.parquet")
+    (tmp_path / "folder").symlink_to(tmp_path / "real")
+    (tmp_path / "real").mkdir()
+    save_record(a_record(), tmp_path / "real")
+    with Store.open(tmp_path / "new.duckdb") as store:
+        assert store.merge([link, tmp_path / "folder"]) == MergeReport(inserted=2)
+
+
+def test_a_large_file_is_looked_at_like_a_small_one(tmp_path: Path) -> None:
+    content = FILES["values that the footer denies"]
+    (path := tmp_path / "large.parquet").write_bytes(content[:4] + b"\0" * 2_000_000 + content[4:])
+    with Store.open(tmp_path / "new.duckdb") as store:
+        (damaged,) = store.merge([path]).damaged
+    assert damaged.path == path
+
+
+def test_folders_below_the_deepest_are_named(tmp_path: Path) -> None:
+    deep = tmp_path / "results" / Path(*["d"] * 40)
+    deep.mkdir(parents=True)
+    save_record(a_record(), deep)
+    with Store.open(tmp_path / "new.duckdb") as store:
+        (damaged,) = store.merge([tmp_path / "results"]).damaged
+    assert damaged == Damaged(
+        tmp_path / "results" / Path(*["d"] * 33), "is a folder, not a plain file"
+    )
