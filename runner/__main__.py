@@ -16,7 +16,8 @@ from runner.correctness.reference import compute_reference
 from runner.job.harness import Folders, Harness
 from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
-from runner.process.streams import Progress, claim_stdout, die_with_parent
+from runner.process.lifeline import die_with_parent
+from runner.process.streams import Progress, claim_stdout
 
 
 def main() -> int:

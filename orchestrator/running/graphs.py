@@ -170,11 +170,11 @@ class Graphs:
         """Move what the job exported into its place, and keep its reasons where it did not."""
         folder, left = self._cache.path / str(job.graph), out / str(job.graph)
         folder.mkdir(exist_ok=True)
-        for shape, made in shapes_left(left, len(job.cells) + OWN_SHAPES).items():
+        for shape, draft in shapes_left(left, len(job.cells) + OWN_SHAPES).items():
             if is_graph(folder / shape):
                 continue
             try:
-                take_graph(made, folder / shape, job)
+                take_graph(draft, folder / shape, job)
             except Unsupported as refusal:
                 self._cache.keep_failure(f"{job.graph}/{shape}", str(refusal))
         for shape in (DYNAMIC, *map(fixed_shape, job.cells)):

@@ -96,9 +96,9 @@ class References:
         self._cache.note(f"computing the fp32 reference of {_describe(computation)}")
 
         def take(out: Path) -> str | None:
-            made = self._file(key).name
-            if is_reference(out / made):
-                take_file(out / made, self._file(key))
+            file = self._file(key).name
+            if is_reference(out / file):
+                take_file(out / file, self._file(key))
             return reason_in(out / f"{key}{FAILED_SUFFIX}")
 
         return self._cache.launch(computation, take)

@@ -1,10 +1,8 @@
-"""Streams of a job's process: progress as JSON lines on stdout, and stdin as parent watch."""
+"""Streams of a job's process: progress as JSON lines on stdout, all else on stderr."""
 
 import json
 import os
-import signal
 import sys
-import threading
 from typing import TextIO
 
 from runner.contract.record import Phase, Status
@@ -39,15 +37,3 @@ def claim_stdout() -> TextIO:
     sys.stdout.flush()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return progress
-
-
-def die_with_parent() -> None:
-    """Start a thread that kills this process as soon as its stdin is closed."""
-    threading.Thread(target=_die_at_end_of_stdin, daemon=True).start()
-
-
-def _die_at_end_of_stdin() -> None:
-    # Not sys.stdin.read: Python aborts at its end if a thread still holds the lock of sys.stdin.
-    while os.read(sys.stdin.fileno(), 4096):
-        pass
-    os.kill(os.getpid(), signal.SIGKILL)

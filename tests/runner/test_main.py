@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from runner.__main__ import main
@@ -60,3 +61,38 @@ def test_a_runner_dies_with_its_orchestrator(tmp_path: Path) -> None:
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert not list(tmp_path.glob("*.parquet"))
+
+
+CLOSING = """
+import sys, time
+from runner.process.lifeline import die_with_parent
+
+class Slow:
+    def __del__(self):  # called when threads of Python execute no more
+        print("closing", flush=True)
+        time.sleep(600)
+
+slow = Slow()
+die_with_parent()
+"""
+ORCHESTRATOR = f"""
+import subprocess, sys
+closing = [sys.executable, "-c", {CLOSING!r}]
+runner = subprocess.Popen(closing, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+print(runner.pid, runner.stdout.readline(), flush=True)
+input()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a signal for it")
+def test_a_runner_that_is_closing_dies_with_its_orchestrator() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", ORCHESTRATOR], cwd=ROOT, stdin=pipe, stdout=pipe, text=True
+    ) as orchestrator:
+        assert orchestrator.stdout is not None
+        pid, said = orchestrator.stdout.readline().split()
+        runner = psutil.Process(int(pid))
+        orchestrator.kill()
+    assert said == "closing"
+    assert psutil.wait_procs([runner], timeout=60)[1] == []

@@ -36,7 +36,8 @@ from runner.contract.job import Job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.memory.process import ResidentReader
-from runner.process.streams import claim_stdout, die_with_parent
+from runner.process.lifeline import die_at_end_of_stdin
+from runner.process.streams import claim_stdout
 
 
 class StartRequest(Frozen):
@@ -81,7 +82,7 @@ def main() -> int:
     """Start the model of the request on stdin."""
     stdout = claim_stdout()
     request = StartRequest.model_validate_json(sys.stdin.buffer.readline())
-    die_with_parent()
+    die_at_end_of_stdin()
     answer = _answer(request)
     stdout.write(answer.model_dump_json() + "\n")
     stdout.flush()
