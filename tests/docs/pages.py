@@ -91,5 +91,6 @@ PAGES = [
     README,
     Page(ROOT / "CONTRIBUTING.md"),
     Page(ROOT / "CHANGELOG.md"),
+    Page(ROOT / "SECURITY.md"),
     *(Page(path) for path in sorted((ROOT / "docs").rglob("*.md"))),
 ]
