@@ -212,7 +212,7 @@ READERS = (
     Reader("import's records", ("orchestrator.imports.record",), record_tables, read_imported),
     Reader("part", ("runner.contract.rounds",),
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
-    Reader("run.json", ("orchestrator.running.folder",),
+    Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
            lambda: json_of(json.loads(a_run_file())), read_run, fast=20),
     Reader("progress", ("orchestrator.running.progress_events",),
            lambda: json_of(EVENT), read_progress, fast=15,
