@@ -7,9 +7,8 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 import typer
 from typer import TyperException
@@ -17,6 +16,7 @@ from typer import TyperException
 from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
 from orchestrator.render.lines import print_note
+from orchestrator.render.streams import LossyStream, discard, occupy_descriptors, open_stream
 from orchestrator.system.spill_folder import remove_spill_folder
 from orchestrator.system.threads import WorkThread
 from runner.contract.errors import BenchError, StoreError
@@ -26,6 +26,7 @@ PATIENCE = b"cleaning up; once more to give up\n"
 INTERRUPTED = 130
 READER_GONE = 128 + signal.SIGPIPE
 BUG = 70
+_STDERR = 2
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a stdout that leads to a file. Those of other files are StoreErrors by now."""
 _PREFIX = "Value error, "
@@ -48,33 +49,23 @@ class Interruptions:
         del number, frame
         self._count += 1
         if self._count == 2:
-            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, PATIENCE)
+            with suppress(OSError):
+                os.write(_STDERR, PATIENCE)
         else:
             raise KeyboardInterrupt
 
 
 def main() -> NoReturn:
     """Run the command line; the process ends with one of the documented exit codes."""
-    sys.stdout, sys.stderr = _open_stream(sys.stdout), _open_stream(sys.stderr)
+    occupy_descriptors()
+    sys.stdout, sys.stderr = open_stream(sys.stdout), LossyStream.around(open_stream(sys.stderr))
     Interruptions().install()
     code = _exit_code(_run)
     code = _exit_code(_flush) or code
-    try:
-        sys.stderr.flush()
-    except OSError:
-        _discard(sys.stderr)
     if WorkThread.has_abandoned():  # Python's own end would pull the ground from under it
         remove_spill_folder()
         os._exit(code)
     sys.exit(code)
-
-
-def _open_stream(stream: TextIO | None) -> TextIO:
-    """The stream, losing what its encoding lacks; the null device in place of a closed one."""
-    if stream is None:
-        return Path(os.devnull).open("w", encoding="utf-8")
-    stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
-    return stream
 
 
 def _run() -> int:
@@ -115,7 +106,7 @@ def _exit_code(work: Callable[[], int]) -> int:
 def _known(error: Exception) -> BenchError | None:
     """The error as one that the user can act on; None if it is a bug."""
     if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
-        _discard(sys.stdout)
+        discard(sys.stdout)
         return StoreError(
             f"stdout: cannot be written: {error.strerror}",
             hint="see that the disk is not full; what was printed is not whole",
@@ -139,13 +130,8 @@ def _leave(end: BrokenPipeError | SystemExit) -> int:
     """
     if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
         raise end
-    _discard(sys.stdout)
+    discard(sys.stdout)
     return READER_GONE
-
-
-def _discard(stream: TextIO) -> None:
-    """Lead the stream to the null device, so that Python's own last flush succeeds."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show_usage(error: TyperException) -> None:
@@ -155,5 +141,4 @@ def _show_usage(error: TyperException) -> None:
     if show is None:
         print_note(f"error: {error}")
         return
-    with suppress(OSError):  # stderr leads to a full disk
-        show()
+    show()

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from orchestrator.system.text import escape_control
 
@@ -42,11 +43,7 @@ def stream_json(lists: Mapping[str, Iterable[object]]) -> None:
 
 
 def print_note(text: str) -> None:
-    """Print one line on stderr, escaped likewise. A disk that is full there ends no command."""
-    try:
+    """Print one line on stderr, escaped likewise. A note that nobody can read ends no command."""
+    with suppress(OSError):
         sys.stderr.write(f"{escape_control(text)}\n")
         sys.stderr.flush()
-    except BrokenPipeError:
-        raise
-    except OSError:
-        return

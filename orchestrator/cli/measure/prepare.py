@@ -37,6 +37,7 @@ def prepare(
     from orchestrator.app.measure.plan import PlanRequest
     from orchestrator.app.measure.prepare import prepare_matrix
     from orchestrator.render.progress import show_progress
+    from orchestrator.render.streams import after_work
     from orchestrator.render.verify import print_prepared
 
     run_options = options.run_options(launcher=launcher, database=None, seed=seed)
@@ -51,7 +52,8 @@ def prepare(
     )
     with show_progress(quiet=chosen.quiet) as observer:
         preparation = prepare_matrix(request, observer)
-    print_prepared(preparation, as_json=json)
+    with after_work():
+        print_prepared(preparation, as_json=json)
     return 1 if preparation.missing else 0
 
 

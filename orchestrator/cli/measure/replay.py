@@ -25,11 +25,13 @@ def replay(
     from orchestrator.app.measure.replay import ReplayRequest, replay_result
     from orchestrator.render.progress import show_progress
     from orchestrator.render.replay import print_replay
+    from orchestrator.render.streams import after_work
 
     request = ReplayRequest(result, results, database, command_line())
     with show_progress(quiet=chosen.quiet) as observer:
         replayed = replay_result(request, observer)
     if replayed.replay is not None:
-        print_replay(replayed.replay, as_json=json)
+        with after_work():
+            print_replay(replayed.replay, as_json=json)
     replayed.outcome.require_complete()
     return replayed.outcome.exit_code

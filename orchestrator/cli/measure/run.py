@@ -112,8 +112,10 @@ def _resume(
 
 def _show(result: "RunResult", *, as_json: bool) -> int:
     from orchestrator.render.results import print_results
+    from orchestrator.render.streams import after_work
 
-    print_results(result.report, as_json=as_json)
+    with after_work():
+        print_results(result.report, as_json=as_json)
     result.outcome.require_complete()
     return result.outcome.exit_code
 

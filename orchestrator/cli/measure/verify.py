@@ -64,6 +64,7 @@ def verify(
     from orchestrator.app.measure.verify import VerifyRequest, verify_models
     from orchestrator.matrix.from_options import split
     from orchestrator.render.progress import show_progress
+    from orchestrator.render.streams import after_work
     from orchestrator.render.verify import print_verification
 
     request = VerifyRequest(
@@ -80,7 +81,8 @@ def verify(
     )
     with show_progress(quiet=chosen.quiet) as observer:
         result = verify_models(request, observer)
-    print_verification(result.verification, as_json=json)
+    with after_work():
+        print_verification(result.verification, as_json=json)
     if save is not None:
         save_verification(result.verification, save)
     result.outcome.require_complete()

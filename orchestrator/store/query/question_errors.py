@@ -27,6 +27,8 @@ _OTHERWISE = "docs/ask.md shows questions and their words"
 _KIND = re.compile(r"([A-Za-z ]+) Error: ")
 _OF_THE_DATABASE = frozenset({"IO", "INTERNAL", "FATAL", "Serialization", "Connection"})
 _DAMAGE = "`orchestrator validate` looks for damage, and `orchestrator restore` goes back"
+_ADVICE = "\nPossible solutions:"
+"""DuckDB's advice names settings, which are locked here."""
 _SPACE = "free some space for temporary files, or name another folder for them in TMPDIR"
 
 
@@ -34,7 +36,7 @@ def question_error(error: Exception) -> BenchError:
     """The error of DuckDB or Arrow as one that the user can act on, in one line."""
     if isinstance(error, MemoryError):
         return UsageError(f"{FAILED}: not enough memory for its answer", hint=_LESS)
-    message = duckdb_message(error).replace("\n", " ")
+    message = duckdb_message(error).partition(_ADVICE)[0].replace("\n", " ")
     match = _KIND.match(message)
     kind = match[1] if match else ""
     if kind in _OF_THE_DATABASE:

@@ -1,12 +1,13 @@
 """Wherever stdout and stderr lead, a command ends as its documentation says."""
 
 import os
+import pty
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.workplace import CLI, Workplace
+from tests.support.workplace import CLI, PATIENCE_S, Workplace
 
 FULL = Path("/dev/full")
 ROWS = "SELECT cell_id, i FROM benchmark_results, range(10000) AS t(i)"
@@ -61,10 +62,36 @@ def test_a_full_disk_behind_stderr_changes_nothing(
     assert (done.returncode, done.stdout) == (code, b"")
 
 
+@pytest.mark.parametrize(
+    "redirection",
+    [
+        "2>&1 | head -n 1 >/dev/null",
+        pytest.param(f"2> {FULL}", marks=pytest.mark.slow),
+        pytest.param("<&- >&- 2>&-", marks=pytest.mark.slow),
+    ],
+)
+def test_progress_that_cannot_be_shown_ends_no_run(place: Workplace, redirection: str) -> None:
+    place.write_matrix({"*-b2-*": "raise"})
+    shell = f'{{ "$@"; echo $? > code; }} {redirection}'
+    subprocess.run(
+        ["sh", "-c", shell, "sh", *CLI, *place.run_arguments()], cwd=place.folder, check=False
+    )
+    assert (place.folder / "code").read_text() == "1\n"
+    assert place.has_one_verdict_each()
+
+
 @pytest.mark.slow
-def test_progress_that_cannot_be_shown_stops_no_run(place: Workplace) -> None:
-    done = ended(place, f"2> {FULL}", *place.run_arguments())
-    assert (done.returncode, b"3 ok" in done.stdout) == (0, True)
+def test_a_terminal_that_goes_away_ends_no_run(place: Workplace) -> None:
+    ours, theirs = pty.openpty()
+    command = [*CLI, *place.run_arguments()]
+    with subprocess.Popen(
+        command, cwd=place.folder, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        assert os.read(ours, 1)
+        os.close(ours)
+        assert process.wait(PATIENCE_S) == 0
+    assert place.has_one_verdict_each()
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "parquet"])
