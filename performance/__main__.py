@@ -1,11 +1,13 @@
 """Run every measurement, or those named: `python -m performance start_up merge_records`.
 
 `python -m performance synthesise --rows N --output DIR` writes results to measure the store with.
+`python -m performance faults` tries faults instead, and prints a table; see performance/faults.py.
 """
 
 import subprocess
 import sys
 
+from performance.faults import main as try_faults
 from performance.synthesise import main as synthesise
 
 MEASUREMENTS = (
@@ -33,6 +35,8 @@ def main() -> int:
     """Run each measurement in a fresh process, without the imports and memory of another."""
     if sys.argv[1:2] == ["synthesise"]:
         return synthesise(sys.argv[2:])
+    if sys.argv[1:2] == ["faults"]:
+        return try_faults(sys.argv[2:])
     names = sys.argv[1:] or MEASUREMENTS
     codes = []
     for name in names:

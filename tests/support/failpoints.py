@@ -12,17 +12,18 @@ import importlib
 import itertools
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 MODULE = (sys.executable, "-m", "tests.support.failpoints")
-DISK_VARIABLE = "FAILPOINT_DISK"
-"""The folder that `fill` fills."""
+COMMAND_VARIABLE = "FAILPOINT_COMMAND"
+"""The command of a `shell`."""
+NOBODY = 65534
 WRITES = ("io:open", "os:open", "os:mkdir", "os:replace", "os:fsync")
 """The functions by which files come into being; the target `writes` stands for all of them."""
 
@@ -32,7 +33,8 @@ class Failpoint:
     """The moment of a failure, and its kind."""
 
     action: str
-    """`kill`: SIGKILL. `full`: no space is left, from this call on. `fill`: take all space."""
+    """`kill`: SIGKILL. `full`: no space is left, from this call on. `shell`: a shell executes the
+    command of the environment. `demote`: from now on this is an unprivileged user's process."""
     when: str
     """`before` or `after` the call."""
     nth: int
@@ -95,8 +97,14 @@ def _writes(target: str, values: Sequence[Any]) -> bool:
 
 
 def _matches(pattern: str, values: Sequence[Any]) -> bool:
-    texts = [str(getattr(value, "lock_file", value)) for value in values] or [""]
-    return any(fnmatchcase(" ".join(text.split()), pattern) for text in texts)
+    return any(fnmatchcase(_text(value), pattern) for value in values or [""])
+
+
+def _text(value: object) -> str:
+    """The value in one line: of a lock its path, nothing of what is still being made."""
+    with suppress(AttributeError):
+        return " ".join(str(getattr(value, "lock_file", value)).split())
+    return ""
 
 
 def _replace(target: str, failing: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -125,21 +133,18 @@ def _disk_full() -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _fill_disk() -> None:
-    fill(Path(os.environ[DISK_VARIABLE]) / "filler")
+def _shell() -> None:
+    subprocess.run(os.environ[COMMAND_VARIABLE], shell=True, check=False)
 
 
-def fill(path: Path) -> None:
-    """Write until no byte is left."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT)
-    for size in (1 << 20, 1 << 12, 1):
-        with suppress(OSError):
-            while True:
-                os.write(handle, b"x" * size)
-    os.close(handle)
+def _demote() -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
 
 
-ACTIONS = {"kill": _kill, "full": _disk_full, "fill": _fill_disk}
+ACTIONS = {"kill": _kill, "full": _disk_full, "shell": _shell, "demote": _demote}
 
 
 def main() -> None:

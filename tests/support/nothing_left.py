@@ -12,7 +12,7 @@ from orchestrator.running.references import REFERENCES_FOLDER
 from orchestrator.system.locks import FOLDER_VARIABLE
 from tests.support.workplace import Workplace
 
-OTHER_FOLDERS = {GRAPHS_FOLDER, REFERENCES_FOLDER, "preparations"}
+OTHER_FOLDERS = {GRAPHS_FOLDER, REFERENCES_FOLDER, "preparations", "images"}
 PATIENCE_S = 10.0
 
 

@@ -8,7 +8,7 @@ from typing import Self
 
 
 class EngineProxy:
-    """Passes bytes on until `cut` is called."""
+    """Passes bytes on until `cut` is called, and again after `come_back`."""
 
     def __init__(self, path: Path, engine: str) -> None:
         self.path = path
@@ -17,9 +17,7 @@ class EngineProxy:
         self._connections: list[socket.socket] = []
 
     def __enter__(self) -> Self:
-        self._server.bind(str(self.path))
-        self._server.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listen()
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -34,10 +32,20 @@ class EngineProxy:
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
 
-    def _accept(self) -> None:
+    def come_back(self) -> None:
+        """Listen again, as an engine does that was started anew."""
+        self._server, self._connections = socket.socket(socket.AF_UNIX), []
+        self._listen()
+
+    def _listen(self) -> None:
+        self._server.bind(str(self.path))
+        self._server.listen()
+        threading.Thread(target=self._accept, args=[self._server], daemon=True).start()
+
+    def _accept(self, server: socket.socket) -> None:
         with suppress(OSError):
             while True:
-                client, _ = self._server.accept()
+                client, _ = server.accept()
                 engine = socket.socket(socket.AF_UNIX)
                 engine.connect(self._engine)
                 self._connections += [client, engine]

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from orchestrator.store import Store, query
+from runner.contract.cell import Cell
 from runner.contract.job import Job
 from tests.support.command_line import call
 
@@ -121,7 +122,7 @@ class Workplace:
     def planned(self) -> list[str]:
         """The ids of all cells of the newest run."""
         entries = json.loads((self.run_folder / "run.json").read_text())["plan"]["entries"]
-        return sorted(cell_id(entry["cell"]) for entry in entries)
+        return sorted(Cell.model_validate(entry["cell"]).id for entry in entries)
 
     def verdicts(self) -> dict[str, str]:
         """Status by cell id, as the database has it for the newest run."""
@@ -173,12 +174,6 @@ class Workplace:
         mine = f"label=org.accelmatrix.run_id={self.run_folder.name}"
         command = ["docker", "ps", "--all", "--quiet", "--filter", mine]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-
-
-def cell_id(cell: Mapping[str, Any]) -> str:
-    """The id of a cell as plain data."""
-    shape = f"b{cell['batch_size']}-s{cell['sequence_length']}"
-    return f"{cell['backend']}-{cell['model']}-{cell['precision']}-{shape}-{cell['mode']}"
 
 
 def wait_until(condition: Callable[[], bool], event: str) -> None:
