@@ -23,7 +23,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from orchestrator.running.record_files import CompactedRecords, RoundFiles, set_aside
+from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
 from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file
 from orchestrator.store import ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
@@ -243,8 +243,10 @@ class RunFolder:
         return {path: fault for path, fault in faults if fault is not None}
 
     def _fault(self, cell: Cell) -> str | None:
-        if not os.path.lexists(self.file_of(cell)):
-            return None
+        path = self.file_of(cell)
+        if not os.path.lexists(path):  # a merge may have been killed once it was set aside
+            is_gone = os.path.lexists(aside_of(path)) and self._compact.record(cell) is None
+            return "no sound record of its cell" if is_gone else None
         try:
             self._read(cell)
         except (RecordError, DamagedFile) as error:

@@ -140,12 +140,19 @@ class CompactedRecords:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Give a damaged file another name; None if it cannot be renamed."""
-    aside = path.with_name(path.name + DAMAGED_SUFFIX)
+    """Give a damaged file another name, which it may have already; None if it cannot be renamed."""
+    aside = aside_of(path)
     try:
         return path.replace(aside)
+    except FileNotFoundError:
+        return aside if os.path.lexists(aside) else None
     except OSError:
         return None
+
+
+def aside_of(path: Path) -> Path:
+    """The name of a damaged file that was set aside."""
+    return path.with_name(path.name + DAMAGED_SUFFIX)
 
 
 def _write_missing(path: Path, row: pa.Table) -> None:
