@@ -44,11 +44,23 @@ def test_last_is_the_newest_run(tmp_path: Path) -> None:
     assert RunFolder.open(tmp_path, "last").run.run_id == "20260102-000000-aaaa"
 
 
-def test_ids_sort_by_time() -> None:
-    ids = [new_run_id() for _ in range(1000)]
+def test_ids_sort_by_time(tmp_path: Path) -> None:
+    ids = [new_run_id(tmp_path) for _ in range(1000)]
     assert ids == sorted(ids)
     assert len(set(ids)) > 1
     assert {len(run_id) for run_id in ids} == {len("20261121-115951-3fa2")}
+
+
+@pytest.mark.parametrize(
+    ("ahead", "expected"),
+    [("29991231-235959-00ff", "30000101-000000-0000"), ("99991231-235959-0000", None), ("x", None)],
+)
+def test_a_run_that_begins_after_the_clock_was_set_back_is_the_last(
+    tmp_path: Path, ahead: str, expected: str | None
+) -> None:
+    a_run_folder(tmp_path, run_id=ahead)
+    run_id = new_run_id(tmp_path)
+    assert run_id == expected if expected else run_id.startswith("20")
 
 
 def test_an_unknown_run_is_told_with_those_there_are(tmp_path: Path) -> None:
