@@ -31,6 +31,8 @@ from orchestrator.running.run_file import RUN_BYTES, RUN_FILE, RunFile, read_run
 from orchestrator.store import ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
+    REMEDY,
+    file_hint,
     new_folder,
     remove_half_made,
     translate_os_errors,
@@ -82,7 +84,7 @@ class RunFolder:
         except OSError as error:
             raise StoreError(
                 f"{path}: the run's folder cannot be made: {error.strerror}",
-                hint="choose another folder with --results",
+                hint=file_hint(error, f"{REMEDY} with --results"),
             ) from error
         return cls(path, run)
 

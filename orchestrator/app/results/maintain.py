@@ -26,7 +26,7 @@ from orchestrator.store import (
     vacuum,
     writer_lock,
 )
-from orchestrator.system.files import translate_os_errors
+from orchestrator.system.files import file_hint, translate_os_errors
 from orchestrator.system.locks import hold_devices
 from orchestrator.system.trees import remove_tree
 from runner.contract.errors import DamagedFile, StoreError
@@ -191,7 +191,7 @@ def _alone(results: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"{results}: cannot be written: {error.strerror or error}",
-            hint="run this as the folder's owner",
+            hint=file_hint(error),
         ) from error
     try:
         yield
