@@ -28,7 +28,7 @@ from pydantic import ValidationError
 
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
 from orchestrator.running.run_file import RUN_BYTES, RUN_FILE, RunFile, read_run_file
-from orchestrator.store import ExpectedCell, ExpectedRecords, claim_fault, compact_files
+from orchestrator.store import Damaged, ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
     REMEDY,
@@ -65,6 +65,8 @@ class RunFolder:
         self.path = path
         self.run = run
         self.rounds = RoundFiles(self.records, run.plan.measure)
+        self.damaged: dict[Path, Damaged] = {}
+        """The records that were set aside since it was opened, by the path that they had."""
         self._compact = CompactedRecords(self.records, run.run_id)
 
     @classmethod
@@ -205,8 +207,9 @@ class RunFolder:
             return self._compact.record(cell)
         try:
             return self._read(cell)
-        except (RecordError, DamagedFile):
-            set_aside(path)
+        except (RecordError, DamagedFile) as error:
+            aside = set_aside(path)
+            self.damaged[path] = Damaged(aside or path, str(error))
             return None
 
     def _read(self, cell: Cell) -> Record:

@@ -17,6 +17,7 @@ from tempfile import mkdtemp
 
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import DAMAGED_SUFFIX, DROPPED_SUFFIX
+from orchestrator.store import Damaged
 from orchestrator.system.files import translate_os_errors
 from runner.contract.files import unfinished_path
 from runner.contract.outputs import output_names
@@ -43,9 +44,14 @@ def sweep_jobs(folder: RunFolder, job_ids: Iterable[str], note: Callable[[str], 
         cells = folder.jobs[job_id]
         rounds = folder.run.plan.measure[cells[0].backend].rounds
         names = output_names(cells, rounds)
-        line = Sweep(folder.records / job_id, names, folder.path).sweep()
+        sweep = Sweep(folder.records / job_id, names, folder.path)
+        line = sweep.sweep()
         if line is not None:
             note(line)
+        for cell in cells:
+            path = folder.file_of(cell)
+            if damaged := sweep.refused.get(path):
+                folder.damaged[path] = damaged
 
 
 @dataclass
@@ -58,7 +64,8 @@ class Sweep:
     """The names that files in it may have, and their most bytes."""
     run: Path
     """The run's folder."""
-    _refused: list[str] = field(default_factory=list)
+    refused: dict[Path, Damaged] = field(default_factory=dict)
+    """New path and reason of everything that was set aside, by the path that it had."""
     _aside: Path | None = None
 
     def sweep(self) -> str | None:
@@ -71,7 +78,7 @@ class Sweep:
             return None
         with translate_os_errors(self.out, "cannot be swept"):
             if self._sweep_entries():
-                return self._note(str(len(self._refused)))
+                return self._note(str(len(self.refused)))
             self._make_anew()
             return self._note(f"more than {MOST_REFUSED}")
 
@@ -81,7 +88,7 @@ class Sweep:
         with os.scandir(self.out) as listing:
             entries = [entry.name for entry in islice(listing, most + 1)]
         for name in entries[:most]:
-            if len(self._refused) == MOST_REFUSED:
+            if len(self.refused) == MOST_REFUSED:
                 return False
             path = self.out / name
             if fault := self._fault(path):
@@ -114,9 +121,9 @@ class Sweep:
             return
         self._aside = self._aside or self._new_folder()
         safe = _ODD.sub("_", path.name)[:_NAME_LETTERS]
-        _move(path, self._aside / f"{len(self._refused):04}-{safe}.refused")
-        shown = path.name if len(path.name) <= _LETTERS else f"{path.name[:_LETTERS]}…"
-        self._refused.append(f"{shown!r} {fault}")
+        target = self._aside / f"{len(self.refused):04}-{safe}.refused"
+        _move(path, target)
+        self.refused[path] = Damaged(target, fault)
 
     @property
     def _unfinished(self) -> frozenset[str]:
@@ -142,14 +149,22 @@ class Sweep:
                         (flood / kept).rename(self.out / kept)
 
     def _note(self, count: str) -> str | None:
-        if not self._refused:
+        if not self.refused:
             return None
-        named = "; ".join(self._refused[:_NAMED])
-        more = "; …" if len(self._refused) > _NAMED else ""
+        named = "; ".join(
+            f"{_shown(path.name)} {damaged.reason}"
+            for path, damaged in islice(self.refused.items(), _NAMED)
+        )
+        more = "; …" if len(self.refused) > _NAMED else ""
         return (
             f"{self.out.name}: set aside {count} of what it left in its output folder, in"
             f" {self._aside}: {named}{more}"
         )
+
+
+def _shown(name: str) -> str:
+    """A name without what would steer a terminal."""
+    return repr(name if len(name) <= _LETTERS else f"{name[:_LETTERS]}…")
 
 
 def _tidy(path: Path) -> None:

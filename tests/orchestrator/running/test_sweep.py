@@ -106,13 +106,14 @@ def folder(tmp_path: Path) -> RunFolder:
     return a_run_folder(tmp_path / "results", a_plan([fake_cell(1), fake_cell(2)], rounds=2))
 
 
-def measured_with(folder: RunFolder, script: Script) -> tuple[dict[str, str], KeptObserver]:
-    """The verdicts of a run whose launches play this script, and what it said."""
+def measured_with(folder: RunFolder, script: Script) -> tuple[dict[str, str], KeptObserver, int]:
+    """The verdicts of a run whose launches play this script, what it said and its exit code."""
     observer, database = KeptObserver(), folder.path.parent / "benchmarks.duckdb"
     options = RunOptions(database=database, scratch=True)
-    RunExecution(folder, ScriptedLauncher(script), observer, options, engine_grace_s=0).run()
+    run = RunExecution(folder, ScriptedLauncher(script), observer, options, engine_grace_s=0)
+    exit_code = run.run().exit_code
     with Store.open_readonly(database) as store:
-        return dict(store.verdicts(folder.run.run_id)), observer
+        return dict(store.verdicts(folder.run.run_id)), observer, exit_code
 
 
 def leaving(leave: Leave, names: Sequence[str], host: Path) -> Script:
@@ -146,11 +147,12 @@ FIRST = fake_cell(1).id
 def test_whatever_has_the_name_of_a_file_costs_its_cell_at_most(
     folder: RunFolder, host: Path, leave: Leave, names: Sequence[str]
 ) -> None:
-    verdicts, observer = measured_with(folder, leaving(leave, names, host))
+    verdicts, observer, exit_code = measured_with(folder, leaving(leave, names, host))
     first, second = folder.cells
     assert set(verdicts) == {first.id, second.id}
     assert verdicts[second.id] == "ok"
-    assert verdicts[first.id] in ("ok", "lost")
+    is_record = names[0] == f"{FIRST}.parquet"
+    assert (verdicts[first.id], exit_code) == ("lost", 6 if is_record else 1)
     assert host.read_text() == SECRET
     assert SECRET not in "".join([*failed_traces(folder).values(), *observer.notes])
     out = folder.out(first.job_id)
@@ -224,6 +226,7 @@ def test_a_flood_of_files_is_set_aside_as_a_whole(folder: RunFolder) -> None:
     assert folder.verdicts() == {first.id: "ok"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_depth_harms_neither_the_run_nor_its_removal(folder: RunFolder) -> None:
     def nests(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
@@ -239,8 +242,8 @@ def test_depth_harms_neither_the_run_nor_its_removal(folder: RunFolder) -> None:
             os.chdir(here)
         return end
 
-    verdicts, _ = measured_with(folder, nests)
-    assert set(verdicts.values()) == {"ok"}
+    verdicts, _, exit_code = measured_with(folder, nests)
+    assert (set(verdicts.values()), exit_code) == ({"ok"}, 0)
     results = folder.path.parent
     policy = RetentionPolicy(named=(folder.run.run_id,))
     maintain_results(results, results / "benchmarks.duckdb", policy, dropping=True)
@@ -257,6 +260,19 @@ def test_what_a_killed_run_left_does_not_end_its_resumption(
     for name in (f"{FIRST}.parquet", f".{FIRST}.parquet.tmp", f"{FIRST}.parquet.damaged"):
         leave(out / name, host)
         (out / "second-name").unlink(missing_ok=True)
-    verdicts, _ = measured_with(folder, measures_all)
-    assert verdicts == {cell.id: "ok" for cell in folder.cells}
+    verdicts, _, exit_code = measured_with(folder, measures_all)
+    assert (verdicts, exit_code) == ({cell.id: "ok" for cell in folder.cells}, 0)
     assert host.read_text() == SECRET
+
+
+@pytest.mark.timeout(60)
+def test_a_foreign_record_is_told_at_the_end_of_the_run(folder: RunFolder, host: Path) -> None:
+    def foreign(path: Path, host: Path) -> None:
+        cell = folder.cells[0]
+        claims = record_for(folder.job([cell], SOMEWHERE), cell, run_id="other")
+        save_record(claims, path.parent)
+
+    verdicts, _, exit_code = measured_with(folder, leaving(foreign, [f"{FIRST}.parquet"], host))
+    assert (verdicts[FIRST], exit_code) == ("lost", 6)
+    with Store.open_readonly(folder.path.parent / "benchmarks.duckdb") as store:
+        assert [run.run_id for run in store.runs()] == [folder.run.run_id]
