@@ -20,6 +20,7 @@ MEASUREMENTS = (
     "import_files",
     "storage_size",
     "container_overhead",
+    "output_flood",
     "shapes_per_job",
     "monitors",
     "harness_overhead",

@@ -1,5 +1,6 @@
 """Executes one job until its round has visited each of its cells, whatever happens to launches."""
 
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,12 +14,14 @@ from orchestrator.running.follow import LaunchProgress, follow_launch
 from orchestrator.running.launch import Launch, quote_runner
 from orchestrator.running.observer import Observer
 from orchestrator.running.quota import OutputQuota, QuotaWatch
-from orchestrator.running.sweep import sweep_jobs
 from runner.contract.errors import EngineUnavailable, RecordNotSaved, StoreError
 from runner.contract.files import remove_unfinished
 from runner.contract.job import Job
 from runner.contract.process_exit import last_line
 from runner.contract.record import Record
+
+_FULL_BYTES = 64 << 20
+"""Free bytes below which a runner is believed that says it could not save."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,7 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
     while pending:
         rest = job.model_copy(update={"cells": tuple(pending)})
         observer.job_started(rest)
-        try:
-            launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
-        finally:
-            sweep_jobs(folder, [job.id], observer.note)
+        launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
         pending = folder.due(pending, job.round)
         for cell, verdict in launch.verdicts(pending):
             record = Record.of(rest, cell, verdict)
@@ -118,7 +118,10 @@ def launch_job(
 
 
 def _refuse_full_disk(launch: Launch, folder: RunFolder) -> None:
-    if launch.exit is not None and launch.exit.code == RecordNotSaved.exit_code:
+    """End the run if a disk is full, as the runner says, and as the host finds."""
+    if launch.exit is None or launch.exit.code != RecordNotSaved.exit_code:
+        return
+    if shutil.disk_usage(folder.path).free < _FULL_BYTES:
         raise StoreError(
             f"{folder.path}: the runner could not save what it measured: "
             f"{quote_runner(last_line(launch.exit.log)) or 'the disk is full'}",

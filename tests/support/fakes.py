@@ -2,12 +2,16 @@
 
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
+from types import SimpleNamespace
 from typing import Any, ClassVar
 from zipfile import ZipFile
+
+import pytest
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
@@ -211,6 +215,11 @@ def dies_in(batch_size: int, ending: Exit | None, phase: str = "steady") -> Scri
         return finish(lines)
 
     return script
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on no disk has space, as far as anybody asks."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
 
 
 class KeptObserver:

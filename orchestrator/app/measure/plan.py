@@ -12,8 +12,7 @@ from orchestrator.launchers.registry import preview_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.expand import Progress, unheard
-from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
+from orchestrator.planning.plan import Decision, Plan, make_plan
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.create import past_durations
 from orchestrator.running.folder import RunFolder
@@ -22,11 +21,7 @@ from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Selector
-from runner.contract.errors import UsageError
 from runner.contract.graph import GraphKind, NumberFormat
-
-MOST_RUN_CELLS = 100_000
-"""Cells of one run: at six seconds each they take a week, and `run.json` has 50 MB."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +42,6 @@ class PlanRequest:
     """Options of the run that is planned."""
     command: str | None = None
     """The command line, for `run.json`."""
-    progress: Progress = field(default=unheard, compare=False, repr=False)
-    """Hears how far the planning is."""
 
     @property
     def database(self) -> Path:
@@ -146,15 +139,9 @@ def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:
     """Plan for this machine, with what `run.json` keeps of the plan's source.
 
     Raises:
-        UsageError: the matrix or an option is wrong, or the plan is too large for one run.
+        UsageError: the matrix or an option is wrong.
     """
     plan = _plan(request, this_machine(request.options.purpose))
-    cells = len(plan.entries)
-    if cells > MOST_RUN_CELLS:
-        raise UsageError(
-            f"{cells:,} cells are more than the {MOST_RUN_CELLS:,} that one run may have",
-            hint="narrow the axes, or take a part with --select or --limit",
-        )
     return plan, run_source(request.matrix, request.command)
 
 
@@ -166,16 +153,14 @@ def run_source(matrix: object, command: str | None = None) -> RunSource:
 
 
 def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:
-    done = RunFolder.open(request.results, resume).verdicts() if resume else {}
-    plan = make_plan(
+    return make_plan(
         _matrix(request),
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
+        done=RunFolder.open(request.results, resume).verdicts() if resume else {},
         history=past_durations(request.database),
-        progress=request.progress,
     )
-    return mark_done(plan, done)
 
 
 def _matrix(request: PlanRequest) -> Matrix:

@@ -15,7 +15,6 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.lock import delete_database, in_use_error, wal_path
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.version import create_schema, write_version
-from orchestrator.system.files import file_hint
 from orchestrator.system.spill_folder import spill_folder
 from orchestrator.system.text import parse_size
 from runner.contract.errors import DamagedFile, StoreError
@@ -37,16 +36,12 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def store_errors(doing: str, hint: str) -> Iterator[None]:
-    """Turn DuckDB's errors into `StoreError`s that say what was being done.
-
-    `REMEDY` in the hint stands for what helps against an error of the file system.
-    """
+    """Turn DuckDB's errors into `StoreError`s that say what was being done."""
     with interruptible():
         try:
             yield
         except duckdb.Error as error:
-            message = f"{doing}: {duckdb_message(error)}"
-            raise StoreError(message, hint=file_hint(error, hint)) from error
+            raise StoreError(f"{doing}: {duckdb_message(error)}", hint=hint) from error
 
 
 _MESSAGE_LETTERS = 600
@@ -177,7 +172,7 @@ def create(path: Path, *, scratch: bool) -> None:
         delete_database(unfinished)
         raise StoreError(
             f"{path}: cannot be created: {duckdb_message(error)}",
-            hint=file_hint(error),
+            hint="see that the folder can be written and the disk is not full",
         ) from error
 
 

@@ -22,7 +22,6 @@ from orchestrator.store.database.lock import (
     writer_lock,
 )
 from orchestrator.store.schema.version import DatabaseVersion, read_version
-from orchestrator.system.files import REMEDY, file_hint
 from runner import __version__
 from runner.contract.errors import DamagedFile, StoreError, UsageError
 from runner.contract.files import file_sha256, sync, write_atomic
@@ -121,7 +120,7 @@ def _take_locked(
     except OSError as error:
         raise StoreError(
             f"{folder}: the snapshot cannot be written: {error.strerror or error}",
-            hint=file_hint(error),
+            hint="see that the folder can be written and the disk is not full",
         ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -220,7 +219,7 @@ def restore_snapshot(
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be restored: {error.strerror or error}",
-                hint=file_hint(error, f"nothing was lost; {REMEDY}"),
+                hint="nothing was lost; see that the disk is not full",
             ) from error
         finally:
             incoming.unlink(missing_ok=True)

@@ -27,6 +27,7 @@ from tests.support.fakes import (
     ScriptedLauncher,
     dies_in,
     enter,
+    fill_disk,
     measures_all,
     record,
 )
@@ -256,12 +257,27 @@ def test_an_engine_that_goes_away_is_reported_with_the_cell_in_hand_lost(tmp_pat
     }
 
 
-def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(tmp_path: Path) -> None:
-    full = Exit(6, out_of_memory=False, log="noise\n/out/x: No space left on device\n")
+FULL = Exit(6, out_of_memory=False, log="noise\n/out/x: No space left \x1b[2J\n")
+
+
+def test_a_runner_that_says_the_disk_is_full_where_it_is_not_loses_its_cell(tmp_path: Path) -> None:
+    found, _, _, _ = run(tmp_path, dies_in(2, FULL), measures_all)
+    assert found[2] == (
+        "lost",
+        "the runner ended with exit status 6 in phase steady, "
+        "saying: /out/x: No space left \\u001b[2J",
+    )
+    assert (found[1][0], found[4][0]) == ("ok", "ok")
+
+
+def test_a_runner_that_cannot_save_ends_the_run_without_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch)
     folder = a_run_folder(tmp_path)
     job = folder.job(folder.cells, NOWHERE)
-    with pytest.raises(StoreError, match="No space left on device"):
-        execute_job(job, LaunchContext(ScriptedLauncher(dies_in(2, full)), folder, KeptObserver()))
+    with pytest.raises(StoreError, match="No space left"):
+        execute_job(job, LaunchContext(ScriptedLauncher(dies_in(2, FULL)), folder, KeptObserver()))
     assert verdicts(folder) == {1: ("ok", None)}
 
 

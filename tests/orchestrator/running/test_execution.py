@@ -30,7 +30,14 @@ from runner.contract.errors import (
 )
 from runner.contract.job import Job, Provenance
 from runner.contract.record import read_record, save_record
-from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, dies_in, measures_all
+from tests.support.fakes import (
+    KeptObserver,
+    Script,
+    ScriptedLauncher,
+    dies_in,
+    fill_disk,
+    measures_all,
+)
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
@@ -526,7 +533,10 @@ def test_an_interrupted_run_is_merged_as_far_as_it_came(
         assert waited == []
 
 
-def test_a_full_disk_ends_the_run_with_what_it_has_merged(trial: Trial) -> None:
+def test_a_full_disk_ends_the_run_with_what_it_has_merged(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_disk(monkeypatch)
     full = Exit(6, out_of_memory=False, log="No space left on device")
     with pytest.raises(StoreError, match="No space left"):
         trial.run(ScriptedLauncher(dies_in(2, full)))

@@ -22,7 +22,14 @@ from runner.contract.errors import (
     Unavailable,
 )
 from runner.contract.job import Job, Limits, Provenance
-from tests.support.fakes import KeptObserver, Script, ScriptedLauncher, enter, measures_all
+from tests.support.fakes import (
+    KeptObserver,
+    Script,
+    ScriptedLauncher,
+    enter,
+    fill_disk,
+    measures_all,
+)
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan, a_run_folder
 
@@ -271,7 +278,8 @@ def test_an_engine_that_goes_away_is_no_reason_to_go_unverified(trial: Trial) ->
     assert trial.file("npz").exists()
 
 
-def test_a_full_disk_ends_the_run(trial: Trial) -> None:
+def test_a_full_disk_ends_the_run(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill_disk(monkeypatch)
     trial.launcher.reference_script = ends(Exit(6, out_of_memory=False, log="No space left"))
     with pytest.raises(StoreError, match="No space left"):
         trial.references.ensure(trial.job)
