@@ -10,7 +10,8 @@ import runner
 EPILOG = """\
 Exit codes: 0 each planned cell has a verdict and none failed · 1 some failed · 2 bad matrix, option
 or question · 3 nothing to do, or nothing measured · 4 engine unavailable · 5 image missing or build
-failed · 6 store or schema mismatch, or a full disk · 70 a bug · 130 interrupted.
+failed · 6 store or schema mismatch, damaged or missing records, or a full disk · 70 a bug · 130
+interrupted.
 """
 
 app = typer.Typer(

@@ -17,6 +17,7 @@ from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
 from orchestrator.render.lines import print_note
 from orchestrator.render.streams import LossyStream, discard, occupy_descriptors, open_stream
+from orchestrator.system.files import REMEDY, file_hint
 from orchestrator.system.spill_folder import remove_spill_folder
 from orchestrator.system.threads import WorkThread
 from runner.contract.errors import BenchError, StoreError
@@ -109,7 +110,7 @@ def _known(error: Exception) -> BenchError | None:
         discard(sys.stdout)
         return StoreError(
             f"stdout: cannot be written: {error.strerror}",
-            hint="see that the disk is not full; what was printed is not whole",
+            hint=file_hint(error, f"{REMEDY}; what was printed is not whole"),
         )
     return error if isinstance(error, BenchError) else None
 

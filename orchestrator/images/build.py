@@ -20,6 +20,7 @@ from orchestrator.images.image import (
 )
 from orchestrator.images.settings import ImageSettings, base_variable
 from orchestrator.system.engine import engine_errors, engine_message
+from orchestrator.system.files import file_hint
 from orchestrator.system.text import format_size
 from runner.contract.errors import ImageError
 
@@ -156,7 +157,8 @@ def _teed(path: Path, report: ReportLine) -> Iterator[ReportLine]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("w", encoding="utf-8", buffering=1)
     except OSError as error:
-        raise ImageError(f"{path}: the build's log cannot be written: {error.strerror}") from error
+        message = f"{path}: the build's log cannot be written: {error.strerror or error}"
+        raise ImageError(message, hint=file_hint(error)) from error
     with file:
 
         def both(line: str) -> None:

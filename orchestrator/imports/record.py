@@ -16,7 +16,7 @@ from orchestrator.imports.document import writable
 from orchestrator.imports.measurement import ImportedMeasurement
 from orchestrator.imports.outcome import FileOutcome
 from orchestrator.store import DEFAULTS, Origin, Run
-from orchestrator.system.files import translate_os_errors
+from orchestrator.system.files import REMEDY, translate_os_errors
 from runner import __version__
 from runner.contract.files import atomic_file
 from runner.contract.plain_files import STREAM_BYTES, open_plain
@@ -36,7 +36,7 @@ _HARDWARE = (
 )
 _ENVIRONMENT = ("operating_system", "python_version", "libraries")
 _FOLDER = "imports"
-_HINT = "fix that and import again; nothing was written"
+_HINT = f"{REMEDY}, then import again; nothing was written"
 _RUN = b"accelmatrix.run"
 """Key of the run in a file's metadata."""
 LAUNCHER = "import"

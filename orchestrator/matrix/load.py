@@ -1,6 +1,6 @@
 """A matrix file, checked and resolved: a frozen value that nothing else needs to look up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -87,6 +87,11 @@ class Matrix(Frozen):
     limits: dict[Backend, Limits]
     """Limits of a job, backend by backend."""
 
+    @property
+    def size(self) -> int:
+        """The number of original combinations, before `exclude` and `include`."""
+        return _size(self.products())
+
     def products(self) -> list[Lists]:
         """The lists whose products, one behind the other, are the original combinations."""
         products: list[Lists] = []
@@ -167,10 +172,16 @@ def _entries(entries: Sequence[Mapping[AxisName, Any]], names: Names) -> tuple[C
     return tuple(written_out)
 
 
+def _size(products: Iterable[Lists]) -> int:
+    return sum(prod(len(values) for values in lists.values()) for lists in products)
+
+
 def _flaws(file: MatrixDocument, products: Sequence[Lists]) -> Iterator[Problem]:
-    size = sum(prod(len(values) for values in lists.values()) for lists in products)
+    size = _size(products)
     if size > MAX_COMBINATIONS:
-        message = f"{size:,} combinations are more than {MAX_COMBINATIONS:,}"
+        longest = sorted({(len(lists[axis]), axis) for lists in products for axis in lists})[:-4:-1]
+        named = ", ".join(f"{axis} ({length:,} values)" for length, axis in longest)
+        message = f"{size:,} combinations are more than {MAX_COMBINATIONS:,}: narrow {named}"
         yield Problem(("axes",), message)
     if not any("model" in entry for entry in file.include) and (
         not products or any("model" not in lists for lists in products)

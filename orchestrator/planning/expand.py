@@ -1,10 +1,10 @@
 """A matrix becomes cells: each once, each with the reason if it can't run."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from orchestrator.matrix import Combination, Combiner, Matrix
 from orchestrator.system.text import plural
@@ -16,6 +16,7 @@ from runner.contract.support import why_not
 
 _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
 _values = itemgetter(*AXIS_NAMES)
+T = TypeVar("T")
 _Point = tuple[Any, ...]
 """A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
@@ -32,10 +33,30 @@ class Expansion:
     """Sentences about combinations that are no cell of their own."""
 
 
-def expand(matrix: Matrix) -> Expansion:
+Progress = Callable[[str, int, int], None]
+"""Hears of the work, of how much of it is done, and of how much there is."""
+_STRIDE = 1 << 14
+"""Steps between two calls of it."""
+
+
+def unheard(work: str, done: int, total: int) -> None:
+    """Progress that nobody hears of."""
+
+
+def counted(items: Iterable[T], work: str, total: int, progress: Progress) -> Iterator[T]:
+    """The same items, with a call of `progress` now and then."""
+    for done, item in enumerate(items):
+        if done % _STRIDE == 0:
+            progress(work, done, total)
+        yield item
+
+
+def expand(matrix: Matrix, progress: Progress = unheard) -> Expansion:
     """Every cell of the matrix, none twice, none left out silently.
 
     A cell leaves out what it doesn't have, so combinations that differ in that alone are one cell.
+    Cells are made once all combinations are known, each in the place of its plain values, since
+    a million of both at once would not fit into a gigabyte.
 
     Raises:
         MatrixError: a combination names no model, or two jobs would bear the same id.
@@ -43,16 +64,24 @@ def expand(matrix: Matrix) -> Expansion:
     combiner = Combiner(matrix.include, matrix.exclude)
     sizes = {name: _usual_sizes(model) for name, model in matrix.models.items()}
     tally = _Tally()
-    cells: dict[_Point, tuple[Cell, str | None]] = {}
-    for combination in combiner.combinations(matrix.products()):
+    combinations = combiner.combinations(matrix.products())
+    for combination in counted(combinations, "combined", matrix.size, progress):
         request = _request(combination, matrix, sizes)
         values = _values(request)
-        point = _point(request, values, sizes[request["model"]], tally.present)
-        if tally.is_new(point, values):
-            cells[point] = _cell(point, matrix)
-    _refuse_shared_ids((cell for cell, _ in cells.values()), matrix)
+        tally.count(_point(request, values, sizes[request["model"]], tally.present), values)
     notes = (*tally.notes(), *_useless_excludes(combiner, matrix), *tally.unused(matrix))
-    return Expansion(tuple(cells.values()), notes)
+    points = tally.take_points()
+    made = counted(drained(points), "made", len(points), progress)
+    cells = tuple(_cell(point, matrix) for point in made)
+    _refuse_shared_ids((cell for cell, _ in cells), matrix)
+    return Expansion(cells, notes)
+
+
+def drained(items: list[T]) -> Iterator[T]:
+    """The items in their order; each leaves the list as it is taken."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def _usual_sizes(model: ModelSpec) -> _Sizes:
@@ -96,6 +125,7 @@ _CONDITIONAL = tuple(
     (position, axis) for position, axis in enumerate(AXES) if axis.of_model or axis.applies
 )
 """The axes that not every cell has, with their positions."""
+_conditional = itemgetter(*(position for position, _ in _CONDITIONAL))
 
 
 def _point(
@@ -133,22 +163,32 @@ class _Tally:
     present: set[AxisName] = field(default_factory=set)
     """The axes that some cell has, of those that not every cell has."""
     _requests: dict[_Point, _Point] = field(default_factory=dict)
-    """Of each cell the first combination that asked for it."""
+    """Of each cell the values on conditional axes of the first combination that asked for it."""
+    _shared: dict[_Point, _Point] = field(default_factory=dict)
+    """Each of those once, as many cells have the same."""
     _cells: Counter[str] = field(default_factory=Counter)
     _repeats: Counter[str] = field(default_factory=Counter)
     _differing: dict[str, set[AxisName]] = field(default_factory=dict)
 
-    def is_new(self, point: _Point, request: _Point) -> bool:
-        """True for the first combination of a cell; count this one."""
+    def count(self, point: _Point, request: _Point) -> None:
+        """Count a combination, which may be the first of its cell."""
         model = point[0]
-        first = self._requests.setdefault(point, request)
-        if first is request:
+        asked = _conditional(request)
+        known = len(self._requests)
+        first = self._requests.setdefault(point, self._shared.setdefault(asked, asked))
+        if len(self._requests) > known:
             self._cells[model] += 1
-            return True
+            return
         self._repeats[model] += 1
-        pairs = zip(AXIS_NAMES, first, request, strict=True)
-        self._differing.setdefault(model, set()).update(axis for axis, a, b in pairs if a != b)
-        return False
+        pairs = zip(_CONDITIONAL, first, asked, strict=True)
+        differing = {axis.name for (_, axis), one, other in pairs if one != other}
+        self._differing.setdefault(model, set()).update(differing)
+
+    def take_points(self) -> list[_Point]:
+        """Every cell's values once, in their order; they are forgotten here."""
+        points = list(self._requests)
+        self._requests.clear()
+        return points
 
     def notes(self) -> Iterator[str]:
         """A sentence for each model of which combinations are the same cell."""

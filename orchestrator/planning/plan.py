@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
 from orchestrator.planning.estimate import cell_estimate
-from orchestrator.planning.expand import Expansion, expand
+from orchestrator.planning.expand import Expansion, Progress, counted, drained, expand, unheard
 from orchestrator.planning.memory import shortage
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen, Selector
@@ -69,9 +69,9 @@ def make_plan(
     *,
     selector: Selector | None = None,
     limit: int | None = None,
-    done: Mapping[str, Status] = MappingProxyType({}),
     machine: Machine = _UNKNOWN,
     history: Mapping[str, float] = _NONE,
+    progress: Progress = unheard,
 ) -> Plan:
     """Decide about every cell of the matrix.
 
@@ -79,30 +79,31 @@ def make_plan(
         matrix: what was asked for.
         selector: keeps some of the cells; the others don't appear in the plan.
         limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
-        done: cell ids that have a verdict already.
         machine: what the cells will run on; cells that cannot fit into its memory are skipped.
         history: seconds that cells took before, by cell id, instead of an estimate.
+        progress: hears how far the planning is.
 
     Raises:
         MatrixError: the matrix makes an impossible cell.
     """
     with _no_garbage_collection():
-        expansion = expand(matrix)
-        notes = list(expansion.notes)
+        expansion = expand(matrix, progress)
+        notes, cells = list(expansion.notes), len(expansion.cells)
         selected = list(_select(expansion, selector or Selector(), notes))
-        entries = list(_cut(_decide(selected, matrix, machine, history), limit, notes))
+        del expansion
+        undecided = counted(drained(selected), "decided", len(selected), progress)
+        entries = list(_cut(_decide(undecided, matrix, machine, history), limit, notes))
     notes += _too_long(entries, matrix)
     names = {entry.cell.model for entry in entries}
     backends = {entry.cell.backend for entry in entries}
-    plan = Plan(
+    return Plan(
         entries=tuple(entries),
         notes=tuple(notes),
-        whole=len(entries) == len(expansion.cells),
+        whole=len(entries) == cells,
         models={name: spec for name, spec in matrix.models.items() if name in names},
         measure={key: value for key, value in matrix.measure.items() if key in backends},
         limits={key: value for key, value in matrix.limits.items() if key in backends},
     )
-    return mark_done(plan, done)
 
 
 @contextmanager

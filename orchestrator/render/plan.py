@@ -1,11 +1,32 @@
 """A plan as a table, as JSON or as GitHub's matrix."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 
 from orchestrator.app.measure.plan import PlanReport, PlanSums
-from orchestrator.render.lines import print_json, print_line, stream_json
+from orchestrator.render.lines import print_json, print_line, print_note, stream_json
 from orchestrator.render.tables import print_table
 from orchestrator.system.text import format_duration, plural
+
+_MOST_ROWS = 100_000
+"""Cells that a table shows: it keeps them all until the columns' widths are known."""
+_PATIENCE_S = 5.0
+"""Seconds between two notes about the planning."""
+
+
+class PlanningNotes:
+    """Notes on stderr about a planning that takes long."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._noted_at = clock()
+
+    def __call__(self, work: str, done: int, total: int) -> None:
+        """Say how far it is, unless the last note was a moment ago."""
+        now = self._clock()
+        if now - self._noted_at >= _PATIENCE_S:
+            self._noted_at = now
+            print_note(f"planning: {done:,} of {total:,} cells {work}")
 
 
 def print_plan(report: PlanReport, *, as_json: bool) -> None:
@@ -14,6 +35,7 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     if as_json:
         stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
         return
+    shown = plan.entries[:_MOST_ROWS]
     rows = [
         (
             entry.cell.id,
@@ -21,9 +43,11 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
             format_duration(round(entry.estimate_s)) if entry.decision == "run" else None,
             entry.reason or entry.status or "",
         )
-        for entry in plan.entries
+        for entry in shown
     ]
     print_table(("cell", "decision", "estimate", "reason"), rows)
+    if len(shown) < len(plan.entries):
+        print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
     sums = report.sums()
     print_line()
     for note in plan.notes:

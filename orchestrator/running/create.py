@@ -38,17 +38,17 @@ def create_run(plan: Plan, source: RunSource, results: Path, options: RunOptions
         raise nothing_to_do(plan)
     require_space(results)
     _require_database(options.database or results / DATABASE_NAME, scratch=options.scratch)
-    return RunFolder.create(results, new_run_file(plan, source, options))
+    return RunFolder.create(results, new_run_file(plan, source, results, options))
 
 
-def new_run_file(plan: Plan, source: RunSource, options: RunOptions) -> RunFile:
-    """The `run.json` of a run that begins now."""
+def new_run_file(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFile:
+    """The `run.json` of a run that begins now in this folder."""
     values = dict(source) | dict(options)
     if options.database is not None:
         values["database"] = options.database.absolute()
     return RunFile(
         **values,
-        run_id=new_run_id(),
+        run_id=new_run_id(results),
         started_at=datetime.now(UTC),
         git_commit=git_commit(),
         hostname=socket.gethostname(),

@@ -14,6 +14,7 @@ from orchestrator.running.follow import LaunchProgress, follow_launch
 from orchestrator.running.launch import Launch, quote_runner
 from orchestrator.running.observer import Observer
 from orchestrator.running.quota import OutputQuota, QuotaWatch
+from orchestrator.running.sweep import sweep_jobs
 from runner.contract.errors import EngineUnavailable, RecordNotSaved, StoreError
 from runner.contract.files import remove_unfinished
 from runner.contract.job import Job
@@ -70,7 +71,10 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
     while pending:
         rest = job.model_copy(update={"cells": tuple(pending)})
         observer.job_started(rest)
-        launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
+        try:
+            launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
+        finally:
+            sweep_jobs(folder, [job.id], observer.note)
         pending = folder.due(pending, job.round)
         for cell, verdict in launch.verdicts(pending):
             record = Record.of(rest, cell, verdict)

@@ -17,6 +17,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.references import References, is_verified
 from orchestrator.running.run_file import RunOptions
+from orchestrator.running.sweep import sweep_jobs
 from orchestrator.store import MergeReport
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell
@@ -128,6 +129,7 @@ class RunExecution:
             try:
                 self._clean()
                 self._folder.remove_unfinished()
+                sweep_jobs(self._folder, self._folder.jobs, self._observer.note)
                 self._folder.forget_retried()
                 self._save_skips()
                 for due in due_launches(self._folder, self._environment, self._observer.note):

@@ -9,6 +9,7 @@ results/<run_id>/records/<job_id>/<cell_id>.trace.json       a trace, if one was
 results/<run_id>/records/<job_id>/<cell_id>.operators.txt    its heaviest operators
 results/<run_id>/records/<job_id>/<cell_id>.trace.failed     why there is no trace
 results/<run_id>/records/<job_id>/<cell_id>.log              the traceback of a failure
+results/<run_id>/refused/<job_id>.<…>/                       what else its launches left: never read
 results/<run_id>/logs/<job_id>.<attempt>.log                 the end of a launch's stderr
 results/references/<key>.npz                                 what outputs are verified against
 results/graphs/<key>/<shape>/                                a prepared graph
@@ -16,18 +17,22 @@ results/preparations/<run_id>/                               jobs and logs of `o
 """
 
 import os
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
-from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file
-from orchestrator.store import ExpectedCell, ExpectedRecords, claim_fault, compact_files
+from orchestrator.running.run_file import RUN_BYTES, RUN_FILE, RunFile, read_run_file
+from orchestrator.store import Damaged, ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
+    REMEDY,
+    file_hint,
     new_folder,
     remove_half_made,
     translate_os_errors,
@@ -36,6 +41,8 @@ from runner.contract.cell import Cell
 from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageError
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
+from runner.contract.outputs import RECORD_SUFFIX, output_path
+from runner.contract.plain_files import read_plain
 from runner.contract.record import RETRIED, Outcome, Record, Status, read_record, save_record
 
 _SUBFOLDERS = ("records", "jobs", "logs")
@@ -58,6 +65,8 @@ class RunFolder:
         self.path = path
         self.run = run
         self.rounds = RoundFiles(self.records, run.plan.measure)
+        self.damaged: dict[Path, Damaged] = {}
+        """The records that were set aside since it was opened, by the path that they had."""
         self._compact = CompactedRecords(self.records, run.run_id)
 
     @classmethod
@@ -77,7 +86,7 @@ class RunFolder:
         except OSError as error:
             raise StoreError(
                 f"{path}: the run's folder cannot be made: {error.strerror}",
-                hint="choose another folder with --results",
+                hint=file_hint(error, f"{REMEDY} with --results"),
             ) from error
         return cls(path, run)
 
@@ -128,6 +137,14 @@ class RunFolder:
         """Every cell of the plan."""
         return [entry.cell for entry in self.run.plan.entries]
 
+    @cached_property
+    def jobs(self) -> Mapping[str, Sequence[Cell]]:
+        """The cells of the plan by the id of their job."""
+        jobs: dict[str, list[Cell]] = defaultdict(list)
+        for cell in self.cells:
+            jobs[cell.job_id].append(cell)
+        return jobs
+
     def job(self, cells: Sequence[Cell], provenance: Provenance, round_: int = 1) -> Job:
         """The job that carries these cells, which share model, runtime, precision and mode."""
         plan, first = self.run.plan, cells[0]
@@ -163,8 +180,8 @@ class RunFolder:
         """That of the job's latest attempt; None before the first one."""
         path = self._job_file(job_id, self._attempts(job_id))
         try:
-            return Job.model_validate_json(path.read_bytes()).provenance
-        except (OSError, ValidationError):
+            return Job.model_validate_json(read_plain(path, RUN_BYTES)).provenance
+        except (OSError, DamagedFile, ValidationError):
             return None
 
     def _attempts(self, job_id: str) -> int:
@@ -190,8 +207,9 @@ class RunFolder:
             return self._compact.record(cell)
         try:
             return self._read(cell)
-        except (RecordError, DamagedFile):
-            set_aside(path)
+        except (RecordError, DamagedFile) as error:
+            aside = set_aside(path)
+            self.damaged[path] = Damaged(aside or path, str(error))
             return None
 
     def _read(self, cell: Cell) -> Record:
@@ -211,7 +229,7 @@ class RunFolder:
 
     def file_of(self, cell: Cell) -> Path:
         """The cell's own record file, whether there is one or not."""
-        return self.records / cell.job_id / f"{cell.id}.parquet"
+        return output_path(self.records / cell.job_id, cell, RECORD_SUFFIX)
 
     def due(self, cells: Iterable[Cell], round_: int) -> list[Cell]:
         """The cells that this round still has to visit: no record, no sound result of the round."""
@@ -278,16 +296,6 @@ class RunFolder:
         when = self.run.started_at
         outcome = Outcome(status="lost", reason=reason)
         self.save(Record.of(job, cell, outcome, {"recorded_at": when}))
-
-    def traces(self) -> list[Path]:
-        """The traces that cells left."""
-        return sorted(self.records.glob("*/*.trace.json"))
-
-    def failed_traces(self) -> dict[str, str]:
-        """The reasons of traces that are missing, by the id of the cell."""
-        suffix = ".trace.failed"
-        paths = sorted(self.records.glob(f"*/*{suffix}"))
-        return {path.name.removesuffix(suffix): path.read_text("utf-8") for path in paths}
 
     @property
     def nowhere(self) -> Provenance:

@@ -1,6 +1,6 @@
 """Merge one run's folder into one database."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from orchestrator.store import (
     compact_files,
 )
 from runner.contract.plain_files import plain_fault
+from runner.contract.record import RETRIED
 
 
 def merge_run(folder: RunFolder, database: Path) -> MergeReport:
@@ -51,9 +52,23 @@ def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
         aside = folder.set_aside(reasons)
         damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
         merged = replace(merged, damaged=damaged) + store.merge(aside.lost, run, expected=expected)
+    earlier = _set_aside_before(folder, reasons, store)
     return replace(
-        merged, damaged=(*merged.damaged, *strays), missing=_missing(folder, merged, store)
+        merged,
+        damaged=(*merged.damaged, *earlier, *strays),
+        missing=_missing(folder, merged, store),
     )
+
+
+def _set_aside_before(
+    folder: RunFolder, reported: Container[Path], store: Store
+) -> Iterator[Damaged]:
+    """The records that the run set aside, of cells that were not measured again."""
+    verdicts = store.verdicts(folder.run.run_id) if folder.damaged else {}
+    for cell in folder.cells:
+        damaged = folder.damaged.get(path := folder.file_of(cell))
+        if damaged and path not in reported and verdicts.get(cell.id) in (None, *RETRIED):
+            yield replace(damaged, reason=f"{damaged.reason}; it was set aside")
 
 
 def merge_without_plan(path: Path, store: Store) -> MergeReport:

@@ -1,6 +1,8 @@
 """Options of a run, and `run.json`, which keeps them with its plan: enough to resume it."""
 
-from datetime import UTC, datetime
+import re
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +18,8 @@ from runner.contract.plain_files import read_plain
 RUN_FILE = "run.json"
 RUN_BYTES = 1 << 30
 """Most bytes of a `run.json`: the plan of a million cells has some 600 MB."""
+_SECONDS = "%Y%m%d-%H%M%S"
+_RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 _LETTERS = 300
 """Letters of a reason."""
 PREPARATIONS_FOLDER = "preparations"
@@ -76,10 +80,24 @@ class RunFile(RunOptions, RunSource):
     """Every cell with its decision."""
 
 
-def new_run_id() -> str:
-    """An id that sorts by time, e.g. `20261121-115951-3fa2`; the end counts 1/65536 seconds."""
-    now = datetime.now(UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond * 0x10000 // 1_000_000:04x}"
+def new_run_id(results: Path) -> str:
+    """An id that sorts by time, e.g. `20261121-115951-3fa2`; the end counts 1/65536 seconds.
+
+    If the clock was set back, so that runs of this folder lie ahead, it is a moment after theirs:
+    the last run is the one that began last.
+    """
+    now = _id_at(datetime.now(UTC))
+    names = (path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
+    newest = max(filter(_RUN_ID.fullmatch, names), default="")
+    with suppress(ValueError, OverflowError):  # a folder of another origin
+        if newest >= now:
+            day_and_time = newest.rpartition("-")[0]
+            return _id_at(datetime.strptime(day_and_time, _SECONDS) + timedelta(seconds=1))
+    return now
+
+
+def _id_at(moment: datetime) -> str:
+    return f"{moment:{_SECONDS}}-{moment.microsecond * 0x10000 // 1_000_000:04x}"
 
 
 def read_run_file(path: Path) -> RunFile:

@@ -27,6 +27,7 @@ from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.store.records.find import find_files
 from orchestrator.store.records.planned import ExpectedRecords
 from orchestrator.store.schema.tables import Run
+from orchestrator.system.files import REMEDY
 from runner.contract.errors import StoreError
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Store:
         with (
             store_errors(
                 f"{self.path}: the merge failed, and nothing was lost",
-                "see that the disk is not full, then merge the same files again",
+                f"{REMEDY}, then merge the same files again",
             ),
             InterruptibleThread(self._connection) as thread,
         ):
@@ -153,7 +154,7 @@ class Store:
         Raises:
             StoreError: the database cannot be written; it is as it was.
         """
-        with store_errors(f"{self.path}: nothing was removed", "see that the disk is not full"):
+        with store_errors(f"{self.path}: nothing was removed", REMEDY):
             forget(self._connection, result_ids)
 
     def verdicts(self, run_id: str) -> Mapping[str, str]:

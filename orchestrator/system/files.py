@@ -1,10 +1,11 @@
 """Output files and folders of commands: atomic writes, streams, and errors of the file system."""
 
+import errno
 import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -18,10 +19,30 @@ RESULTS_FOLDER = Path("results")
 """Default folder of all runs."""
 DATABASE_NAME = "benchmarks.duckdb"
 """Default name of the database in that folder."""
-OUTPUT_HINT = "see that the folder can be written and the disk is not full; nothing is left behind"
-_RESUME_HINT = "fix that, then `orchestrator run --resume last`"
+REMEDY = "{remedy}"
+"""Stands in a hint for what helps against an error of the file system."""
+OUTPUT_HINT = f"{REMEDY}; nothing is left behind"
+_RESUME_HINT = f"{REMEDY}, then `orchestrator run --resume last`"
 _HALF_MADE = ".half-made"
-_STREAM_HINT = "see that it takes everything; what was written so far went there"
+_STREAM_HINT = f"{REMEDY}; what was written so far went there"
+_SPACE = "free some space on its disk"
+_OWNER = "see its owner and mode, or name another place"
+_IN_THE_WAY = "move away what is in its place"
+_REMEDIES: Mapping[int, str] = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: f"{_SPACE}: your quota is used up",
+    errno.EFBIG: f"{_SPACE}, or raise the limit of file sizes, `ulimit -f`",
+    errno.EACCES: _OWNER,
+    errno.EPERM: _OWNER,
+    errno.EROFS: "its file system is read-only: name another place",
+    errno.EEXIST: _IN_THE_WAY,
+    errno.EISDIR: _IN_THE_WAY,
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EIO: "see that its disk is sound",
+    errno.EMFILE: "raise the limit of open files, `ulimit -n`",
+    errno.ENFILE: "raise the limit of open files of this machine",
+}
+_OTHERWISE = "see that it can be written and the disk is not full"
 _STDOUT = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
 """Names of what the process was started with, which may well be a file."""
@@ -42,7 +63,17 @@ def translate_os_errors(
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise StoreError(f"{path}: {problem}: {error.strerror or error}", hint=hint) from error
+        message = f"{path}: {problem}: {error.strerror or error}"
+        raise StoreError(message, hint=file_hint(error, hint)) from error
+
+
+def file_hint(error: Exception, hint: str = REMEDY) -> str:
+    """The hint with the remedy for this error: of the file system, or of who quotes it."""
+    code = getattr(error, "errno", None)
+    if code is None:
+        text = str(error)
+        code = next((code for code in _REMEDIES if os.strerror(code) in text), None)
+    return hint.replace(REMEDY, _REMEDIES.get(code or 0, _OTHERWISE))
 
 
 def is_stdout(path: Path | None) -> bool:

@@ -105,6 +105,13 @@ def escape_control_line(text: str) -> str:
     return text if text.isprintable() else text.translate(_LINE_ESCAPES)
 
 
+def first_line(text: str, letters: int = 300) -> str:
+    """The first line of untrusted text that says something, escaped and cut."""
+    line = next(filter(None, map(str.strip, text[: letters * 100].splitlines())), "")
+    escaped = escape_control_line(line[: letters + 1])
+    return escaped if len(line) <= letters else f"{escaped[:letters]}…"
+
+
 def _number(value: object) -> float | None:
     if isinstance(value, bool):
         return None

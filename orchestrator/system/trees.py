@@ -55,6 +55,20 @@ def remove_tree(folder: Path) -> None:
         folder.rmdir()
 
 
+def tree_size(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder; what goes away meanwhile counts nothing."""
+    sizes = [0]
+    with suppress(OSError):
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode):
+            return status.st_size
+    for entry in _entries(path):
+        with suppress(OSError):
+            if not entry.is_dir(follow_symlinks=False):
+                sizes.append(entry.stat(follow_symlinks=False).st_size)
+    return sum(sizes)
+
+
 def remove_entry(path: Path) -> None:
     """Remove whatever has this name, a link itself and not what it leads to.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from runner.contract.files import save_text
+from runner.contract.outputs import OPERATORS_SUFFIX, TRACE_SUFFIX
 from runner.measure.clock import monotonic, seconds
 
 _Outputs = TypeVar("_Outputs")
@@ -67,8 +68,8 @@ def save_trace(events: Sequence[TraceEvent], stem: Path, by: str) -> None:
         RecordNotSaved: the folder takes no more files.
     """
     text = json.dumps({"traceEvents": events})
-    save_text(stem.with_name(f"{stem.name}.trace.json"), text)
-    save_text(stem.with_name(f"{stem.name}.operators.txt"), operator_table(events, by))
+    save_text(stem.with_name(f"{stem.name}{TRACE_SUFFIX}"), text)
+    save_text(stem.with_name(f"{stem.name}{OPERATORS_SUFFIX}"), operator_table(events, by))
 
 
 def operator_table(events: Iterable[TraceEvent], by: str) -> str:

@@ -13,14 +13,22 @@ _UNFINISHED = ".{}.tmp"
 """The name of a file while it is being written."""
 
 
+def unfinished_path(path: Path) -> Path:
+    """The path under which a file is written before it gets its name."""
+    return path.with_name(_UNFINISHED.format(path.name))
+
+
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary name beside `path`; what was written there gets its name at the end.
 
+    What has the temporary name already is removed: a link would lead the writer elsewhere.
+
     Raises:
         OSError: the file system refused; nothing is left behind.
     """
-    unfinished = path.with_name(_UNFINISHED.format(path.name))
+    unfinished = unfinished_path(path)
+    unfinished.unlink(missing_ok=True)
     try:
         yield unfinished
         sync(unfinished)

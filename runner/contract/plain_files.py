@@ -105,6 +105,14 @@ def plain_size(path: Path) -> int:
     return status.st_size
 
 
+def is_plain(path: Path, most_bytes: int) -> bool:
+    """True if the path is a plain file of at most that size; it is not opened."""
+    try:
+        return plain_fault(path, most_bytes) is None
+    except OSError:
+        return False
+
+
 def _handle(path: Path) -> int:
     try:
         return os.open(path, _FLAGS)

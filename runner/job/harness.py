@@ -14,6 +14,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text
 from runner.contract.job import Job
+from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
 from runner.contract.rounds import RoundResult, read_rounds, save_round
 from runner.correctness.verify import verify_session
@@ -162,7 +163,7 @@ class Harness:
         except RecordNotSaved:
             raise
         except Exception as error:
-            save_text(self._out / f"{cell.id}.trace.failed", failure_reason(error))
+            save_text(output_path(self._out, cell, NO_TRACE_SUFFIX), failure_reason(error))
 
     def _instruments(self, cell: Cell, earlier: Sequence[RoundResult]) -> Instruments:
         uuid = self._loader.facts.get("device_uuid")
@@ -206,7 +207,7 @@ class Harness:
         self._save(Record.of(self._job, cell, outcome, self._facts()))
 
     def _save_trace(self, cell: Cell, error: Exception) -> Path:
-        log = self._out / f"{cell.id}.log"
+        log = output_path(self._out, cell, LOG_SUFFIX)
         try:
             log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         except OSError as refusal:

@@ -1,7 +1,6 @@
 """Failures of cells, runs, disks and databases: right verdicts, the rest measured, nothing left."""
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -59,26 +58,6 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     assert workplace.resume().returncode == 0
     workplace.check("ok")
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
-
-
-@pytest.mark.parametrize("moment", range(4))
-def test_kill_9_at_any_moment_loses_nothing(workplace: Workplace, moment: int) -> None:
-    workplace.write_matrix(models=2, latency_s=0.05)
-    process = workplace.start(*workplace.run_arguments())
-    wait_until(lambda: any(workplace.folder.glob("results/*/run.json")), "the run's folder")
-    time.sleep(moment * random.uniform(0.3, 0.9))
-    process.kill()
-    process.communicate()
-    measured = {path: path.stat().st_mtime_ns for path in workplace.records()}
-    done = workplace.resume()
-    assert done.returncode == (
-        3 if len(measured) == 6 and "each of its cells" in done.stderr else 0
-    )
-    if done.returncode == 3:
-        assert workplace.do("merge", str(workplace.run_folder), "--scratch").returncode == 0
-    assert workplace.has_one_verdict_each()
-    assert {path: path.stat().st_mtime_ns for path in measured} == measured
-    assert workplace.unfinished() == []
 
 
 def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> None:

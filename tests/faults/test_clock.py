@@ -1,6 +1,6 @@
 """A clock that is set back an hour: what is measured afterwards counts."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -20,7 +20,13 @@ def set_clock_back(place: FailingPlace, status: Status) -> None:
     assert set(place.verdicts().values()) == {status}
 
 
-@pytest.mark.parametrize("status", ["unavailable", "lost"])
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param("unavailable", marks=pytest.mark.slow),
+        pytest.param("lost", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_cell_measured_after_the_clock_was_set_back_keeps_its_verdict(
     place: FailingPlace, status: Status
 ) -> None:
@@ -33,6 +39,17 @@ def test_a_cell_measured_after_the_clock_was_set_back_keeps_its_verdict(
     assert merged.stdout == "0 inserted, 0 replaced, 1 unchanged\n"
 
 
+@pytest.mark.nightly
+def test_a_run_that_began_after_the_clock_was_set_back_is_the_last(place: FailingPlace) -> None:
+    place.write_matrix(batch_sizes=[1])
+    assert place.run("--budget", "0s").returncode == 3
+    ahead = datetime.now(UTC) + AHEAD
+    place.run_folder.rename(place.folder / "results" / f"{ahead:%Y%m%d-%H%M%S}-0000")
+    assert place.run("--budget", "0s").returncode == 3
+    place.finish()
+
+
+@pytest.mark.nightly
 def test_a_verdict_from_an_hour_ahead_gives_way_to_no_older_one(place: FailingPlace) -> None:
     place.write_matrix(batch_sizes=[1])
     assert place.run("--budget", "0s").returncode == 3

@@ -15,7 +15,7 @@ def _case(nth: int) -> object:
     return pytest.param(nth, marks=pytest.mark.slow if nth == KEPT else pytest.mark.nightly)
 
 
-@pytest.mark.parametrize("nth", map(_case, range(1, WRITES + 1)))
+@pytest.mark.parametrize("nth", [*map(_case, range(1, WRITES + 1))])
 def test_a_run_whose_disk_is_full_from_one_write_on_is_finished(
     place: FailingPlace, nth: int
 ) -> None:

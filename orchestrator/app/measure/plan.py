@@ -12,7 +12,8 @@ from orchestrator.launchers.registry import preview_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.plan import Decision, Plan, make_plan
+from orchestrator.planning.expand import Progress, unheard
+from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.create import past_durations
 from orchestrator.running.folder import RunFolder
@@ -21,7 +22,11 @@ from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Selector
+from runner.contract.errors import UsageError
 from runner.contract.graph import GraphKind, NumberFormat
+
+MOST_RUN_CELLS = 100_000
+"""Cells of one run: at six seconds each they take a week, and `run.json` has 50 MB."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,8 @@ class PlanRequest:
     """Options of the run that is planned."""
     command: str | None = None
     """The command line, for `run.json`."""
+    progress: Progress = field(default=unheard, compare=False, repr=False)
+    """Hears how far the planning is."""
 
     @property
     def database(self) -> Path:
@@ -139,9 +146,15 @@ def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:
     """Plan for this machine, with what `run.json` keeps of the plan's source.
 
     Raises:
-        UsageError: the matrix or an option is wrong.
+        UsageError: the matrix or an option is wrong, or the plan is too large for one run.
     """
     plan = _plan(request, this_machine(request.options.purpose))
+    cells = len(plan.entries)
+    if cells > MOST_RUN_CELLS:
+        raise UsageError(
+            f"{cells:,} cells are more than the {MOST_RUN_CELLS:,} that one run may have",
+            hint="narrow the axes, or take a part with --select or --limit",
+        )
     return plan, run_source(request.matrix, request.command)
 
 
@@ -153,14 +166,16 @@ def run_source(matrix: object, command: str | None = None) -> RunSource:
 
 
 def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:
-    return make_plan(
+    done = RunFolder.open(request.results, resume).verdicts() if resume else {}
+    plan = make_plan(
         _matrix(request),
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
-        done=RunFolder.open(request.results, resume).verdicts() if resume else {},
         history=past_durations(request.database),
+        progress=request.progress,
     )
+    return mark_done(plan, done)
 
 
 def _matrix(request: PlanRequest) -> Matrix:

@@ -103,7 +103,8 @@ def plan_preparation(plan: Plan, source: RunSource, results: Path, options: RunO
         raise nothing_to_do(of_graphs)
     require_space(results)
     rest = plan.model_copy(update={"entries": to_run})
-    return new_run_file(rest, source, options.model_copy(update={"purpose": "prepare"}))
+    folder, purpose = results / PREPARATIONS_FOLDER, {"purpose": "prepare"}
+    return new_run_file(rest, source, folder, options.model_copy(update=purpose))
 
 
 def export_missing(

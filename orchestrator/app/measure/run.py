@@ -16,6 +16,7 @@ from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.run_file import RunOptions, RunSource
+from orchestrator.running.traces import failed_traces, saved_traces
 from orchestrator.store import ResultRow, Store, resolve_run
 from runner.contract.errors import EngineUnavailable, NothingToDo
 
@@ -165,7 +166,7 @@ def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
     outcome = execute_run(folder, make_launcher(launcher, observer.note), observer, options)
-    for cell_id, reason in folder.failed_traces().items():
+    for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
     report = report_run(folder.run.run_id, options.database or folder.database)
-    return RunResult(replace(report, traces=tuple(folder.traces())), outcome)
+    return RunResult(replace(report, traces=tuple(saved_traces(folder))), outcome)

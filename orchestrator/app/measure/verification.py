@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from orchestrator.running.folder import RunFolder
-from orchestrator.system.files import translate_os_errors
+from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
 from runner.contract.errors import UsageError
 from runner.contract.files import write_atomic
@@ -145,7 +145,7 @@ def save_verification(verification: Verification, path: Path) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    with translate_os_errors(path):
+    with translate_os_errors(path, hint=OUTPUT_HINT):
         write_atomic(path, verification.model_dump_json(indent=2) + "\n")
 
 

@@ -26,8 +26,9 @@ from orchestrator.store import (
     vacuum,
     writer_lock,
 )
-from orchestrator.system.files import translate_os_errors
+from orchestrator.system.files import file_hint, translate_os_errors
 from orchestrator.system.locks import hold_devices
+from orchestrator.system.trees import remove_tree
 from runner.contract.errors import DamagedFile, StoreError
 
 _DROPPED = ".dropped"
@@ -190,7 +191,7 @@ def _alone(results: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"{results}: cannot be written: {error.strerror or error}",
-            hint="run this as the folder's owner",
+            hint=file_hint(error),
         ) from error
     try:
         yield
@@ -232,6 +233,8 @@ def _hide(path: Path) -> Path:
 def _delete(path: Path) -> None:
     with translate_os_errors(path, "cannot be removed", _DELETE_HINT):
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            remove_tree(path)  # whose depth a job may have chosen
+            if path.exists():
+                shutil.rmtree(path)
         else:
             path.unlink()

@@ -1,6 +1,5 @@
 """Selection of what to delete: runs by id, age or number, and artifacts that nothing uses."""
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE
 from orchestrator.store import DatedRun, dated_runs
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.trees import remove_tree, tree_size
 from runner.contract.artifact_keys import GRAPHS, REFERENCES, Producer, is_made_by
 from runner.contract.errors import StoreError, UsageError
 
@@ -95,7 +95,9 @@ def _runs_on_disk(results: Path) -> Iterator[DatedRun]:
 
 def _run_to_delete(run: DatedRun, results: Path) -> RunToDelete:
     path = _path_of_run(run.run_id, results)
-    return RunToDelete(run.run_id, run.started_at, run.verdicts, path, _size(path) if path else 0)
+    return RunToDelete(
+        run.run_id, run.started_at, run.verdicts, path, tree_size(path) if path else 0
+    )
 
 
 def _path_of_run(run_id: str, results: Path) -> Path | None:
@@ -106,11 +108,6 @@ def _path_of_run(run_id: str, results: Path) -> Path | None:
     if (folder / RUN_FILE).is_file():
         return folder
     return imported if imported.is_file() else None
-
-
-def _size(path: Path) -> int:
-    paths = [path] if path.is_file() else path.rglob("*")
-    return sum(file.stat().st_size for file in paths if file.is_file())
 
 
 _GRAPH = re.compile(r".+-[0-9a-f]{16}")
@@ -134,7 +131,9 @@ class StaleFile:
 
 def _delete(path: Path) -> None:
     if path.is_dir():
-        shutil.rmtree(path)
+        remove_tree(path)
+        if path.exists():
+            shutil.rmtree(path)
     else:
         path.unlink()
 
@@ -146,9 +145,7 @@ def find_stale_files(results: Path) -> list[StaleFile]:
         ("reference", _old_references(results / references.REFERENCES_FOLDER)),
         ("preparation", _preparations(results / PREPARATIONS_FOLDER)),
     ]
-    return [
-        StaleFile(kind, path, _size_on_disk(path)) for kind, paths in candidates for path in paths
-    ]
+    return [StaleFile(kind, path, tree_size(path)) for kind, paths in candidates for path in paths]
 
 
 def remove_stale_files(
@@ -200,18 +197,3 @@ def _entries(folder: Path) -> list[Path]:
     if folder.is_symlink() or not folder.is_dir():
         return []
     return [path for path in sorted(folder.iterdir()) if not path.is_symlink()]
-
-
-def _size_on_disk(path: Path) -> int:
-    if not path.is_dir():
-        return _file_size(path)
-    return sum(
-        _file_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names
-    )
-
-
-def _file_size(path: Path) -> int:
-    try:
-        return path.lstat().st_size
-    except FileNotFoundError:  # a running job's, gone meanwhile
-        return 0

@@ -50,6 +50,7 @@ def bench(
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
     from orchestrator.app.measure.plan import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
+    from orchestrator.render.plan import PlanningNotes
 
     matrix = BenchOptions(
         axes={axis.name: axes[axis.parameter] or () for axis in AXES},
@@ -65,6 +66,7 @@ def bench(
         select=tuple(select or ()),
         limit=limit,
         results=results,
+        progress=PlanningNotes(),
         options=options.run_options(
             launcher=launcher,
             database=database,

@@ -38,7 +38,7 @@ def plan(
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
     from orchestrator.app.measure.plan import PlanRequest, plan_for_github, report_plan
-    from orchestrator.render.plan import print_github, print_plan
+    from orchestrator.render.plan import PlanningNotes, print_github, print_plan
 
     request = PlanRequest(
         matrix,
@@ -46,6 +46,7 @@ def plan(
         select=tuple(select or ()),
         limit=limit,
         results=results,
+        progress=PlanningNotes(),
         options=options.run_options(launcher=launcher, database=database, seed=seed),
     )
     if format_ is PlanFormat.github:

@@ -39,6 +39,7 @@ def run(
 ) -> int:
     """Measure the cells of a matrix, or finish an earlier run."""
     from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.render.plan import PlanningNotes
 
     run_options = options.run_options(
         launcher=launcher,
@@ -71,6 +72,7 @@ def run(
         select=tuple(select or ()),
         limit=limit,
         results=results,
+        progress=PlanningNotes(),
         options=run_options,
         command=command_line(),
     )

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field, NonNegativeInt, ValidationError
 
 from orchestrator.store.database.connect import connect, duckdb_message
 from orchestrator.store.database.lock import wal_path
+from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.cell import Frozen
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
@@ -43,7 +44,7 @@ def copy_database(source: Path, target: Path, wait_s: float) -> None:
     except (OSError, duckdb.Error) as error:
         raise StoreError(
             f"{source}: cannot be copied to {target}: {duckdb_message(error)}",
-            hint="nothing was changed; see that the folder can be written and the disk not full",
+            hint=file_hint(error, f"nothing was changed; {REMEDY}"),
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.lock import delete_database, in_use_error, wal_path
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.version import create_schema, write_version
+from orchestrator.system.files import file_hint
 from orchestrator.system.spill_folder import spill_folder
 from orchestrator.system.text import parse_size
 from runner.contract.errors import DamagedFile, StoreError
@@ -36,12 +37,16 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def store_errors(doing: str, hint: str) -> Iterator[None]:
-    """Turn DuckDB's errors into `StoreError`s that say what was being done."""
+    """Turn DuckDB's errors into `StoreError`s that say what was being done.
+
+    `REMEDY` in the hint stands for what helps against an error of the file system.
+    """
     with interruptible():
         try:
             yield
         except duckdb.Error as error:
-            raise StoreError(f"{doing}: {duckdb_message(error)}", hint=hint) from error
+            message = f"{doing}: {duckdb_message(error)}"
+            raise StoreError(message, hint=file_hint(error, hint)) from error
 
 
 _MESSAGE_LETTERS = 600
@@ -172,7 +177,7 @@ def create(path: Path, *, scratch: bool) -> None:
         delete_database(unfinished)
         raise StoreError(
             f"{path}: cannot be created: {duckdb_message(error)}",
-            hint="see that the folder can be written and the disk is not full",
+            hint=file_hint(error),
         ) from error
 
 

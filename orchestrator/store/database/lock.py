@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
+from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
 
 
@@ -87,7 +88,7 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"{path}: cannot be written: {error.strerror or error}",
-            hint="choose a database in a folder of your own with `--database`",
+            hint=file_hint(error, f"{REMEDY} with `--database`"),
         ) from error
     try:
         yield

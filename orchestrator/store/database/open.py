@@ -17,6 +17,7 @@ from orchestrator.store.schema.version import (
     require_known_version,
     upgrade_schema,
 )
+from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
 
 
@@ -89,5 +90,5 @@ def _upgrade(path: Path, wait_s: float) -> None:
         message = duckdb_message(error)
         raise StoreError(
             f"{path}: cannot be brought from schema {number} to {STORE_VERSION}: {message}",
-            hint="nothing was changed; see that the folder can be written and the disk not full",
+            hint=file_hint(error, f"nothing was changed; {REMEDY}"),
         ) from error

@@ -11,6 +11,7 @@ from orchestrator.store.database.connect import fetch, store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
+from orchestrator.system.files import REMEDY
 
 _RUNS = f"""
     SELECT run_id, coalesce(r.started_at, v.first_at) AS started_at,
@@ -69,7 +70,7 @@ def drop_runs(path: Path, run_ids: Sequence[str], wait_s: float = WAIT_S) -> Non
     """
     with (
         open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
-        store_errors(f"{path}: the runs cannot be dropped", "nothing was changed; free some space"),
+        store_errors(f"{path}: the runs cannot be dropped", f"nothing was changed; {REMEDY}"),
     ):
         dropped = "CREATE TEMP TABLE dropped AS SELECT unnest(?::VARCHAR[]) AS run_id"
         connection.execute(dropped, [list(run_ids)])

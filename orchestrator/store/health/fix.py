@@ -28,6 +28,7 @@ from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
 from orchestrator.store.schema.version import redefine_views, schema_differences
+from orchestrator.system.files import REMEDY
 
 IMPORTS = "imports"
 """The folder of imported records, among those of the runs."""
@@ -207,7 +208,7 @@ def _fixed(
         connection,
         store_errors(
             f"{path}: cannot be repaired, and nothing was changed",
-            "see that the disk is not full, then try again",
+            f"{REMEDY}, then try again",
         ),
     ):
         repaired, quarantined = _repair(connection, results, now, errors, scratch=kind.scratch)

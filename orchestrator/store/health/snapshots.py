@@ -22,6 +22,7 @@ from orchestrator.store.database.lock import (
     writer_lock,
 )
 from orchestrator.store.schema.version import DatabaseVersion, read_version
+from orchestrator.system.files import REMEDY, file_hint
 from runner import __version__
 from runner.contract.errors import DamagedFile, StoreError, UsageError
 from runner.contract.files import file_sha256, sync, write_atomic
@@ -120,7 +121,7 @@ def _take_locked(
     except OSError as error:
         raise StoreError(
             f"{folder}: the snapshot cannot be written: {error.strerror or error}",
-            hint="see that the folder can be written and the disk is not full",
+            hint=file_hint(error),
         ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -219,7 +220,7 @@ def restore_snapshot(
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be restored: {error.strerror or error}",
-                hint="nothing was lost; see that the disk is not full",
+                hint=file_hint(error, f"nothing was lost; {REMEDY}"),
             ) from error
         finally:
             incoming.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from orchestrator.store.database.lock import (
 )
 from orchestrator.store.database.open import open_current
 from orchestrator.store.schema.columns import text
+from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
 from runner.contract.files import sync
 
@@ -49,7 +50,7 @@ def vacuum(path: Path, wait_s: float = WAIT_S) -> Vacuumed:
         before = size_of(path)
         with (
             open_current(path, read_only=False, wait_s=wait_s)[0] as connection,
-            store_errors(f"{path}: the log cannot be emptied", "nothing was lost; free some space"),
+            store_errors(f"{path}: the log cannot be emptied", f"nothing was lost; {REMEDY}"),
         ):
             if wal_path(path).exists():
                 empty_wal(connection)
@@ -91,7 +92,7 @@ def _rewrite(path: Path) -> None:
     except (duckdb.Error, OSError) as error:
         raise StoreError(
             f"{path}: cannot be written anew: {duckdb_message(error)}",
-            hint="nothing was changed; it takes as much free space as its rows",
+            hint=file_hint(error, f"nothing was changed; {REMEDY}: it takes as much again"),
         ) from error
     finally:
         delete_database(unfinished)

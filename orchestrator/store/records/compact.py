@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from orchestrator.store.records.validate import read_validated
+from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
 from runner.contract.record import read_table, write_records
@@ -89,7 +90,7 @@ def compact(
     except OSError as error:
         raise StoreError(
             f"{records}: cannot be compacted: {error.strerror or error}",
-            hint="nothing was lost; see that the disk is not full, then try again",
+            hint=file_hint(error, f"nothing was lost; {REMEDY}, then try again"),
         ) from error
     return Compaction(len(sound.loose), before, sum(path.stat().st_size for path in written))
 

@@ -47,7 +47,7 @@ def test_a_full_disk_behind_stdout_is_one_clear_error(
     done = ended(measured, f"> {FULL}", *command, unbuffered=unbuffered)
     assert done.stderr.decode().splitlines() == [
         "error: stdout: cannot be written: No space left on device",
-        "hint: see that the disk is not full; what was printed is not whole",
+        "hint: free some space on its disk; what was printed is not whole",
     ]
     assert done.returncode == 6
 

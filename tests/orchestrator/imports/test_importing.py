@@ -253,7 +253,8 @@ def test_a_results_folder_that_cannot_be_written_leaves_nothing_half(place: Plac
     write(place.results / "imports", "a file where the folder goes")
     with pytest.raises(StoreError, match="cannot be written") as refused:
         place.import_files()
-    assert refused.value.hint == "fix that and import again; nothing was written"
+    hint = "move away what is in its place, then import again; nothing was written"
+    assert refused.value.hint == hint
     assert place.ask("SELECT * FROM benchmark_results") == []
     (place.results / "imports").unlink()
     assert counts(place.import_files()) == (6, 0, 0, 0)

@@ -175,7 +175,15 @@ def test_each_mistake_has_its_sentence(rest: str, sentence: str, write: Write) -
 def test_a_million_combinations_are_the_most(write: Write) -> None:
     sizes = f"[{', '.join(map(str, range(1, 1002)))}]"
     text = f"version: 1\naxes: {{model: gpt2, batch_size: {sizes}, sequence_length: {sizes}}}"
-    assert "axes: 1,002,001 combinations are more than 1,000,000" in problems(write(text))[0]
+    message = "axes: 1,002,001 combinations are more than 1,000,000: narrow sequence_length (1,001"
+    assert message in problems(write(text))[0]
+
+
+def test_absurd_numbers_of_combinations_are_counted_without_making_them(write: Write) -> None:
+    sizes = f"[{', '.join(map(str, range(1, 5001)))}]"
+    axes = ", ".join(f"{axis}: {sizes}" for axis in ("batch_size", "sequence_length", "new_tokens"))
+    text = f"version: 1\naxes: {{model: gpt2, {axes}}}"
+    assert "125,000,000,000 combinations are more than" in problems(write(text))[0]
 
 
 def test_a_thousand_mistakes_do_not_flood_the_terminal(write: Write) -> None:

@@ -121,8 +121,20 @@ def test_what_has_a_verdict_is_done_whatever_it_was() -> None:
 def test_done_cells_count_towards_the_limit_so_that_resuming_takes_no_others() -> None:
     first = make_plan(matrix_of(AXES), limit=2)
     names = [entry.cell.id for entry in first.entries if entry.decision == "run"]
-    again = make_plan(matrix_of(AXES), limit=2, done={names[0]: "ok"})
+    again = mark_done(make_plan(matrix_of(AXES), limit=2), {names[0]: "ok"})
     assert [entry.cell.id for entry in again.with_decision("run")] == names[1:]
+
+
+def test_a_plan_tells_how_far_it_is() -> None:
+    heard: list[tuple[str, int, int]] = []
+    make_plan(matrix_of(AXES), progress=lambda *told: heard.append(told))
+    cells = len(make_plan(matrix_of(AXES)).entries)
+    assert [(work, done) for work, done, _ in heard] == [
+        ("combined", 0),
+        ("made", 0),
+        ("decided", 0),
+    ]
+    assert heard[-1][2] == cells
 
 
 def test_history_beats_the_estimate() -> None:
@@ -141,7 +153,7 @@ def test_measure_and_limits_travel_with_the_plan() -> None:
 
 def test_a_plan_survives_json() -> None:
     matrix = matrix_of(AXES | {"backend": ["cpu", "cuda"]}, exclude=[{"backend": "cuda"}])
-    plan = make_plan(matrix, limit=3, done={"cpu-gpt2-fp32-b1-s128-training": "ok"})
+    plan = mark_done(make_plan(matrix, limit=3), {"cpu-gpt2-fp32-b1-s128-training": "ok"})
     assert Plan.model_validate_json(plan.model_dump_json()) == plan
 
 

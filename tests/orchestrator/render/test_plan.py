@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.app.measure.plan import PlannedExport, PlanReport
-from orchestrator.render.plan import print_github, print_plan
+from orchestrator.render.plan import PlanningNotes, print_github, print_plan
 from tests.orchestrator.render.conftest import Screen
 from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan
@@ -32,6 +32,19 @@ def test_a_plan_in_rounds_counts_the_launches_of_jobs(screen: Screen) -> None:
     plan = a_plan(skips={SKIPPED: "the model ends at 32"}, rounds=3)
     last = screen.lines(print_plan, PlanReport(plan, ()))[-1]
     assert last.startswith("3 to run in 1 job (3 launches), 1 to skip")
+
+
+def test_a_long_planning_says_now_and_then_how_far_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seconds = iter([0.0, 1.0, 6.0, 7.0, 12.0])
+    notes = PlanningNotes(clock=lambda: next(seconds))
+    for done in (0, 16_384, 32_768, 49_152):
+        notes("made", done, 1_000_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "planning: 16,384 of 1,000,000 cells made",
+        "planning: 49,152 of 1,000,000 cells made",
+    ]
 
 
 def test_a_plan_as_json_has_every_axis_of_a_cell(screen: Screen) -> None:

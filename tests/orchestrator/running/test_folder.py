@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.run_file import RunFile, new_run_id
+from orchestrator.running.traces import failed_traces, saved_traces
 from runner.contract.cell import Cell
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import Provenance
@@ -43,11 +44,23 @@ def test_last_is_the_newest_run(tmp_path: Path) -> None:
     assert RunFolder.open(tmp_path, "last").run.run_id == "20260102-000000-aaaa"
 
 
-def test_ids_sort_by_time() -> None:
-    ids = [new_run_id() for _ in range(1000)]
+def test_ids_sort_by_time(tmp_path: Path) -> None:
+    ids = [new_run_id(tmp_path) for _ in range(1000)]
     assert ids == sorted(ids)
     assert len(set(ids)) > 1
     assert {len(run_id) for run_id in ids} == {len("20261121-115951-3fa2")}
+
+
+@pytest.mark.parametrize(
+    ("ahead", "expected"),
+    [("29991231-235959-00ff", "30000101-000000-0000"), ("99991231-235959-0000", None), ("x", None)],
+)
+def test_a_run_that_begins_after_the_clock_was_set_back_is_the_last(
+    tmp_path: Path, ahead: str, expected: str | None
+) -> None:
+    a_run_folder(tmp_path, run_id=ahead)
+    run_id = new_run_id(tmp_path)
+    assert run_id == expected if expected else run_id.startswith("20")
 
 
 def test_an_unknown_run_is_told_with_those_there_are(tmp_path: Path) -> None:
@@ -65,10 +78,29 @@ def test_without_runs_there_is_none_to_open(tmp_path: Path, run_id: str) -> None
     assert caught.value.hint == "there is none yet"
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"run_id": 3}', "\0"])
-def test_a_damaged_run_file_is_named(folder: RunFolder, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "Invalid JSON: EOF while parsing a value at line 1 column 0"),
+        ("{", "Invalid JSON: EOF while parsing an object"),
+        ('{"run_id": 3}', "launcher: Field required"),
+        ("\0", "Invalid JSON: expected value"),
+        ("[" * 200_000, "Invalid JSON: recursion limit exceeded"),
+    ],
+)
+def test_a_damaged_run_file_is_named_with_the_cause(
+    folder: RunFolder, content: str, reason: str
+) -> None:
     (folder.path / "run.json").write_text(content)
-    with pytest.raises(StoreError, match=r"run\.json: cannot be read"):
+    with pytest.raises(StoreError, match=r"run\.json: cannot be read") as caught:
+        RunFolder.open(folder.path.parent, "run-1")
+    assert reason in str(caught.value)
+
+
+def test_a_run_file_that_is_a_link_is_not_followed(folder: RunFolder, tmp_path: Path) -> None:
+    target = (folder.path / "run.json").rename(tmp_path / "elsewhere.json")
+    (folder.path / "run.json").symlink_to(target)
+    with pytest.raises(StoreError, match="is a symbolic link, not a plain file"):
         RunFolder.open(folder.path.parent, "run-1")
 
 
@@ -166,12 +198,32 @@ def test_a_verdict_without_a_launch_tells_the_host(tmp_path: Path) -> None:
 
 
 def test_traces_and_their_failures_are_found_beside_the_records(folder: RunFolder) -> None:
-    out = folder.out("job-1")
-    for name in ("a.trace.json", "a.operators.txt", "a.parquet"):
+    first, second, _ = folder.cells
+    out = folder.out(first.job_id)
+    for name in (f"{first.id}.trace.json", f"{first.id}.operators.txt", "stranger.trace.json"):
         (out / name).write_text("")
-    (out / "b.trace.failed").write_text("no profiler here")
-    assert folder.traces() == [out / "a.trace.json"]
-    assert folder.failed_traces() == {"b": "no profiler here"}
+    (out / f"{second.id}.trace.failed").write_text("no profiler here")
+    (out / "stranger.trace.failed").write_text("nobody asked")
+    assert saved_traces(folder) == [out / f"{first.id}.trace.json"]
+    assert failed_traces(folder) == {second.id: "no profiler here"}
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"\xff\xfe no text", "\ufffd\ufffd no text"),
+        (b"\n\x1b[2J red\nsecond", "\\u001b[2J red"),
+        (b"x" * 100_000, "x" * 300 + "…"),
+        (b"", ""),
+        (b"x" * ((1 << 20) + 1), None),
+    ],
+)
+def test_the_reason_of_a_missing_trace_is_one_line(
+    folder: RunFolder, content: bytes, line: str | None
+) -> None:
+    cell = folder.cells[0]
+    (folder.out(cell.job_id) / f"{cell.id}.trace.failed").write_bytes(content)
+    assert failed_traces(folder).get(cell.id) == line
 
 
 @pytest.mark.parametrize("gone", ["jobs", "logs", "records"])

@@ -1,5 +1,6 @@
 """What a command was asked to write appears whole or not at all, and replaces nothing unasked."""
 
+import errno
 import os
 import stat
 import sys
@@ -7,9 +8,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from orchestrator.system.files import (
+    file_hint,
     is_disk,
     is_stdout,
     is_stream,
@@ -20,6 +23,7 @@ from orchestrator.system.files import (
     require_free,
     require_free_folder,
     require_no_stream,
+    translate_os_errors,
 )
 from runner.contract.errors import StoreError, UsageError
 
@@ -114,6 +118,31 @@ def test_where_nothing_can_be_written_the_error_says_so(
     with pytest.raises(StoreError, match=r"cannot be written: (Not a directory|File exists)") as e:
         write(tmp_path / "file" / "out", KeyboardInterrupt)
     assert "nothing is left behind" in str(e.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (errno.ENOSPC, "free some space on its disk"),
+        (errno.EDQUOT, "your quota is used up"),
+        (errno.EACCES, "see its owner and mode"),
+        (errno.EROFS, "its file system is read-only"),
+        (errno.EIO, "see that its disk is sound"),
+        (errno.ENOTDIR, "move away what is in its place"),
+        (errno.ENOENT, "see that it can be written and the disk is not full"),
+    ],
+)
+def test_the_hint_fits_the_error(code: int, remedy: str) -> None:
+    error = OSError(code, os.strerror(code), "a file")
+    with pytest.raises(StoreError) as caught, translate_os_errors(Path("record.parquet")):
+        raise error
+    assert str(caught.value) == f"record.parquet: cannot be written: {os.strerror(code)}"
+    hint = str(caught.value.hint)
+    assert remedy in hint
+    assert hint.endswith(", then `orchestrator run --resume last`")
+    quoted = duckdb.IOException(f'IO Error: Could not write file "a": {os.strerror(code)}')
+    assert remedy in file_hint(quoted)
+    assert file_hint(error, "do nothing") == "do nothing"
 
 
 def test_a_free_place_needs_no_force(tmp_path: Path) -> None:

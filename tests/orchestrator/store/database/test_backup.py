@@ -84,7 +84,7 @@ def test_a_database_in_use_is_not_copied(filled: Path, target: Path) -> None:
 def test_a_full_disk_leaves_no_half_copy(filled: Path, target: Path) -> None:
     output = done(COPY_TO_A_FULL_DISK, filled, target)
     assert "cannot be copied" in output
-    assert "disk not full" in output
+    assert "free some space on its disk" in output
     assert list(target.parent.iterdir()) == []
     assert scalar(filled, "SELECT count(*) FROM benchmark_results") == 2
 

@@ -303,7 +303,7 @@ def test_a_place_that_cannot_be_written_is_told(filled: Path, root: Path) -> Non
 def test_a_full_disk_leaves_no_half_snapshot(filled: Path, root: Path) -> None:
     said = done(refused(TAKE, IMPORT), filled, root)
     assert "cannot be copied" in said
-    assert "disk not full" in said
+    assert "free some space on its disk" in said
     assert list(root.iterdir()) == []
 
 

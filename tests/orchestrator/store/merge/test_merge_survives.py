@@ -147,7 +147,7 @@ def test_a_full_disk_loses_nothing(database: Path, first: Path, second: Path) ->
     before = content(database)
     output = done(MERGE_ON_A_FULL_DISK, database, second)
     assert "the merge failed, and nothing was lost" in output
-    assert "disk is not full" in output
+    assert "free some space on its disk" in output
     assert content(database) == before
     with Store.open(database) as store:
         assert store.merge([second]) == MergeReport(replaced=CELLS)
