@@ -1,9 +1,11 @@
 """`kill -9` inside a reference, an export and an image's build: the next try begins it anew."""
 
 from collections.abc import Iterator
+from contextlib import closing, suppress
 
 import pytest
 from docker import DockerClient
+from docker.errors import ImageNotFound
 
 from orchestrator.images import ImageSettings
 from orchestrator.images.settings import image_name
@@ -55,7 +57,7 @@ def test_a_run_killed_while_it_prepares_is_finished(place: FailingPlace, moment:
 @pytest.fixture
 def engine_client() -> Iterator[DockerClient]:
     """The engine."""
-    with connect_engine() as client:
+    with closing(connect_engine()) as client:
         yield client
 
 
@@ -71,4 +73,5 @@ def test_a_run_killed_while_an_image_is_built_builds_it_again(
         containers.finish()
     finally:
         settings = ImageSettings(registry=registry)
-        engine_client.images.remove(settings.reference(image_name("fake")), force=True)
+        with suppress(ImageNotFound):
+            engine_client.images.remove(settings.reference(image_name("fake")), force=True)
