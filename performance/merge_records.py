@@ -41,10 +41,10 @@ def main() -> None:
         ).report("Store.merge", "read_parquet into a table")
 
 
-def write_records(folder: Path) -> None:
+def write_records(folder: Path, files: int = FILES) -> None:
     """Records as a run leaves them; seeded, so that each measurement reads the same."""
     chance = random.Random(7)
-    for number in range(FILES):
+    for number in range(files):
         save_record(_record(number, chance), folder)
 
 

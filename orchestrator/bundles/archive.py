@@ -34,6 +34,10 @@ _REQUIRED = frozenset(map(str, Member))
 _ENCRYPTED, _UTF_8 = 0x1, 0x800
 _ZIP64_VERSION = 45
 _MAX_16, _MAX_32 = 0xFFFF, 0xFFFFFFFF
+_END, _END_BYTES = b"PK\5\6", 22
+_END_64, _END_64_BYTES = b"PK\6\6", 56 + 20
+DIRECTORY_BYTES = 8 << 20
+"""Most bytes of an archive's directory, which has some 100 for each run."""
 _SAFE_NAME = re.compile(r"[\w%.+-]+(/[\w%.+-]+)*")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -55,6 +59,34 @@ def write_archive(file: IO[bytes], members: Mapping[str, MemberContent]) -> None
             with _open(members[name]) as content, archive.open(info, "w") as member:
                 for chunk in _chunks(content):
                     member.write(chunk)
+
+
+def open_archive(file: IO[bytes]) -> zipfile.ZipFile:
+    """Open an archive, unless its directory alone would take all memory.
+
+    Raises:
+        DamagedFile: it would, or this is no whole archive.
+    """
+    length = file.seek(0, os.SEEK_END)
+    file.seek(max(0, length - _MAX_16 - _END_BYTES - _END_64_BYTES))
+    declared = min(length, _directory_bytes(file.read()))
+    if declared > DIRECTORY_BYTES:
+        raise DamagedFile(
+            f"its directory has {declared:,} bytes; at most {DIRECTORY_BYTES:,} are allowed"
+        )
+    try:
+        return zipfile.ZipFile(file)
+    except ZIP_ERRORS as error:
+        raise DamagedFile(f"not a whole zip archive: {error}") from error
+
+
+def _directory_bytes(tail: bytes) -> int:
+    """The size that the end of an archive declares, by whichever record a reader takes."""
+    ends = [match.start() for match in re.finditer(re.escape(_END), tail)]
+    sizes = [int.from_bytes(tail[end + 12 : end + 16], "little") for end in ends]
+    large = [match.start() for match in re.finditer(re.escape(_END_64), tail)]
+    sizes += [int.from_bytes(tail[end + 40 : end + 48], "little") for end in large]
+    return max((size for size in sizes if size != _MAX_32), default=0)
 
 
 def size(content: MemberContent) -> int:
@@ -137,9 +169,13 @@ def read_json(archive: zipfile.ZipFile, name: str) -> Any:
         DamagedFile: it is not.
     """
     try:
-        return json.loads(read_text(archive, name))
+        value = json.loads(read_text(archive, name))
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise DamagedFile(f"{name}: holds half a character, which no text has") from error
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"{name}: is not JSON: {error}") from error
+    return value
 
 
 def read_text(archive: zipfile.ZipFile, name: str) -> str:

@@ -15,6 +15,7 @@ from orchestrator.bundles.archive import (
     content_sha256,
     damaged_members,
     is_exact,
+    open_archive,
     read_json,
     read_list,
     read_text,
@@ -137,9 +138,9 @@ def _unpacking_problem() -> str:
 
 def _checked(bundle: Bundle, file: IO[bytes], folder: Path) -> Bundle:
     try:
-        archive = zipfile.ZipFile(file)
-    except ZIP_ERRORS as error:
-        return replace(bundle, faults=(f"not a whole zip archive: {error}",))
+        archive = open_archive(file)
+    except DamagedFile as damage:
+        return replace(bundle, faults=damage.reasons)
     with archive:
         try:
             _require(unsafe_members(archive, bundle.bytes))

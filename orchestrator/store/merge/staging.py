@@ -1,6 +1,5 @@
 """The first half of a merge: record files are read and validated, and damaged ones set aside."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,9 @@ from orchestrator.store.records.validate import (
     Damaged,
     check_pages,
     file_fault,
-    read_records,
+    read_unchecked,
+    require_columns,
+    require_whole,
 )
 from orchestrator.store.schema.columns import Column, text
 from orchestrator.store.schema.parquet_columns import NO_JSON_OBJECT, NO_ROWS, ParquetColumns
@@ -30,7 +31,8 @@ from runner.contract.errors import DamagedFile
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
 FILES_AT_ONCE = 200
-"""Small files are held in memory as Arrow tables, so many at a time."""
+BYTES_AT_ONCE = 64 << 20
+"""Small files are held in memory as Arrow tables: so many at a time, or so many bytes."""
 _LARGE_FILE = "incoming_file_"
 OFFERED = "offered_rows"
 """The view of all rows of large files, where `incoming` leaves some of them out."""
@@ -94,22 +96,17 @@ def _copy_small(
     """Read small files into a table, those with the same columns together."""
     connection.execute(f"CREATE TEMP TABLE incoming AS {NO_ROWS}")
     damaged: list[Damaged] = []
-    for first in range(0, len(files), FILES_AT_ONCE):
-        groups: dict[pa.Schema, list[pa.Table]] = defaultdict(list)
-        for path in files[first : first + FILES_AT_ONCE]:
-            check_interrupt()
-            try:
-                table = _with_origin(path, read_records(path))
-            except DamagedFile as error:
-                damaged.append(Damaged(path, str(error)))
-            else:
-                groups[table.schema].append(table)
-        for schema, tables in groups.items():
-            query = ParquetColumns(frozenset(schema.names).difference(ORIGIN_COLUMNS)).query(
-                "read_rows"
-            )
-            with registered(connection, "read_rows", pa.concat_tables(tables).combine_chunks()):
-                connection.execute(f"INSERT INTO incoming BY NAME {query}")
+    batch = _Batch()
+    for path in files:
+        check_interrupt()
+        try:
+            batch.add(path)
+        except DamagedFile as error:
+            damaged.append(Damaged(path, str(error)))
+        if batch.is_full:
+            damaged += _insert(connection, batch)
+            batch = _Batch()
+    damaged += _insert(connection, batch)
     unsound = [name for (name,) in connection.execute(_UNSOUND_FILES).fetchall()]
     if unsound:
         names = ", ".join(map(text, unsound))
@@ -117,13 +114,73 @@ def _copy_small(
     return damaged + [_unsound(Path(name)) for name in unsound]
 
 
-def _with_origin(path: Path, table: pa.Table) -> pa.Table:
-    """The rows with their file and their numbers in it, without the file's own metadata."""
-    name, numbers = ORIGIN_COLUMNS
-    files = pa.array([str(path)] * len(table), pa.string())
-    located = table.append_column(name, files)
-    located = located.append_column(numbers, pa.array(range(len(table)), pa.int64()))
-    return located.replace_schema_metadata()
+class _Batch:
+    """Small files that are inserted together: a statement for each takes longer than reading."""
+
+    def __init__(self) -> None:
+        self.groups: list[tuple[pa.Schema, dict[Path, pa.Table]]] = []
+        """Rows by file, those of the same columns together."""
+        self._files = 0
+        self._memory = pa.total_allocated_bytes()
+
+    @property
+    def is_full(self) -> bool:
+        """True if it is better inserted now."""
+        grown = pa.total_allocated_bytes() - self._memory
+        return self._files >= FILES_AT_ONCE or grown > BYTES_AT_ONCE
+
+    def add(self, path: Path) -> None:
+        """Read one more file.
+
+        Raises:
+            DamagedFile: it cannot be read, or has other columns than records.
+        """
+        table = read_unchecked(path).replace_schema_metadata()
+        self._files += 1
+        for schema, tables in self.groups:
+            if schema.equals(table.schema):
+                tables[path] = table
+                return
+        require_columns(table.schema)
+        self.groups.append((table.schema, {path: table}))
+
+
+def _insert(connection: DuckDBPyConnection, batch: _Batch) -> list[Damaged]:
+    """Insert the rows of a batch; returns the files that turned out to be damaged."""
+    damaged: list[Damaged] = []
+    for schema, tables in batch.groups:
+        rows = _located(tables)
+        try:
+            require_whole(rows)
+        except DamagedFile:
+            damaged += _remove_damaged(tables)
+            rows = _located(tables)
+        query = ParquetColumns(frozenset(schema.names)).query("read_rows")
+        with registered(connection, "read_rows", rows):
+            connection.execute(f"INSERT INTO incoming BY NAME {query}")
+    return damaged
+
+
+def _remove_damaged(tables: dict[Path, pa.Table]) -> list[Damaged]:
+    damaged = []
+    for path, table in list(tables.items()):
+        try:
+            require_whole(table)
+        except DamagedFile as error:
+            damaged.append(Damaged(path, str(error)))
+            del tables[path]
+    return damaged
+
+
+def _located(tables: Mapping[Path, pa.Table]) -> pa.Table:
+    """The rows of all files, each with its file and its number in it."""
+    names = [str(path) for path, table in tables.items() for _ in range(len(table))]
+    numbers = [number for table in tables.values() for number in range(len(table))]
+    columns = (pa.array(names, pa.string()), pa.array(numbers, pa.int64()))
+    rows = pa.concat_tables(tables.values()).combine_chunks()
+    for name, column in zip(ORIGIN_COLUMNS, columns, strict=True):
+        rows = rows.append_column(name, column)
+    return rows
 
 
 def _attach_large(

@@ -75,15 +75,48 @@ def read_records(path: Path) -> pa.Table:
     Raises:
         DamagedFile: it cannot be read, or has other columns.
     """
+    table = read_unchecked(path)
+    require_whole(table)
+    require_columns(table.schema)
+    return table
+
+
+def read_unchecked(path: Path) -> pa.Table:
+    """The rows of a Parquet file, whatever its columns.
+
+    Raises:
+        DamagedFile: it cannot be read.
+    """
     try:
-        table = read_table(path)
+        return read_table(path)
+    except UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+def require_whole(table: pa.Table) -> None:
+    """Insist that rows that were read are sound for Arrow: lengths, offsets, text in UTF-8.
+
+    Raises:
+        DamagedFile: they are not.
+    """
+    try:
         table.validate(full=True)
-        fault = _column_fault(table.schema)
+    except UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+def require_columns(schema: pa.Schema) -> None:
+    """Insist on the columns of records.
+
+    Raises:
+        DamagedFile: some are missing, of another type, or there twice.
+    """
+    try:
+        fault = _column_fault(schema)
     except UNREADABLE as error:
         raise _unreadable(error) from error
     if fault is not None:
         raise DamagedFile(_one_line(fault))
-    return table
 
 
 def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
@@ -95,15 +128,12 @@ def check_pages(path: Path, check_interrupt: CheckInterrupt) -> list[str]:
     try:
         with open_plain(path, STREAM_BYTES) as file, open_parquet(file) as parquet:
             schema = parquet.schema_arrow
-            fault = _column_fault(schema)
-            if fault is None:
-                for batch in parquet.iter_batches(_BATCH_ROWS, use_threads=False):
-                    check_interrupt()
-                    batch.validate(full=True)
+            require_columns(schema)
+            for batch in parquet.iter_batches(_BATCH_ROWS, use_threads=False):
+                check_interrupt()
+                batch.validate(full=True)
     except UNREADABLE as error:
         raise _unreadable(error) from error
-    if fault is not None:
-        raise DamagedFile(_one_line(fault))
     return list(schema.names)
 
 

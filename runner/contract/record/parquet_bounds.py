@@ -132,12 +132,13 @@ class _Pages:
     def __init__(self, size: int, rows: int, value_bytes: int) -> None:
         self._allowed = _allowed(size)
         self._rows = rows
+        self._values = VALUES_A_ROW * rows
         self._value_bytes = value_bytes
         self._memory = self._count = 0
         self._dictionaries = _DICTIONARY_BYTES + size
 
     def check(self, column: bytes) -> None:
-        """Look at each page of a column of a row group."""
+        """Look at each page of a column of a row group; most have one."""
         position = values = uncompressed = entry_bytes = 0
         while position < len(column):
             header = read_page_header(column, position)
@@ -145,38 +146,46 @@ class _Pages:
             self._count += 1
             size = max(header.uncompressed, header.compressed)
             uncompressed += size
-            _require_at_most(COLUMN_BYTES, uncompressed, "bytes uncompressed in a column")
-            self._take(size)
+            self._memory += size
             if header.kind == DICTIONARY_PAGE:
-                entry_bytes = self._entry_bytes(
-                    header, column[position : position + header.compressed]
-                )
+                content = column[position : position + header.compressed]
+                entry_bytes = self._entry_bytes(header, content)
             elif header.encoding not in _ENCODINGS:
                 raise DamagedFile("has a page that is encoded as none of a record file")
             else:
                 values += header.values
-                _require_at_most(VALUES_A_ROW * self._rows, values, self._values)
                 repeated = entry_bytes if header.encoding in _BY_DICTIONARY else 0
-                self._take(header.values * (self._value_bytes + repeated))
+                self._memory += header.values * (self._value_bytes + repeated)
             position += header.compressed
+            if self._is_too_much(values, uncompressed):
+                raise self._excess(values, uncompressed)
         if position > len(column):
             raise DamagedFile("has a page that ends behind its column")
-        _require_at_most(_PAGES, self._count, "pages")
 
-    @property
-    def _values(self) -> str:
-        return f"values of a column in {self._rows:,} {'row' if self._rows == 1 else 'rows'}"
+    def _is_too_much(self, values: int, uncompressed: int) -> bool:
+        return (
+            self._memory > self._allowed
+            or values > self._values
+            or uncompressed > COLUMN_BYTES
+            or self._count > _PAGES
+        )
 
-    def _take(self, memory: int) -> None:
-        self._memory += memory
-        _require_at_most(self._allowed, self._memory, "bytes uncompressed")
+    def _excess(self, values: int, uncompressed: int) -> DamagedFile:
+        rows = f"{self._rows:,} {'row' if self._rows == 1 else 'rows'}"
+        limits = (
+            (self._values, values, f"values of a column in {rows}"),
+            (COLUMN_BYTES, uncompressed, "bytes uncompressed in a column"),
+            (_PAGES, self._count, "pages"),
+            (self._allowed, self._memory, "bytes uncompressed"),
+        )
+        return next(_excess(*limit) for limit in limits if limit[1] > limit[0])
 
     def _entry_bytes(self, header: PageHeader, content: bytes) -> int:
         """Bytes of the longest entry of a dictionary, or at least as many."""
         size, entries = max(header.uncompressed, len(content)), header.values
         if entries > size:
             raise DamagedFile("has a dictionary of more entries than bytes")
-        self._take(entries * _ENTRY_BYTES)
+        self._memory += entries * _ENTRY_BYTES
         self._dictionaries -= size
         if size <= _FEW_BYTES or self._dictionaries < 0:
             return size
@@ -209,4 +218,8 @@ def _longest_text(content: bytes, entries: int) -> int:
 
 def _require_at_most(allowed: int, actual: int, noun: str) -> None:
     if actual > allowed:
-        raise DamagedFile(f"holds {actual:,} {noun}; at most {allowed:,} are allowed")
+        raise _excess(allowed, actual, noun)
+
+
+def _excess(allowed: int, actual: int, noun: str) -> DamagedFile:
+    return DamagedFile(f"holds {actual:,} {noun}; at most {allowed:,} are allowed")

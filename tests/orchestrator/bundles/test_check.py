@@ -587,3 +587,21 @@ def test_records_that_would_take_all_memory_are_a_fault(bundle: Path, name: str)
     content = hostile_files(to_table([a_record()]))[name]
     (fault,) = faults(forged(bundle, put("records.parquet", content)))
     assert fault.startswith("records.parquet: holds ")
+
+
+@pytest.mark.parametrize("value", ['"\\ud800"', "1" * 5_000, "[" * 100_000])
+def test_json_that_no_database_takes_is_a_fault(bundle: Path, value: str) -> None:
+    def change(found: Members) -> None:
+        found["runs.json"] = found["runs.json"].replace(
+            b'"command": "', b'"more": %s, "command": "' % value.encode(), 1
+        )
+
+    (fault,) = faults(forged(bundle, change))
+    assert fault.startswith("runs.json: ")
+
+
+def test_a_directory_of_too_many_members_is_not_read(tmp_path: Path) -> None:
+    entries = (b"PK\1\2" + b"\0" * 24 + b"\1\0" + b"\0" * 16 + b"x") * 200_000
+    end = b"PK\5\6" + b"\0" * 4 + b"\xff\xff" * 2 + len(entries).to_bytes(4, "little") + b"\0" * 6
+    (path := tmp_path / "many.zip").write_bytes(entries + end)
+    assert faults(path) == ("its directory has 9,400,000 bytes; at most 8,388,608 are allowed",)

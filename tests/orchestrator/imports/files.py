@@ -27,7 +27,7 @@ def write(path: Path, content: Any) -> Path:
 
 def verdicts_on(*paths: Path) -> tuple[FileOutcome, ...]:
     """What becomes of these files, and of all in these folders."""
-    return read_files(files_in(paths), FORMATS)
+    return read_files(files_in(paths), FORMATS, paths)
 
 
 class Place:

@@ -168,8 +168,10 @@ def test_links_are_never_followed(place: Removal, tmp_path: Path) -> None:
     link.symlink_to(outside)
     (place.sources / "way-out").symlink_to(outside.parent)
     kept = place.remove(place.imported())
-    assert kept["link.csv"] == f"{link} is a link, and links are not followed to delete"
+    assert kept["link.csv"] == "none of its content is in the database"
     assert "other.csv" not in kept
+    named = place.remove(verdicts_on(link, place.sources))
+    assert named["link.csv"] == f"{link} is a link, and links are not followed to delete"
     assert outside.exists()
     assert link.is_symlink()
 

@@ -1,0 +1,145 @@
+"""Time and memory in which small Parquet files that would take all memory are refused.
+
+Each goes through each door in a process of its own: a record of a run, a file and a folder to
+merge, a bundle to verify and to merge. The limits hold for every one of them, libraries included.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from orchestrator.bundles import merge_bundle, open_bundle, write_bundle
+from orchestrator.bundles.archive import write_archive
+from orchestrator.bundles.manifest import Member
+from orchestrator.store import Store
+from performance.hostile_parquet_files import hostile_files
+from performance.merge_records import write_records
+from runner.contract.errors import BenchError
+from runner.contract.record import read_record, read_table
+
+MOST_SECONDS, MOST_BYTES = 2.0, 300_000_000
+
+
+def main() -> int:
+    """Measure and print a table; the exit code is 1 if a limit was passed."""
+    if sys.argv[1:]:
+        return _refuse(sys.argv[1], Path(sys.argv[2]))
+    worst = {"seconds": 0.0, "bytes": 0.0}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path in _made(Path(folder)).items():
+            for door in _DOORS:
+                measured = _measured(door, path)
+                worst = {key: max(worst[key], measured[key]) for key in worst}
+                size = path.stat().st_size
+                print(
+                    f"{name:<36} {size:>9,} B  {door:<14} {measured['seconds']:5.2f} s"
+                    f"  {measured['bytes'] / 1e6:4.0f} MB",
+                    flush=True,
+                )
+    print(json.dumps({"measurement": "hostile_parquet", "limit_s": MOST_SECONDS, **worst}))
+    return int(worst["seconds"] > MOST_SECONDS or worst["bytes"] > MOST_BYTES)
+
+
+def _made(folder: Path) -> Mapping[str, Path]:
+    """The files, and beside each a bundle of the same name that holds it."""
+    (sound := folder / "sound").mkdir()
+    write_records(sound, 1)
+    (record,) = sound.iterdir()
+    with Store.open(folder / "sound.duckdb") as store:
+        store.merge([record])
+    write_bundle(folder / "sound.duckdb", (), folder / "sound.zip", force=False)
+    made = {}
+    for name, content in hostile_files(read_table(record)).items():
+        (place := folder / name.replace(" ", "-")).mkdir()
+        made[name] = place / f"{record.stem}.parquet"
+        made[name].write_bytes(content)
+        _write_bundle(folder / "sound.zip", content, made[name].with_suffix(".zip"))
+    return made
+
+
+def _write_bundle(sound: Path, records: bytes, output: Path) -> None:
+    """The bundle with other records, whose sizes and checksums are right."""
+    with zipfile.ZipFile(sound) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if name != Member.SUMS}
+    members[Member.RECORDS] = records
+    manifest = json.loads(members[Member.MANIFEST])
+    manifest["members"] = {
+        name: len(content) for name, content in members.items() if name != Member.MANIFEST
+    }
+    members[Member.MANIFEST] = json.dumps(manifest).encode()
+    with output.open("wb") as file:
+        write_archive(file, members)
+
+
+def _measured(door: str, path: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "performance.hostile_parquet", door, str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def _record(path: Path) -> float:
+    return _refusal_s(lambda: read_record(path))
+
+
+def _merge(path: Path) -> float:
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder, "db")) as store:
+        return _refusal_s(lambda: store.merge([path]).require_complete())
+
+
+def _merge_folder(path: Path) -> float:
+    return _merge(path.parent)
+
+
+def _verify(path: Path) -> float:
+    def verify() -> None:
+        with open_bundle(path.with_suffix(".zip")) as bundle:
+            bundle.require_sound()
+
+    return _refusal_s(verify)
+
+
+def _merge_bundle(path: Path) -> float:
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder, "db")) as store:
+
+        def merge() -> None:
+            with open_bundle(path.with_suffix(".zip")) as bundle:
+                merge_bundle(bundle, store)
+
+        return _refusal_s(merge)
+
+
+_DOORS: Mapping[str, Callable[[Path], float]] = {
+    "record": _record,
+    "merge FILE": _merge,
+    "merge FOLDER": _merge_folder,
+    "verify bundle": _verify,
+    "merge bundle": _merge_bundle,
+}
+
+
+def _refusal_s(action: Callable[[], object]) -> float:
+    """Seconds until a file is refused, in a database that is open already."""
+    started = time.perf_counter()
+    try:
+        action()
+    except BenchError:
+        return time.perf_counter() - started
+    raise SystemExit("a hostile file was taken")
+
+
+def _refuse(door: str, path: Path) -> int:
+    seconds = _DOORS[door](path)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"seconds": round(seconds, 3), "bytes": peak}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
