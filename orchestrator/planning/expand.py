@@ -16,7 +16,7 @@ from runner.contract.support import why_not
 
 _DEFAULTS: Mapping[AxisName, Any] = {axis.name: axis.default for axis in AXES}
 _values = itemgetter(*AXIS_NAMES)
-T = TypeVar("T")
+Item = TypeVar("Item")
 _Point = tuple[Any, ...]
 """A value for each axis, in their order."""
 _Sizes = Mapping[AxisName, int | None]
@@ -33,17 +33,19 @@ class Expansion:
     """Sentences about combinations that are no cell of their own."""
 
 
-Progress = Callable[[str, int, int], None]
+PlanningProgress = Callable[[str, int, int], None]
 """Hears of the work, of how much of it is done, and of how much there is."""
 _STRIDE = 1 << 14
 """Steps between two calls of it."""
 
 
 def unheard(work: str, done: int, total: int) -> None:
-    """Progress that nobody hears of."""
+    """PlanningProgress that nobody hears of."""
 
 
-def counted(items: Iterable[T], work: str, total: int, progress: Progress) -> Iterator[T]:
+def counted(
+    items: Iterable[Item], work: str, total: int, progress: PlanningProgress
+) -> Iterator[Item]:
     """The same items, with a call of `progress` now and then."""
     for done, item in enumerate(items):
         if done % _STRIDE == 0:
@@ -51,7 +53,7 @@ def counted(items: Iterable[T], work: str, total: int, progress: Progress) -> It
         yield item
 
 
-def expand(matrix: Matrix, progress: Progress = unheard) -> Expansion:
+def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
     """Every cell of the matrix, none twice, none left out silently.
 
     A cell leaves out what it doesn't have, so combinations that differ in that alone are one cell.
@@ -71,13 +73,13 @@ def expand(matrix: Matrix, progress: Progress = unheard) -> Expansion:
         tally.count(_point(request, values, sizes[request["model"]], tally.present), values)
     notes = (*tally.notes(), *_useless_excludes(combiner, matrix), *tally.unused(matrix))
     points = tally.take_points()
-    made = counted(drained(points), "made", len(points), progress)
-    cells = tuple(_cell(point, matrix) for point in made)
+    waiting = counted(drained(points), "made", len(points), progress)
+    cells = tuple(_cell(point, matrix) for point in waiting)
     _refuse_shared_ids((cell for cell, _ in cells), matrix)
     return Expansion(cells, notes)
 
 
-def drained(items: list[T]) -> Iterator[T]:
+def drained(items: list[Item]) -> Iterator[Item]:
     """The items in their order; each leaves the list as it is taken."""
     items.reverse()
     while items:
@@ -173,14 +175,14 @@ class _Tally:
     def count(self, point: _Point, request: _Point) -> None:
         """Count a combination, which may be the first of its cell."""
         model = point[0]
-        asked = _conditional(request)
+        requested = _conditional(request)
         known = len(self._requests)
-        first = self._requests.setdefault(point, self._shared.setdefault(asked, asked))
+        first = self._requests.setdefault(point, self._shared.setdefault(requested, requested))
         if len(self._requests) > known:
             self._cells[model] += 1
             return
         self._repeats[model] += 1
-        pairs = zip(_CONDITIONAL, first, asked, strict=True)
+        pairs = zip(_CONDITIONAL, first, requested, strict=True)
         differing = {axis.name for (_, axis), one, other in pairs if one != other}
         self._differing.setdefault(model, set()).update(differing)
 

@@ -12,7 +12,14 @@ from pydantic import ConfigDict
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
 from orchestrator.planning.estimate import cell_estimate
-from orchestrator.planning.expand import Expansion, Progress, counted, drained, expand, unheard
+from orchestrator.planning.expand import (
+    Expansion,
+    PlanningProgress,
+    counted,
+    drained,
+    expand,
+    unheard,
+)
 from orchestrator.planning.memory import shortage
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen, Selector
@@ -71,7 +78,7 @@ def make_plan(
     limit: int | None = None,
     machine: Machine = _UNKNOWN,
     history: Mapping[str, float] = _NONE,
-    progress: Progress = unheard,
+    progress: PlanningProgress = unheard,
 ) -> Plan:
     """Decide about every cell of the matrix.
 

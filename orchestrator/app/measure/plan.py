@@ -12,7 +12,7 @@ from orchestrator.launchers.registry import preview_launcher
 from orchestrator.matrix import Matrix, load_matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.expand import Progress, unheard
+from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.create import past_durations
@@ -47,7 +47,7 @@ class PlanRequest:
     """Options of the run that is planned."""
     command: str | None = None
     """The command line, for `run.json`."""
-    progress: Progress = field(default=unheard, compare=False, repr=False)
+    progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
     """Hears how far the planning is."""
 
     @property
