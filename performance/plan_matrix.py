@@ -20,22 +20,19 @@ class Limits:
     """What the planning of so many cells may take."""
 
     seconds: float
-    mib: float
+    megabytes: float
     progress: bool = False
     """True if it must tell how far it is."""
 
 
 LIMITS: Mapping[int, Limits] = {
-    100_000: Limits(seconds=5.0, mib=500.0),
-    1_000_000: Limits(seconds=60.0, mib=953.0, progress=True),
+    100_000: Limits(seconds=5.0, megabytes=500.0),
+    1_000_000: Limits(seconds=60.0, megabytes=1000.0, progress=True),
 }
 
 
 def matrix_of(cells: int) -> dict[str, Any]:
-    """A matrix of so many cells, a multiple of 100,000, by way of a product, includes and excludes.
-
-    Its product is one combination short, so that even the largest is not refused.
-    """
+    """A matrix of so many cells, a multiple of 100,000; one is excluded, another included."""
     batches = cells // 800
     return {
         "version": 1,
@@ -65,22 +62,22 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "matrix.json").write_text(json.dumps(matrix_of(cells)), "utf-8")
-        seconds, peak_mib = _plan(folder)
+        seconds, peak_mb = _plan(folder)
         notes = (folder / "notes.txt").read_text("utf-8").count("planning: ")
         with (folder / "plan.json").open(encoding="utf-8") as file:
             planned = sum(line.count('"cell_id"') for line in file)
-    within = planned == cells and seconds < limits.seconds and peak_mib < limits.mib
+    within = planned == cells and seconds < limits.seconds and peak_mb < limits.megabytes
     within = within and (notes > 0 or not limits.progress)
     print(f"orchestrator {' '.join(_COMMAND)}: {planned:,} cells, {notes} notes of progress")
     print(f"time of the command: {seconds:.2f} s (limit {limits.seconds:g} s)")
-    print(f"maximum resident size: {peak_mib:.0f} MiB (limit {limits.mib:g} MiB)")
-    result = {"cells": planned, "plan_s": seconds, "peak_mib": peak_mib, "notes": notes}
+    print(f"maximum resident size: {peak_mb:.0f} MB (limit {limits.megabytes:g} MB)")
+    result = {"cells": planned, "plan_s": seconds, "peak_mb": peak_mb, "notes": notes}
     print(json.dumps({"name": "plan_matrix", **result, "within": within}))
     return 0 if within else 1
 
 
 def _plan(folder: Path) -> tuple[float, float]:
-    """Seconds of the command, and its maximum resident size in MiB; its plan is in plan.json."""
+    """Seconds of the command, and its maximum resident size in MB; its plan is in plan.json."""
     started = time.perf_counter()
     with (folder / "plan.json").open("wb") as plan, (folder / "notes.txt").open("wb") as notes:
         command = [sys.executable, "-m", "orchestrator", *_COMMAND]
@@ -88,7 +85,7 @@ def _plan(folder: Path) -> tuple[float, float]:
         _, status, usage = os.wait4(process.pid, 0)
     if process.returncode is None and status:
         raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return time.perf_counter() - started, usage.ru_maxrss * _MAXRSS_BYTES / (1 << 20)
+    return time.perf_counter() - started, usage.ru_maxrss * _MAXRSS_BYTES / 1e6
 
 
 if __name__ == "__main__":
