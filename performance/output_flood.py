@@ -153,7 +153,9 @@ def flooding_processes() -> Iterator[Callable[[str], Launcher]]:
 @contextmanager
 def flooding_containers(client: DockerClient) -> Iterator[Callable[[str], Launcher]]:
     """Makes docker launchers in whose image the runner is a script."""
-    base = LocalImages(client, ImageSettings(), print).ensure("fake")
+    base = LocalImages(client, ImageSettings(), lambda line: print(line, file=sys.stderr)).ensure(
+        "fake"
+    )
 
     def make(script: str) -> Launcher:
         entry = json.dumps(["python", "-c", script])
