@@ -18,6 +18,7 @@ MEASUREMENTS = (
     "store_merge",
     "store_increment",
     "store_queries",
+    "store_load",
     "import_files",
     "hostile_parquet",
     "storage_size",

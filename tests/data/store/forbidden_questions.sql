@@ -46,3 +46,43 @@ SELECT * FROM 'secret.csv'
 FROM query('SELECT * FROM read_text(''secret.txt'')')
 secret
 SELECT * FROM secret
+SELECT * FROM sniff_csv('secret.csv')
+SELECT * FROM read_blob('secret.txt')
+SELECT * FROM read_json_auto('other.json')
+SELECT * FROM parquet_metadata('other.parquet')
+SELECT * FROM parquet_bloom_probe('other.parquet', 'a', 1)
+SELECT * FROM './secret.csv'
+SELECT * FROM 'file:///etc/hostname'
+SELECT * FROM 'https://example.org/a.csv'
+SELECT * FROM read_text('s3://bucket/key')
+SELECT * FROM "secret.csv"
+FROM query_table(['secret.csv', 'benchmark_results'])
+FROM query('COPY benchmark_results TO ''stolen.csv''')
+SELECT getenv('HOME')
+SELECT * FROM which_secret('s3://a', 's3')
+SELECT * FROM enable_logging()
+SELECT * FROM enable_profiling()
+SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT * FROM ''secret.csv'''))
+SELECT * FROM sqlite_scan('secret.txt', 'a')
+SELECT * FROM arrow_scan(1::POINTER, 2::POINTER, 3::POINTER)
+SELECT * FROM python_map_function((SELECT 1))
+SELECT * FROM connection
+EXPLAIN ANALYZE SELECT * FROM 'secret.csv'
+DESCRIBE (FROM read_text('secret.txt'))
+SUMMARIZE 'secret.csv'
+PIVOT 'secret.csv' ON word USING count(*)
+WITH a AS (UPDATE benchmark_runs SET source = 'x' RETURNING *) FROM a
+EXECUTE q
+COPY FROM DATABASE memory TO b
+IMPORT DATABASE '.'
+CREATE SECRET s (TYPE s3)
+CREATE TEMP MACRO f(a) AS TABLE SELECT * FROM read_text(a)
+MERGE INTO benchmark_runs USING benchmark_runs AS o USING (run_id) WHEN MATCHED THEN DELETE
+SET GLOBAL memory_limit = '90%'
+SET allowed_directories = ['/']
+PRAGMA import_database('.')
+FORCE INSTALL spatial FROM 'https://example.org'
+SELECT * FROM read_csv('/dev/fd/0')
+SELECT * FROM read_text('/proc/self/environ')
+SELECT * FROM range(3) t(i), LATERAL (FROM read_text('secret' || i || '.txt'))
+VALUES ((SELECT count(*) FROM 'secret.csv'))
