@@ -24,10 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
-from orchestrator.running.run_file import RUN_BYTES, RUN_FILE, RunFile, read_run_file
+from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file
 from orchestrator.store import Damaged, ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
@@ -42,7 +41,6 @@ from runner.contract.errors import DamagedFile, RecordError, StoreError, UsageEr
 from runner.contract.files import remove_unfinished, write_atomic
 from runner.contract.job import Job, Provenance
 from runner.contract.outputs import RECORD_SUFFIX, output_path
-from runner.contract.plain_files import read_plain
 from runner.contract.record import RETRIED, Outcome, Record, Status, read_record, save_record
 
 _SUBFOLDERS = ("records", "jobs", "logs")
@@ -68,6 +66,7 @@ class RunFolder:
         self.damaged: dict[Path, Damaged] = {}
         """The records that were set aside since it was opened, by the path that they had."""
         self._compact = CompactedRecords(self.records, run.run_id)
+        self._jobs = JobFiles(path / "jobs")
 
     @classmethod
     def create(cls, results: Path, run: RunFile) -> "RunFolder":
@@ -171,24 +170,11 @@ class RunFolder:
 
     def write_job(self, job: Job) -> Path:
         """Write what the next attempt is given; returns the file."""
-        path = self._job_file(job.id, self._attempts(job.id) + 1)
-        with translate_os_errors(path):
-            write_atomic(path, job.model_dump_json())
-        return path
+        return self._jobs.write(job)
 
     def last_provenance(self, job_id: str) -> Provenance | None:
         """That of the job's latest attempt; None before the first one."""
-        path = self._job_file(job_id, self._attempts(job_id))
-        try:
-            return Job.model_validate_json(read_plain(path, RUN_BYTES)).provenance
-        except (OSError, DamagedFile, ValidationError):
-            return None
-
-    def _attempts(self, job_id: str) -> int:
-        return len(list((self.path / "jobs").glob(f"{job_id}.*.json")))
-
-    def _job_file(self, job_id: str, attempt: int) -> Path:
-        return self.path / "jobs" / f"{job_id}.{attempt}.json"
+        return self._jobs.last_provenance(job_id)
 
     def write_log(self, job_file: Path, text: str) -> None:
         """Keep the end of an attempt's stderr."""
@@ -223,9 +209,18 @@ class RunFolder:
         path = self.file_of(cell)
         with translate_os_errors(path, "cannot be read"):
             record = read_record(path)
-        if fault := claim_fault(record, self.run.run_id, cell):
+        fault = claim_fault(record, self.run.run_id, cell) or self._image_fault(record)
+        if fault:
             raise RecordError(fault)
         return record
+
+    def _image_fault(self, record: Record) -> str | None:
+        """The reason why a record is not of the image that its job was started in."""
+        nowhere = all(
+            (getattr(record, name) or None) == (value or None) for name, value in self.nowhere
+        )
+        # The host's own verdict on a cell that was never launched, or whose record was damaged.
+        return None if nowhere and record.status != "ok" else self._jobs.fault(record)
 
     def file_of(self, cell: Cell) -> Path:
         """The cell's own record file, whether there is one or not."""

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.running.folder import RunFolder, SetAside
-from orchestrator.running.record_files import COMPACT_BYTES
-from orchestrator.running.strays import find_strays
+from orchestrator.running.record_files import COMPACT_BYTES, find_strays
 from orchestrator.store import (
     Damaged,
     ExpectedCell,

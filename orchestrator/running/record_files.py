@@ -1,7 +1,8 @@
-"""Files beside a run's plain record files: results of earlier rounds, and compacted records."""
+"""Files beside a run's plain record files: earlier rounds, compacted records, and strays."""
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import islice
 from os import stat_result
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from orchestrator.store import claim_fault, compact_files, file_fault
+from orchestrator.store import Damaged, claim_fault, compact_files, file_fault, files_below
 from orchestrator.system.files import translate_os_errors
 from runner.contract.cell import Backend, Cell
 from runner.contract.errors import DamagedFile, RecordError
@@ -19,6 +20,8 @@ from runner.contract.plain_files import read_plain
 from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_records
 from runner.contract.rounds import read_rounds, round_path
 
+_NAMED = 1_000
+"""Strays that are named; a job may leave any number of them."""
 DROPPED_SUFFIX = ".dropped"
 DAMAGED_SUFFIX = ".damaged"
 COMPACT_BYTES = 8 << 30
@@ -163,3 +166,16 @@ def _write_missing(path: Path, row: pa.Table) -> None:
 
 def _stamp(stat: stat_result) -> tuple[int, ...]:
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def find_strays(records: Path, files: Iterable[Path]) -> Iterator[Damaged]:
+    """Those that are neither among these files nor compact, nested ones included.
+
+    Nothing opens, moves or merges them.
+    """
+    known = {*files, *compact_files(records)}
+    strays = (path for path in files_below(records) if path not in known)
+    return (
+        Damaged(path, "is the record of no planned cell; it was left where it is")
+        for path in islice(strays, _NAMED)
+    )

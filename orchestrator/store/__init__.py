@@ -43,7 +43,12 @@ from orchestrator.store.query.runs import (
 from orchestrator.store.query.stale import Installation, Stale
 from orchestrator.store.records.compact import Compaction, compact, compact_files
 from orchestrator.store.records.find import files_below, find_files, id_fault
-from orchestrator.store.records.planned import ExpectedCell, ExpectedRecords, claim_fault
+from orchestrator.store.records.planned import (
+    ExpectedCell,
+    ExpectedRecords,
+    claim_fault,
+    fault_of_claim,
+)
 from orchestrator.store.records.validate import Damaged, file_fault
 from orchestrator.store.schema.columns import Column
 from orchestrator.store.schema.parquet_columns import DEFAULTS
@@ -107,6 +112,7 @@ __all__ = [
     "dated_runs",
     "drop_runs",
     "export_topic",
+    "fault_of_claim",
     "file_fault",
     "files_below",
     "find_files",

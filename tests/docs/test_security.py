@@ -1,9 +1,13 @@
 """SECURITY.md and docs/security.md: the promise, the table of who may do what, and its proofs."""
 
 import re
+from pathlib import Path
 
+from orchestrator.store import Store, query
+from runner.contract.record import save_record
 from tests.conftest import ROOT
 from tests.docs.pages import Page
+from tests.support.records import a_record
 
 POLICY, TRIED = Page(ROOT / "SECURITY.md"), Page(ROOT / "docs/security.md")
 
@@ -31,3 +35,13 @@ def test_everything_that_was_tried_names_the_test_that_holds_it() -> None:
         for path in re.findall(r"`(tests/[^`]+)`", test):
             assert (ROOT / path).is_file()
         assert "tests/" in test
+
+
+def test_the_question_about_trust_is_answered(tmp_path: Path) -> None:
+    (block,) = TRIED.blocks("sql")
+    labels = {"org.accelmatrix.image": "image not verified"}
+    save_record(a_record(image="x/accelmatrix-cpu:1", image_labels=labels), tmp_path)
+    with Store.open(tmp_path / "database.duckdb") as store:
+        store.merge([tmp_path])
+    (row,) = query(tmp_path / "database.duckdb", block.text).to_pylist()
+    assert row == {"image": "x/accelmatrix-cpu:1", "trust": "image not verified", "results": 1}

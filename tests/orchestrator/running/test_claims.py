@@ -97,6 +97,50 @@ CLAIMS: list[Columns] = [
 ]
 
 
+IMAGE = SOMEWHERE.model_copy(
+    update={
+        "image": "x/accelmatrix-cpu:1",
+        "image_digest": "sha256:lie",
+        "image_labels": {"a": "b"},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("claims", "counts"),
+    [
+        ({}, True),
+        ({"image_digest": "sha256:ours"}, False),
+        ({"image": None, "image_digest": None}, False),
+        ({"image_labels": {"org.accelmatrix.image": "built here"}}, False),
+        ({"launcher": "docker"}, False),
+        ({"git_commit": "0" * 40}, False),
+    ],
+    ids=str,
+)
+def test_a_record_is_of_the_image_that_its_job_was_started_in(
+    folder: RunFolder, claims: Columns, counts: bool
+) -> None:
+    cell = folder.cells[0]
+    for provenance in (SOMEWHERE, IMAGE):  # resumed in another image
+        job = folder.job([cell], provenance)
+        folder.write_job(job)
+    record = record_for(job, cell)
+    path = leave(folder, record.model_copy(update=dict(claims)))
+    assert (folder.record_of(cell) is not None) == counts
+    assert path.exists() == counts
+
+
+def test_a_verdict_without_a_launch_counts_and_a_measurement_does_not(folder: RunFolder) -> None:
+    cell = folder.cells[0]
+    folder.write_job(folder.job([cell], IMAGE))
+    record = record_for(folder.job([cell], folder.nowhere), cell)
+    leave(folder, record.model_copy(update={"status": "lost"}))
+    assert folder.record_of(cell)
+    leave(folder, record)
+    assert folder.record_of(cell) is None
+
+
 def by_name(run: RunFolder, into: Path) -> MergeReport:
     return merge_paths([run.path], into, scratch=True)
 
