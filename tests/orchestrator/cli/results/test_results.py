@@ -151,3 +151,11 @@ def test_merge_tells_what_it_did(measured: Workplace, tmp_path: Path) -> None:
     assert measured.do(*merge).stdout == "3 inserted, 0 replaced, 0 unchanged\n"
     assert json.loads(measured.do(*merge, "--json").stdout)["unchanged"] == 3
     complains(measured.do("merge", "nowhere"), 2, "nowhere: no such file or folder")
+
+
+@pytest.mark.slow
+def test_a_question_that_hears_no_interruption_is_given_up(measured: Workplace) -> None:
+    deaf = "SELECT levenshtein(repeat('ab', 400000), repeat('ba', 400000))"
+    done = measured.execute("query", deaf, "--timeout", "500ms")
+    complains(done, 2, "no answer within 0.5s", "--timeout")
+    assert "nanobind" not in done.stderr
