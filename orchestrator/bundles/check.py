@@ -30,6 +30,7 @@ from orchestrator.bundles.manifest import (
     matrix_name,
 )
 from orchestrator.store import (
+    Damaged,
     MergeReport,
     RecordSummary,
     Run,
@@ -71,8 +72,18 @@ class Bundle:
     """Runs that the orchestrator described, with their matrices."""
     records: Path | None = None
     """A copy of its records."""
+    impossible: Damaged | None = None
+    """Its records that no measurement can have given: a merge leaves them out."""
     newer: bool = False
     """True if its only fault is that a newer AccelMatrix wrote it."""
+
+    @property
+    def left_out(self) -> int:
+        """Number of records that a merge leaves out."""
+        if self.impossible is None or self.manifest is None:
+            return 0
+        count = self.impossible.records
+        return self.manifest.counts.records if count is None else count
 
     def require_sound(self) -> None:
         """Refuse a bundle that has faults.
@@ -121,12 +132,17 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
 def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
     """Merge a bundle's records, and its descriptions of runs unless the database knows more.
 
+    Records that no measurement can have given are left out and reported.
+
     Raises:
         StoreError: the bundle is damaged, or the database cannot take it.
     """
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())
-    return store.merge([bundle.records] if bundle.records else [], *runs)
+    merged = store.merge([bundle.records] if bundle.records else [], *runs)
+    return replace(
+        merged, damaged=tuple(replace(file, path=bundle.path) for file in merged.damaged)
+    )
 
 
 def _unpacking_problem() -> str:
@@ -186,7 +202,10 @@ def _read(bundle: Bundle, archive: zipfile.ZipFile, file: IO[bytes], folder: Pat
         raise DamagedFile(f"{Member.RECORDS}: {examined}")
     _require(_inconsistencies(manifest, lists, runs, examined))
     described = tuple(run for run, is_described in runs if is_described)
-    return replace(bundle, manifest=manifest, runs=described, records=records)
+    impossible = examined.impossible and replace(examined.impossible, path=bundle.path)
+    return replace(
+        bundle, manifest=manifest, runs=described, records=records, impossible=impossible
+    )
 
 
 def _manifest(archive: zipfile.ZipFile) -> BundleManifest:

@@ -91,6 +91,8 @@ def _texts(name: str, column: pa.ChunkedArray) -> Iterator[str | None]:
         return (_text(name, value and dict(value)) for value in column.to_pylist())
     if pa.types.is_nested(column.type):
         return (_text(name, value) for value in column.to_pylist())
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())  # some files have moments that Python cannot name
     encoded = column.combine_chunks().dictionary_encode()
     texts = [_text(name, value) for value in encoded.dictionary.to_pylist()]
     return (None if index is None else texts[index] for index in encoded.indices.to_pylist())
@@ -102,10 +104,4 @@ def _text(name: str, value: object) -> str | None:
     return f"{name} {_JSON.encode(value)}"
 
 
-def _plain(value: object) -> str:
-    if not isinstance(value, datetime):
-        raise TypeError(f"{value!r} is not in a record")
-    return value.astimezone(UTC).isoformat()
-
-
-_JSON = json.JSONEncoder(sort_keys=True, default=_plain)
+_JSON = json.JSONEncoder(sort_keys=True)

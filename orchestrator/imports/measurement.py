@@ -4,11 +4,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
 from orchestrator.system.problems import quote
 from runner.contract.cell import Frozen
@@ -17,7 +18,30 @@ from runner.contract.record import Status
 _LARGEST = 2**63 - 1
 _Positive = Annotated[int, Field(gt=0, le=_LARGEST)]
 _Whole = Annotated[int, Field(ge=0, le=_LARGEST)]
-_Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Number = Annotated[float, Field(ge=0, le=_LARGEST, allow_inf_nan=False)]
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+
+
+def _text(value: object) -> object:
+    """A text without the blanks around it; none of blanks alone."""
+    return (value.strip() or None) if isinstance(value, str) else value
+
+
+def moment_fault(moment: datetime) -> str | None:
+    """The reason why a moment cannot be kept; None for one that has a name in every zone."""
+    if _FIRST <= moment < _LAST:
+        return None
+    return f"{quote(moment.isoformat())} is not between 0001-01-02 and 9999-12-30, UTC"
+
+
+def _moment(moment: datetime) -> datetime:
+    if fault := moment_fault(moment):
+        raise ValueError(fault)
+    return moment
+
+
+_Text = Annotated[str | None, BeforeValidator(_text)]
+_Moment = Annotated[AwareDatetime, AfterValidator(_moment)]
 _EXACT = Context(prec=60)
 
 UNITS: Mapping[str, Mapping[str, Decimal]] = {
@@ -68,7 +92,7 @@ UNITS: Mapping[str, Mapping[str, Decimal]] = {
 """By dimension, the value of each unit in the base unit."""
 
 _INTEGER_DIMENSIONS = frozenset({"bytes", "nanoseconds"})
-_LARGEST_QUANTITY = 10**300
+_LONGEST_TIME_S = 10**10
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NULL_WORDS = frozenset({"", "nan", "null", "none", "n/a", "na", "-"})
 _LONGEST_NULL_WORD = max(map(len, _NULL_WORDS))
@@ -83,44 +107,44 @@ class ImportedMeasurement(Frozen):
 
     location: str
     """Its location in the file: a JSON pointer, or `line 12`."""
-    model: str
+    model: Annotated[str, BeforeValidator(_text)]
     """The model as the file names it, e.g. a hub id."""
-    family: str | None = None
-    task: str | None = None
-    modality: str | None = None
-    backend: str | None = None
+    family: _Text = None
+    task: _Text = None
+    modality: _Text = None
+    backend: _Text = None
     """The hardware path in lower case, e.g. `cpu`, `cuda`, `webgpu`; need not be one of ours."""
-    runtime: str | None = None
+    runtime: _Text = None
     """The software that executed it, e.g. `torch`; need not be one of ours."""
-    precision: str | None = None
+    precision: _Text = None
     batch_size: _Positive | None = None
     sequence_length: _Positive | None = None
     image_size: _Positive | None = None
     audio_seconds: _Positive | None = None
     new_tokens: _Positive | None = None
-    mode: str | None = None
+    mode: _Text = None
     """`inference`, `generation`, `training` or `startup`, where the file makes it clear."""
-    scenario: str | None = None
+    scenario: _Text = None
 
     status: Status
-    reason: str | None = None
+    reason: _Text = None
     """Reason of a failure, shortened to a few lines."""
     simulated: bool = False
     """True if the file or the entry carries a mark that no device made the numbers."""
     marks: tuple[str, ...] = ()
     """Those marks with their locations, e.g. `/is_simulation: true`."""
 
-    measured_at: AwareDatetime | None = None
+    measured_at: _Moment | None = None
     """Time of the measurement; a time without a zone is taken as UTC, and `details` says so."""
-    device_name: str | None = None
-    cpu_model: str | None = None
+    device_name: _Text = None
+    cpu_model: _Text = None
     cpu_cores_physical: _Positive | None = None
     cpu_cores_logical: _Positive | None = None
     memory_total_bytes: _Positive | None = None
-    machine: str | None = None
-    hostname: str | None = None
-    operating_system: str | None = None
-    python_version: str | None = None
+    machine: _Text = None
+    hostname: _Text = None
+    operating_system: _Text = None
+    python_version: _Text = None
     libraries: dict[str, str] = Field(default_factory=dict)
 
     iterations: _Whole | None = None
@@ -199,7 +223,7 @@ def quantity(value: object, unit: str | None, dimension: str) -> int | float | N
         scaled = _EXACT.multiply(scaled, units[unit])
     if scaled < 0:
         raise ValueError(f"{quote(value)} is negative")
-    if scaled > _LARGEST_QUANTITY:
+    if scaled > (_LONGEST_TIME_S if dimension == "seconds" else _LARGEST):
         raise ValueError(f"{quote(value)} is not a number that can be kept")
     if dimension in _INTEGER_DIMENSIONS:
         return round(scaled)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from orchestrator.app.results.export import CheckedBundle, ExportedBundle
 from orchestrator.app.results.query import TABLE
@@ -82,13 +81,20 @@ def print_checked(checked: CheckedBundle, *, as_json: bool) -> None:
     if checked.newer:
         print_line(INSTALL_HINT)
     if checked.manifest is not None:
-        _print_sound(checked.bundle, checked.manifest)
+        _print_whole(checked, checked.manifest)
     print_line(f"sha256: {checked.sha256}")
 
 
-def _print_sound(path: Path, manifest: BundleManifest) -> None:
+def _print_whole(checked: CheckedBundle, manifest: BundleManifest) -> None:
+    state = "sound" if checked.sound else "whole"
     writer = f"written by AccelMatrix {manifest.accelmatrix}"
-    print_line(f"{path}: sound: {_format_counts(manifest)}, {writer}")
+    print_line(f"{checked.bundle}: {state}: {_format_counts(manifest)}, {writer}")
+    if checked.left_out:
+        records = f"{checked.left_out:,} {plural(checked.left_out, 'record')}"
+        print_line(
+            f"{records} that no measurement can give, which `merge` leaves out:"
+            f" {checked.left_out_because}"
+        )
     if manifest.scratch:
         print_line("it comes from a scratch database: not every row need be measured")
     if manifest.record_version > SCHEMA_VERSION:

@@ -12,10 +12,10 @@ from orchestrator.store.health.snapshots import (
     restore_snapshot,
     take_snapshot,
 )
+from orchestrator.store.health.summary import RecordSummary, summarise_records
 from orchestrator.store.health.vacuum import Vacuumed, vacuum
 from orchestrator.store.health.validate import Finding
 from orchestrator.store.merge.report import MergeReport, MissingVerdicts
-from orchestrator.store.merge.staging import RecordSummary, summarise_records
 from orchestrator.store.query.ask import Answer, QuestionLimits, asking, query
 from orchestrator.store.query.coverage import (
     BEST_FIRST,

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 from weakref import WeakSet
@@ -14,8 +15,10 @@ from orchestrator.store.database.connect import connect, create, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.merge.merge import merge_files
+from orchestrator.store.health.incoming import leave_out_impossible
+from orchestrator.store.merge.merge import LeaveOut, merge_files
 from orchestrator.store.merge.report import MergeReport
+from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.query import results
 from orchestrator.store.query.ask import QuestionLimits, query
 from orchestrator.store.query.coverage import Coverage, coverage
@@ -114,10 +117,11 @@ class Store:
     ) -> MergeReport:
         """Bring record files, and all those in folders, into the database: all or nothing.
 
-        The newest record of a cell wins. Damaged files, fake and synthetic rows are left out
-        and reported; see `MergeReport.require_complete`. A run that nobody describes is inferred
-        from its records. Records that are not the `expected` ones, if such are named, are left out
-        and reported like damage.
+        The newest record of a cell wins. Damaged files, records that no measurement can have
+        given, fake and synthetic rows are left out and reported; see
+        `MergeReport.require_complete`. A run that nobody describes is inferred from its records.
+        Records that are not the `expected` ones, if such are named, are left out and reported like
+        damage.
 
         Raises:
             StoreError: a path does not exist, or the database cannot take the rows.
@@ -125,6 +129,9 @@ class Store:
         if self.read_only:
             raise StoreError(f"{self.path}: was opened read-only", hint="use `Store.open`")
         files = find_files(paths)
+        refusals: list[LeaveOut] = [leave_out_impossible]
+        if expected is not None:
+            refusals.insert(0, partial(leave_out_strangers, expected=expected))
         with (
             store_errors(
                 f"{self.path}: the merge failed, and nothing was lost",
@@ -138,7 +145,7 @@ class Store:
                     files,
                     runs,
                     scratch=self.scratch,
-                    expected=expected,
+                    leave_out=refusals,
                     check_interrupt=thread.check_interrupt,
                 )
             )

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
 from runner.contract.axes import RUNTIMES, SIZE_LETTERS, Backend, Mode, Precision, Runtime, Scenario
 from runner.contract.errors import UsageError
@@ -14,8 +14,10 @@ __all__ = [
     "DEFAULT_RUNTIMES",
     "Backend",
     "Cell",
+    "FileName",
     "Frozen",
     "Mode",
+    "ModelName",
     "Precision",
     "ProfileName",
     "Purpose",
@@ -23,6 +25,12 @@ __all__ = [
     "Scenario",
 ]
 
+ModelName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._]*(-[A-Za-z0-9._]+)*$", max_length=100)
+]
+"""A model's name in matrices and cell ids; it becomes part of names of files."""
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=240)]
+"""An id that becomes the name of a file or a folder, and is never a path."""
 ProfileName = Literal["quick", "standard", "audit"]
 Purpose = Literal["measure", "verify", "time", "reference", "prepare"]
 
@@ -38,7 +46,7 @@ class Frozen(BaseModel):
 class Cell(Frozen):
     """One point of the matrix. It knows nothing of machines."""
 
-    model: str
+    model: ModelName
     """Name of a catalogued or custom model."""
     backend: Backend
     """The hardware path."""

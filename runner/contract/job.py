@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from runner.contract.cell import Backend, Cell, Frozen, ProfileName, Purpose
+from runner.contract.cell import Backend, Cell, FileName, Frozen, ProfileName, Purpose
 from runner.contract.models import ModelSpec
 
 
@@ -95,7 +95,7 @@ class Provenance(Frozen):
     """The launcher of the job: `docker` or `process`."""
     image: str | None = None
     """Name and tag of the image."""
-    image_digest: str | None = None
+    image_digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
     """`sha256:…` of the image that executed."""
     image_labels: dict[str, str] = Field(default_factory=dict)
     """Labels of the image."""
@@ -110,9 +110,9 @@ class Provenance(Frozen):
 class Job(Frozen):
     """The cells that one container executes: they share a loaded model and a mode."""
 
-    run_id: str
+    run_id: FileName
     """The run this job belongs to."""
-    id: str
+    id: FileName
     """The job's id, unique within its run."""
     model: ModelSpec
     """Everything needed to build the model."""
@@ -133,10 +133,10 @@ class Job(Frozen):
     """True if each cell leaves a trace of one untimed iteration."""
     round: PositiveInt = 1
     """The number of this launch among the measure's rounds."""
-    graph: str | None = None
+    graph: FileName | None = None
     """The folder, among the prepared graphs, that holds this job's; null for runtimes that build
     the model themselves."""
-    reference: str | None = None
+    reference: FileName | None = None
     """The file, among the references and without suffix, that this job's outputs are compared
     with; null where nothing is verified."""
 

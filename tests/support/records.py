@@ -29,7 +29,12 @@ def a_record(**changes: Any) -> Record:
     known = {"recorded_at": RECORDED_AT, "status": "ok", "proof": "proven"}
     values: dict[str, Any] = {**_SAMPLE["cell"], **_SAMPLE["surroundings"], **known} | changes
     if values["status"] == "ok":
-        values = _measured(values["batch_size"], values.pop("durations_ns", DURATIONS_NS)) | values
+        durations = values.pop("durations_ns", None) or _durations(changes)
+        values = _measured(values["batch_size"], durations) | values
+        if "throughput" in changes:
+            batch, iterations = values["batch_size"], values["iterations"]
+            values["durations_ns"] = changes.get("durations_ns")
+            values["steady_time_s"] = batch * iterations / values["throughput"]
     values.setdefault("cell_id", _cell(values).id)
     values.setdefault("job_id", _cell(values).job_id)
     return Record.model_validate(values)
@@ -43,7 +48,17 @@ def a_failure(status: str, reason: str, **changes: Any) -> Record:
 def record_for(job: Job, cell: Cell, **columns: Any) -> Record:
     """The record of a job's cell with these columns, `ok` unless they say otherwise."""
     ending = {name: columns.pop(name) for name in Outcome.model_fields if name in columns}
+    if ending.get("status", "ok") == "ok" and "latency_median_s" not in columns:
+        columns = _timed(cell.batch_size, DURATIONS_NS) | columns
     return Record.of(job, cell, Outcome.model_validate({"status": "ok"} | ending), columns)
+
+
+def _durations(changes: dict[str, Any]) -> Sequence[int]:
+    """Raw durations that have the median which a test wants."""
+    if "latency_median_s" not in changes:
+        return DURATIONS_NS
+    median = round(changes["latency_median_s"] * 1e9)
+    return (median - median // 3, median, median + median // 3)
 
 
 def _cell(values: dict[str, Any]) -> Cell:
@@ -51,11 +66,14 @@ def _cell(values: dict[str, Any]) -> Cell:
 
 
 def _measured(batch_size: int, durations_ns: Sequence[int]) -> dict[str, Any]:
+    return {**_SAMPLE["measured"], **_timed(batch_size, durations_ns)}
+
+
+def _timed(batch_size: int, durations_ns: Sequence[int]) -> dict[str, Any]:
     seconds = [duration / 1e9 for duration in durations_ns]
     median, mean = statistics.median(seconds), statistics.mean(seconds)
     deviation = statistics.stdev(seconds) if len(seconds) > 1 else None
     return {
-        **_SAMPLE["measured"],
         "iterations": len(seconds),
         "round_iterations": [len(seconds)],
         "steady_time_s": sum(seconds),

@@ -1,10 +1,11 @@
 """One result measured again: the same cell in the same image, as a run of its own."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.run import execute_run
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.launchers.registry import LAUNCHERS, Pinned, known_launcher, make_launcher
@@ -17,12 +18,13 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
 
 _LAST = "last/"
 DIRTY = "-dirty"
+_REPEATABLE: tuple[Purpose, ...] = ("measure", "time", "verify")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class ReplayRequest:
     """The folder of all runs."""
     database: Path | None = None
     """The DuckDB file; None: the one in the results folder."""
+    launcher: LauncherName | None = None
+    """The launcher that the user names; None: the one that executed it."""
+    as_recorded: bool = False
+    """True if the user takes whatever a stranger's record chose."""
     command: str | None = None
     """The command line, for `run.json`."""
 
@@ -59,7 +65,9 @@ class Original:
 
     @property
     def pinned(self) -> Pinned | None:
-        """The image it executed in; None without one."""
+        """The image it executed in; None without one, or where no image is used now."""
+        if not LAUNCHERS[self.launcher].needs_images:
+            return None
         image, digest = self.measured.image, self.measured.image_digest
         return Pinned(self.cell.backend, image, digest) if image and digest else None
 
@@ -126,7 +134,8 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     """Measure one result again, in the same image.
 
     Raises:
-        UsageError: there is no such result, or nothing was launched for it.
+        UsageError: there is no such result, nothing was launched for it, or it is a stranger's and
+            its record chose what the user did not agree to.
         ImageError: its image is gone.
         Unavailable: this machine lacks what the backend needs.
         EngineUnavailable: there is no engine.
@@ -134,6 +143,17 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
     """
     database = request.database or request.results / DATABASE_NAME
     original = find_original(request.result_id, database)
+    if not is_own(original.job, original.launcher, request.results):
+        for line in describe_choices(original.job, original.launcher):
+            observer.note(line)
+        require_consent(
+            original.job,
+            original.launcher,
+            requested=request.launcher,
+            as_recorded=request.as_recorded,
+        )
+    if request.launcher is not None:
+        original = replace(original, launcher=request.launcher)
     launcher = make_launcher(original.launcher, observer.note, original.pinned)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, request)
@@ -197,14 +217,36 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
 
 def _job_of(measured: Measurement) -> Job:
     try:
-        job, model = json.loads(measured.job or ""), json.loads(measured.model_spec or "")
-        return Job.model_validate({**job, "model": model})
+        data, model = json.loads(measured.job or ""), json.loads(measured.model_spec or "")
+        job = Job.model_validate({**data, "model": model})
     except (ValueError, TypeError, RecursionError) as error:
         summary = str(error).splitlines()[0]
         raise UsageError(
             f"{measured.result_id}: holds no job that can be run again: {summary}",
             hint="it was recorded without one, or by another version of AccelMatrix",
         ) from error
+    _require_same(measured, job)
+    return job
+
+
+def _require_same(measured: Measurement, job: Job) -> None:
+    """Insist that the job is the result's own: what it measures, for which run, and why.
+
+    Raises:
+        UsageError: it is another one.
+    """
+    names = [f"{job.run_id}/{cell.id}" for cell in job.cells]
+    if names != [measured.result_id] or job.model.name != job.cells[0].model:
+        raise UsageError(
+            f"{measured.result_id}: its job is another one's: it measures {', '.join(names)}"
+            f" with the model {job.model.name}",
+            hint="such a record is wrong or forged; `orchestrator run` measures the cell anew",
+        )
+    if job.purpose not in _REPEATABLE:
+        raise UsageError(
+            f"{measured.result_id}: its job is for {job.purpose!r}, which is no measurement",
+            hint=f"a replay repeats jobs for {', '.join(_REPEATABLE)}",
+        )
 
 
 def _launcher_of(measured: Measurement) -> LauncherName:

@@ -29,8 +29,13 @@ class CheckedBundle:
     sha256: str
     """Hash of the whole archive."""
     sound: bool
-    """True if it has no fault."""
+    """True if it has no fault, and a merge takes all of its records."""
     faults: tuple[str, ...]
+    """Faults of the archive: nothing in it is merged."""
+    left_out: int
+    """Number of records that no measurement can have given, which a merge leaves out."""
+    left_out_because: str | None
+    """The first of those records, each with its reason; None if there is none."""
     manifest: BundleManifest | None
     """None if it cannot be read."""
     newer: bool
@@ -72,8 +77,10 @@ def check_bundle(path: Path) -> CheckedBundle:
             bundle.path,
             bundle.bytes,
             bundle.sha256,
-            not bundle.faults,
+            not bundle.faults and bundle.impossible is None,
             tuple(bundle.faults),
+            bundle.left_out,
+            bundle.impossible.reason if bundle.impossible else None,
             bundle.manifest,
             bundle.newer,
         )

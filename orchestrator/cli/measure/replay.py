@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 from orchestrator.cli.options import command_line
@@ -17,17 +18,31 @@ def replay(
             metavar="RESULT_ID", help="<run_id>/<cell_id>; last/<cell_id> is of the newest run."
         ),
     ],
+    launcher: Annotated[
+        LauncherName | None,
+        typer.Option(help="Where the job executes  [default: where it did]"),
+    ] = None,
+    as_recorded: Annotated[
+        bool,
+        typer.Option(
+            "--as-recorded",
+            help="Take the weights, limits and durations that a stranger's record chose.",
+        ),
+    ] = False,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
 ) -> int:
-    """Measure one result again and show both side by side."""
+    """Measure one result again and show both side by side.
+
+    What a stranger's record chose is shown first, and taken as far as the options say so.
+    """
     from orchestrator.app.measure.replay import ReplayRequest, replay_result
     from orchestrator.render.progress import show_progress
     from orchestrator.render.replay import print_replay
     from orchestrator.render.streams import after_work
 
-    request = ReplayRequest(result, results, database, command_line())
+    request = ReplayRequest(result, results, database, launcher, as_recorded, command_line())
     with show_progress(quiet=chosen.quiet) as observer:
         replayed = replay_result(request, observer)
     if replayed.replay is not None:

@@ -21,7 +21,7 @@ from orchestrator.imports.formats.mapping_file import (
     ValueSource,
     read_mapping,
 )
-from orchestrator.imports.measurement import as_text, flatten, is_null
+from orchestrator.imports.measurement import as_text, flatten, is_null, moment_fault
 from orchestrator.imports.reading import BrokenEntry, ReadableEntry, Reading, gather
 from orchestrator.imports.simulation_marks import marks_in
 from orchestrator.system.problems import not_one_of, quote
@@ -253,6 +253,9 @@ def _measured_at(entry: FileEntry, origin: ValueSource, value: Any) -> None:
         moment, has_zone = parse_time(str(value))
     except ValueError:
         entry.fault(origin.name, f"{quote(value)} is not a time such as 2025-03-01T12:00:00Z")
+        return
+    if fault := moment_fault(moment):
+        entry.fault(origin.name, fault)
         return
     if not has_zone:
         entry.detail("measured_at", "has no zone and is taken as UTC")

@@ -13,6 +13,7 @@ from orchestrator.store.database.connect import store_errors, transaction
 from orchestrator.store.database.lock import WAIT_S, require_database, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.health.checks import CHECKS
+from orchestrator.store.health.incoming import leave_out_impossible
 from orchestrator.store.health.quarantine import find_faults, quarantine
 from orchestrator.store.health.validate import (
     ALTERED,
@@ -52,13 +53,14 @@ _VIEW = """
 """
 
 
-def _stage_records(connection: DuckDBPyConnection, results: Path | None) -> None:
+def _stage_records(connection: DuckDBPyConnection, results: Path | None, now: datetime) -> None:
     """Make the relation `incoming`: the records, where there are files, of the runs with `faults`.
 
     Apart from the transaction that reloads them, since a damaged file would end it.
     """
     runs = [run_id for (run_id,) in connection.execute(_RUNS).fetchall()]
     stage(connection, find_files(_record_paths(results, runs)) if results else [])
+    leave_out_impossible(connection, now)
 
 
 def _reload(connection: DuckDBPyConnection, *, scratch: bool) -> int:
@@ -163,7 +165,7 @@ def _repair(
     """
     define_macros(connection, now)
     find_faults(connection, errors)
-    _stage_records(connection, results)
+    _stage_records(connection, results, now)
     with transaction(connection):
         repaired = {RECORDS: _reload(connection, scratch=scratch)}
         find_faults(connection, errors & _OUTRIGHT)

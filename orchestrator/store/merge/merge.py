@@ -4,7 +4,7 @@ A clock may have been set back: a cell that was measured outweighs a verdict tha
 its chance, however new that is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,9 +16,7 @@ from orchestrator.store.database.connect import fetch, transaction
 from orchestrator.store.merge.dimensions import describe_shared, infer_runs
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
-from orchestrator.store.merge.strangers import leave_out_strangers
-from orchestrator.store.records.planned import ExpectedRecords
-from orchestrator.store.records.validate import CheckInterrupt
+from orchestrator.store.records.validate import CheckInterrupt, Damaged
 from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import (
     DURATIONS,
@@ -32,6 +30,8 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.record import RETRIED, UNREADABLE, arrow_schema, read_table
 
+LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
+"""Takes rows out of `incoming`, and says which and why."""
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
 _IDS = pa.schema([arrow_schema().field(name) for name in _ID_COLUMNS])
 _KNOWN = f"""
@@ -131,12 +131,12 @@ def merge_files(
     runs: Sequence[Run],
     *,
     scratch: bool,
-    expected: ExpectedRecords | None = None,
+    leave_out: Iterable[LeaveOut] = (),
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
-    """Merge the records of these files in one transaction; damaged files are left out.
+    """Merge the records of these files in one transaction.
 
-    Records that are not the expected ones are left out as well, and their files reported.
+    Damaged files are left out and reported, and so are the records that `leave_out` refuses.
 
     Raises:
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
@@ -144,8 +144,8 @@ def merge_files(
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]
     damaged = stage(connection, new, check_interrupt)
-    if expected is not None:
-        damaged += leave_out_strangers(connection, expected)
+    for refuse in leave_out:
+        damaged += refuse(connection)
     refused = () if scratch else _refused(connection)
     welcome = "true" if scratch else REAL
     connection.execute(_COMPARE.format(welcome=welcome))

@@ -33,7 +33,7 @@ class MergeReport:
     unchanged: int = 0
     """Records that changed nothing: the database has them, or newer ones of the same cells."""
     damaged: tuple[Damaged, ...] = ()
-    """Files that were left out; they stay where they are."""
+    """Files that were left out, whole or in part; they stay where they are."""
     refused: tuple[str, ...] = ()
     """Result ids of fake and synthetic rows, left out because this is no scratch database."""
     quarantined: int = 0
@@ -97,14 +97,26 @@ class MergeReport:
             )
 
     def _damaged(self) -> Iterator[tuple[str, str]]:
-        if self.damaged:
-            several = len(self.damaged) > 1
-            files = f"{len(self.damaged)} damaged file{'s were' if several else ' was'}"
-            reasons = [f"{file.path}: {file.reason}" for file in self.damaged]
+        whole = [file for file in self.damaged if file.records is None]
+        if whole:
+            files = f"{len(whole)} damaged file{'s were' if len(whole) > 1 else ' was'}"
             yield (
-                f"{files} left out: {_some(reasons)}",
+                f"{files} left out: {_some(_reasons(whole))}",
                 "remove what is damaged and measure again with `orchestrator run --resume`",
             )
+        partly = [file for file in self.damaged if file.records is not None]
+        if partly:
+            count = sum(file.records or 0 for file in partly)
+            records = f"{count:,} record{'s were' if count > 1 else ' was'}"
+            yield (
+                f"{records} left out, since no measurement can give {'them' if count > 1 else 'it'}"
+                f": {_some(_reasons(partly))}",
+                "ask whoever recorded them, or measure those cells again",
+            )
+
+
+def _reasons(files: Sequence[Damaged]) -> list[str]:
+    return [f"{file.path}: {file.reason}" for file in files]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 from duckdb import DuckDBPyConnection
 from pyarrow.fs import LocalFileSystem
 
-from orchestrator.store.database.connect import duckdb_message, fetch, interruptible
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
     ORIGIN_COLUMNS,
@@ -36,6 +33,7 @@ BYTES_AT_ONCE = 64 << 20
 _LARGE_FILE = "incoming_file_"
 OFFERED = "offered_rows"
 """The view of all rows of large files, where `incoming` leaves some of them out."""
+_ORIGIN = ", ".join(ORIGIN_COLUMNS)
 _FORMAT = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False)
 )
@@ -64,7 +62,8 @@ def unstage(connection: DuckDBPyConnection) -> None:
     for kind in ("view", "table"):
         names = connection.execute(
             f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE temporary AND"
-            f" ({kind}_name = 'incoming' OR starts_with({kind}_name, '{_LARGE_FILE}'))"
+            f" ({kind}_name IN ('incoming', '{OFFERED}')"
+            f" OR starts_with({kind}_name, '{_LARGE_FILE}'))"
             f" ORDER BY {kind}_name = 'incoming' DESC"
         ).fetchall()
         for (name,) in names:
@@ -72,6 +71,34 @@ def unstage(connection: DuckDBPyConnection) -> None:
                 connection.execute(f"DROP {kind.upper()} temp.{name}")
             else:
                 connection.unregister(name)
+    connection.execute("DROP TABLE IF EXISTS temp.left_out")
+
+
+def leave_out(connection: DuckDBPyConnection, rows: str) -> None:
+    """Take the rows that a table names by file and number out of `incoming`."""
+    if _is_view(connection, "incoming"):
+        if not _is_view(connection, OFFERED):
+            connection.execute(
+                f"CREATE TEMP TABLE left_out AS SELECT {_ORIGIN} FROM {rows} LIMIT 0"
+            )
+            connection.execute(f"ALTER VIEW incoming RENAME TO {OFFERED}")
+            connection.execute(
+                "CREATE TEMP VIEW incoming AS"
+                f" SELECT * FROM {OFFERED} ANTI JOIN left_out USING ({_ORIGIN})"
+            )
+        connection.execute(f"INSERT INTO left_out SELECT {_ORIGIN} FROM {rows}")
+        return
+    connection.execute(
+        f"DELETE FROM incoming USING {rows} o WHERE incoming.filename = o.filename"
+        " AND incoming.file_row_number = o.file_row_number"
+    )
+
+
+def _is_view(connection: DuckDBPyConnection, name: str) -> bool:
+    views = connection.execute(
+        "SELECT 1 FROM duckdb_views() WHERE temporary AND view_name = ?", [name]
+    )
+    return bool(views.fetchall())
 
 
 @contextmanager
@@ -236,10 +263,6 @@ def _impossible(column: Column) -> str:
         conditions.append(f"{column.name} NOT IN ({allowed}){ours}")
     if column.type == "TIMESTAMPTZ":
         conditions.append(f"{column.name} NOT BETWEEN {_FIRST} AND {_LAST}")
-    if column.name.endswith("durations_ns"):
-        is_map = column.type.startswith("MAP")
-        durations = f"flatten(map_values({column.name}))" if is_map else column.name
-        conditions.append(f"list_min({durations}) < 0")
     return " OR ".join(conditions)
 
 
@@ -249,53 +272,3 @@ _UNSOUND_FILES = "SELECT DISTINCT filename FROM incoming WHERE {} ORDER BY filen
     )
 )
 """The files with rows that no record may have."""
-
-
-def _distinct(column: str) -> str:
-    return f"coalesce(list(DISTINCT {column}) FILTER ({column} IS NOT NULL), [])"
-
-
-_SUMMARY = """
-    SELECT count(*) AS records, count(*) - count(DISTINCT result_id) AS repeated,
-        count(DISTINCT hostname) AS hosts,
-        {runs} AS runs, {hardware} AS hardware, {environments} AS environments
-    FROM incoming
-""".format(
-    runs=_distinct("run_id"),
-    hardware=_distinct("hardware_id"),
-    environments=_distinct("environment_id"),
-)
-
-
-@dataclass(frozen=True)
-class RecordSummary:
-    """The content of a file of sound records."""
-
-    records: int
-    repeated: int
-    """Records whose id another one has."""
-    hosts: int
-    runs: frozenset[str]
-    hardware: frozenset[str]
-    environments: frozenset[str]
-
-
-@interruptible()
-def summarise_records(path: Path) -> RecordSummary | str:
-    """The content of a file, or the reason why it cannot be merged."""
-    with duckdb.connect() as connection:
-        try:
-            damaged = stage(connection, [path])
-            if damaged:
-                return damaged[0].reason
-            (row,) = fetch(connection, _SUMMARY)
-        except duckdb.Error as error:
-            return duckdb_message(error)
-    return RecordSummary(
-        row["records"],
-        row["repeated"],
-        row["hosts"],
-        frozenset(row["runs"]),
-        frozenset(row["hardware"]),
-        frozenset(row["environments"]),
-    )

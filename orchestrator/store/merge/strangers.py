@@ -5,7 +5,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import fetch
-from orchestrator.store.merge.staging import OFFERED, registered
+from orchestrator.store.merge.staging import leave_out, registered
 from orchestrator.store.records.planned import CELL_COLUMNS, IDS, ExpectedRecords, fault_of_claim
 from orchestrator.store.records.validate import Damaged
 from orchestrator.system.text import plural
@@ -52,7 +52,7 @@ _COUNT = """
     FROM strangers GROUP BY filename ORDER BY filename
 """
 _LEFT_OUT = """
-    CREATE OR REPLACE TEMP TABLE left_out AS
+    CREATE OR REPLACE TEMP TABLE strange_rows AS
     SELECT filename, file_row_number FROM strangers UNION
     SELECT filename, file_row_number FROM incoming
     WHERE filename IN (SELECT filename FROM strangers SEMI JOIN expected USING (filename))
@@ -71,25 +71,8 @@ def leave_out_strangers(connection: DuckDBPyConnection, expected: ExpectedRecord
         if files:
             connection.execute(_LEFT_OUT)
     if files:
-        _take_out(connection)
+        leave_out(connection, "strange_rows")
     return [Damaged(Path(file["filename"]), _reason(file)) for file in files]
-
-
-def _take_out(connection: DuckDBPyConnection) -> None:
-    (is_view,) = connection.execute(
-        "SELECT count(*) FROM duckdb_views() WHERE temporary AND view_name = 'incoming'"
-    ).fetchone() or (0,)
-    if is_view:
-        connection.execute(f"ALTER VIEW incoming RENAME TO {OFFERED}")
-        connection.execute(
-            f"CREATE TEMP VIEW incoming AS SELECT * FROM {OFFERED}"
-            " ANTI JOIN left_out USING (filename, file_row_number)"
-        )
-    else:
-        connection.execute(
-            "DELETE FROM incoming USING left_out WHERE left_out.filename = incoming.filename"
-            " AND left_out.file_row_number = incoming.file_row_number"
-        )
 
 
 def _reason(file: Row) -> str:

@@ -38,10 +38,12 @@ _NEEDED = [name for name, info in Record.model_fields.items() if info.is_require
 
 @dataclass(frozen=True)
 class Damaged:
-    """A file that could not be merged."""
+    """A file that could not be merged, or some of its records."""
 
     path: Path
     reason: str
+    records: int | None = None
+    """Records of it that were left out while others were merged; None: the whole file."""
 
 
 def read_validated(path: Path) -> pa.Table:

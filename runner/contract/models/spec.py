@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from runner.contract.cell import ModelName
+
 LARGEST_SIZE = 10**12
 """The largest number that a description may hold: beyond it no tensor could be made."""
 SizeNumber = Annotated[PositiveInt, Field(le=LARGEST_SIZE)]
@@ -86,7 +88,7 @@ class ModelSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._]*(-[A-Za-z0-9._]+)*$", max_length=100)
+    name: ModelName
     """The name used in matrices and cell ids."""
     family: Family
     """The purpose of the model."""

@@ -33,7 +33,7 @@ TOLD = Run(
 RECORDS = (
     a_record(batch_size=1, image="accelmatrix-cpu:1", image_digest="sha256:" + "a" * 64),
     a_record(
-        batch_size=2, part_durations_ns={"first_token": [1, 2, 3]}, latency_p90_s=float("nan")
+        batch_size=2, part_durations_ns={"first_token": [1, 2, 3]}, cosine_similarity=float("nan")
     ),
     a_record(batch_size=4, graph="g", graph_sha256="sha256:" + "b" * 64, graph_remedy="dynamic"),
     a_failure("out_of_memory", "killed; 'at' 2 GB", batch_size=8, hostname=None, libraries={}),

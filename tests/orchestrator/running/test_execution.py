@@ -47,6 +47,8 @@ KILLED = Exit(137, out_of_memory=False, log="")
 GONE = EngineUnavailable("the engine is down", hint="start it")
 RIGHT = {"correct": True, "proof": "proven"}
 
+OLD_IMAGE, NEW_IMAGE = (f"sha256:{digit * 64}" for digit in "01")
+
 
 def answering(columns: dict[str, Any]) -> Script:
     """A launch that records every cell as ok, or as these columns say."""
@@ -244,7 +246,7 @@ def test_an_outage_that_heals_costs_the_cell_in_hand_alone(trial: Trial) -> None
 
 def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) -> None:
     class Rebuilding(ScriptedLauncher):
-        digests = iter(["sha256:old", "sha256:new"])
+        digests = iter([OLD_IMAGE, NEW_IMAGE])
 
         def prepare(self, backend: Backend) -> Provenance:
             return super().prepare(backend).model_copy(update={"image_digest": next(self.digests)})
@@ -253,7 +255,7 @@ def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) ->
     launcher = Rebuilding(dies_in(job.cells[0].batch_size, None), measures_all)
     trial.run(launcher)
     digests = [job.provenance.image_digest for job in launcher.launched]
-    assert digests == ["sha256:old", "sha256:new"]
+    assert digests == [OLD_IMAGE, NEW_IMAGE]
 
 
 def test_an_outage_that_stays_leaves_verdicts_and_its_exit_code(three_jobs: Trial) -> None:
@@ -382,7 +384,7 @@ def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
 def test_rounds_of_another_image_are_not_mixed_in(tmp_path: Path) -> None:
     class Rebuilt(ScriptedLauncher):
         def prepare(self, backend: Backend) -> Provenance:
-            return super().prepare(backend).model_copy(update={"image_digest": "sha256:new"})
+            return super().prepare(backend).model_copy(update={"image_digest": NEW_IMAGE})
 
     def interrupts(job: Job, out: Path, lines: Queue[str | None]) -> Exit:
         raise KeyboardInterrupt

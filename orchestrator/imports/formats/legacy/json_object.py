@@ -11,6 +11,7 @@ from orchestrator.imports.measurement import (
     as_text,
     dimension_of,
     flatten,
+    moment_fault,
     quantity,
 )
 from orchestrator.system.problems import quote
@@ -162,10 +163,16 @@ class JsonObject:
         return known
 
     def moment(self, *keys: str) -> datetime | None:
-        """Take a time; one without a zone is taken as UTC, and the details say so."""
+        """Take a time; one without a zone is taken as UTC, and the details say so.
+
+        Raises:
+            SkipEntry: it lies at an end of the calendar.
+        """
         for key in keys:
             moment = read_time(self._rest.get(key))
             if moment:
+                if fault := moment_fault(moment[0]):
+                    raise SkipEntry(f"{pointer(self.location, key)}: {fault}")
                 del self._rest[key]
                 if not moment[1]:
                     self.note(key, "no zone is given, taken as UTC")

@@ -1,6 +1,9 @@
 """A check: a question in SQL that a sound database answers with no row.
 
-The SQL stands in the folder `sql`, one file for each check and one for each repair.
+The SQL stands in the folder `sql`, one file for each check and one for each repair. A check of
+single records names the relation `records r`, so that it judges the rows of a database and those
+that are about to be merged by the same words. Its condition is cheap and may keep too many rows;
+those are faulty whose `fault` is neither null nor empty.
 """
 
 import re
@@ -11,6 +14,11 @@ from typing import Literal
 from orchestrator.store.schema.tables import Table
 
 Severity = Literal["error", "warning", "note"]
+
+
+_RECORDS = " AS fault\nFROM records r\nWHERE "
+_IN_DATABASE = "SELECT *, rowid AS row_id FROM benchmark_results"
+_WITH_DURATIONS = f"SELECT * FROM ({_IN_DATABASE}) LEFT JOIN raw_benchmark_data USING (result_id)"
 
 
 def read_sql(name: str) -> str:
@@ -61,3 +69,44 @@ class Check:
     def file_name(self) -> str:
         """The file of its query, without the ending."""
         return re.sub(r"\W+", "_", self.name)
+
+
+@dataclass(frozen=True)
+class RecordCheck(Check):
+    """A check that judges each record by itself, in the database or before it is merged."""
+
+    timed: bool = False
+    """True if it reads the record's raw durations."""
+    at_entry: bool = True
+    """True if it also judges records before they are merged; else `validate` alone speaks of it."""
+
+    @property
+    def query(self) -> str:
+        """The faulty rows of the database."""
+        rows = with_derived(_WITH_DURATIONS) if self.timed else f"WITH records AS ({_IN_DATABASE})"
+        return f"""
+            {rows} SELECT * FROM (
+                SELECT row_id, result_id AS subject, source, {self.fault} AS fault
+                FROM records r WHERE {self.condition}
+            ) WHERE fault <> ''
+        """
+
+    @property
+    def fault(self) -> str:
+        """The expression of a record's fault; null or empty for a sound record."""
+        return self._parts[0]
+
+    @property
+    def condition(self) -> str:
+        """The condition that each faulty record fulfils, and some sound ones may."""
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        selected, _, condition = read_sql(self.file_name).partition(_RECORDS)
+        return selected.partition("SELECT ")[2], condition
+
+
+def with_derived(timed: str) -> str:
+    """The clause that names the rows of a query, which hold raw durations, `records`."""
+    return f"WITH timed AS ({timed}), records AS ({read_sql('derived')})"

@@ -1,6 +1,6 @@
 """Checks of identity, duplicates, and of the marks that say where a result comes from."""
 
-from orchestrator.store.health.checks.check import Check
+from orchestrator.store.health.checks.check import Check, RecordCheck
 from orchestrator.store.merge.dimensions import infer_runs
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
 
@@ -98,7 +98,14 @@ IDENTITY = (*_DUPLICATES, *_REFERENCES)
 
 
 _TIMES = (
-    Check(
+    RecordCheck(
+        "outside the calendar",
+        "`--fix` takes such results out",
+        imported="error",
+        table=RESULTS,
+        outright=True,
+    ),
+    RecordCheck(
         "recorded in the future",
         "set the clock; `--fix` takes such results out",
         imported="error",
@@ -119,30 +126,30 @@ _TIMES = (
 )
 
 _PROOFS = (
-    Check(
+    RecordCheck(
         "ok without a measurement",
         "`--fix` derives the statistics from raw durations, or takes the result out",
         imported="note",
         table=RESULTS,
     ),
-    Check(
+    RecordCheck(
         "proof without evidence",
         "`--fix` withdraws the proof, so that no default view shows the result",
         repaired=True,
     ),
-    Check(
+    RecordCheck(
         "proof of what others measured",
         "`--fix` withdraws the proof",
         imported="error",
         repaired=True,
     ),
-    Check(
+    RecordCheck(
         "simulated, and called ours",
         "`--fix` takes such results out",
         table=RESULTS,
         outright=True,
     ),
-    Check(
+    RecordCheck(
         "marked, and not called simulated",
         "`--fix` calls it simulated",
         imported="error",

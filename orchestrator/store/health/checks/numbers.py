@@ -4,7 +4,7 @@ docs/measuring.md defines the columns. A repair derives a column only from stati
 durations confirm, and only where the cell's id confirms the batch.
 """
 
-from orchestrator.store.health.checks.check import Check
+from orchestrator.store.health.checks.check import Check, RecordCheck
 from orchestrator.store.schema.tables import RESULTS
 
 _FROM_DURATIONS = (
@@ -14,25 +14,28 @@ _DERIVED = "`--fix` derives what raw durations confirm, and takes out the rest"
 _ORDERED = "`--fix` takes from raw durations what they tell, and takes out the rest"
 
 _RAW_DURATIONS = (
-    Check(
+    RecordCheck(
         "iterations are not the durations",
         _FROM_DURATIONS,
         repaired=True,
         table=RESULTS,
+        timed=True,
     ),
-    Check(
+    RecordCheck(
         "statistics contradict raw durations",
         _FROM_DURATIONS,
         repaired=True,
         table=RESULTS,
+        timed=True,
     ),
-    Check(
+    RecordCheck(
         "parts contradict raw durations",
         _FROM_DURATIONS,
         repaired=True,
         table=RESULTS,
+        timed=True,
     ),
-    Check(
+    RecordCheck(
         "rounds are not the iterations",
         "`--fix` takes such results out",
         table=RESULTS,
@@ -41,13 +44,13 @@ _RAW_DURATIONS = (
 """These alone read the durations, with `impossible raw duration`."""
 
 _ARITHMETIC = (
-    Check(
+    RecordCheck(
         "throughput contradicts latency",
         _DERIVED,
         repaired=True,
         table=RESULTS,
     ),
-    Check(
+    RecordCheck(
         "ratio contradicts its parts",
         _DERIVED,
         repaired=True,
@@ -61,16 +64,26 @@ _ARITHMETIC = (
     ),
 )
 
-_VALUES = (
-    Check(
+VALUES = (
+    RecordCheck(
         "impossible value",
         "`--fix` derives statistics from raw durations and takes out what it cannot derive",
+        imported="error",
         table=RESULTS,
     ),
-    Check(
+    RecordCheck(
+        "zero of others",
+        "ask whoever wrote the file",
+        severity="warning",
+        timed=True,
+        at_entry=False,
+    ),
+    RecordCheck(
         "impossible raw duration",
         "`--fix` takes such results out",
+        imported="error",
         table=RESULTS,
+        timed=True,
     ),
     Check(
         "unknown word",
@@ -81,9 +94,9 @@ _VALUES = (
 )
 
 _ORDER = (
-    Check("percentiles out of order", _ORDERED, table=RESULTS),
-    Check("middle outside its range", _ORDERED, table=RESULTS),
-    Check("interval out of order", _ORDERED, table=RESULTS),
+    RecordCheck("percentiles out of order", _ORDERED, table=RESULTS),
+    RecordCheck("middle outside its range", _ORDERED, table=RESULTS),
+    RecordCheck("interval out of order", _ORDERED, table=RESULTS),
 )
 
-CONTRADICTIONS = (*_RAW_DURATIONS, *_ARITHMETIC, *_VALUES, *_ORDER)
+CONTRADICTIONS = (*_RAW_DURATIONS, *_ARITHMETIC, *VALUES, *_ORDER)

@@ -1,8 +1,10 @@
 """A result is found by its id and becomes a run of its own with the same cell."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from orchestrator.app.measure.replay import Replay, ReplayRequest, begin_replay, find_original
@@ -15,10 +17,11 @@ from tests.support.records import record_for
 from tests.support.results import a_measurement
 from tests.support.runs import a_plan, a_run_folder
 
+DIGEST = f"sha256:{'0' * 64}"
 IN_AN_IMAGE = Provenance(
     launcher="docker",
     image="accelmatrix-cpu:1",
-    image_digest="sha256:0",
+    image_digest=DIGEST,
     orchestrator_version="0",
 )
 Site = Callable[..., RunFolder]
@@ -58,7 +61,7 @@ def test_a_result_is_found_with_its_job(measured: Site, database: Path) -> None:
     assert (original.cell, original.job.cells) == (cell, (cell,))
     assert (original.job.round, original.job.measure.rounds) == (1, 2)
     assert (original.launcher, original.scratch) == ("docker", True)
-    assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", "sha256:0")
+    assert original.pinned == Pinned("fake", "accelmatrix-cpu:1", DIGEST)
 
 
 def test_last_is_the_newest_run(measured: Site, database: Path) -> None:
@@ -100,6 +103,25 @@ def test_what_cannot_be_repeated_is_told(
     with pytest.raises(UsageError, match=words) as caught:
         find_original(f"run-1/{cell.id}", database)
     assert hint in {None, caught.value.hint}
+
+
+@pytest.mark.parametrize("forged", ["cell", "run", "purpose", "path"])
+def test_a_job_that_is_not_the_results_own_is_refused(
+    measured: Site, database: Path, forged: str
+) -> None:
+    folder = measured()
+    first, second = folder.cells[:2]
+    job = json.loads(folder.job([first], IN_AN_IMAGE).model_dump_json(exclude={"model"}))
+    job |= {
+        "cell": {"cells": [second.model_dump(mode="json")]},
+        "run": {"run_id": "run-9"},
+        "purpose": {"purpose": "prepare"},
+        "path": {"cells": [first.model_dump(mode="json") | {"model": "../../x"}]},
+    }[forged]
+    with duckdb.connect(database) as connection:
+        connection.execute("UPDATE replay_jobs SET job = ?", [json.dumps(job)])
+    with pytest.raises(UsageError):
+        find_original(f"run-1/{first.id}", database)
 
 
 def test_the_new_run_asks_for_the_same(measured: Site, results: Path, database: Path) -> None:

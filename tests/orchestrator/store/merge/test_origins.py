@@ -115,9 +115,10 @@ def test_default_views_show_synthetic_rows_in_a_scratch_database_alone(
     assert ask(database, "SELECT count(*) FROM benchmark_performance_all") == [(1000,)]
 
 
-def test_a_row_that_calls_itself_ours_and_simulated_is_not_shown(
+def test_a_row_that_calls_itself_ours_and_simulated_is_refused(
     database: Path, files: Iterator[Path]
 ) -> None:
-    merge(database, save(next(files), a_record(), simulated=True))
+    with pytest.raises(StoreError, match="simulated, and called ours"):
+        merge(database, save(next(files), a_record(), simulated=True))
     for view in ("benchmark_performance", "latest_results", "history", "compatibility"):
         assert ask(database, f"FROM {view}") == []

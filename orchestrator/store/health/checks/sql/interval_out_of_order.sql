@@ -1,13 +1,10 @@
 -- The median lies within its 95 % interval.
-SELECT * FROM (
-    SELECT r.rowid AS row_id, r.result_id AS subject, r.source, disorder([
-            pair(r.latency_median_low_s, r.latency_median_s),
-            pair(r.latency_median_low_s, r.latency_median_high_s),
-            pair(r.latency_median_s, r.latency_median_high_s)
-        ], r.source) AS fault
-    FROM benchmark_results r
-    WHERE r.latency_median_low_s > r.latency_median_s
-        OR r.latency_median_low_s > r.latency_median_high_s
-        OR r.latency_median_s > r.latency_median_high_s
-)
-WHERE fault <> ''
+SELECT disorder([
+    pair(r.latency_median_low_s, r.latency_median_s),
+    pair(r.latency_median_low_s, r.latency_median_high_s),
+    pair(r.latency_median_s, r.latency_median_high_s)
+], r.source) AS fault
+FROM records r
+WHERE r.latency_median_low_s > r.latency_median_s
+    OR r.latency_median_low_s > r.latency_median_high_s
+    OR r.latency_median_s > r.latency_median_high_s

@@ -1,3 +1,3 @@
-SELECT r.rowid AS row_id, r.result_id AS subject, r.source, r.marks[1] AS fault
-FROM benchmark_results r
+SELECT r.marks[1] AS fault
+FROM records r
 WHERE len(r.marks) > 0 AND NOT r.simulated

@@ -1,6 +1,6 @@
 -- Ours lack a latency where one was to be measured; others' lack every number.
-SELECT r.rowid AS row_id, r.result_id AS subject, r.source, 'no latency, no throughput' AS fault
-FROM benchmark_results r
+SELECT 'no latency, no throughput' AS fault
+FROM records r
 WHERE r.status = 'ok'
     AND CASE WHEN is_ours(r.source)
         THEN r.purpose IN ('measure', 'time') AND r.latency_median_s IS NULL

@@ -1,4 +1,3 @@
-SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
-    r.proof || ', though nobody of ours has seen it' AS fault
-FROM benchmark_results r
+SELECT r.proof || ', though nobody of ours has seen it' AS fault
+FROM records r
 WHERE NOT is_ours(r.source) AND r.proof <> 'none'

@@ -50,11 +50,16 @@ CREATE OR REPLACE TEMP MACRO derived(x, y) AS CASE WHEN differs(x, y) THEN y ELS
 -- The same, and the derived value where none is stored.
 CREATE OR REPLACE TEMP MACRO derived_or_gap(x, y) AS coalesce(derived(x, y), y);
 
+-- No time, rate, size or number of a benchmark reaches this, in whatever base unit.
+CREATE OR REPLACE TEMP MACRO too_large() AS 1e19;
+
 -- `<name> is <x>` if a number cannot be; null if it can, or is not given.
-CREATE OR REPLACE TEMP MACRO not_positive(x) AS
-    CASE WHEN NOT (x > 0 AND x < 'inf'::DOUBLE) THEN alias(x) || ' is ' || x END;
 CREATE OR REPLACE TEMP MACRO negative(x) AS
-    CASE WHEN NOT (x >= 0 AND x < 'inf'::DOUBLE) THEN alias(x) || ' is ' || x END;
+    CASE WHEN NOT (x >= 0 AND x < too_large()) THEN alias(x) || ' is ' || x END;
+CREATE OR REPLACE TEMP MACRO zero(x) AS CASE WHEN x = 0 THEN alias(x) || ' is ' || x END;
+CREATE OR REPLACE TEMP MACRO not_positive(source, x) AS
+    CASE WHEN NOT (x > 0 AND x < too_large()) AND (x <> 0 OR is_ours(source))
+        THEN alias(x) || ' is ' || x END;
 CREATE OR REPLACE TEMP MACRO below_zero(x) AS CASE WHEN x < 0 THEN alias(x) || ' is ' || x END;
 CREATE OR REPLACE TEMP MACRO outside(x, lowest, highest) AS
     CASE WHEN NOT (x BETWEEN lowest AND highest) THEN alias(x) || ' is ' || x END;
@@ -64,3 +69,9 @@ CREATE OR REPLACE TEMP MACRO infinite(x) AS
 -- `<name> is <x>` if a word is not one of those that docs/schema.md lists for the column.
 CREATE OR REPLACE TEMP MACRO unknown(x) AS
     CASE WHEN NOT list_contains(getvariable('words')[alias(x)], x) THEN alias(x) || ' is ' || x END;
+
+-- Moments that every program can tell in every zone.
+CREATE OR REPLACE TEMP MACRO in_calendar(x) AS
+    x >= TIMESTAMPTZ '0001-01-02 00:00:00+00' AND x < TIMESTAMPTZ '9999-12-31 00:00:00+00';
+CREATE OR REPLACE TEMP MACRO beyond(x) AS
+    CASE WHEN NOT in_calendar(x) THEN alias(x) || ' is ' || x::VARCHAR END;

@@ -1,6 +1,5 @@
-SELECT r.rowid AS row_id, r.result_id AS subject, r.source,
-    r.rounds || if(r.rounds = 1, ' round of ', ' rounds of ')
+SELECT r.rounds || if(r.rounds = 1, ' round of ', ' rounds of ')
         || array_to_string(r.round_iterations, ' + ')
         || ' iterations, ' || r.iterations || ' in all' AS fault
-FROM benchmark_results r
+FROM records r
 WHERE list_sum(r.round_iterations) <> r.iterations OR len(r.round_iterations) <> r.rounds

@@ -1,0 +1,98 @@
+"""Consent to what a result's record chose, where the result was not measured by a run from here.
+
+A bundle or a file of records fills the database with jobs that strangers wrote. Such a job decides
+what is built, for how long and within which limits; so it is shown, and what goes beyond what `run`
+would choose by itself is taken only if the user says so.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchestrator.backends.catalogue import LauncherName
+from orchestrator.running.folder import RunFolder
+from runner.contract.errors import StoreError, UsageError
+from runner.contract.job import PROFILES, Job, Limits, Measure
+
+_LONGEST = PROFILES["audit"]
+_MOST_ROUNDS = 10
+_BOUNDED = (*("warmup_iterations", "warmup_max_s", "iterations", "min_s", "max_s"),)
+
+
+def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
+    """True if a run in the results folder planned this job, with all that it says."""
+    try:
+        run = RunFolder.open(results, job.run_id).run
+    except (StoreError, UsageError):
+        return False
+    (cell,) = job.cells
+    plan = run.plan
+    return cell in {entry.cell for entry in plan.entries} and (
+        job.model,
+        job.measure,
+        job.limits,
+        job.seed,
+        launcher,
+    ) == (
+        plan.models.get(cell.model),
+        plan.measure.get(cell.backend),
+        plan.limits.get(cell.backend),
+        run.seed,
+        run.launcher,
+    )
+
+
+def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
+    """Lines that name everything that the record chose."""
+    image = job.provenance.image
+    digest = job.provenance.image_digest
+    weights = f"pretrained, from {job.model.path or job.model.hub_id}"
+    return [
+        "this result was not measured by a run in the results folder; its record chose:",
+        f"launcher {launcher}" + (f", image {image} {digest}" if image else ""),
+        f"model {job.model.name}, weights "
+        + (weights if job.model.weights == "pretrained" else f"random, seed {job.seed}"),
+        f"measure {_values(job.measure)}",
+        f"limits {_values(job.limits)}",
+    ]
+
+
+def require_consent(
+    job: Job, launcher: LauncherName, *, requested: LauncherName | None, as_recorded: bool
+) -> None:
+    """Refuse what a stranger's record chose, unless the user says so.
+
+    Raises:
+        UsageError: it names each choice, and the option that takes it.
+    """
+    if launcher == "process" and requested is None:
+        raise UsageError(
+            "its launcher is `process`: the job would run on this machine, outside any container",
+            hint="`--launcher docker` runs it in a container, `--launcher process` as it was",
+        )
+    choices = [] if as_recorded else list(_unusual(job))
+    if choices:
+        raise UsageError(
+            f"its record chose what `run` would not by itself: {'; '.join(choices)}",
+            hint="`--as-recorded` takes all of it",
+        )
+
+
+def _unusual(job: Job) -> Iterator[str]:
+    if job.model.weights == "pretrained":
+        yield f"pretrained weights from {job.model.path or job.model.hub_id}"
+    for name, default in Limits():
+        value = getattr(job.limits, name)
+        if value != default:
+            yield f"limit {name} {value} (by default {default})"
+    for name in _BOUNDED:
+        value, most = getattr(job.measure, name), getattr(_LONGEST, name)
+        if value > most:
+            yield f"{name} {value:g} (up to {most:g})"
+    if job.measure.rounds > _MOST_ROUNDS:
+        yield f"rounds {job.measure.rounds} (up to {_MOST_ROUNDS})"
+    if job.measure.workers is not None:
+        yield f"workers {job.measure.workers} (by default as many as there are cores)"
+
+
+def _values(settings: Measure | Limits) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

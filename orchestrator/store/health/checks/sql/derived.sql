@@ -1,0 +1,37 @@
+-- Records with the statistics of their raw durations beside those that they state.
+SELECT *,
+    is_ours(source) AND status = 'ok' AS needed,
+    list_avg(durations_ns) / 1e9 AS derived_latency_mean_s,
+    list_median(durations_ns) / 1e9 AS derived_latency_median_s,
+    list_min(durations_ns) / 1e9 AS derived_latency_min_s,
+    list_max(durations_ns) / 1e9 AS derived_latency_max_s,
+    list_sum(durations_ns) / 1e9 AS derived_steady_time_s,
+    list_stddev_samp(durations_ns) / 1e9 AS derived_latency_stddev_s,
+    list_median(durations_ns) / 1e9 AS derived_latency_p50_s,
+    CASE WHEN len(durations_ns) >= 64
+        THEN list_aggregate(durations_ns, 'quantile_cont', 0.9) / 1e9 END AS derived_latency_p90_s,
+    CASE WHEN len(durations_ns) >= 130
+        THEN list_aggregate(durations_ns, 'quantile_cont', 0.95) / 1e9 END AS derived_latency_p95_s,
+    CASE WHEN len(durations_ns) >= 662
+        THEN list_aggregate(durations_ns, 'quantile_cont', 0.99) / 1e9 END AS derived_latency_p99_s,
+    CASE WHEN len(durations_ns) >= 6636
+        THEN list_aggregate(durations_ns, 'quantile_cont', 0.999) / 1e9 END AS derived_latency_p999_s,
+    list_avg(part_durations_ns['first_token']) / 1e9 AS derived_time_to_first_token_mean_s,
+    list_median(part_durations_ns['first_token']) / 1e9 AS derived_time_to_first_token_median_s,
+    list_avg(part_durations_ns['output_token']) / 1e9 AS derived_time_per_output_token_mean_s,
+    list_median(part_durations_ns['output_token']) / 1e9 AS derived_time_per_output_token_median_s,
+    list_avg(part_durations_ns['forward']) / 1e9 AS derived_forward_mean_s,
+    list_median(part_durations_ns['forward']) / 1e9 AS derived_forward_median_s,
+    list_avg(part_durations_ns['loss']) / 1e9 AS derived_loss_mean_s,
+    list_median(part_durations_ns['loss']) / 1e9 AS derived_loss_median_s,
+    list_avg(part_durations_ns['backward']) / 1e9 AS derived_backward_mean_s,
+    list_median(part_durations_ns['backward']) / 1e9 AS derived_backward_median_s,
+    list_avg(part_durations_ns['optimizer']) / 1e9 AS derived_optimizer_mean_s,
+    list_median(part_durations_ns['optimizer']) / 1e9 AS derived_optimizer_median_s,
+    list_avg(part_durations_ns['interpreter']) / 1e9 AS derived_startup_interpreter_mean_s,
+    list_avg(part_durations_ns['import']) / 1e9 AS derived_startup_import_mean_s,
+    list_avg(part_durations_ns['instantiate']) / 1e9 AS derived_startup_instantiate_mean_s,
+    list_avg(part_durations_ns['weights']) / 1e9 AS derived_startup_weights_mean_s,
+    list_avg(part_durations_ns['first_query']) / 1e9 AS derived_startup_first_query_mean_s,
+    list_median(part_durations_ns['service']) / 1e9 AS derived_service_median_s
+FROM timed

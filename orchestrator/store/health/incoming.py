@@ -1,0 +1,97 @@
+"""Checks of records before they are merged: what cannot be never enters a database."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
+from orchestrator.store.health.validate import define_macros
+from orchestrator.store.merge.staging import leave_out
+from orchestrator.store.records.validate import REASON_LETTERS, Damaged
+from orchestrator.store.schema.columns import text
+
+CLOCK_TOLERANCE = timedelta(days=1)
+"""Time by which a record may be ahead of this machine's clock, which may have been set back or be
+in another zone; `validate` names what is still ahead later."""
+_NAMED = 3
+"""Records of a file that are named in the reason why they are left out."""
+_CHECKS = tuple(dict.fromkeys(check for check in RECORD_CHECKS if check.at_entry))
+_SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
+_FIND_SUSPECTS = f"""
+    CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("FROM incoming")}
+    SELECT filename, file_row_number FROM records r WHERE {_SUSPECT}
+"""
+"""One scan for all checks, since most files are sound; few records need a sentence."""
+_MAKE_IMPOSSIBLE = """
+    CREATE OR REPLACE TEMP TABLE impossible (
+        filename VARCHAR, file_row_number BIGINT, result_id VARCHAR, reason VARCHAR)
+"""
+_BY_FILE = f"""
+    WITH records AS (
+        SELECT filename, file_row_number, any_value(result_id) AS result_id,
+            string_agg(reason, '; ') AS reasons
+        FROM impossible GROUP BY filename, file_row_number
+    )
+    SELECT filename, count(*) AS faulty, any_value(total) AS total,
+        list(result_id || ': ' || reasons ORDER BY file_row_number)[:{_NAMED}] AS examples
+    FROM records
+    JOIN (SELECT filename, count(*) AS total FROM incoming GROUP BY filename) USING (filename)
+    GROUP BY filename ORDER BY filename
+"""
+
+
+def leave_out_impossible(
+    connection: DuckDBPyConnection, moment: datetime | None = None
+) -> list[Damaged]:
+    """Take the records that no measurement can have given out of `incoming`; returns their files.
+
+    None was recorded after `moment`; without one it is a day from now.
+
+    Raises:
+        duckdb.Error: the records cannot be read.
+    """
+    if not _has_rows(connection, "incoming"):
+        return []
+    define_macros(connection, moment or datetime.now(UTC) + CLOCK_TOLERANCE)
+    connection.execute(_FIND_SUSPECTS)
+    connection.execute(_MAKE_IMPOSSIBLE)
+    if _has_rows(connection, "suspects"):
+        for check in _CHECKS:
+            connection.execute(_find_impossible(check))
+    damaged = []
+    if _has_rows(connection, "impossible"):
+        rows = connection.execute(_BY_FILE).fetchall()
+        damaged = [_describe(*row) for row in rows]
+        leave_out(connection, "impossible")
+    connection.execute("DROP TABLE suspects; DROP TABLE impossible")
+    return damaged
+
+
+def _find_impossible(check: RecordCheck) -> str:
+    """The statement that adds the faulty records of a check, where its findings are errors."""
+    rows = with_derived(
+        "SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number)"
+    )
+    severity = f"CASE WHEN is_ours(source) THEN '{check.severity}' ELSE '{check.imported}' END"
+    return f"""
+        INSERT INTO impossible {rows}
+        SELECT filename, file_row_number, result_id, {text(check.name)} || ': ' || fault FROM (
+            SELECT filename, file_row_number, result_id, source, {check.fault} AS fault
+            FROM records r WHERE {check.condition}
+        ) WHERE fault <> '' AND {severity} = 'error'
+    """
+
+
+def _has_rows(connection: DuckDBPyConnection, table: str) -> bool:
+    return bool(connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
+
+
+def _describe(name: str, faulty: int, total: int, examples: list[str]) -> Damaged:
+    shown = "; ".join(_short(example) for example in examples)
+    more = f"; and {faulty - len(examples)} more" if faulty > len(examples) else ""
+    return Damaged(Path(name), f"{shown}{more}", None if faulty == total else faulty)
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= REASON_LETTERS else f"{reason[:REASON_LETTERS]}…"

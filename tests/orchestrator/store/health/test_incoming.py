@@ -1,0 +1,111 @@
+"""Records that no measurement can have given are refused before they enter a database."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orchestrator.store import Store, validate_database
+from orchestrator.store.health.incoming import CLOCK_TOLERANCE
+from orchestrator.store.schema.tables import Origin
+from runner.contract.errors import StoreError
+from runner.contract.record import Record, arrow_schema, to_table
+from tests.support.records import RECORDED_AT, a_failure, a_record
+
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
+    "NaN": ({"latency_median_s": math.nan}, "impossible value: latency_median_s is nan"),
+    "infinite": ({"throughput": math.inf}, "impossible value: throughput is inf"),
+    "negative": ({"latency_median_s": -1.0}, "impossible value: latency_median_s is -1.0"),
+    "absurd": ({"energy_joules": 1e300}, "impossible value: energy_joules is 1e+300"),
+    "zero": ({"memory_peak_bytes": 0}, "impossible value: memory_peak_bytes is 0"),
+    "refuted": (
+        {"latency_median_s": 1e-9},
+        "statistics contradict raw durations: latency_median_s is 1e-09, not 0.003",
+    ),
+    "negative duration": ({"durations_ns": [-1, 2, 3]}, "impossible raw duration: the shortest is"),
+    "uncounted": ({"iterations": 7}, "iterations are not the durations: iterations is 7"),
+    "without evidence": ({"evidence": {}}, "proof without evidence: proven, without evidence"),
+    "future": ({"recorded_at": datetime(2999, 1, 1, tzinfo=UTC)}, "recorded in the future"),
+}
+FIRST_BATCH = 2
+
+
+def _write(path: Path, *records: Record, **origin: Any) -> Path:
+    rows = [record.model_dump() | Origin().model_dump() | origin for record in records]
+    schema = pa.schema([*arrow_schema(), *arrow_schema(Origin)])
+    pq.write_table(pa.Table.from_pylist(rows, schema) if origin else to_table(list(records)), path)
+    return path
+
+
+def _impossible() -> list[Record]:
+    return [
+        a_record(batch_size=FIRST_BATCH + number).model_copy(update=changes)
+        for number, (changes, _) in enumerate(IMPOSSIBLE.values())
+    ]
+
+
+def test_each_impossible_record_is_left_out_by_its_file_and_reason(tmp_path: Path) -> None:
+    files = [
+        _write(tmp_path / f"{number}.parquet", record)
+        for number, record in enumerate(_impossible())
+    ]
+    sound = _write(tmp_path / "sound.parquet", a_record(batch_size=1))
+    database = tmp_path / "x.duckdb"
+    with Store.open(database) as store:
+        report = store.merge([*files, sound])
+        assert list(store.verdicts(a_record().run_id)) == [a_record(batch_size=1).cell_id]
+    reasons = {file.path: file.reason for file in report.damaged}
+    assert (report.inserted, set(reasons)) == (1, set(files))
+    for path, (_, reason) in zip(files, IMPOSSIBLE.values(), strict=True):
+        assert reason in reasons[path]
+    assert not validate_database(database).errors
+    with pytest.raises(StoreError, match="10 damaged files were left out"):
+        report.require_complete()
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_other_records_of_a_file_are_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    if large:
+        monkeypatch.setattr("orchestrator.store.merge.staging.SMALL_FILE_BYTES", 0)
+    sound = [a_record(batch_size=1), a_failure("lost", "gone", batch_size=999)]
+    path = _write(tmp_path / "many.parquet", sound[0], *_impossible(), sound[1])
+    with Store.open(tmp_path / "x.duckdb") as store:
+        for report in (store.merge([path]), store.merge([path])):
+            assert len(store.verdicts(sound[0].run_id)) == 2
+            (damaged,) = report.damaged
+            assert (damaged.path, damaged.records) == (path, len(IMPOSSIBLE))
+            assert damaged.reason.endswith(f"and {len(IMPOSSIBLE) - 3} more")
+    with pytest.raises(StoreError, match="10 records were left out, since no measurement can"):
+        report.require_complete()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"latency_median_s": -1.0}, "impossible value"),
+        ({"latency_median_s": 0.0}, None),
+        ({"proof": "proven"}, "proof of what others measured"),
+    ],
+)
+def test_what_others_measured_may_be_zero_and_not_impossible(
+    tmp_path: Path, changes: dict[str, Any], reason: str | None
+) -> None:
+    record = a_record(proof="none", durations_ns=[3]).model_copy(update=changes)
+    path = _write(tmp_path / "others.parquet", record, source="somebody")
+    with Store.open(tmp_path / "x.duckdb") as store:
+        reasons = [file.reason for file in store.merge([path]).damaged]
+    assert [reason in text for text in reasons if reason] == ([True] if reason else [])
+
+
+def test_a_clock_that_was_set_back_costs_no_record(tmp_path: Path) -> None:
+    ahead = datetime.now(UTC) + CLOCK_TOLERANCE - timedelta(minutes=5)
+    record = a_record(recorded_at=ahead)
+    assert record.recorded_at > RECORDED_AT
+    with Store.open(tmp_path / "x.duckdb") as store:
+        assert store.merge([_write(tmp_path / "ahead.parquet", record)]).inserted == 1
