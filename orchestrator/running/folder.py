@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from orchestrator.running.claims import false_claim
 from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
 from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file
@@ -209,18 +210,19 @@ class RunFolder:
         path = self.file_of(cell)
         with translate_os_errors(path, "cannot be read"):
             record = read_record(path)
-        fault = claim_fault(record, self.run.run_id, cell) or self._image_fault(record)
-        if fault:
+        fault = claim_fault(record, self.run.run_id, cell)
+        if fault := fault or false_claim(record, cell, self._jobs_behind(record, cell)):
             raise RecordError(fault)
         return record
 
-    def _image_fault(self, record: Record) -> str | None:
-        """The reason why a record is not of the image that its job was started in."""
-        nowhere = all(
-            (getattr(record, name) or None) == (value or None) for name, value in self.nowhere
-        )
-        # The host's own verdict on a cell that was never launched, or whose record was damaged.
-        return None if nowhere and record.status != "ok" else self._jobs.fault(record)
+    def _jobs_behind(self, record: Record, cell: Cell) -> Sequence[Job]:
+        """The jobs that may have made the record; none if that is not known.
+
+        The host's own verdict on a cell comes from no launch, and is never that all is well.
+        """
+        launched = self._jobs.launched(cell.job_id)
+        own = [self.job([cell], self.nowhere)] if record.status != "ok" else []
+        return [*launched, *own] if launched else []
 
     def file_of(self, cell: Cell) -> Path:
         """The cell's own record file, whether there is one or not."""

@@ -1,16 +1,16 @@
 """Load of a job's model, once, with the facts that all its cells share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.contract.job import Job
-from runner.contract.record import Phase
+from runner.contract.record import Phase, hardware_id
 from runner.measure.clock import Clock, seconds
-from runner.measure.environment import Environment, driver_version, hardware_id, usable_cpus
+from runner.measure.environment import Environment, driver_version, usable_cpus
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import harness_overhead_s
 
@@ -93,7 +93,9 @@ class Loader:
             "memory_load_peak_bytes": memory.peak_bytes(),
             "parameters": session.parameters,
             "device_name": session.device_name,
-            "hardware_id": hardware_id(self._environment, session.device_name),
+            "hardware_id": hardware_id(
+                {**asdict(self._environment), "device_name": session.device_name}
+            ),
             "threads": session.threads,
             "interop_threads": session.interop_threads,
             "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},

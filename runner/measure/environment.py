@@ -1,6 +1,5 @@
 """Facts about machine and software, and the processors and memory that a job may use."""
 
-import hashlib
 import importlib.metadata
 import math
 import os
@@ -8,7 +7,7 @@ import platform
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,6 @@ from runner.measure.vendors.amd import amd_driver
 from runner.measure.vendors.nvidia import nvidia_driver
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-_HARDWARE_FACTS = (
-    "cpu_model",
-    "cpu_cores_physical",
-    "cpu_cores_logical",
-    "memory_total_bytes",
-    "machine",
-)
-
-
 MEMORY_SHARE = 0.8
 """Share of the memory that a job may use: predictions can be wrong, and a kill is no error to
 catch."""
@@ -72,12 +62,6 @@ def read_environment() -> Environment:
         container_cpu_limit=cgroup.cpu_limit(),
         python_version=platform.python_version(),
     )
-
-
-def hardware_id(environment: Environment, device_name: str) -> str:
-    """Sixteen hex digits that identify the machine and its device."""
-    facts = [device_name, *(str(asdict(environment)[name]) for name in _HARDWARE_FACTS)]
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 
 def usable_cpus(environment: Environment) -> int:

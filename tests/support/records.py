@@ -7,7 +7,14 @@ from typing import Any
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
-from runner.contract.record import Outcome, Record
+from runner.contract.record import (
+    SHARED_FACTS,
+    Outcome,
+    Record,
+    environment_id,
+    hardware_id,
+    model_id,
+)
 from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
 from tests.support.data import sample
 
@@ -37,7 +44,7 @@ def a_record(**changes: Any) -> Record:
             values["steady_time_s"] = batch * iterations / values["throughput"]
     values.setdefault("cell_id", _cell(values).id)
     values.setdefault("job_id", _cell(values).job_id)
-    return Record.model_validate(values)
+    return _identified(Record.model_validate(values), changes)
 
 
 def a_failure(status: str, reason: str, **changes: Any) -> Record:
@@ -59,6 +66,15 @@ def _durations(changes: dict[str, Any]) -> Sequence[int]:
         return DURATIONS_NS
     median = round(changes["latency_median_s"] * 1e9)
     return (median - median // 3, median, median + median // 3)
+
+
+def _identified(record: Record, changes: dict[str, Any]) -> Record:
+    """The record with the ids that follow from its other columns, save those that a test set."""
+    facts = record.model_dump(mode="json", include=set(SHARED_FACTS))
+    ids = {"hardware_id": hardware_id(facts), "environment_id": environment_id(facts)}
+    if record.model_spec is not None:
+        ids["model_id"] = model_id(record.model_spec)
+    return record.model_copy(update={name: ids[name] for name in ids.keys() - changes.keys()})
 
 
 def _cell(values: dict[str, Any]) -> Cell:

@@ -21,7 +21,12 @@ from orchestrator.store.records.validate import (
     require_whole,
 )
 from orchestrator.store.schema.columns import Column, text
-from orchestrator.store.schema.parquet_columns import NO_JSON_OBJECT, NO_ROWS, ParquetColumns
+from orchestrator.store.schema.parquet_columns import (
+    FALSE_ID,
+    NO_JSON_OBJECT,
+    NO_ROWS,
+    ParquetColumns,
+)
 from orchestrator.store.schema.tables import OURS, RECORD, REQUIRED
 from runner.contract.errors import DamagedFile
 
@@ -268,7 +273,9 @@ def _impossible(column: Column) -> str:
 
 _UNSOUND_FILES = "SELECT DISTINCT filename FROM incoming WHERE {} ORDER BY filename".format(
     " OR ".join(
-        filter(None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), NO_JSON_OBJECT))
+        filter(
+            None, (*map(_impossible, RECORD), *map(is_path, ID_COLUMNS), NO_JSON_OBJECT, FALSE_ID)
+        )
     )
 )
 """The files with rows that no record may have."""

@@ -8,6 +8,7 @@ from orchestrator.store.database.connect import fetch
 from orchestrator.store.merge.staging import leave_out, registered
 from orchestrator.store.records.planned import CELL_COLUMNS, IDS, ExpectedRecords, fault_of_claim
 from orchestrator.store.records.validate import Damaged
+from orchestrator.store.schema.tables import OURS
 from orchestrator.system.text import plural
 from runner.contract.record import Row
 
@@ -25,6 +26,7 @@ _CLAIMS = " ".join(
         *(_fault(column, "has_expectation") for column in ("cell_id", "job_id")),
         *(_fault(column, "has_axes") for column in CELL_COLUMNS if column != "batch_size"),
         _fault("batch_size", "has_axes AND expected_scenario <> 'offline'"),
+        f"WHEN source <> '{OURS}' THEN {{'name': 'source', 'claim': source, 'value': '{OURS}'}}",
         "WHEN is_own AND file_row_number > 0 THEN"
         " {'name': 'number in the file', 'claim': (file_row_number + 1)::VARCHAR, 'value': '1'}",
     ]

@@ -18,6 +18,7 @@ from runner.contract.record import (
     Record,
     Row,
     arrow_schema,
+    false_id,
     open_parquet,
     read_table,
     record_of,
@@ -168,7 +169,7 @@ def _row_fault(row: Row) -> str | None:
         first = error.errors(include_url=False)[0]
         location = ".".join(str(part) for part in first["loc"])
         return f"{location}: {first['input']!r}: {first['msg']}"
-    return id_fault(row)
+    return id_fault(row) or false_id(row)
 
 
 def _unreadable(error: Exception) -> DamagedFile:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import Column, text
-from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, Origin
-from runner.contract.record import Record
+from orchestrator.store.schema.tables import ORIGIN, OTHER, OURS, RECORD, Origin
+from runner.contract.record import MACHINE_FACTS, Record
 
 _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),
@@ -45,6 +45,15 @@ def _json(name: str) -> str:
         f" ELSE '{{' || array_to_string({pairs}, ', ') || '}}' END"
     )
 
+
+_MACHINE = ", ".join(f"coalesce({name}::VARCHAR, 'None')" for name in MACHINE_FACTS)
+FALSE_ID = f"""
+    (source = '{OURS}' AND (
+        hardware_id <> sha256(concat_ws(chr(10), {_MACHINE}))[:16]
+        OR environment_id <> {environment_id(_FACTS)}
+        OR model_id IS NOT NULL AND model_id IS DISTINCT FROM sha256(model_spec)[:16]))
+"""
+"""The condition under which an id is not the hash of what it stands for."""
 
 DEFAULTS: Mapping[str, str] = {
     name: text(info.default) if isinstance(info.default, str) else str(info.default).lower()

@@ -13,14 +13,26 @@ from runner.contract.record.files import (
     to_table,
     write_records,
 )
+from runner.contract.record.ids import (
+    ENVIRONMENT_FACTS,
+    MACHINE_FACTS,
+    SHARED_FACTS,
+    digest,
+    environment_id,
+    false_id,
+    hardware_id,
+    model_id,
+)
 from runner.contract.record.parquet_bounds import open_parquet
 from runner.contract.record.quality import RETRIED, Grade, Outcome, Phase, Proof, Status
-from runner.contract.record.record import ENVIRONMENT_FACTS, SCHEMA_VERSION, Columns, Record, digest
+from runner.contract.record.record import SCHEMA_VERSION, Columns, Record, known_columns
 
 __all__ = [
     "ENVIRONMENT_FACTS",
+    "MACHINE_FACTS",
     "RETRIED",
     "SCHEMA_VERSION",
+    "SHARED_FACTS",
     "UNREADABLE",
     "Columns",
     "Grade",
@@ -33,6 +45,11 @@ __all__ = [
     "arrow_schema",
     "digest",
     "each_row",
+    "environment_id",
+    "false_id",
+    "hardware_id",
+    "known_columns",
+    "model_id",
     "open_parquet",
     "read_record",
     "read_table",

@@ -1,7 +1,5 @@
 """The record of one cell: measurement, cell, environment and outcome."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -10,6 +8,7 @@ from typing import Any, Self
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
+from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
 from runner.contract.record.measured import (
     Arrivals,
     Generation,
@@ -23,19 +22,6 @@ from runner.contract.record.quality import Outcome, Trust
 Columns = Mapping[str, Any]
 """Columns of `Record`, by name."""
 NO_COLUMNS: Columns = MappingProxyType({})
-
-ENVIRONMENT_FACTS = (
-    "operating_system",
-    "kernel",
-    "python_version",
-    "libraries",
-    "image",
-    "image_digest",
-    "image_labels",
-    "runner_version",
-    "orchestrator_version",
-)
-"""The facts behind `environment_id`."""
 
 SCHEMA_VERSION = 5
 """Raised with every change of the columns:
@@ -79,36 +65,32 @@ class Record(
         Raises:
             ValidationError: there is no such column, or its value is of another type.
         """
-        known = {
-            **cell.model_dump(),
-            **job.provenance.model_dump(),
-            "run_id": job.run_id,
-            "job_id": job.id,
-            "cell_id": cell.id,
-            "recorded_at": datetime.now(UTC),
-            "family": job.model.family,
-            "task": job.model.task,
-            "modality": job.model.modality,
-            "weights": job.model.weights,
-            "weights_revision": job.model.revision,
-            "seed": job.seed,
-            "profile": job.measure.profile,
-            "purpose": job.purpose,
-            "model_id": digest(spec := job.model.model_dump_json()),
-            "model_spec": spec,
-            "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(
-                exclude={"model"}
-            ),
-        }
+        known = {**known_columns(job, cell), "recorded_at": datetime.now(UTC)}
         record = cls.model_validate({**known, **columns, **outcome.model_dump()})
-        return record.model_copy(update={"environment_id": _environment_id(record)})
+        facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))
+        return record.model_copy(update={"environment_id": environment_id(facts)})
 
 
-def digest(text: str) -> str:
-    """A short hash that stands for this text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _environment_id(record: Record) -> str:
-    facts = record.model_dump(mode="json", include=set(ENVIRONMENT_FACTS))
-    return digest(json.dumps(facts, sort_keys=True, ensure_ascii=False))
+def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
+    """The columns of a cell's record that follow from its job, whatever is measured."""
+    spec = job.model.model_dump_json()
+    return {
+        **cell.model_dump(),
+        **job.provenance.model_dump(),
+        "run_id": job.run_id,
+        "job_id": job.id,
+        "cell_id": cell.id,
+        "family": job.model.family,
+        "task": job.model.task,
+        "modality": job.model.modality,
+        "weights": job.model.weights,
+        "weights_revision": job.model.revision,
+        "seed": job.seed,
+        "profile": job.measure.profile,
+        "purpose": job.purpose,
+        "model_id": model_id(spec),
+        "model_spec": spec,
+        "job": job.model_copy(update={"cells": (cell,), "round": 1}).model_dump_json(
+            exclude={"model"}
+        ),
+    }

@@ -100,7 +100,7 @@ CLAIMS: list[Columns] = [
 IMAGE = SOMEWHERE.model_copy(
     update={
         "image": "x/accelmatrix-cpu:1",
-        "image_digest": "sha256:lie",
+        "image_digest": f"sha256:{'a' * 64}",
         "image_labels": {"a": "b"},
     }
 )
@@ -110,7 +110,7 @@ IMAGE = SOMEWHERE.model_copy(
     ("claims", "counts"),
     [
         ({}, True),
-        ({"image_digest": "sha256:ours"}, False),
+        ({"image_digest": f"sha256:{'b' * 64}"}, False),
         ({"image": None, "image_digest": None}, False),
         ({"image_labels": {"org.accelmatrix.image": "built here"}}, False),
         ({"launcher": "docker"}, False),
@@ -185,7 +185,9 @@ def test_no_reader_takes_it_for_a_verdict(tmp_path: Path, claims: Columns) -> No
 def test_an_offline_record_has_the_batch_that_was_found(tmp_path: Path) -> None:
     cell = fake_cell(1, scenario="offline")
     folder = a_run_folder(tmp_path, a_plan([cell]))
-    folder.save(record_for(folder.job([cell], SOMEWHERE), cell, batch_size=32))
+    folder.save(
+        record_for(folder.job([cell], SOMEWHERE), cell, batch_size=32, throughput=32_000 / 3)
+    )
     assert merge_run(folder, database(folder)) == MergeReport(inserted=1)
     assert folder.unfinished() == []
 

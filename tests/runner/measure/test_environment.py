@@ -13,7 +13,6 @@ from runner.contract.record import Record
 from runner.measure.clock import monotonic, resolution_s
 from runner.measure.environment import (
     driver_version,
-    hardware_id,
     memory_budget_bytes,
     read_environment,
     usable_cpus,
@@ -48,12 +47,6 @@ def test_facts_are_those_of_this_machine_and_columns() -> None:
     assert environment.cpu_model
     assert environment.python_version == platform.python_version()
     assert set(vars(environment)) <= set(Record.model_fields)
-
-
-def test_the_hardware_id_differs_by_device_and_stays_the_same() -> None:
-    environment = read_environment()
-    assert hardware_id(environment, "a") == hardware_id(read_environment(), "a")
-    assert hardware_id(environment, "a") != hardware_id(environment, "b")
 
 
 def test_versions_are_of_what_is_installed_and_the_clock_has_a_resolution() -> None:

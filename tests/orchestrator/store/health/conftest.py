@@ -44,10 +44,11 @@ def _merged(folder: Path, records: Sequence[Record], *runs: Run) -> Path:
 
 @pytest.fixture(scope="session")
 def _two_runs(templates: Path) -> Path:
+    other = {"model": "gpt2", "model_spec": '{"name": "gpt2"}', "device_name": "Other"}
     image = {"image": "an-image:1", "image_digest": "sha256:aa", "launcher": "docker"}
     records = (
-        a_record(run_id="old", model="gpt2", model_id="b" * 16, hardware_id="c" * 16, **image),
-        a_record(run_id="old", environment_id="e" * 16, graph_sha256="sha256:bb"),
+        a_record(run_id="old", **other, **image),
+        a_record(run_id="old", kernel="6.99", graph_sha256="sha256:bb"),
         a_failure("lost", "gone", run_id="old", batch_size=2),
         a_record(run_id="new", recorded_at=RECORDED_AT + timedelta(days=9), **image),
     )

@@ -406,14 +406,14 @@ def test_in_whatever_order_a_replaced_record_comes_its_machine_is_known(
 ) -> None:
     later = RECORDED_AT + timedelta(hours=1)
     files = [
-        save(a_record(hardware_id="machine-1")),
+        save(a_record(device_name="machine-1")),
         save(a_failure("lost", "gone", recorded_at=later, hardware_id=None)),
     ]
     for part in parts:
         merge(database, files[part])
     merge(tmp_path / "at-once.duckdb", *files)
     assert content(database) == content(tmp_path / "at-once.duckdb")
-    assert scalar(database, "SELECT hardware_id FROM hardware_info") == "machine-1"
+    assert scalar(database, "SELECT device_name FROM hardware_info") == "machine-1"
 
 
 def test_damage_in_a_large_file_that_shows_as_it_is_written_is_named(

@@ -21,8 +21,8 @@ def _record(run: int, cell: int, minute: int, status: str) -> Record:
         "run_id": f"run-{run}",
         "batch_size": cell,
         "recorded_at": RECORDED_AT + timedelta(minutes=minute),
-        "hardware_id": None if status == "lost" else f"machine-{run % 2}",
-    }
+        "device_name": f"machine-{run % 2}",
+    } | ({"hardware_id": None} if status == "lost" else {})
     if status == "ok":
         return a_record(**changes, durations_ns=[minute + 1, cell])
     return a_failure(status, f"at minute {minute}", **changes)

@@ -42,7 +42,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_record(batch_size=4, backend="openvino", runtime="openvino"),
         a_record(batch_size=8, correct=False, correct_reason="beyond the tolerance"),
         a_record(batch_size=16, proof="partial"),
-        a_failure("failed", "broke", batch_size=32, hardware_id="ffff", device_name="Other"),
+        a_failure("failed", "broke", batch_size=32, device_name="Other"),
     ):
         save_record(record, records)
     with Store.open(site / "benchmarks.duckdb") as store:

@@ -26,12 +26,12 @@ ELSEWHERE = Installation("somewhere-else", "9.9.9", never)
 
 def then(**changes: Any) -> Record:
     """A result of a batch of one, by older software."""
-    return a_record(environment_id="then", **changes)
+    return a_record(**changes)
 
 
 def now(**changes: Any) -> Record:
     """A later one of a batch of eight, on the same host."""
-    later = {"run_id": "now", "environment_id": "now", "recorded_at": LATER, "batch_size": 8}
+    later = {"run_id": "now", "recorded_at": LATER, "batch_size": 8}
     return a_record(**later | changes)
 
 
@@ -104,9 +104,9 @@ def test_failures_show_what_runs_now_but_verdicts_of_the_host_do_not(
     save(then())
     lost = {"run_id": "now", "recorded_at": LATER, "batch_size": 8}
     unknown = {"runner_version": None, "kernel": None, "libraries": None}
-    save(a_failure("lost", "gone", environment_id="host", **lost, **unknown))
+    save(a_failure("lost", "gone", **lost, **unknown))
     assert stale_after(database, results) == ()
-    save(a_failure("failed", "a bug", environment_id="now", kernel="7.0", **lost | {"run_id": "b"}))
+    save(a_failure("failed", "a bug", kernel="7.0", **lost | {"run_id": "b"}))
     (group,) = stale_after(database, results)
     assert group.changes == ("kernel 6.12.0, now 7.0",)
 
@@ -117,9 +117,9 @@ def test_only_proven_results_can_age(database: Path, results: Path, save: Save) 
 
 
 def test_cells_that_aged_alike_are_one_group(database: Path, results: Path, save: Save) -> None:
-    others = {"batch_size": 4, "environment_id": "also then", "operating_system": "Other OS"}
+    others = {"batch_size": 4, "operating_system": "Other OS"}
     save(then(), a_record(**others, recorded_at=RECORDED_AT + timedelta(hours=1)))
-    older = {"model": "gpt2", "libraries": {"torch": "2.12.0"}, "environment_id": "older"}
+    older = {"model": "gpt2", "libraries": {"torch": "2.12.0"}}
     save(a_record(**older), now(kernel="7.0"))
     run = Run(run_id="20261121-120000-abcd", started_at=RECORDED_AT, command=COMMAND)
     first, second = sorted(

@@ -1,0 +1,73 @@
+"""Ids that many records share: hashes of the facts that they stand for, so that none can lie."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+ENVIRONMENT_FACTS = (
+    "operating_system",
+    "kernel",
+    "python_version",
+    "libraries",
+    "image",
+    "image_digest",
+    "image_labels",
+    "runner_version",
+    "orchestrator_version",
+)
+"""The facts behind `environment_id`."""
+MACHINE_FACTS = (
+    "device_name",
+    "cpu_model",
+    "cpu_cores_physical",
+    "cpu_cores_logical",
+    "memory_total_bytes",
+    "machine",
+)
+"""The facts behind `hardware_id`."""
+
+SHARED_FACTS = (
+    *("hardware_id", "environment_id", "model_id", "model_spec"),
+    *(*ENVIRONMENT_FACTS, *MACHINE_FACTS),
+)
+"""The columns that hold ids which records share, and what they stand for."""
+
+
+def digest(text: str) -> str:
+    """A short hash that stands for this text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def model_id(spec: str) -> str:
+    """The id of a model, from `model_spec`."""
+    return digest(spec)
+
+
+def hardware_id(facts: Mapping[str, Any]) -> str:
+    """The id of a machine with its device, from the columns that describe it."""
+    return digest("\n".join(str(facts.get(name)) for name in MACHINE_FACTS))
+
+
+def environment_id(facts: Mapping[str, Any]) -> str:
+    """The id of the software between machine and model, from the columns that describe it."""
+    known = {name: facts.get(name) for name in ENVIRONMENT_FACTS}
+    return digest(json.dumps(known, sort_keys=True, ensure_ascii=False))
+
+
+def false_id(facts: Mapping[str, Any]) -> str | None:
+    """The first id of a record that is not the hash of what it stands for; None if there is none.
+
+    Such a record would describe the machine, the software or the model of other results anew.
+    """
+    spec = facts.get("model_spec")
+    hashes = {
+        "hardware_id": hardware_id(facts),
+        "environment_id": environment_id(facts),
+        "model_id": None if spec is None else model_id(spec),
+    }
+    for name, value in hashes.items():
+        claim = facts.get(name)
+        if claim is not None and claim != value:
+            return f"{name}: {claim!r} is not the hash of what it stands for, which is {value!r}"
+    return None

@@ -1,0 +1,55 @@
+"""A job that lies, behind a scripted launcher: it can falsify its own cell and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from runner.contract.record import Record
+from tests.hostile.attacks import Attack
+from tests.hostile.outcomes import KEPT, LOST, NOTHING
+from tests.hostile.scene import Village, measured_records
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Record]:
+    """Honest records of two batch sizes."""
+    return measured_records(tmp_path_factory.mktemp("samples") / "out")
+
+
+@pytest.fixture
+def village(tmp_path: Path, samples: dict[int, Record]) -> Village:
+    """A host with an honest run."""
+    return Village(tmp_path, samples)
+
+
+def _withstand(village: Village, attack: Attack, expected: str, code: int) -> None:
+    before, elsewhere = village.rows_of_the_victim(), village.elsewhere()
+    outcome = village.attack(attack)
+    assert village.verdicts() == village.planned(**{attack.__name__: expected})
+    assert outcome.exit_code == code
+    village.require_untouched(before, elsewhere)
+    village.resume()
+    assert village.verdicts() == village.planned(**{attack.__name__: "ok"})
+    village.require_untouched(before, elsewhere)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("attack", KEPT, ids=lambda attack: attack.__name__)
+def test_what_lies_beside_a_record_changes_nothing(village: Village, attack: Attack) -> None:
+    _withstand(village, attack, "ok", 0)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("attack", LOST, ids=lambda attack: attack.__name__)
+def test_what_is_no_record_of_the_cell_costs_the_cell_alone(
+    village: Village, attack: Attack
+) -> None:
+    _withstand(village, attack, "lost", 6)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("attack", NOTHING, ids=lambda attack: attack.__name__)
+def test_a_launch_that_leaves_nothing_is_a_failure_like_others(
+    village: Village, attack: Attack
+) -> None:
+    _withstand(village, attack, NOTHING[attack], 1)

@@ -1,0 +1,31 @@
+"""Ids that records share are hashes of what stands in the records themselves."""
+
+from typing import Any
+
+import pytest
+
+from runner.contract.record import (
+    ENVIRONMENT_FACTS,
+    MACHINE_FACTS,
+    environment_id,
+    hardware_id,
+    model_id,
+    read_record,
+    save_record,
+)
+from tests.hostile.scene import measured_records
+
+
+def test_the_ids_of_a_measured_record_can_be_computed_again(tmp_path) -> None:
+    record = measured_records(tmp_path / "out")[1]
+    facts: dict[str, Any] = read_record(save_record(record, tmp_path)).model_dump(mode="json")
+    assert environment_id(facts) == record.environment_id
+    assert hardware_id(facts) == record.hardware_id
+    assert model_id(facts["model_spec"]) == record.model_id
+
+
+@pytest.mark.parametrize("name", [*ENVIRONMENT_FACTS, *MACHINE_FACTS])
+def test_each_fact_decides_the_id(name: str) -> None:
+    facts: dict[str, Any] = dict.fromkeys((*ENVIRONMENT_FACTS, *MACHINE_FACTS), "a")
+    make = environment_id if name in ENVIRONMENT_FACTS else hardware_id
+    assert make(facts) != make({**facts, name: "b"})
