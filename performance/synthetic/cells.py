@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 NEW_TOKENS = 4
-RUN, HOST, DIGEST, COMMIT = "@run", "@host", "@digest", "@commit"
+RUN, HOST, DIGEST, COMMIT = "the-run-of-the-sample", "@host", f"sha256:{'d' * 64}", "@commit"
 """Placeholders in a job for values that differ from run to run."""
 _TEXT = tuple({"sequence_length": length} for length in (32, 64, 128, 256, 512))
 _SOUND = tuple({"audio_seconds": seconds} for seconds in (1, 5, 10))

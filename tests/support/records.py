@@ -38,10 +38,7 @@ def a_record(**changes: Any) -> Record:
     if values["status"] == "ok":
         durations = values.pop("durations_ns", None) or _durations(changes)
         values = _measured(values["batch_size"], durations) | values
-        if "throughput" in changes:
-            batch, iterations = values["batch_size"], values["iterations"]
-            values["durations_ns"] = changes.get("durations_ns")
-            values["steady_time_s"] = batch * iterations / values["throughput"]
+        values |= _paced(values, changes)
     values.setdefault("cell_id", _cell(values).id)
     values.setdefault("job_id", _cell(values).job_id)
     return _identified(Record.model_validate(values), changes)
@@ -56,13 +53,33 @@ def record_for(job: Job, cell: Cell, **columns: Any) -> Record:
     """The record of a job's cell with these columns, `ok` unless they say otherwise."""
     ending = {name: columns.pop(name) for name in Outcome.model_fields if name in columns}
     if ending.get("status", "ok") == "ok" and "latency_median_s" not in columns:
-        columns = _timed(cell.batch_size, DURATIONS_NS) | columns
+        batch = columns.get("batch_size", cell.batch_size)
+        columns = _timed(batch, DURATIONS_NS) | {"round_iterations": None} | columns
+    if columns.get("proof", "none") != "none":
+        columns = {"evidence": {"device": "fake"}} | columns
     return Record.of(job, cell, Outcome.model_validate({"status": "ok"} | ending), columns)
+
+
+def _paced(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """What follows from the counts and rates that a test wants, without raw durations then."""
+    follows: dict[str, Any] = {}
+    if "rounds" in changes and "round_iterations" not in changes:
+        follows["round_iterations"] = None
+    paces = changes.keys() & {"throughput", "steady_time_s", "achieved_qps"}
+    if paces:
+        follows["durations_ns"] = changes.get("durations_ns")
+    if "steady_time_s" not in changes and any(changes[name] for name in paces):
+        rate = changes.get("achieved_qps") or changes["throughput"] / values["batch_size"]
+        follows["steady_time_s"] = values["iterations"] / rate
+    steady_s = follows.get("steady_time_s", values["steady_time_s"])
+    if paces and "throughput" not in changes and steady_s:
+        follows["throughput"] = values["batch_size"] * values["iterations"] / steady_s
+    return follows
 
 
 def _durations(changes: dict[str, Any]) -> Sequence[int]:
     """Raw durations that have the median which a test wants."""
-    if "latency_median_s" not in changes:
+    if changes.get("latency_median_s") is None:
         return DURATIONS_NS
     median = round(changes["latency_median_s"] * 1e9)
     return (median - median // 3, median, median + median // 3)

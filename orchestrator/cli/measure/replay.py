@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.backends.catalogue import LauncherName
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
-from orchestrator.cli.options import command_line
+from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
 
@@ -19,9 +18,8 @@ def replay(
         ),
     ],
     launcher: Annotated[
-        LauncherName | None,
-        typer.Option(help="Where the job executes  [default: where it did]"),
-    ] = None,
+        LauncherChoice, typer.Option("--launcher", help="auto: the one that executed it.")
+    ] = LauncherChoice.auto,
     as_recorded: Annotated[
         bool,
         typer.Option(
@@ -38,11 +36,14 @@ def replay(
     What a stranger's record chose is shown first, and taken as far as the options say so.
     """
     from orchestrator.app.measure.replay import ReplayRequest, replay_result
+    from orchestrator.launchers.registry import known_launcher
     from orchestrator.render.progress import show_progress
     from orchestrator.render.replay import print_replay
     from orchestrator.render.streams import after_work
 
-    request = ReplayRequest(result, results, database, launcher, as_recorded, command_line())
+    request = ReplayRequest(
+        result, results, database, known_launcher(launcher), as_recorded, command_line()
+    )
     with show_progress(quiet=chosen.quiet) as observer:
         replayed = replay_result(request, observer)
     if replayed.replay is not None:

@@ -35,8 +35,8 @@ def test_an_empty_database_covers_nothing(database: Path, results: Path) -> None
 
 def test_verdicts_are_told_by_source_ours_first(database: Path, results: Path, save: Save) -> None:
     save(a_record(), a_record(batch_size=2), a_failure("lost", "gone", batch_size=4))
-    save_as("aaa", results / "b.parquet", a_record(run_id="b"), simulated=True)
-    save_as("aaa", results / "a.parquet", a_record(run_id="a"), simulated=False)
+    save_as("aaa", results / "b.parquet", a_record(run_id="b", proof="none"), simulated=True)
+    save_as("aaa", results / "a.parquet", a_record(run_id="a", proof="none"), simulated=False)
     assert coverage_of(database, results).verdicts == (
         Verdicts("accelmatrix", False, {"lost": 1, "ok": 2}),
         Verdicts("aaa", False, {"ok": 1}),
@@ -54,7 +54,12 @@ def test_the_best_verdict_covers_a_model_on_a_backend(
         a_failure("unsupported", "cannot exist", model="gpt2", precision="int8"),
         a_failure("out_of_memory", "killed", model="gpt2"),
     )
-    save_as("timm", results / "timm.parquet", a_record(run_id="x", model="gpt2"), simulated=False)
+    save_as(
+        "timm",
+        results / "timm.parquet",
+        a_record(run_id="x", model="gpt2", proof="none"),
+        simulated=False,
+    )
     assert coverage_of(database, results).covered == (
         Covered("bert-tiny", "cpu", best="proven", results=3, proven=1),
         Covered("gpt2", "cpu", best="out_of_memory", results=2, proven=0),

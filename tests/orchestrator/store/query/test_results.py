@@ -53,7 +53,7 @@ def test_a_run_tells_who_measured_and_the_newest_is_ours(
     database: Path, results: Path, save: Save
 ) -> None:
     save(a_record(run_id="1"), a_record(run_id="2"))
-    later = a_record(run_id="3", recorded_at=RECORDED_AT + timedelta(hours=1))
+    later = a_record(run_id="3", recorded_at=RECORDED_AT + timedelta(hours=1), proof="none")
     imported = to_table([later]).append_column("source", [["timm"]])
     pq.write_table(imported.replace_schema_metadata(None), results / "imported.parquet")
     with Store.open(database) as store:

@@ -184,4 +184,6 @@ def test_large_files_are_read_where_they_are(database: Path, results: Path, save
     report = merge(database, results)
     assert report.inserted == 2
     assert {file.path for file in report.damaged} == {paths[1], paths[3]}
-    assert scalar(database, "SELECT max(len(durations_ns)) FROM raw_benchmark_data") == 150_000
+    assert (
+        scalar(database, "SELECT max(len(warmup_durations_ns)) FROM raw_benchmark_data") == 150_000
+    )
