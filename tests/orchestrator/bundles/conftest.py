@@ -41,7 +41,6 @@ RECORDS = (
         batch_size=16,
         run_id="20261120-100000-ffff",
         recorded_at=EARLIER,
-        environment_id="other",
         kernel="5",
     ),
     a_record(

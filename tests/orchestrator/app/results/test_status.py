@@ -62,7 +62,7 @@ def results(tmp_path: Path) -> Path:
     """Two cells of one host, of which one was measured before its kernel changed."""
     folder = tmp_path / "results" / a_record().run_id
     folder.mkdir(parents=True)
-    save_record(a_record(kernel="6.1", environment_id="then"), folder)
+    save_record(a_record(kernel="6.1"), folder)
     save_record(a_record(batch_size=8, recorded_at="2026-11-22T12:00:00Z"), folder)
     with Store.open(folder.parent / "benchmarks.duckdb") as store:
         store.merge([folder])

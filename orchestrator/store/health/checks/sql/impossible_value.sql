@@ -1,11 +1,11 @@
 -- Numbers that nothing can have. Seeds may be any; a difference from outputs that are zero or no
 -- numbers may be infinite. Zeros of others are a check of their own.
 SELECT concat_ws(', ',
-    not_positive(r.source, r.batch_size),
-    not_positive(r.source, r.sequence_length),
-    not_positive(r.source, r.image_size),
-    not_positive(r.source, r.audio_seconds),
-    not_positive(r.source, r.new_tokens),
+    no_size(r.batch_size),
+    no_size(r.sequence_length),
+    no_size(r.image_size),
+    no_size(r.audio_seconds),
+    no_size(r.new_tokens),
     not_positive(r.source, r.target_qps),
     not_positive(r.source, r.slo_ms),
     not_positive(r.source, r.iterations),

@@ -57,6 +57,7 @@ CREATE OR REPLACE TEMP MACRO too_large() AS 1e19;
 CREATE OR REPLACE TEMP MACRO negative(x) AS
     CASE WHEN NOT (x >= 0 AND x < too_large()) THEN alias(x) || ' is ' || x END;
 CREATE OR REPLACE TEMP MACRO zero(x) AS CASE WHEN x = 0 THEN alias(x) || ' is ' || x END;
+CREATE OR REPLACE TEMP MACRO no_size(x) AS CASE WHEN x <= 0 THEN alias(x) || ' is ' || x END;
 CREATE OR REPLACE TEMP MACRO not_positive(source, x) AS
     CASE WHEN NOT (x > 0 AND x < too_large()) AND (x <> 0 OR is_ours(source))
         THEN alias(x) || ' is ' || x END;

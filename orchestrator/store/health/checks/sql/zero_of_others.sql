@@ -1,10 +1,5 @@
 -- Columns that an import fills and that nothing measured leaves at zero.
 SELECT concat_ws(', ',
-    zero(r.batch_size),
-    zero(r.sequence_length),
-    zero(r.image_size),
-    zero(r.audio_seconds),
-    zero(r.new_tokens),
     zero(r.iterations),
     zero(r.first_latency_s),
     zero(r.steady_time_s),
@@ -31,12 +26,11 @@ SELECT concat_ws(', ',
 FROM records r
 WHERE NOT is_ours(r.source) AND (
     least(
-        r.batch_size, r.sequence_length, r.image_size, r.audio_seconds, r.new_tokens, r.iterations,
-        r.first_latency_s, r.steady_time_s, r.latency_mean_s, r.latency_median_s, r.latency_p50_s,
-        r.latency_p90_s, r.latency_p95_s, r.latency_p99_s, r.latency_p999_s,
+        r.iterations, r.first_latency_s, r.steady_time_s, r.latency_mean_s, r.latency_median_s,
+        r.latency_p50_s, r.latency_p90_s, r.latency_p95_s, r.latency_p99_s, r.latency_p999_s,
         r.time_to_first_token_mean_s, r.time_per_output_token_mean_s, r.latency_min_s,
-        r.latency_max_s, r.throughput, r.token_throughput, r.decode_throughput, r.memory_peak_bytes,
-        r.memory_average_bytes, r.energy_joules, r.energy_per_sample_joules
+        r.latency_max_s, r.throughput, r.token_throughput, r.decode_throughput,
+        r.memory_peak_bytes, r.memory_average_bytes, r.energy_joules, r.energy_per_sample_joules
     ) = 0
     OR list_min(r.durations_ns) = 0
 )
