@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.launchers.base import Launcher, Task
-from orchestrator.running.deadline import Deadline, job_limit_s
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.follow import LaunchProgress, follow_launch
-from orchestrator.running.launch import Launch, quote_runner
+from orchestrator.running.launch.deadline import Deadline, job_limit_s
+from orchestrator.running.launch.follow import LaunchProgress, follow_launch
+from orchestrator.running.launch.launch import Launch, quote_runner
+from orchestrator.running.launch.quota import OutputQuota, QuotaWatch
 from orchestrator.running.observer import Observer
-from orchestrator.running.quota import OutputQuota, QuotaWatch
 from orchestrator.running.sweep import sweep_jobs
 from runner.contract.errors import EngineUnavailable, RecordNotSaved, StoreError
 from runner.contract.files import remove_unfinished

@@ -11,8 +11,8 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.adoption import reason_in, shapes_left, take_graph
 from orchestrator.running.artifacts import ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
-from orchestrator.running.deadline import OWN_SHAPES
 from orchestrator.running.execute_job import LaunchContext
+from orchestrator.running.launch.deadline import OWN_SHAPES
 from runner.contract.artifact_keys import GRAPHS, Versions, graph_key
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable, Unsupported

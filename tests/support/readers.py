@@ -214,7 +214,7 @@ READERS = (
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
            lambda: json_of(json.loads(a_run_file())), read_run, fast=20),
-    Reader("progress", ("orchestrator.running.progress_events",),
+    Reader("progress", ("orchestrator.running.launch.progress_events",),
            lambda: json_of(EVENT), read_progress, fast=15,
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),
     Reader("bundle", ("orchestrator.bundles.archive", "orchestrator.bundles.check"),

@@ -64,10 +64,8 @@ def run(
             dry_run=dry_run,
         )
         return _resume(resume, results, matrix, run_options, as_json=json)
-    if matrix is None:
-        raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
     request = PlanRequest(
-        matrix,
+        _require_matrix(matrix),
         overrides=tuple(set_ or ()),
         select=tuple(select or ()),
         limit=limit,
@@ -77,6 +75,12 @@ def run(
         command=command_line(),
     )
     return measure(request, dry_run=dry_run, as_json=json)
+
+
+def _require_matrix(matrix: Path | None) -> Path:
+    if matrix is None:
+        raise typer.BadParameter("name a matrix file, or an earlier run with --resume")
+    return matrix
 
 
 def measure(request: "PlanRequest", *, dry_run: bool, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.parquet_columns import MODEL, environment_id
+from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 
 Migration = Callable[[DuckDBPyConnection], None]
 
@@ -33,7 +33,7 @@ _SPLIT_JOBS = f"""
 """
 _RESULTS = f"""
     CREATE TABLE newer_results AS
-    SELECT r.* EXCLUDE ({", ".join(_FACTS)}), {environment_id(_FACTS)} AS environment_id,
+    SELECT r.* EXCLUDE ({", ".join(_FACTS)}), {environment_id_sql(_FACTS)} AS environment_id,
         j.model_id,
         'accelmatrix' AS source, NULL::VARCHAR AS source_format, NULL::VARCHAR AS source_file,
         NULL::VARCHAR AS source_sha256, NULL::VARCHAR AS source_place,

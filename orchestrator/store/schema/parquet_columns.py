@@ -27,7 +27,7 @@ MODEL: Mapping[str, str] = {
 """Expressions over `job`, which held the model as well."""
 
 
-def environment_id(columns: Iterable[str]) -> str:
+def environment_id_sql(columns: Iterable[str]) -> str:
     """The expression of the id, over those facts that are among the columns."""
     known = frozenset(columns)
     pairs = (f"""'"{name}": ' || {_json(name) if name in known else "'null'"}""" for name in _FACTS)
@@ -50,7 +50,7 @@ _MACHINE = ", ".join(f"coalesce({name}::VARCHAR, 'None')" for name in MACHINE_FA
 FALSE_ID = f"""
     (source = '{OURS}' AND (
         hardware_id <> sha256(concat_ws(chr(10), {_MACHINE}))[:16]
-        OR environment_id <> {environment_id(_FACTS)}
+        OR environment_id <> {environment_id_sql(_FACTS)}
         OR model_id IS NOT NULL AND model_id IS DISTINCT FROM sha256(model_spec)[:16]))
 """
 """The condition under which an id is not the hash of what it stands for."""
@@ -103,7 +103,7 @@ class ParquetColumns:
         model = MODEL if "job" in self.names and "model_spec" not in self.names else {}
         if "environment_id" in self.names:
             return model
-        return {**model, "environment_id": environment_id(self.names)}
+        return {**model, "environment_id": environment_id_sql(self.names)}
 
     @property
     def _other(self) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.store.schema.parquet_columns import MODEL, environment_id
+from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 from runner.contract.models import catalogue
 from runner.contract.record import ENVIRONMENT_FACTS, digest, to_table
 from tests.support.jobs import a_job, fake_cell
@@ -37,14 +37,14 @@ def asked(expression: str, table: pa.Table) -> object:
 def test_an_environment_has_the_runners_id(told: dict[str, Any]) -> None:
     record = record_for(a_job(), fake_cell(), **told)
     table = to_table([record]).select(ENVIRONMENT_FACTS)
-    assert asked(environment_id(table.column_names), table) == record.environment_id
+    assert asked(environment_id_sql(table.column_names), table) == record.environment_id
 
 
 def test_a_fact_that_no_column_tells_counts_as_unknown() -> None:
     unknown = dict.fromkeys(ENVIRONMENT_FACTS) | {"orchestrator_version": "1"}
     record = record_for(a_job(), fake_cell(), **unknown)
     table = to_table([record]).select(["orchestrator_version"])
-    assert asked(environment_id(table.column_names), table) == record.environment_id
+    assert asked(environment_id_sql(table.column_names), table) == record.environment_id
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.planning.memory import parameters_of
-from orchestrator.running.deadline import OWN_SHAPES
+from orchestrator.running.launch.deadline import OWN_SHAPES
 from orchestrator.system.text import format_size
 from runner.contract.job import Job
 

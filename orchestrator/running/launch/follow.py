@@ -4,12 +4,12 @@ from collections import Counter
 from queue import Empty
 
 from orchestrator.launchers.base import TaskExecution
-from orchestrator.running.deadline import Deadline, Step
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.launch import Launch, LaunchOutcome
+from orchestrator.running.launch.deadline import Deadline, Step
+from orchestrator.running.launch.launch import Launch, LaunchOutcome
+from orchestrator.running.launch.progress_events import EventKind, read_event
+from orchestrator.running.launch.quota import QuotaWatch
 from orchestrator.running.observer import Observer
-from orchestrator.running.progress_events import EventKind, read_event
-from orchestrator.running.quota import QuotaWatch
 from runner.contract.cell import Cell
 from runner.contract.record import Phase
 
