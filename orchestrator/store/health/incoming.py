@@ -16,10 +16,12 @@ CLOCK_TOLERANCE = timedelta(days=1)
 in another zone; `validate` names what is still ahead later."""
 _NAMED = 3
 """Records of a file that are named in the reason why they are left out."""
+_NEEDED = "false"
+"""Older runners did not write every statistic: a gap is not impossible, and `--fix` fills it."""
 _CHECKS = tuple(dict.fromkeys(check for check in RECORD_CHECKS if check.at_entry))
 _SUSPECT = " OR ".join(f"({check.condition})" for check in _CHECKS)
 _FIND_SUSPECTS = f"""
-    CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("FROM incoming")}
+    CREATE OR REPLACE TEMP TABLE suspects AS {with_derived("FROM incoming", _NEEDED)}
     SELECT filename, file_row_number FROM records r WHERE {_SUSPECT}
 """
 """One scan for all checks, since most files are sound; few records need a sentence."""
@@ -71,7 +73,7 @@ def leave_out_impossible(
 def _find_impossible(check: RecordCheck) -> str:
     """The statement that adds the faulty records of a check, where its findings are errors."""
     rows = with_derived(
-        "SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number)"
+        "SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number)", _NEEDED
     )
     severity = f"CASE WHEN is_ours(source) THEN '{check.severity}' ELSE '{check.imported}' END"
     return f"""

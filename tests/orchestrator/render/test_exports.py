@@ -1,5 +1,6 @@
 """Answers on stdout; bundles and exports on the screen."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def test_a_bundle_that_was_written(screen: Screen) -> None:
 
 def a_check(*faults: str, newer: bool = False, **manifest: Any) -> CheckedBundle:
     known = None if faults else a_manifest(**manifest)
-    return CheckedBundle(ZIP, 9, HASH, not faults, faults, known, newer)
+    return CheckedBundle(ZIP, 9, HASH, not faults, faults, 0, None, known, newer)
 
 
 @pytest.mark.parametrize(
@@ -145,3 +146,13 @@ def test_an_empty_export_says_what_else_there_is(screen: Screen, everything: boo
     options = ExportOptions("raw", LAKE, everything=everything)
     text = "\n".join(screen.lines(print_exported, ExportedTopic("raw", LAKE, 0, 1), options))
     assert ("`--all` takes every row" in text) is not everything
+
+
+def test_what_a_merge_would_leave_out_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    checked = replace(a_check(), sound=False, left_out=2, left_out_because="a/b: impossible value")
+    print_checked(checked, as_json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{ZIP}: whole: ")
+    assert lines[1] == (
+        "2 records that no measurement can give, which `merge` leaves out: a/b: impossible value"
+    )

@@ -229,7 +229,7 @@ def test_a_run_of_many_jobs_does_not_outgrow_the_screen(stopwatch: Stopwatch) ->
         ({"latency_median_s": 0.00012}, "0.12 ms"),
         ({"latency_median_s": 0.9996}, "1,000 ms"),
         ({"latency_median_s": 2.5}, "2,500 ms"),
-        ({}, "ok"),
+        ({"latency_median_s": None}, "ok"),
         ({"status": "unsupported"}, "unsupported"),
         ({"status": "lost", "reason": "died\nby SIGKILL"}, "lost (died)"),
     ],

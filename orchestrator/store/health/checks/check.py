@@ -107,6 +107,10 @@ class RecordCheck(Check):
         return selected.partition("SELECT ")[2], condition
 
 
-def with_derived(timed: str) -> str:
-    """The clause that names the rows of a query, which hold raw durations, `records`."""
-    return f"WITH timed AS ({timed}), records AS ({read_sql('derived')})"
+def with_derived(timed: str, needed: str = "is_ours(source) AND status = 'ok'") -> str:
+    """The clause that names the rows of a query, which hold raw durations, `records`.
+
+    Rows that fulfil `needed` must state what their raw durations tell.
+    """
+    rows = f"SELECT *, {needed} AS needed FROM ({timed})"
+    return f"WITH timed AS ({rows}), records AS ({read_sql('derived')})"

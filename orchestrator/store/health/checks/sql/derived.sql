@@ -1,6 +1,5 @@
 -- Records with the statistics of their raw durations beside those that they state.
 SELECT *,
-    is_ours(source) AND status = 'ok' AS needed,
     list_avg(durations_ns) / 1e9 AS derived_latency_mean_s,
     list_median(durations_ns) / 1e9 AS derived_latency_median_s,
     list_min(durations_ns) / 1e9 AS derived_latency_min_s,
