@@ -24,6 +24,7 @@ MEASUREMENTS = (
     "storage_size",
     "container_overhead",
     "output_flood",
+    "run_growth",
     "shapes_per_job",
     "monitors",
     "harness_overhead",

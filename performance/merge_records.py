@@ -13,7 +13,7 @@ from pathlib import Path
 
 from performance.comparison import compare
 from performance.merging import merge, read_in_bulk
-from runner.contract.record import Record, save_record
+from runner.contract.record import MACHINE_FACTS, Record, hardware_id, save_record
 
 FILES = 2_000
 ROUNDS = 5
@@ -52,7 +52,7 @@ def _record(number: int, chance: random.Random) -> Record:
     durations = [int(chance.lognormvariate(16, 0.1)) for _ in range(DURATIONS)]
     total_s = sum(durations) / 1e9
     model, batch_size = MODELS[number % len(MODELS)], number + 1
-    return Record(
+    record = Record(
         run_id="20260101-000000-synthetic",
         job_id=f"cpu-{model}-fp32-inference",
         cell_id=f"cpu-{model}-fp32-b{batch_size}-s128-inference",
@@ -80,7 +80,6 @@ def _record(number: int, chance: random.Random) -> Record:
         latency_max_s=max(durations) / 1e9,
         throughput=batch_size * DURATIONS / total_s,
         memory_peak_bytes=chance.randrange(10**8, 10**9),
-        hardware_id="0123456789abcdef",
         device_name="Synthetic CPU",
         cpu_model="Synthetic CPU",
         cpu_flags=[f"flag{flag}" for flag in range(100)],
@@ -92,6 +91,8 @@ def _record(number: int, chance: random.Random) -> Record:
         warmup_durations_ns=durations[:5],
         durations_ns=durations,
     )
+    machine = record.model_dump(include=set(MACHINE_FACTS))
+    return record.model_copy(update={"hardware_id": hardware_id(machine)})
 
 
 if __name__ == "__main__":
