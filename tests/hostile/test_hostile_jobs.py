@@ -1,13 +1,37 @@
 """A job that lies, behind a scripted launcher: it can falsify its own cell and nothing else."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from runner.contract.record import Record
+from tests.hostile import attacks
 from tests.hostile.attacks import Attack
 from tests.hostile.outcomes import KEPT, LOST, NOTHING
 from tests.hostile.scene import Village, measured_records
+
+_ALWAYS = {
+    attacks.other_run_nested,
+    attacks.setuid,
+    attacks.nested_line,
+    attacks.path_as_job,
+    attacks.other_machine_of_the_same_id,
+    attacks.refuted_by_its_durations,
+    attacks.fifo,
+    attacks.endless_device,
+}
+"""The attacks that the fast suite tries as well."""
+
+
+def _cases(attacks_: Iterable[Attack]) -> list[ParameterSet]:
+    return [
+        pytest.param(
+            attack, id=attack.__name__, marks=[] if attack in _ALWAYS else pytest.mark.slow
+        )
+        for attack in attacks_
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +58,13 @@ def _withstand(village: Village, attack: Attack, expected: str, code: int) -> No
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("attack", KEPT, ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("attack", _cases(KEPT))
 def test_what_lies_beside_a_record_changes_nothing(village: Village, attack: Attack) -> None:
     _withstand(village, attack, "ok", 0)
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("attack", LOST, ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("attack", _cases(LOST))
 def test_what_is_no_record_of_the_cell_costs_the_cell_alone(
     village: Village, attack: Attack
 ) -> None:
@@ -48,7 +72,7 @@ def test_what_is_no_record_of_the_cell_costs_the_cell_alone(
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("attack", NOTHING, ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("attack", _cases(NOTHING))
 def test_a_launch_that_leaves_nothing_is_a_failure_like_others(
     village: Village, attack: Attack
 ) -> None:
