@@ -25,6 +25,9 @@ _ALWAYS = {
 """The attacks that the fast suite tries as well."""
 
 
+_SLOW = (pytest.mark.slow,)
+
+
 def _cases(attacks_: Iterable[Attack]) -> list[ParameterSet]:
     return [
         pytest.param(
