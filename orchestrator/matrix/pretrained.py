@@ -45,11 +45,11 @@ def read_folder(folder: Path) -> Config:
     try:
         return _facts(folder)
     except (OSError, ValueError, DamagedFile) as error:
-        raise SkipEntry(f"{quote(str(folder))} cannot be read: {error}", key="path") from error
+        raise SkipEntry(f"{str(folder)!r} cannot be read: {error}", key="path") from error
 
 
 def _facts(folder: Path) -> Config:
-    shown = quote(str(folder))
+    shown = repr(str(folder))
     if not folder.is_dir():
         raise SkipEntry(f"{shown} is not a folder", key="path")
     if not weight_files(folder):

@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-import psutil
-
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.files import atomic_file
 
@@ -205,6 +203,8 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def remove_half_made(parent: Path) -> None:
     """Remove the temporary folders here of processes that were killed while making them."""
+    import psutil
+
     for path in parent.glob(f".*.*{_HALF_MADE}"):
         pid = path.suffixes[-2].removeprefix(".")
         if not (pid.isdigit() and psutil.pid_exists(int(pid))):

@@ -24,6 +24,8 @@ OTHERS = {
     "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
     "orchestrator.images.image": "a file of the checkout",
     "orchestrator.images.trust": "tried in tests/orchestrator/images",
+    "orchestrator.running.claims": "columns of records, which are tried here",
+    "orchestrator.running.job_files": "what the host itself has written",
     "orchestrator.store.database.connect": "DuckDB's own messages",
     "orchestrator.store.schema.parquet_columns": "a column of records, which are tried here",
     "runner.contract.models.catalogue": "comes with the package",

@@ -17,7 +17,7 @@ from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.running.execution import RunOutcome
 from orchestrator.running.observer import Observer
 from orchestrator.running.run_file import RunOptions
-from orchestrator.system.files import RESULTS_FOLDER, file_hint, require_no_stream
+from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
 from orchestrator.system.problems import not_one_of
 from runner.contract.cell import Backend, Mode, Precision, Runtime
 from runner.contract.errors import StoreError, UsageError
@@ -122,7 +122,7 @@ def require_writable(path: Path) -> None:
     except OSError as error:
         raise StoreError(
             f"--save {path}: cannot be written: {error.strerror or error}",
-            hint=file_hint(error),
+            hint="name a file in a folder that exists and can be written to",
         ) from error
 
 

@@ -91,7 +91,7 @@ def test_equal_machines_and_software_have_one_id() -> None:
 
 
 def test_every_value_fits_its_column() -> None:
-    largest = measured(batch_size=2**63 - 1, durations_ns=(2**63 - 1,), throughput=1e300)
+    largest = measured(batch_size=2**63 - 1, durations_ns=(2**63 - 1,), throughput=2.0**63)
     table = records_table(FileOutcome(Path("a\udcff.csv"), "f", "x", "y", Reading((largest,))), NOW)
     assert table.schema == IMPORT_SCHEMA
     assert table["batch_size"].to_pylist() == [2**63 - 1]

@@ -50,9 +50,9 @@ def _two_runs(templates: Path) -> Path:
         a_record(run_id="old", **other, **image),
         a_record(run_id="old", kernel="6.99", graph_sha256="sha256:bb"),
         a_failure("lost", "gone", run_id="old", batch_size=2),
-        a_record(run_id="new", recorded_at=RECORDED_AT + timedelta(days=9), **image),
+        a_record(run_id="new", recorded_at=RECORDED_AT + timedelta(hours=9), **image),
     )
-    run = Run(run_id="new", started_at=RECORDED_AT + timedelta(days=8))
+    run = Run(run_id="new", started_at=RECORDED_AT + timedelta(hours=8))
     return _merged(templates / "two", records, run).parent
 
 

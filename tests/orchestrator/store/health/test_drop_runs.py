@@ -25,7 +25,7 @@ DROP = script(
 def test_runs_are_listed_with_what_they_hold(two_runs: Path) -> None:
     newest, oldest = dated_runs(two_runs)
     assert (newest.run_id, newest.verdicts, newest.imported) == ("new", 1, False)
-    assert newest.started_at == RECORDED_AT + timedelta(days=8)
+    assert newest.started_at == RECORDED_AT + timedelta(hours=8)
     assert (oldest.run_id, oldest.verdicts) == ("old", 3)
     assert oldest.started_at == RECORDED_AT
 
