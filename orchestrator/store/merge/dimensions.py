@@ -27,9 +27,11 @@ _FILES = (
 
 
 def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
-    """Describe anew what the rows of that relation share, in the newest row's words.
+    """Describe what the rows of that relation share, in the newest row's words.
 
     Records that newer ones replace count as well, or it would matter in which order they came.
+    A machine or an artefact that is known keeps its description, since some of its facts do not
+    decide its id: a later record could describe what other results share otherwise.
     """
     for table in (HARDWARE, ENVIRONMENTS, MODELS):
         connection.execute(_upsert(table, _newest(table, records)))
@@ -52,6 +54,8 @@ def _newest(table: Table, records: str) -> str:
 
 def _upsert(table: Table, query: str) -> str:
     key, *facts = (column.name for column in table.columns)
+    if table in (HARDWARE, ARTEFACTS):
+        facts = [facts[-1]]
     changes = ", ".join(f"{fact} = excluded.{fact}" for fact in facts)
     return f"""
         INSERT INTO {table.name} BY NAME {query}
