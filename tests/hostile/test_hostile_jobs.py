@@ -14,13 +14,8 @@ from tests.hostile.scene import Village, measured_records
 
 _ALWAYS = {
     attacks.other_run_nested,
-    attacks.setuid,
-    attacks.nested_line,
-    attacks.path_as_job,
     attacks.other_machine_of_the_same_id,
-    attacks.refuted_by_its_durations,
     attacks.fifo,
-    attacks.endless_device,
 }
 """The attacks that the fast suite tries as well."""
 

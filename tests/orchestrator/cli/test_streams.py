@@ -52,6 +52,7 @@ def test_a_full_disk_behind_stdout_is_one_clear_error(
     assert done.returncode == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"), [(["query", "SELECT nothing"], 2), (["status", "nobody"], 2)]
 )
@@ -62,6 +63,7 @@ def test_a_full_disk_behind_stderr_changes_nothing(
     assert (done.returncode, done.stdout) == (code, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "redirection",
     [
@@ -94,17 +96,20 @@ def test_a_terminal_that_goes_away_ends_no_run(place: Workplace) -> None:
     assert place.has_one_verdict_each()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "csv", "parquet"])
 def test_a_closed_stdout_is_where_nothing_goes(measured: Workplace, form: str) -> None:
     done = ended(measured, ">&-", "query", "SELECT 1", "--format", form)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 def test_closed_streams_leave_the_exit_code(measured: Workplace) -> None:
     assert ended(measured, ">&- 2>&-", "query", "SELECT nothing").returncode == 2
     assert ended(measured, ">&- 2>&-", "status").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["status"], ["query", ROWS], ["query", ROWS, "--format=csv"]])
 def test_a_reader_that_reads_one_line_is_quiet(measured: Workplace, command: list[str]) -> None:
     done = ended(measured, "| head -n 1", *command)

@@ -101,6 +101,7 @@ def test_another_name_is_the_same_content(imported: Place) -> None:
 FULL_NAME = "benchmark-infer-amp-nhwc-pt240-cu124-rtx4090.csv"
 
 
+@pytest.mark.slow
 def test_a_name_that_tells_less_takes_nothing_away(place: Place) -> None:
     (place.sources / "timm.csv").rename(place.sources / FULL_NAME)
     place.import_files()

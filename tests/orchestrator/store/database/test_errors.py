@@ -10,6 +10,7 @@ from orchestrator.store.database.connect import duckdb_message, interruptible, s
 LONG = "SELECT sum(hash(i)) FROM range(3000000000) AS t(i)"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_statement(ctrl_c: Callable[[], None]) -> None:
     with duckdb.connect() as connection:
         relation = connection.sql(LONG)

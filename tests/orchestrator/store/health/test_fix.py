@@ -166,6 +166,7 @@ def test_a_batch_that_the_cell_does_not_name_derives_no_throughput(database: Pat
     assert fix_database(database, None, now=NOW).quarantined == 1
 
 
+@pytest.mark.slow
 def test_nothing_of_a_row_in_quarantine_is_lost(database: Path) -> None:
     row = query(database, f"FROM benchmark_results WHERE result_id = '{FIRST}'").to_pylist()[0]
     harm(
