@@ -105,7 +105,8 @@ class CompactedRecords:
                 table = read_table(read_plain(path, COMPACT_BYTES))
                 strangers = False
                 for at, row in enumerate(table.select(_IDS).to_pylist()):
-                    cell = planned.get((row["run_id"], row["job_id"], row["cell_id"]))
+                    run_id, job_id, cell_id = (str(row[name]) for name in _IDS)
+                    cell = planned.get((run_id, job_id, cell_id))
                     if cell is None:
                         strangers = True
                         continue

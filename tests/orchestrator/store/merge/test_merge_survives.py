@@ -172,7 +172,7 @@ def test_a_read_only_database_can_be_asked_but_not_written(
     output = done(ASK_AND_WRITE, database, tmp_path / "other.duckdb")
     open_folder.chmod(0o755)
     assert f"'n': {CELLS}" in output
-    assert "cannot be written: Permission denied | choose a database in a folder" in output
+    assert "cannot be written: Permission denied | see its owner and mode" in output
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
