@@ -84,6 +84,7 @@ input()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a signal for it")
 def test_a_runner_that_is_closing_dies_with_its_orchestrator() -> None:
     pipe = subprocess.PIPE

@@ -432,6 +432,7 @@ with open_bundle(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.slow
 def test_a_full_temporary_folder_is_named(bundle: Path, tmp_path: Path) -> None:
     (place := tmp_path / "small").mkdir()
     done = subprocess.run(

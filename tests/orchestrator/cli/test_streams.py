@@ -26,6 +26,7 @@ def ended(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
     [

@@ -31,6 +31,7 @@ def changes_nothing(data: Any) -> None:
                 assert again.there == first.added
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_blank_text_is_null(blank: str) -> None:
     changes_nothing(DIRECT | {"hardware": blank, "cpu_model": blank, "device_name": blank})

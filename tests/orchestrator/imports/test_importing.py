@@ -144,6 +144,7 @@ def test_a_dry_run_writes_nothing_and_knows_what_is_there(place: Place, tmp_path
     assert len(place.files()) == 3
 
 
+@pytest.mark.slow
 def test_the_database_can_be_made_anew_from_the_files(imported: Place, tmp_path: Path) -> None:
     before = imported.table()
     raw = imported.table("raw_benchmark_data")
@@ -203,6 +204,7 @@ def mapped(folder: Path, *columns: str) -> MappedFormat:
     return MappedFormat.load(write(folder / "lab.yaml", text))
 
 
+@pytest.mark.slow
 def test_what_is_read_otherwise_replaces_what_was_read_before(tmp_path: Path) -> None:
     place = Place(tmp_path)
     file = write(place.sources / "lab.csv", "net,ms,ips\na,4,\nb,2,500\nc,,500\n")

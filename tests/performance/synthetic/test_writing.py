@@ -126,6 +126,7 @@ def test_latencies_are_skewed_as_real_ones_are(written: Path) -> None:
     assert slow - 1 > 1 - fast
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_and_another_one_does_not(
     tmp_path: Path, rows: list[dict[str, Any]]
 ) -> None:

@@ -135,6 +135,7 @@ def _flip_bit_of_a_name(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [_cut, _without_row, _flip_bit_of_a_name])
 def test_a_damaged_record_leaves_its_cell_lost(
     results: Path, database: Path, damage: Callable[[Path], None]

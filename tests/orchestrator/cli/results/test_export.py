@@ -69,6 +69,7 @@ def test_what_cannot_be_exported_is_refused(
     assert files(measured.folder) == before
 
 
+@pytest.mark.slow
 def test_a_bundle_is_written_checked_and_merged(measured: Workplace, tmp_path: Path) -> None:
     bundle, other = str(tmp_path / "ours.zip"), str(tmp_path / "other.duckdb")
     done = measured.do("export", "--bundle", bundle, "--run", "last")

@@ -52,6 +52,7 @@ def test_results_and_database_go_where_they_are_told(user: Workplace) -> None:
     assert not (user.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing_at_all(user: Workplace) -> None:
     before = files(user.folder)
     dry = told(user, "data", "--dry-run", "--remove-source")
@@ -110,6 +111,7 @@ def test_any_other_table_is_read_by_a_mapping(user: Workplace) -> None:
     assert file["empty"] == ["line 4"]
 
 
+@pytest.mark.slow
 def test_sources_go_once_they_are_in_the_database(user: Workplace) -> None:
     day_s = 86400
     old = user.folder / "data/timm.csv"
@@ -127,6 +129,7 @@ def test_sources_go_once_they_are_in_the_database(user: Workplace) -> None:
     assert user.ask("SELECT count(*) AS n FROM benchmark_results") == [{"n": 4}]
 
 
+@pytest.mark.slow
 def test_names_that_are_no_text_are_imported(user: Workplace) -> None:
     odd = os.fsdecode(os.fsencode(user.folder) + b"/data/caf\xe9.csv")
     write(Path(odd), TABLE.replace("resnet50", "resnet51"))

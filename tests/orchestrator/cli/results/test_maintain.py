@@ -17,6 +17,7 @@ def mine(measured: Workplace, tmp_path: Path) -> Workplace:
     return Workplace(tmp_path, "process")
 
 
+@pytest.mark.slow
 def test_a_compacted_run_is_shown_resumed_and_merged_as_before(mine: Workplace) -> None:
     before, run_id = mine.verdicts(), mine.run_folder.name
     done = mine.do("maintain", "--compact")
@@ -66,6 +67,7 @@ def test_a_dry_run_changes_nothing(mine: Workplace) -> None:
     assert {path: path.stat().st_mtime_ns for path in mine.folder.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_taken_listed_and_restored(mine: Workplace) -> None:
     before = mine.verdicts()
     done = mine.do("snapshot", "first")

@@ -34,6 +34,7 @@ def test_a_query_answers_in_every_format(measured: Workplace, form: str) -> None
     assert ANSWERS[form](done.stdout) == ROWS
 
 
+@pytest.mark.slow
 def test_a_query_answers_in_parquet_to_a_pipe(measured: Workplace, tmp_path: Path) -> None:
     with (tmp_path / "a.parquet").open("wb") as file:
         command = [*CLI, "query", SQL, "--format", "parquet"]
@@ -42,6 +43,7 @@ def test_a_query_answers_in_parquet_to_a_pipe(measured: Workplace, tmp_path: Pat
     assert found == {"batch_size": [1, 2, 4], "status": ["ok", "failed", "ok"]}
 
 
+@pytest.mark.slow
 def test_a_terminal_is_spared_bytes(measured: Workplace) -> None:
     ours, theirs = pty.openpty()
     command = [*CLI, "query", SQL, "--format", "parquet"]
@@ -94,6 +96,7 @@ def has_open(process: "subprocess.Popen[str]", name: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "output", "seen"),
     [
@@ -120,6 +123,7 @@ def test_a_query_that_is_interrupted_leaves_nothing(
 _SLOW = [pytest.param(form, marks=pytest.mark.slow) for form in ("json", "markdown", "parquet")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", *_SLOW])
 def test_a_reader_that_has_had_enough_is_no_error(measured: Workplace, form: str) -> None:
     command = [*CLI, "query", ENDLESS, "--format", form]

@@ -67,6 +67,7 @@ def test_each_impossible_record_is_left_out_by_its_file_and_reason(tmp_path: Pat
         report.require_complete()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", [False, True])
 def test_the_other_records_of_a_file_are_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
