@@ -23,7 +23,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 HEADINGS = ("tried", "how many", "result", "figure", "limit")
-_FIGURE = re.compile(r"^[^{].*\d (s|ms|MB|GB|%)(?!\w)")
+_FIGURE = re.compile(r"^[^{ ].*\d (s|ms|MB|GB|%)(?!\w)")
 """A line with a number and its unit, and no JSON."""
 ONE_VERDICT = "one verdict per planned cell, nothing left"
 
