@@ -27,7 +27,7 @@ from runner.process.streams import Progress
 FLOOD_BYTES = 32 << 20
 MANY_FILES = 3_000
 DEPTH = 400
-VALUES = 100_000_000
+VALUES = 20_000_000
 
 
 @dataclass(frozen=True)
