@@ -17,7 +17,7 @@ from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import atomic_file
 from runner.contract.job import Measure
 from runner.contract.plain_files import read_plain
-from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_records
+from runner.contract.record import UNREADABLE, Record, read_table, record_of, rows, write_one_row
 from runner.contract.rounds import read_rounds, round_path
 
 _NAMED = 1_000
@@ -162,7 +162,7 @@ def aside_of(path: Path) -> Path:
 def _write_missing(path: Path, row: pa.Table) -> None:
     if not path.exists():
         with atomic_file(path) as file:
-            write_records(row, file)
+            write_one_row(row, file)
 
 
 def _stamp(stat: stat_result) -> tuple[int, ...]:

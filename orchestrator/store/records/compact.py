@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +16,14 @@ from orchestrator.store.records.validate import read_validated
 from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
-from runner.contract.record import read_table, write_records
+from runner.contract.record import (
+    Record,
+    drop_empty_columns,
+    open_parquet,
+    read_table,
+    to_table,
+    write_records,
+)
 
 _IDS = ("run_id", "job_id", "cell_id")
 _NAME = re.compile(r"compact-[0-9a-f]{8}\.parquet")
@@ -133,9 +142,29 @@ def _is_record(path: Path, table: pa.Table, run_id: str) -> bool:
 def _by_columns(rows: Iterable[pa.Table]) -> list[pa.Table]:
     """One table for each set of columns with their documentation, sorted by job and cell."""
     groups: dict[bytes, list[pa.Table]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (_value(row, "job_id"), _value(row, "cell_id"))):
+    completed = map(_completed, rows)
+    for row in sorted(completed, key=lambda row: (_value(row, "job_id"), _value(row, "cell_id"))):
         groups[row.schema.serialize().to_pybytes()].append(row)
-    return [pa.concat_tables(group).combine_chunks() for group in groups.values()]
+    tables = (pa.concat_tables(group).combine_chunks() for group in groups.values())
+    return [drop_empty_columns(table) for table in tables]
+
+
+def _completed(row: pa.Table) -> pa.Table:
+    """The row with all columns that record files leave out where they are null."""
+    known = _columns()
+    for field in known:
+        if field.name not in row.column_names and Record.model_fields[field.name].default is None:
+            row = row.append_column(field, pa.nulls(len(row), field.type))
+    names = dict.fromkeys((*known.names, *row.column_names))
+    return row.select([name for name in names if name in row.column_names])
+
+
+@cache
+def _columns() -> pa.Schema:
+    """The columns of records as they are read; Parquet has names of its own for parts of types."""
+    content = BytesIO()
+    write_records(to_table([]), content)
+    return open_parquet(content.getvalue()).schema_arrow
 
 
 def _write(records: Path, table: pa.Table) -> Path:

@@ -152,6 +152,8 @@ def _column_fault(schema: pa.Schema) -> str | None:
         return f"columns that differ in case at most: {sorted(repeated)}"
     if reserved := sorted(counts.keys() & set(ORIGIN_COLUMNS)):
         return f"has columns of names that a merge uses itself: {reserved}"
+    if unprintable := [name for name in schema.names if not name.isprintable() or not name]:
+        return f"has columns whose names cannot be printed: {unprintable}"
     needed = REQUIRED if "source" in types else _NEEDED
     lacking = sorted(set(needed) - types.keys())
     return f"lacks the columns {lacking}" if lacking else None

@@ -4,6 +4,7 @@ from runner.contract.record.files import (
     UNREADABLE,
     Row,
     arrow_schema,
+    drop_empty_columns,
     each_row,
     read_record,
     read_table,
@@ -11,6 +12,7 @@ from runner.contract.record.files import (
     rows,
     save_record,
     to_table,
+    write_one_row,
     write_records,
 )
 from runner.contract.record.ids import (
@@ -44,6 +46,7 @@ __all__ = [
     "Status",
     "arrow_schema",
     "digest",
+    "drop_empty_columns",
     "each_row",
     "environment_id",
     "false_id",
@@ -57,5 +60,6 @@ __all__ = [
     "rows",
     "save_record",
     "to_table",
+    "write_one_row",
     "write_records",
 ]

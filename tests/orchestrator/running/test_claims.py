@@ -234,7 +234,7 @@ def with_foreign_rows(folder: RunFolder, *records: Record) -> Path:
     compact(folder.records, folder.run.run_id, [cell.id for cell in folder.cells])
     (path,) = compact_files(folder.records)
     table = pq.read_table(path)
-    foreign = to_table(list(records)).cast(table.schema)
+    foreign = to_table(list(records)).select(table.column_names).cast(table.schema)
     pq.write_table(pa.concat_tables([table, foreign]), path)
     return path
 

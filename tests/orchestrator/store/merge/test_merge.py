@@ -263,7 +263,8 @@ def _sound(path: Path) -> pa.Table:
 
 def _with(path: Path, name: str, values: pa.Array) -> pa.Table:
     table = pq.read_table(path)
-    return table.set_column(table.column_names.index(name), name, values)
+    others = table.select([column for column in table.column_names if column != name])
+    return others.append_column(name, values)
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], pa.Table], str]] = {

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.store import MergeReport, Store
 from orchestrator.store.records.compact import Compaction, compact, compact_files
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.record import Record, save_record
+from runner.contract.record import Record, drop_empty_columns, save_record
 from tests.support.databases import (
     AS_NOBODY,
     FULL_DISK,
@@ -70,14 +70,15 @@ def test_one_file_says_what_many_did(records: Path, saved: list[Record], tmp_pat
     (made,) = compact_files(records)
     assert done == Compaction(len(saved), done.bytes_before, made.stat().st_size)
     assert done.bytes_after is not None
-    assert done.bytes_after < done.bytes_before / 3
+    assert done.bytes_after < done.bytes_before / 2
     assert list(records.iterdir()) == [made]
     whole = pq.read_table(made)
     assert whole["cell_id"].to_pylist() == sorted(
         ids(saved), key=lambda name: (job(saved, name), name)
     )
     for at, cell_id in enumerate(whole["cell_id"].to_pylist()):
-        assert whole.slice(at, 1).equals(tables[cell_id], check_metadata=True)
+        row = drop_empty_columns(whole.slice(at, 1))
+        assert row.equals(tables[cell_id], check_metadata=True)
     assert merged(records, tmp_path / "after.duckdb") == before
 
 
