@@ -39,14 +39,14 @@ from orchestrator.store import (
     summarise_records,
     undescribed_runs,
 )
-from orchestrator.system.files import translate_os_errors
+from orchestrator.system.files import REMEDY, translate_os_errors
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.plain_files import STREAM_BYTES, open_plain
 
 INSTALL_HINT = "install the newer AccelMatrix that wrote it"
 _DAMAGED_HINT = "ask for the bundle once more; `orchestrator verify` names every fault"
 _PATH_HINT = "name a bundle: a file that `orchestrator export --bundle` wrote"
-_SPACE_HINT = "free some space there, or let `TMPDIR` name another folder"
+_UNPACKING_HINT = f"{REMEDY}, or let `TMPDIR` name another folder"
 _SHOWN_FAULTS = 3
 _FORMAT = BundleManifest.model_fields["format"].default
 _LISTS = (Member.RUNS, Member.HARDWARE, Member.ENVIRONMENTS, Member.ARTEFACTS)
@@ -124,22 +124,23 @@ def open_bundle(path: Path) -> Iterator[Bundle]:
                     f"{path}: cannot be read: it {damage}", hint=_PATH_HINT
                 ) from damage
             bundle = Bundle(path, content_sha256(file), file.tell())
-        with translate_os_errors(path, _unpacking_problem(), _SPACE_HINT):
+        with translate_os_errors(path, _unpacking_problem(), _UNPACKING_HINT):
             folder = closing.enter_context(tempfile.TemporaryDirectory())
         yield _checked(bundle, file, Path(folder))
 
 
 def merge_bundle(bundle: Bundle, store: Store) -> MergeReport:
-    """Merge a bundle's records, and its descriptions of runs unless the database knows more.
+    """Merge a bundle's records, and its descriptions of runs unless the database has one.
 
-    Records that no measurement can have given are left out and reported.
+    Records that no measurement can have given are left out and reported, and so are newer
+    measurements of what was measured.
 
     Raises:
         StoreError: the bundle is damaged, or the database cannot take it.
     """
     bundle.require_sound()
     runs = undescribed_runs(bundle.runs, store.described_runs())
-    merged = store.merge([bundle.records] if bundle.records else [], *runs)
+    merged = store.merge([bundle.records] if bundle.records else [], *runs, elsewhere=True)
     return replace(
         merged, damaged=tuple(replace(file, path=bundle.path) for file in merged.damaged)
     )
@@ -193,7 +194,7 @@ def _read(bundle: Bundle, archive: zipfile.ZipFile, file: IO[bytes], folder: Pat
     _require(damaged_members(archive))
     _require([] if is_exact(archive, file) else [_NOT_EXACT])
     manifest = _manifest(archive)
-    with translate_os_errors(bundle.path, _unpacking_problem(), _SPACE_HINT):
+    with translate_os_errors(bundle.path, _unpacking_problem(), _UNPACKING_HINT):
         records = _extracted(archive, Member.RECORDS, folder)
     lists: dict[str, list[dict[str, Any]]] = {name: read_list(archive, name) for name in _LISTS}
     runs = _runs(archive, lists[Member.RUNS])

@@ -141,4 +141,5 @@ def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
         print_line(f"{summary}: nothing was merged into {database}" if report.is_empty else summary)
         return
     damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
-    print_json(counts | {"damaged": damaged, "refused": report.refused})
+    left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
+    print_json(counts | left)

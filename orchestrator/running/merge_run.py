@@ -16,6 +16,7 @@ from orchestrator.store import (
     Run,
     Store,
     compact_files,
+    undescribed_runs,
 )
 from runner.contract.plain_files import plain_fault
 from runner.contract.record import RETRIED
@@ -34,15 +35,18 @@ def merge_run(folder: RunFolder, database: Path) -> MergeReport:
         return merge_folder(folder, store)
 
 
-def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
+def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) -> MergeReport:
     """Merge a run's records into an open database; see `merge_run` for damaged ones.
+
+    A folder from elsewhere describes no run anew that is here, and replaces no measurement.
 
     The database is given the files of planned cells alone, and takes the records of these cells
     alone. In the end its verdicts are counted against the plan.
     """
     run, expected = _run_row(folder), folder.expected
+    runs = undescribed_runs([run], store.described_runs()) if elsewhere else [run]
     files, faults = _openable(folder.files)
-    merged = store.merge(files, run, expected=expected)
+    merged = store.merge(files, *runs, expected=expected, elsewhere=elsewhere)
     reasons = {file.path: file.reason for file in merged.damaged} | faults
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
     reasons |= folder.unsound(without)
@@ -50,7 +54,8 @@ def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
     if reasons:
         aside = folder.set_aside(reasons)
         damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
-        merged = replace(merged, damaged=damaged) + store.merge(aside.lost, run, expected=expected)
+        merged = replace(merged, damaged=damaged)
+        merged += store.merge(aside.lost, *runs, expected=expected, elsewhere=elsewhere)
     earlier = _set_aside_before(folder, reasons, store)
     return replace(
         merged,
@@ -62,10 +67,11 @@ def merge_folder(folder: RunFolder, store: Store) -> MergeReport:
 def _set_aside_before(
     folder: RunFolder, reported: Container[Path], store: Store
 ) -> Iterator[Damaged]:
-    """The records that the run set aside, of cells that were not measured again."""
-    verdicts = store.verdicts(folder.run.run_id) if folder.damaged else {}
+    """The records and results of rounds that the run set aside, of cells not measured again."""
+    parts = folder.rounds.damaged
+    verdicts = store.verdicts(folder.run.run_id) if folder.damaged or parts else {}
     for cell in folder.cells:
-        damaged = folder.damaged.get(path := folder.file_of(cell))
+        damaged = folder.damaged.get(path := folder.file_of(cell)) or parts.get(cell.id)
         if damaged and path not in reported and verdicts.get(cell.id) in (None, *RETRIED):
             yield replace(damaged, reason=f"{damaged.reason}; it was set aside")
 
@@ -83,7 +89,7 @@ def merge_without_plan(path: Path, store: Store) -> MergeReport:
     plain, faults = _openable([*cells, *compact_files(records)])
     unreadable = tuple(Damaged(file, reason) for file, reason in faults.items())
     strays = tuple(find_strays(records, cells))
-    merged = store.merge(plain, expected=expected)
+    merged = store.merge(plain, expected=expected, elsewhere=True)
     return replace(merged, damaged=(*merged.damaged, *unreadable, *strays))
 
 

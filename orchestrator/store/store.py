@@ -16,7 +16,7 @@ from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
 from orchestrator.store.health.incoming import leave_out_impossible
-from orchestrator.store.merge.merge import LeaveOut, merge_files
+from orchestrator.store.merge.merge import Admission, LeaveOut, merge_files
 from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.query import results
@@ -113,7 +113,11 @@ class Store:
         self._closing.close()
 
     def merge(
-        self, paths: Iterable[Path], *runs: Run, expected: ExpectedRecords | None = None
+        self,
+        paths: Iterable[Path],
+        *runs: Run,
+        expected: ExpectedRecords | None = None,
+        elsewhere: bool = False,
     ) -> MergeReport:
         """Bring record files, and all those in folders, into the database: all or nothing.
 
@@ -121,7 +125,7 @@ class Store:
         given, fake and synthetic rows are left out and reported; see
         `MergeReport.require_complete`. A run that nobody describes is inferred from its records.
         Records that are not the `expected` ones, if such are named, are left out and reported like
-        damage.
+        damage. Files from `elsewhere` replace no measurement of ours: it stays, and is reported.
 
         Raises:
             StoreError: a path does not exist, or the database cannot take the rows.
@@ -144,9 +148,8 @@ class Store:
                     self._connection,
                     files,
                     runs,
-                    scratch=self.scratch,
-                    leave_out=refusals,
-                    check_interrupt=thread.check_interrupt,
+                    Admission(self.scratch, elsewhere, refusals),
+                    thread.check_interrupt,
                 )
             )
 

@@ -23,7 +23,8 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
     """Merge run folders, folders of run folders, bare folders of records, records and bundles.
 
     What `merge_run` says of damaged records holds in every run folder. All paths and bundles are
-    checked before anything is merged.
+    checked before anything is merged. Only run folders beside the database may replace measurements
+    of ours, or describe a run anew.
 
     Raises:
         UsageError: a path does not exist.
@@ -71,11 +72,12 @@ def _merge_run_folder(path: Path, store: Store) -> MergeReport:
     except DamagedFile as damaged:
         unreadable = MergeReport(damaged=(Damaged(path / RUN_FILE, str(damaged)),))
         return merge_without_plan(path, store) + unreadable
-    return merge_folder(RunFolder(path, run), store)
+    is_here = path.name == run.run_id and path.parent == store.path.resolve().parent
+    return merge_folder(RunFolder(path, run), store, elsewhere=not is_here)
 
 
 def _merge_loose(files: Sequence[Path], store: Store) -> MergeReport:
-    return store.merge(files, *_imports(files, store))
+    return store.merge(files, *_imports(files, store), elsewhere=True)
 
 
 def _imports(files: Sequence[Path], store: Store) -> list[Run]:

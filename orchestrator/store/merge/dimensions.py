@@ -1,5 +1,7 @@
 """Tables of what many results share: machines, software, models and files; inferred runs."""
 
+from collections.abc import Iterable
+
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.schema.columns import text
@@ -7,12 +9,21 @@ from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,
     HARDWARE,
+    MODEL_SPEC,
     MODELS,
+    OURS,
     RESULTS,
     RUNS,
     Table,
 )
+from runner.contract.record import ENVIRONMENT_FACTS, MACHINE_FACTS
 
+_HASHED = (
+    (HARDWARE, MACHINE_FACTS),
+    (ENVIRONMENTS, ENVIRONMENT_FACTS),
+    (MODELS, (MODEL_SPEC,)),
+)
+"""Tables, and the facts that an id is the hash of in every record of ours."""
 _FILES = (
     (
         "graph_sha256",
@@ -27,40 +38,42 @@ _FILES = (
 
 
 def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
-    """Describe what the rows of that relation share, in the newest row's words.
+    """Describe what the rows of that relation share.
 
     Records that newer ones replace count as well, or it would matter in which order they came.
-    A machine or an artefact that is known keeps its description, since some of its facts do not
-    decide its id: a later record could describe what other results share otherwise.
+    What is known keeps its description, or any later record could describe anew what other results
+    share. Only what an id is the hash of is taken from every record of ours: it is always the same,
+    and takes the place of what others say under this id.
     """
-    for table in (HARDWARE, ENVIRONMENTS, MODELS):
-        connection.execute(_upsert(table, _newest(table, records)))
+    for table, hashed in _HASHED:
+        for condition, facts in ((f"source = '{OURS}'", hashed), (f"source <> '{OURS}'", ())):
+            connection.execute(_upsert(table, _newest(table, records, condition), facts))
     connection.execute(_upsert(ARTEFACTS, _artefacts(records)))
 
 
-def _newest(table: Table, records: str) -> str:
+def _newest(table: Table, records: str, condition: str) -> str:
     """The newest row of each key; wide columns are looked at in those rows alone."""
     key = table.columns[0].name
     facts = ", ".join(column.name for column in table.columns[1:-1])
     return f"""
         SELECT {key}, {facts}, recorded_at AS seen_at FROM {records}
         SEMI JOIN (
-            SELECT filename, file_row_number FROM {records} WHERE {key} IS NOT NULL
+            SELECT filename, file_row_number FROM {records} WHERE {key} IS NOT NULL AND {condition}
             QUALIFY row_number() OVER (
                 PARTITION BY {key} ORDER BY recorded_at DESC, result_id) = 1
         ) USING (filename, file_row_number)
     """
 
 
-def _upsert(table: Table, query: str) -> str:
-    key, *facts = (column.name for column in table.columns)
-    if table in (HARDWARE, ARTEFACTS):
-        facts = [facts[-1]]
-    changes = ", ".join(f"{fact} = excluded.{fact}" for fact in facts)
+def _upsert(table: Table, query: str, facts: Iterable[str] = ()) -> str:
+    """The statement that adds what is new; of what is known it changes these facts alone."""
+    key, seen_at = table.columns[0].name, f"greatest({table.name}.seen_at, excluded.seen_at)"
+    changes = [f"seen_at = {seen_at}", *(f"{fact} = excluded.{fact}" for fact in facts)]
+    differ = (f"OR {table.name}.{fact} IS DISTINCT FROM excluded.{fact}" for fact in facts)
     return f"""
         INSERT INTO {table.name} BY NAME {query}
-        ON CONFLICT ({key}) DO UPDATE SET {changes}
-        WHERE excluded.seen_at > {table.name}.seen_at
+        ON CONFLICT ({key}) DO UPDATE SET {", ".join(changes)}
+        WHERE excluded.seen_at > {table.name}.seen_at {" ".join(differ)}
     """
 
 

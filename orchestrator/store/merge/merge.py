@@ -1,11 +1,12 @@
 """Merging record files: the newest record of each cell wins, in whatever order they come.
 
 A clock may have been set back: a cell that was measured outweighs a verdict that says it never had
-its chance, however new that is.
+its chance, however new that is. Files from elsewhere replace no measurement of ours.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from orchestrator.store.schema.columns import text
 from orchestrator.store.schema.tables import (
     DURATIONS,
     JOBS,
+    OURS,
     QUARANTINE,
     RAW,
     RESULTS,
@@ -32,6 +34,20 @@ from runner.contract.record import RETRIED, UNREADABLE, arrow_schema, read_table
 
 LeaveOut = Callable[[DuckDBPyConnection], Sequence[Damaged]]
 """Takes rows out of `incoming`, and says which and why."""
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Rules of which records a merge takes."""
+
+    scratch: bool
+    """True if fake and synthetic rows are welcome."""
+    elsewhere: bool = False
+    """True if the files are from elsewhere: a measurement of ours that is here stays."""
+    leave_out: Sequence[LeaveOut] = ()
+    """Further refusals of records."""
+
+
 _ID_COLUMNS = ("run_id", "cell_id", "recorded_at")
 _IDS = pa.schema([arrow_schema().field(name) for name in _ID_COLUMNS])
 _KNOWN = f"""
@@ -85,14 +101,15 @@ QUARANTINED = f"""
 _HAD_CHANCE = f"status NOT IN ({', '.join(map(text, RETRIED))})"
 _COMPARE = f"""
     CREATE OR REPLACE TEMP TABLE unseen AS
-    SELECT offered.*, known.recorded_at AS known_at, known.had_chance AS known_had_chance
+    SELECT offered.*, known.recorded_at AS known_at, known.had_chance AS known_had_chance,
+        coalesce({{elsewhere}} AND known.had_chance AND known.source = '{OURS}', false) AS stays
     FROM (
         SELECT filename, file_row_number, result_id, recorded_at, {_HAD_CHANCE} AS had_chance
         FROM incoming
         WHERE {{welcome}} AND NOT {QUARANTINED}
     ) offered
     LEFT JOIN (
-        SELECT result_id, recorded_at, {_HAD_CHANCE} AS had_chance FROM {RESULTS.name}
+        SELECT result_id, recorded_at, source, {_HAD_CHANCE} AS had_chance FROM {RESULTS.name}
         WHERE run_id IN (SELECT DISTINCT run_id FROM incoming)
     ) known USING (result_id)
     WHERE offered.recorded_at IS DISTINCT FROM known.recorded_at
@@ -100,10 +117,14 @@ _COMPARE = f"""
 _CHOOSE = """
     CREATE OR REPLACE TEMP TABLE chosen AS
     SELECT filename, file_row_number, result_id, known_at IS NOT NULL AS replaces FROM unseen
-    WHERE known_at IS NULL OR had_chance > known_had_chance
-        OR (had_chance = known_had_chance AND recorded_at > known_at)
+    WHERE known_at IS NULL OR NOT stays AND (had_chance > known_had_chance
+        OR (had_chance = known_had_chance AND recorded_at > known_at))
     QUALIFY row_number() OVER (PARTITION BY result_id
         ORDER BY had_chance DESC, recorded_at DESC, filename, file_row_number) = 1
+"""
+_CONTRADICTED = """
+    SELECT DISTINCT result_id FROM unseen WHERE stays AND had_chance AND recorded_at > known_at
+    ORDER BY result_id
 """
 _COUNT = """
     SELECT (SELECT count(*) FROM incoming),
@@ -129,14 +150,12 @@ def merge_files(
     connection: DuckDBPyConnection,
     files: Sequence[Path],
     runs: Sequence[Run],
-    *,
-    scratch: bool,
-    leave_out: Iterable[LeaveOut] = (),
+    admission: Admission,
     check_interrupt: CheckInterrupt = lambda: None,
 ) -> MergeReport:
     """Merge the records of these files in one transaction.
 
-    Damaged files are left out and reported, and so are the records that `leave_out` refuses.
+    Damaged files are left out and reported, and so is what is not admitted.
 
     Raises:
         duckdb.Error: the database cannot take them, e.g. because the disk is full.
@@ -144,11 +163,11 @@ def merge_files(
     known = known_files(connection, files, check_interrupt)
     new = [file for file in files if file not in known]
     damaged = stage(connection, new, check_interrupt)
-    for refuse in leave_out:
+    for refuse in admission.leave_out:
         damaged += refuse(connection)
-    refused = () if scratch else _refused(connection)
-    welcome = "true" if scratch else REAL
-    connection.execute(_COMPARE.format(welcome=welcome))
+    refused = () if admission.scratch else _refused(connection)
+    welcome = "true" if admission.scratch else REAL
+    connection.execute(_COMPARE.format(welcome=welcome, elsewhere=admission.elsewhere))
     connection.execute(_CHOOSE)
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
     for view, table in (("taken", "chosen"), ("seen", "unseen")):
@@ -156,10 +175,14 @@ def merge_files(
     with transaction(connection):
         _write(connection, runs, replacing=replaced > 0)
     quarantined = _quarantined(connection, welcome)
+    contradicted = tuple(name for (name,) in connection.execute(_CONTRADICTED).fetchall())
     connection.execute("DROP VIEW taken; DROP VIEW seen; DROP TABLE chosen; DROP TABLE unseen")
     unstage(connection)
     unchanged = rows - inserted - replaced - len(refused) - quarantined + sum(known.values())
-    return MergeReport(inserted, replaced, unchanged, tuple(damaged), refused, quarantined)
+    return MergeReport(
+        *(inserted, replaced, unchanged, tuple(damaged), refused, quarantined),
+        contradicted=contradicted,
+    )
 
 
 def _select(connection: DuckDBPyConnection, view: str, table: str | None) -> None:

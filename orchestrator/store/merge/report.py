@@ -38,6 +38,9 @@ class MergeReport:
     """Result ids of fake and synthetic rows, left out because this is no scratch database."""
     quarantined: int = 0
     """Records left out because `validate --fix` took them out before."""
+    contradicted: tuple[str, ...] = ()
+    """Result ids of measurements that files from elsewhere have newer ones of: they stay, and count
+    as unchanged."""
     missing: tuple[MissingVerdicts, ...] = ()
     """Merged runs that lack verdicts of planned cells."""
 
@@ -54,12 +57,12 @@ class MergeReport:
     @property
     def is_complete(self) -> bool:
         """True if everything was merged, and runs have a verdict for each planned cell."""
-        return not (self.refused or self.damaged or self.missing)
+        return not (self.refused or self.damaged or self.contradicted or self.missing)
 
     @property
     def faults(self) -> str:
-        """Everything that keeps it from being complete: refused rows, damaged files, missing
-        verdicts.
+        """Everything that keeps it from being complete: refused rows, damaged files, contradicted
+        results, missing verdicts.
         """
         return "; ".join(message for message, _ in self._faults())
 
@@ -67,17 +70,17 @@ class MergeReport:
         """Insist that everything was merged.
 
         Raises:
-            StoreError: it names the rows that were refused, the files that are damaged and the
-                planned cells without a verdict.
+            StoreError: it names the rows that were refused, the files that are damaged, the
+                results that were contradicted and the planned cells without a verdict.
         """
         if not self.is_complete:
             hints = [hint for _, hint in self._faults()]
-            if self.refused or self.damaged:
+            if self.refused or self.damaged or self.contradicted:
                 hints += ["nothing was merged" if self.is_empty else "all others were merged"]
             raise StoreError(self.faults, hint="; ".join(hints))
 
     def _faults(self) -> list[tuple[str, str]]:
-        return [*self._refused(), *self._damaged(), *self._missing()]
+        return [*self._refused(), *self._damaged(), *self._contradicted(), *self._missing()]
 
     def _refused(self) -> Iterator[tuple[str, str]]:
         if self.refused:
@@ -85,6 +88,15 @@ class MergeReport:
             yield (
                 f"refused {rows} that no device made: {_some(self.refused)}",
                 "fake and synthetic rows belong in a scratch database, which `--scratch` makes",
+            )
+
+    def _contradicted(self) -> Iterator[tuple[str, str]]:
+        if self.contradicted:
+            count = len(self.contradicted)
+            yield (
+                f"{count} {plural(count, 'result')} stayed as measured, though these files have"
+                f" newer ones: {_some(self.contradicted)}",
+                "to believe them, drop the run with `orchestrator maintain --drop` and merge again",
             )
 
     def _missing(self) -> Iterator[tuple[str, str]]:

@@ -44,6 +44,11 @@ class StoredRun:
     records: int
     """Verdicts it has."""
 
+    @property
+    def unfinished(self) -> Run:
+        """The run as it is described here; its end follows from its records again."""
+        return self.run.model_copy(update={"finished_at": None})
+
     def is_newer_than(self, run: Run) -> bool:
         """True if its description is later than that one."""
         if not self.described or self.run.finished_at is None:
@@ -73,13 +78,18 @@ def stored_runs(connection: DuckDBPyConnection) -> Mapping[str, StoredRun]:
 
 
 def undescribed_runs(runs: Iterable[Run], known: Mapping[str, StoredRun]) -> list[Run]:
-    """The runs of which the database knows less than is given here."""
-    return [
-        run
-        for run in runs
-        if (stored := known.get(run.run_id)) is None
-        or not (stored.is_newer_than(run) or (stored.described and stored.run == run))
-    ]
+    """The runs of which the database knows less than is given here.
+
+    A run that was described keeps its facts whatever others say of it; its end may move.
+    """
+    undescribed = []
+    for run in runs:
+        stored = known.get(run.run_id)
+        if stored is None or not stored.described:
+            undescribed.append(run)
+        elif stored.run != run and not stored.is_newer_than(run):
+            undescribed.append(stored.unfinished)
+    return undescribed
 
 
 ROWS_AT_ONCE = 20_000

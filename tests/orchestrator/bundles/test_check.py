@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from runner.contract.record import save_record, to_table
 from tests.conftest import ROOT
 from tests.orchestrator.bundles.conftest import RECORDS, TOLD
 from tests.support.databases import content as content_of_database
-from tests.support.records import a_record
+from tests.support.records import RECORDED_AT, a_record
 
 Members = dict[str, bytes]
 Change = Callable[[Members], None]
@@ -307,8 +306,16 @@ FORGERIES: Mapping[str, tuple[Change, str]] = {
         "manifest.json: is not an AccelMatrix manifest",
     ),
     "no object": (put("manifest.json", b"{}"), "manifest.json: is not an AccelMatrix manifest"),
-    "no JSON": (put("hardware.json", b"{"), "hardware.json: is not JSON: "),
-    "deep JSON": (put("hardware.json", b"[" * 100_000), "hardware.json: is not JSON: "),
+    "no JSON": (put("hardware.json", b"{"), "hardware.json: line 1: is not JSON: "),
+    "deep JSON": (put("hardware.json", b"[" * 100_000), "hardware.json: nested too deeply"),
+    "a key twice": (
+        put("hardware.json", b'[{"hardware_id": "a", "hardware_id": "b"}]'),
+        "hardware.json: the key 'hardware_id' appears twice",
+    ),
+    "a number that is none": (
+        put("artefacts.json", b'[{"facts": NaN}]'),
+        "artefacts.json: NaN is not a JSON number",
+    ),
     "no text": (put("hardware.json", b"\xff"), "hardware.json: is not UTF-8: "),
     "no list": (put("runs.json", b"{}"), "runs.json: is not a list of objects"),
     "a newer bundle": (saying(version=2, accelmatrix="9.9"), "is of version 2, and this"),
@@ -526,18 +533,18 @@ def test_an_old_bundle_does_not_take_back_what_is_known_of_a_run(
     assert content_of_database(database) == before
 
 
-def test_a_newer_bundle_tells_more_of_a_run(database: Path, records: Path, tmp_path: Path) -> None:
-    later = TOLD.finished_at
-    assert later is not None
-    newer = TOLD.model_copy(update={"finished_at": later + timedelta(hours=1), "planned": 9})
-    with Store.open(tmp_path / "new.duckdb") as store:
-        store.merge([records], newer)
-    path = write_bundle(
-        tmp_path / "new.duckdb", [TOLD.run_id], tmp_path / "n.zip", force=False
-    ).path
-    take(path, database)
-    sql = f"SELECT planned FROM benchmark_runs WHERE run_id = '{TOLD.run_id}'"
-    assert query(database, sql).to_pylist() == [{"planned": 9}]
+def test_a_newer_bundle_tells_of_a_runs_end_what_its_records_say(
+    records: Path, tmp_path: Path
+) -> None:
+    unfinished = TOLD.model_copy(update={"finished_at": None, "planned": 5})
+    database, newer = tmp_path / "old.duckdb", tmp_path / "new.duckdb"
+    for path, folders in ((database, [records / "0"]), (newer, [records])):
+        with Store.open(path) as store:
+            store.merge(folders, unfinished)
+    sql = f"SELECT finished_at, planned FROM benchmark_runs WHERE run_id = '{TOLD.run_id}'"
+    assert query(database, sql).to_pylist() == [{"finished_at": None, "planned": 5}]
+    take(write_bundle(newer, [TOLD.run_id], tmp_path / "n.zip", force=False).path, database)
+    assert query(database, sql).to_pylist() == [{"finished_at": RECORDED_AT, "planned": 5}]
 
 
 def test_a_bundle_with_a_fault_keeps_all_others_out(bundle: Path, tmp_path: Path) -> None:
