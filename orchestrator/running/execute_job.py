@@ -75,7 +75,7 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
             launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
         finally:
             sweep_jobs(folder, [job.id], observer.note)
-        pending = folder.due(pending, job.round)
+        pending = folder.due(pending, job.round, rest)
         for cell, verdict in launch.verdicts(pending):
             record = Record.of(rest, cell, verdict)
             folder.save(record)

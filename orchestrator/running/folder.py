@@ -187,19 +187,24 @@ class RunFolder:
         """Save a verdict that the runner could not give itself."""
         save_record(record, self.out(record.job_id))
 
-    def record_of(self, cell: Cell) -> Record | None:
-        """The cell's record, or None; what is none of this cell is set aside under another name."""
+    def record_of(self, cell: Cell, launched: Job | None = None) -> Record | None:
+        """The cell's record, or None; what is none of this cell is set aside under another name.
+
+        Args:
+            cell: a planned cell.
+            launched: the job that alone can have made it; None for any of those of its attempts.
+        """
         path = self.file_of(cell)
         if not os.path.lexists(path):
             return self._compact.record(cell)
         try:
-            return self._read(cell)
+            return self._read(cell, launched)
         except (RecordError, DamagedFile) as error:
             aside = set_aside(path)
             self.damaged[path] = Damaged(aside or path, str(error))
             return None
 
-    def _read(self, cell: Cell) -> Record:
+    def _read(self, cell: Cell, launched: Job | None = None) -> Record:
         """The record in the cell's own file.
 
         Raises:
@@ -211,7 +216,8 @@ class RunFolder:
         with translate_os_errors(path, "cannot be read"):
             record = read_record(path)
         fault = claim_fault(record, self.run.run_id, cell)
-        if fault := fault or false_claim(record, cell, self._jobs_behind(record, cell)):
+        jobs = [launched] if launched else self._jobs_behind(record, cell)
+        if fault := fault or false_claim(record, cell, jobs):
             raise RecordError(fault)
         return record
 
@@ -228,12 +234,16 @@ class RunFolder:
         """The cell's own record file, whether there is one or not."""
         return output_path(self.records / cell.job_id, cell, RECORD_SUFFIX)
 
-    def due(self, cells: Iterable[Cell], round_: int) -> list[Cell]:
-        """The cells that this round still has to visit: no record, no sound result of the round."""
+    def due(self, cells: Iterable[Cell], round_: int, launched: Job | None = None) -> list[Cell]:
+        """The cells that this round still has to visit: no record, no sound result of the round.
+
+        `launched` is the job that has just ended, if these cells were due before: their records
+        must be its own, or an image could say that an earlier attempt's had made them.
+        """
         return [
             cell
             for cell in cells
-            if self.record_of(cell) is None and not self.rounds.has(cell, round_)
+            if self.record_of(cell, launched) is None and not self.rounds.has(cell, round_)
         ]
 
     @property

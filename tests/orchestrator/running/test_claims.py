@@ -131,6 +131,19 @@ def test_a_record_is_of_the_image_that_its_job_was_started_in(
     assert path.exists() == counts
 
 
+def test_after_a_launch_a_record_is_of_that_launch(folder: RunFolder) -> None:
+    cell = folder.cells[0]
+    earlier, launched = (folder.job([cell], provenance) for provenance in (IMAGE, SOMEWHERE))
+    for job in (earlier, launched):
+        folder.write_job(job)
+    leave(folder, record_for(launched, cell))
+    assert folder.due([cell], 1, launched) == []
+    path = leave(folder, record_for(earlier, cell))
+    assert folder.due([cell], 1) == []
+    assert folder.due([cell], 1, launched) == [cell]
+    assert not path.exists()
+
+
 def test_a_verdict_without_a_launch_counts_and_a_measurement_does_not(folder: RunFolder) -> None:
     cell = folder.cells[0]
     folder.write_job(folder.job([cell], IMAGE))
