@@ -38,6 +38,8 @@ class RoundFiles:
     def __init__(self, records: Path, measures: Mapping[Backend, Measure]) -> None:
         self._records = records
         self._measures = measures
+        self.damaged: dict[str, Damaged] = {}
+        """The results that were dropped or set aside since it was opened, by cell id."""
 
     def has(self, cell: Cell, round_: int) -> bool:
         """True if this round has visited the cell: its result is there, and the ones before it.
@@ -49,7 +51,8 @@ class RoundFiles:
             return False
         try:
             read_rounds(folder, cell, round_)
-        except (RecordError, DamagedFile):
+        except (RecordError, DamagedFile) as error:
+            self.damaged[cell.id] = Damaged(round_path(folder, cell, round_), str(error))
             self.drop([cell])
             return False
         return True
