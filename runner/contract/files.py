@@ -1,5 +1,6 @@
 """Atomic writes, and hashes of files."""
 
+import errno
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from runner.contract.errors import RecordNotSaved
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _UNFINISHED = ".{}.tmp"
 """The name of a file while it is being written."""
@@ -91,8 +94,14 @@ def save_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except OSError as error:
         raise RecordNotSaved(
             f"{path}: cannot be written: {error.strerror or error}",
-            hint="free some space; `orchestrator run --resume last` measures what is missing",
+            hint=f"{_remedy(error)}; `orchestrator run --resume last` measures what is missing",
         ) from error
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno in _FULL:
+        return "free some space"
+    return "see that the folder can be written and its disk is sound"
 
 
 def save_text(path: Path, text: str) -> None:
