@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
 
 from orchestrator.app.results.export import CheckedBundle, ExportedBundle
 from orchestrator.app.results.query import TABLE
@@ -9,7 +11,7 @@ from orchestrator.bundles import INSTALL_HINT, BundleManifest
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, text_rows
-from orchestrator.system.text import format_size, plural
+from orchestrator.system.text import escape_control, format_size, plural
 from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
 
@@ -30,15 +32,26 @@ def require_printable(form: str) -> None:
         )
 
 
+class _TerminalText(BytesIO):
+    """Text on its way to the terminal."""
+
+    def write(self, content: Any, /) -> int:
+        text = escape_control(bytes(content).decode())
+        return sys.stdout.buffer.write(text.encode())
+
+
 def print_answer(answer: Answer, form: str) -> None:
-    """Print an answer; all formats but the table batch by batch, in UTF-8."""
+    """Print an answer; all formats but the table batch by batch, in UTF-8.
+
+    What would steer a terminal is escaped there; files and pipes get every value as it is.
+    """
     if form == TABLE:
         batches = answer.within(answer.most_bytes // _AS_TEXT)
         rows = [row for batch in batches for row in text_rows(batch)]
         print_table(answer.schema.names, rows)
         return
     sys.stdout.flush()
-    WRITERS[form](answer, sys.stdout.buffer)
+    WRITERS[form](answer, _TerminalText() if sys.stdout.isatty() else sys.stdout.buffer)
     sys.stdout.buffer.flush()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.running.folder import RunFolder
+from orchestrator.system.text import escape_control_line
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
 
@@ -42,11 +43,11 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
 
 
 def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
-    """Lines that name everything that the record chose."""
+    """Lines that name everything that the record chose; none of its texts makes one of its own."""
     image = job.provenance.image
     digest = job.provenance.image_digest
     weights = f"pretrained, from {job.model.path or job.model.hub_id}"
-    return [
+    lines = [
         "this result was not measured by a run in the results folder; its record chose:",
         f"launcher {launcher}" + (f", image {image} {digest}" if image else ""),
         f"model {job.model.name}, weights "
@@ -54,6 +55,7 @@ def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
         f"measure {_values(job.measure)}",
         f"limits {_values(job.limits)}",
     ]
+    return [escape_control_line(line) for line in lines]
 
 
 def require_consent(
@@ -71,8 +73,9 @@ def require_consent(
         )
     choices = [] if as_recorded else list(_unusual(job))
     if choices:
+        shown = escape_control_line("; ".join(choices))
         raise UsageError(
-            f"its record chose what `run` would not by itself: {'; '.join(choices)}",
+            f"its record chose what `run` would not by itself: {shown}",
             hint="`--as-recorded` takes all of it",
         )
 

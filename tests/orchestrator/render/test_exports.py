@@ -54,6 +54,18 @@ def test_other_formats_are_printed_as_they_are_written(
     assert content.startswith(b"PAR1" if form == "parquet" else (b"cell,", b"[\n", b"| cell |"))
 
 
+@pytest.mark.parametrize("form", sorted(WRITERS.keys() - {"parquet"}))
+def test_no_value_steers_a_terminal(
+    form: str, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"reason": ["\x1b[2J\x9b2J\nwell"]})
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_answer(Answer(table.schema, iter(table.to_batches())), form)
+    printed = capfdbinary.readouterr().out.decode()
+    assert "\\u001b[2J" in printed.replace("\\\\", "\\").replace("\\[", "[")
+    assert not {"\x1b", "\x9b"} & {*printed}
+
+
 def test_only_bytes_are_kept_from_a_terminal() -> None:
     for form in ("table", "csv", "parquet"):
         require_printable(form)

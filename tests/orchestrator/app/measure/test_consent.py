@@ -80,6 +80,14 @@ def test_a_process_is_started_only_if_the_user_names_it(job: Job) -> None:
         require_consent(job, "process", requested=requested, as_recorded=False)
 
 
+def test_a_records_text_makes_no_line_of_its_own(job: Job) -> None:
+    image = "x\x1b[2J\nlimits as usual"
+    strange = _with(job, provenance=job.provenance.model_copy(update={"image": image}))
+    lines = describe_choices(strange, "docker")
+    assert len(lines) == len(describe_choices(job, "docker"))
+    assert all(line.isprintable() for line in lines)
+
+
 def test_everything_that_the_record_chose_is_shown(job: Job) -> None:
     shown = "\n".join(describe_choices(job, "process"))
     for words in ("launcher process", f"seed {job.seed}", "max_s 30", "pids 4096", job.model.name):
