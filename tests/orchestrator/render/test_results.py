@@ -28,6 +28,7 @@ def test_a_merge_is_a_line(screen: Screen) -> None:
         "unchanged": 1,
         "damaged": [{"file": "a.parquet", "reason": "truncated"}],
         "refused": ["run/cell"],
+        "contradicted": [],
     }
 
 
