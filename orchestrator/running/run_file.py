@@ -1,6 +1,5 @@
 """Options of a run, and `run.json`, which keeps them with its plan: enough to resume it."""
 
-import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +9,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
+from orchestrator.store import RUN_ID
 from orchestrator.system.text import escape_control_line
 from runner.contract.cell import Frozen, Purpose
 from runner.contract.errors import DamagedFile
@@ -19,7 +19,6 @@ RUN_FILE = "run.json"
 RUN_BYTES = 1 << 30
 """Most bytes of a `run.json`: the plan of a million cells has some 600 MB."""
 _SECONDS = "%Y%m%d-%H%M%S"
-_RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 _LETTERS = 300
 """Letters of a reason."""
 PREPARATIONS_FOLDER = "preparations"
@@ -88,7 +87,7 @@ def new_run_id(results: Path) -> str:
     """
     now = _id_at(datetime.now(UTC))
     names = (path.parent.name for path in results.glob(f"[!.]*/{RUN_FILE}"))
-    newest = max(filter(_RUN_ID.fullmatch, names), default="")
+    newest = max(filter(RUN_ID.fullmatch, names), default="")
     with suppress(ValueError, OverflowError):  # a folder of another origin
         if newest >= now:
             day_and_time = newest.rpartition("-")[0]

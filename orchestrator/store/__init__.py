@@ -30,7 +30,7 @@ from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
 from orchestrator.store.query.question_errors import TIMEOUT_S
 from orchestrator.store.query.records import StoredRecord
-from orchestrator.store.query.results import Measurement, ResultRow, RunSummary, newest_run
+from orchestrator.store.query.results import RUN_ID, Measurement, ResultRow, RunSummary, newest_run
 from orchestrator.store.query.runs import (
     SCHEMA,
     BundleRows,
@@ -61,6 +61,7 @@ __all__ = [
     "DEFAULTS",
     "OURS",
     "QUESTION_MEMORY_SHARE",
+    "RUN_ID",
     "SCHEMA",
     "STORE_VERSION",
     "SUFFIXES",

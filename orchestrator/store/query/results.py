@@ -1,5 +1,6 @@
 """Results as the orchestrator shows them, in customary units."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -8,6 +9,9 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
+
+RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+"""The id of a run of ours: its beginning, or a moment after the run before it."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +130,14 @@ class RunSummary:
 
 
 def newest_run(runs: Sequence[RunSummary]) -> RunSummary | None:
-    """The newest run of ours, or else of others; `runs` are sorted, the newest first."""
-    ours = (run for run in runs if run.is_ours)
-    return next(ours, runs[0] if runs else None)
+    """The newest run of ours, or else of others; `runs` are sorted, the newest first.
+
+    Ids of runs are in order even where a clock was set back between them.
+    """
+    ours = [run for run in runs if run.is_ours]
+    dated = (run for run in ours if RUN_ID.fullmatch(run.run_id))
+    others = next(iter(ours), runs[0] if runs else None)
+    return max(dated, key=lambda run: run.run_id, default=others)
 
 
 def verdicts(connection: DuckDBPyConnection, run_id: str) -> dict[str, str]:

@@ -69,6 +69,21 @@ def test_a_run_tells_who_measured_and_the_newest_is_ours(
     assert newest_run(runs[:1]) == runs[0]
 
 
+def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
+    database: Path, results: Path, save: Save
+) -> None:
+    first, last = "20261121-130000-0000", "20261121-130001-0000"
+    hour = timedelta(hours=1)
+    save(a_record(run_id=first, recorded_at=RECORDED_AT + hour), a_record(run_id=last))
+    with Store.open(database) as store:
+        store.merge([results])
+        runs = store.runs()
+    assert [run.run_id for run in runs] == [first, last]
+    newest = newest_run(runs)
+    assert newest is not None
+    assert newest.run_id == last
+
+
 def test_history_is_the_median_of_this_hosts_successes(
     database: Path, results: Path, save: Save
 ) -> None:
