@@ -45,7 +45,7 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     """
     run, expected = _run_row(folder), folder.expected
     runs = undescribed_runs([run], store.described_runs()) if elsewhere else [run]
-    files, faults = _openable(folder.files)
+    files, faults = openable_files(folder.files)
     merged = store.merge(files, *runs, expected=expected, elsewhere=elsewhere)
     reasons = {file.path: file.reason for file in merged.damaged} | faults
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
@@ -86,19 +86,21 @@ def merge_without_plan(path: Path, store: Store) -> MergeReport:
     files = sorted(records.glob("*/*.parquet"))
     cells = {file: ExpectedCell(file.parent.name, file.stem) for file in files}
     expected = ExpectedRecords(path.name, cells, planned=False)
-    plain, faults = _openable([*cells, *compact_files(records)])
+    plain, faults = openable_files([*cells, *compact_files(records)])
     unreadable = tuple(Damaged(file, reason) for file, reason in faults.items())
     strays = tuple(find_strays(records, cells))
     merged = store.merge(plain, expected=expected, elsewhere=True)
     return replace(merged, damaged=(*merged.damaged, *unreadable, *strays))
 
 
-def _openable(files: Iterable[Path]) -> tuple[list[Path], dict[Path, str]]:
+def openable_files(
+    files: Iterable[Path], most_bytes: int = COMPACT_BYTES
+) -> tuple[list[Path], dict[Path, str]]:
     """Those of these paths that are plain files, and the reasons against the others."""
     plain, faults = list[Path](), dict[Path, str]()
     for path in files:
         with suppress(FileNotFoundError):
-            if fault := plain_fault(path, COMPACT_BYTES):
+            if fault := plain_fault(path, most_bytes):
                 faults[path] = fault
             else:
                 plain.append(path)

@@ -9,11 +9,12 @@ from orchestrator.bundles import is_bundle, merge_bundle, open_bundle
 from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import GRAPHS_FOLDER
-from orchestrator.running.merge_run import merge_folder, merge_without_plan
+from orchestrator.running.merge_run import merge_folder, merge_without_plan, openable_files
 from orchestrator.running.references import REFERENCES_FOLDER
 from orchestrator.running.run_file import PREPARATIONS_FOLDER, RUN_FILE, read_run_file
 from orchestrator.store import Damaged, MergeReport, Run, Store, find_files, undescribed_runs
 from runner.contract.errors import DamagedFile, UsageError
+from runner.contract.plain_files import STREAM_BYTES
 
 _ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER}
 """Folders beside the runs, to which jobs write no records."""
@@ -63,7 +64,9 @@ def _merge_below(path: Path, store: Store) -> MergeReport:
     total = MergeReport()
     for run in runs:
         total += _merge_run_folder(run, store)
-    return total + _merge_loose(loose, store)
+    plain, faults = openable_files(loose, STREAM_BYTES)
+    strange = tuple(Damaged(file, reason) for file, reason in faults.items())
+    return total + _merge_loose(plain, store) + MergeReport(damaged=strange)
 
 
 def _merge_run_folder(path: Path, store: Store) -> MergeReport:

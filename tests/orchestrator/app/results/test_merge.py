@@ -200,6 +200,19 @@ def test_a_damaged_run_file_costs_no_record(results: Path, database: Path) -> No
     assert [damaged.path.parent.name for damaged in report.damaged] == ["run-1"]
 
 
+def test_a_link_in_a_folder_is_not_followed_and_one_that_is_named_is(
+    tmp_path: Path, database: Path
+) -> None:
+    mine, folder = tmp_path / "mine", tmp_path / "strange"
+    for path in (mine, folder):
+        path.mkdir()
+    link = folder / "link.parquet"
+    link.symlink_to(save_record(a_record(), mine))
+    (damaged,) = merge(folder, database).damaged
+    assert (damaged.path, damaged.reason) == (link, "is a symbolic link, not a plain file")
+    assert merge(link, database) == MergeReport(inserted=1)
+
+
 def test_what_is_about_to_be_dropped_is_not_merged(results: Path, database: Path) -> None:
     a_finished_run(results).path.rename(results / ".run-1.dropped")
     assert merge(results, database) == MergeReport()
