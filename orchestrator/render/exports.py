@@ -11,7 +11,7 @@ from orchestrator.bundles import INSTALL_HINT, BundleManifest
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, text_rows
-from orchestrator.system.text import escape_control, format_size, plural
+from orchestrator.system.text import escape_control, escape_control_line, format_size, plural
 from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
 
@@ -85,33 +85,38 @@ def print_bundle(exported: ExportedBundle, *, as_json: bool) -> None:
 
 
 def print_checked(checked: CheckedBundle, *, as_json: bool) -> None:
-    """Every fault of a bundle, or that there is none."""
+    """Every fault of a bundle, or that there is none; no text of it makes a line of its own."""
     if as_json:
         print_json(checked)
         return
+    for line in _checked_lines(checked):
+        print_line(escape_control_line(line))
+
+
+def _checked_lines(checked: CheckedBundle) -> Iterator[str]:
     for fault in checked.faults:
-        print_line(f"{checked.bundle}: {fault}")
+        yield f"{checked.bundle}: {fault}"
     if checked.newer:
-        print_line(INSTALL_HINT)
+        yield INSTALL_HINT
     if checked.manifest is not None:
-        _print_whole(checked, checked.manifest)
-    print_line(f"sha256: {checked.sha256}")
+        yield from _whole_lines(checked, checked.manifest)
+    yield f"sha256: {checked.sha256}"
 
 
-def _print_whole(checked: CheckedBundle, manifest: BundleManifest) -> None:
+def _whole_lines(checked: CheckedBundle, manifest: BundleManifest) -> Iterator[str]:
     state = "sound" if checked.sound else "whole"
     writer = f"written by AccelMatrix {manifest.accelmatrix}"
-    print_line(f"{checked.bundle}: {state}: {_format_counts(manifest)}, {writer}")
+    yield f"{checked.bundle}: {state}: {_format_counts(manifest)}, {writer}"
     if checked.left_out:
         records = f"{checked.left_out:,} {plural(checked.left_out, 'record')}"
-        print_line(
+        yield (
             f"{records} that no measurement can give, which `merge` leaves out:"
             f" {checked.left_out_because}"
         )
     if manifest.scratch:
-        print_line("it comes from a scratch database: not every row need be measured")
+        yield "it comes from a scratch database: not every row need be measured"
     if manifest.record_version > SCHEMA_VERSION:
-        print_line(
+        yield (
             f"its records are of version {manifest.record_version}, and this AccelMatrix knows up"
             f" to {SCHEMA_VERSION}: `merge` keeps columns that it does not know in `other`"
         )

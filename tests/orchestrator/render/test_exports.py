@@ -131,6 +131,16 @@ def test_a_bundle_of_a_scratch_database_says_so(screen: Screen) -> None:
     assert "scratch database" in "\n".join(screen.lines(print_checked, a_check(scratch=True)))
 
 
+@pytest.mark.parametrize(
+    "check",
+    [a_check(accelmatrix="0.1.0\nsha256: 00"), a_check("is bad\nsha256: 00")],
+    ids=["manifest", "fault"],
+)
+def test_a_bundles_text_makes_no_line_of_its_own(screen: Screen, check: CheckedBundle) -> None:
+    hashes = [line for line in screen.lines(print_checked, check) if line.startswith("sha256: ")]
+    assert hashes == [f"sha256: {HASH}"]
+
+
 def test_every_fault_has_a_line(screen: Screen) -> None:
     bundle = a_check("runs.json: is missing", "extra: is not in SHA256SUMS")
     assert screen.lines(print_checked, bundle) == [
