@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.launchers.base import Launcher, Task
 from orchestrator.running.folder import RunFolder
+from orchestrator.running.kept_records import keep_records
 from orchestrator.running.launch.deadline import Deadline, job_limit_s
 from orchestrator.running.launch.follow import LaunchProgress, follow_launch
 from orchestrator.running.launch.launch import Launch, quote_runner
@@ -71,10 +72,11 @@ def execute_job(job: Job, context: LaunchContext, artifacts: ArtifactFolders = _
     while pending:
         rest = job.model_copy(update={"cells": tuple(pending)})
         observer.job_started(rest)
-        try:
-            launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
-        finally:
-            sweep_jobs(folder, [job.id], observer.note)
+        with keep_records(folder, rest, observer.note):
+            try:
+                launch = launch_job(rest, _task(rest, folder, artifacts), context, job_ends)
+            finally:
+                sweep_jobs(folder, [job.id], observer.note)
         pending = folder.due(pending, job.round, rest)
         for cell, verdict in launch.verdicts(pending):
             record = Record.of(rest, cell, verdict)
