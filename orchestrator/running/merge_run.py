@@ -16,7 +16,6 @@ from orchestrator.store import (
     Run,
     Store,
     compact_files,
-    undescribed_runs,
 )
 from runner.contract.plain_files import plain_fault
 from runner.contract.record import RETRIED
@@ -44,9 +43,10 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
     alone. In the end its verdicts are counted against the plan.
     """
     run, expected = _run_row(folder), folder.expected
-    runs = undescribed_runs([run], store.described_runs()) if elsewhere else [run]
+    if elsewhere and (stored := store.described_runs().get(run.run_id)) and stored.described:
+        run = stored.unfinished
     files, faults = openable_files(folder.files)
-    merged = store.merge(files, *runs, expected=expected, elsewhere=elsewhere)
+    merged = store.merge(files, run, expected=expected, elsewhere=elsewhere)
     reasons = {file.path: file.reason for file in merged.damaged} | faults
     without = {cell.id for cell in folder.cells} - store.verdicts(run.run_id).keys()
     reasons |= folder.unsound(without)
@@ -55,7 +55,7 @@ def merge_folder(folder: RunFolder, store: Store, *, elsewhere: bool = False) ->
         aside = folder.set_aside(reasons)
         damaged = tuple(_describe_damage(path, reason, aside) for path, reason in reasons.items())
         merged = replace(merged, damaged=damaged)
-        merged += store.merge(aside.lost, *runs, expected=expected, elsewhere=elsewhere)
+        merged += store.merge(aside.lost, run, expected=expected, elsewhere=elsewhere)
     earlier = _set_aside_before(folder, reasons, store)
     return replace(
         merged,

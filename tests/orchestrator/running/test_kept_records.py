@@ -13,6 +13,7 @@ from orchestrator.store import Store
 from orchestrator.store.records.compact import compact
 from runner.contract.job import Job
 from runner.contract.record import Record, save_record
+from runner.contract.rounds import round_path
 from tests.support.fakes import KeptObserver, ScriptedLauncher, finish, record
 from tests.support.jobs import fake_cell
 from tests.support.records import record_for
@@ -51,6 +52,7 @@ def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_com
     def script(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
         assert job.cells == (DUE,)
         deed(out / f"{MEASURED.id}.parquet", earlier)
+        round_path(out, MEASURED, 1).write_text("{}")
         record(lines, job, DUE, out)
         return finish(lines)
 
@@ -59,8 +61,8 @@ def test_what_another_image_measured_stays(tmp_path: Path, deed: Deed, *, is_com
     run = RunExecution(folder, ScriptedLauncher(script), observer, options, engine_grace_s=0)
     assert run.run().exit_code == 0
     assert folder.record_of(MEASURED) == known
-    assert any(line.startswith(f"{MEASURED.id}: its record") for line in observer.notes) or (
-        is_compact and deed is not falsify
-    )
+    part = round_path(folder.records / MEASURED.job_id, MEASURED, 1)
+    assert not part.exists()
+    assert any(line.startswith(f"{part.name}: was changed") for line in observer.notes)
     with Store.open_readonly(database) as store:
         assert set(store.verdicts(folder.run.run_id).values()) == {"ok"}

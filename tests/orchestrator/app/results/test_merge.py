@@ -228,3 +228,24 @@ def test_columns_of_a_newer_runner_do_not_make_a_record_damaged(
     assert merge_run(folder, database) == MergeReport(inserted=3)
     other = query(database, "SELECT DISTINCT other FROM benchmark_results")
     assert other.to_pylist() == [{"other": '{"warmth_k":310.5}'}]
+
+
+def test_a_run_folder_from_elsewhere_falsifies_nothing_and_completes_a_run(
+    tmp_path: Path, database: Path
+) -> None:
+    mine = a_run_folder(tmp_path / "results")
+    give(mine, 1, "ok")
+    give(mine, 2, "lost")
+    merge_run(mine, database)
+    theirs = a_run_folder(tmp_path / "theirs")
+    for size in (1, 2, 4):
+        give(theirs, size, "ok")
+    run = theirs.run.model_copy(update={"command": "another", "seed": 99})
+    (theirs.path / "run.json").write_text(run.model_dump_json())
+    report = merge_paths([theirs.path], database, scratch=True)
+    assert (report.inserted, report.replaced) == (1, 1)
+    assert report.contradicted == (f"run-1/{mine.cells[0].id}",)
+    with Store.open_readonly(database) as store:
+        stored = store.described_runs()["run-1"].run
+    assert (stored.command, stored.seed) == (mine.run.command, mine.run.seed)
+    assert stored.finished_at is not None
