@@ -64,7 +64,10 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
         DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
     """
     with open_plain(path, most_bytes) as file:
-        content = file.read(most_bytes + 1)
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(size + 1)
+        if len(content) > size:
+            content += file.read(most_bytes + 1 - len(content))
     if len(content) > most_bytes:
         raise _too_large(len(content), most_bytes)
     return content

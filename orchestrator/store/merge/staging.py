@@ -1,6 +1,7 @@
 """The first half of a merge: record files are read and validated, and damaged ones set aside."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,16 +26,20 @@ from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NO_JSON_OBJECT,
     NO_ROWS,
+    NULL_IF_MISSING,
     ParquetColumns,
 )
 from orchestrator.store.schema.tables import OURS, RECORD, REQUIRED
 from runner.contract.errors import DamagedFile
+from runner.contract.record import UNREADABLE
 
 SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
 FILES_AT_ONCE = 200
 BYTES_AT_ONCE = 64 << 20
 """Small files are held in memory as Arrow tables: so many at a time, or so many bytes."""
+_Columns = tuple[str, ...]
+_PackedRows = dict[Path, pa.Buffer]
 _LARGE_FILE = "incoming_file_"
 OFFERED = "offered_rows"
 """The view of all rows of large files, where `incoming` leaves some of them out."""
@@ -150,8 +155,8 @@ class _Batch:
     """Small files that are inserted together: a statement for each takes longer than reading."""
 
     def __init__(self) -> None:
-        self.groups: list[tuple[pa.Schema, dict[Path, pa.Table]]] = []
-        """Rows by file, those of the same columns together."""
+        self.groups: dict[_Columns, _PackedRows] = defaultdict(dict)
+        """Rows by file, those that lack no more than what is null where it is missing together."""
         self._files = 0
         self._memory = pa.total_allocated_bytes()
 
@@ -165,38 +170,61 @@ class _Batch:
         """Read one more file.
 
         Raises:
-            DamagedFile: it cannot be read, or has other columns than records.
+            DamagedFile: it cannot be read.
         """
-        table = read_unchecked(path).replace_schema_metadata()
+        table = read_unchecked(path)
+        require_whole(table, text=False)
+        columns = tuple(name for name in table.column_names if name not in NULL_IF_MISSING)
         self._files += 1
-        for schema, tables in self.groups:
-            if schema.equals(table.schema):
-                tables[path] = table
-                return
-        require_columns(table.schema)
-        self.groups.append((table.schema, {path: table}))
+        self.groups[columns][path] = _packed(table.replace_schema_metadata())
+
+
+def _packed(table: pa.Table) -> pa.Buffer:
+    """The rows in one piece: a table of hundreds of small ones slows down reading the next."""
+    content = pa.BufferOutputStream()
+    with pa.ipc.new_stream(content, table.schema) as writer:
+        writer.write_table(table)
+    return content.getvalue()
+
+
+def _unpacked(content: pa.Buffer) -> pa.Table:
+    return pa.ipc.open_stream(content).read_all()
 
 
 def _insert(connection: DuckDBPyConnection, batch: _Batch) -> list[Damaged]:
     """Insert the rows of a batch; returns the files that turned out to be damaged."""
     damaged: list[Damaged] = []
-    for schema, tables in batch.groups:
-        rows = _located(tables)
+    for group in batch.groups.values():
+        tables = {path: _unpacked(content) for path, content in group.items()}
         try:
-            require_whole(rows)
-        except DamagedFile:
+            groups = [_checked(tables)]
+        except UNREADABLE:
             damaged += _remove_damaged(tables)
-            rows = _located(tables)
-        query = ParquetColumns(frozenset(schema.names)).query("read_rows")
-        with registered(connection, "read_rows", rows):
-            connection.execute(f"INSERT INTO incoming BY NAME {query}")
+            groups = [_checked(alike) for alike in _by_schema(tables)]
+        for rows in groups:
+            columns = frozenset(rows.column_names) - {*ORIGIN_COLUMNS}
+            query = ParquetColumns(columns).query("read_rows")
+            with registered(connection, "read_rows", rows):
+                connection.execute(f"INSERT INTO incoming BY NAME {query}")
     return damaged
+
+
+def _by_schema(tables: Mapping[Path, pa.Table]) -> Iterable[Mapping[Path, pa.Table]]:
+    """The rows by file, those of the same columns and types together."""
+    groups: list[tuple[pa.Schema, dict[Path, pa.Table]]] = []
+    for path, table in tables.items():
+        group = next((rows for schema, rows in groups if schema.equals(table.schema)), None)
+        if group is None:
+            groups.append((table.schema, group := {}))
+        group[path] = table
+    return [rows for _, rows in groups]
 
 
 def _remove_damaged(tables: dict[Path, pa.Table]) -> list[Damaged]:
     damaged = []
     for path, table in list(tables.items()):
         try:
+            require_columns(table.schema)
             require_whole(table)
         except DamagedFile as error:
             damaged.append(Damaged(path, str(error)))
@@ -204,12 +232,18 @@ def _remove_damaged(tables: dict[Path, pa.Table]) -> list[Damaged]:
     return damaged
 
 
-def _located(tables: Mapping[Path, pa.Table]) -> pa.Table:
-    """The rows of all files, each with its file and its number in it."""
+def _checked(tables: Mapping[Path, pa.Table]) -> pa.Table:
+    """The rows of all files, each with its file and its number in it.
+
+    Raises:
+        DamagedFile, pa.ArrowException: a file is damaged, or types of columns differ.
+    """
     names = [str(path) for path, table in tables.items() for _ in range(len(table))]
     numbers = [number for table in tables.values() for number in range(len(table))]
     columns = (pa.array(names, pa.string()), pa.array(numbers, pa.int64()))
-    rows = pa.concat_tables(tables.values()).combine_chunks()
+    rows = pa.concat_tables(tables.values(), promote_options="default").combine_chunks()
+    require_columns(rows.schema)
+    require_whole(rows)
     for name, column in zip(ORIGIN_COLUMNS, columns, strict=True):
         rows = rows.append_column(name, column)
     return rows

@@ -63,6 +63,8 @@ DEFAULTS: Mapping[str, str] = {
 }
 """Values of columns that a file lacks, since no older runner knew them."""
 KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
+NULL_IF_MISSING = KNOWN.keys() - DEFAULTS.keys() - {*MODEL, "environment_id", "source"}
+"""Columns that are null in the rows of a file that lacks them."""
 
 NO_ROWS = (
     "SELECT NULL::VARCHAR AS result_id, NULL::VARCHAR AS filename,"

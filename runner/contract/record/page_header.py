@@ -56,9 +56,7 @@ def read_page_header(content: bytes, start: int) -> PageHeader:
         DamagedFile: there is none, or it is of a kind that no record file has.
     """
     if plainest := _PLAINEST.match(content, start):
-        uncompressed, compressed, values, encoding = map(_integer_of, plainest.groups())
-        length = plainest.end() - start
-        return PageHeader(DATA_PAGE, uncompressed, compressed, values, encoding, length)
+        return _plainest_header(*plainest.groups(), plainest.end() - start)
     reading = _Reading(content, start)
     header = reading.struct()
     kind = header.get(1)
@@ -79,8 +77,21 @@ def _size(fields: Mapping[int, Any], number: int) -> int:
     return value
 
 
-@lru_cache(maxsize=4096)
-def _integer_of(varint: bytes) -> int:
+@lru_cache(maxsize=1 << 14)
+def _plainest_header(
+    uncompressed: bytes, compressed: bytes, values: bytes, encoding: bytes, length: int
+) -> PageHeader:
+    return PageHeader(
+        DATA_PAGE,
+        _size_of(uncompressed),
+        _size_of(compressed),
+        _size_of(values),
+        _size_of(encoding),
+        length,
+    )
+
+
+def _size_of(varint: bytes) -> int:
     return _size({0: _Reading(varint, 0).integer()}, 0)
 
 
