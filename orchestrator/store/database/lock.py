@@ -64,7 +64,7 @@ def refuse_dangling_link(path: Path) -> None:
         )
 
 
-WAIT_S = 10.0
+WAIT_S = 30.0
 """Default time to wait for a locked database, in seconds."""
 _HOLDER = re.compile(r"held in (.+?\(PID \d+\))")
 
