@@ -1,7 +1,8 @@
 """Faults that were tried, as one Markdown table: `python -m performance faults [PART ...]`.
 
 A row is a table of tests, of which the suites execute a few, or a measurement with a limit of its
-own. `--write docs/faults.md` puts the table into that page. The whole takes about half an hour.
+own. `--write` puts the table into docs/faults.md, and the border's rows into docs/security.md. The
+whole takes about half an hour.
 """
 
 import argparse
@@ -202,6 +203,9 @@ PARTS: Mapping[str, Tests | Measurement] = {
     ),
 }
 
+BORDER = ("hostile", "parquet", "flood")
+"""Parts that docs/security.md shows as well."""
+
 
 def table(rows: Sequence[Row]) -> str:
     """The rows in Markdown."""
@@ -222,27 +226,29 @@ def write(page: Path, text: str) -> None:
     page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, docs: Path = ROOT / "docs") -> int:
     """Try the named parts, or all; 1 if one of them does not hold."""
     parser = argparse.ArgumentParser(prog="performance faults", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
+    parser.add_argument("--write", action="store_true", help="put the table into the docs")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.parts if name not in PARTS]:
         parser.error(f"{', '.join(unknown)}: not among {', '.join(PARTS)}")
-    began, rows = time.monotonic(), []
+    began, rows = time.monotonic(), {}
     for name in options.parts or PARTS:
         print(f"== {name}", file=sys.stderr, flush=True)
-        rows.append(PARTS[name].row())
+        rows[name] = PARTS[name].row()
     minutes = (time.monotonic() - began) / 60
     command = " ".join(["python -m performance faults", *options.parts])
     date = datetime.now(UTC).date()
     heading = f"{date}, {machine()}: `{command}`, {minutes:.0f} minutes."
-    text = f"{heading}\n\n{table(rows)}"
+    text = f"{heading}\n\n{table([*rows.values()])}"
     print(text)
     if options.write:
-        write(options.write, text)
-    return 0 if all(row.holds for row in rows) else 1
+        border = table([row for name, row in rows.items() if name in BORDER])
+        write(docs / "faults.md", text)
+        write(docs / "security.md", f"{heading}\n\n{border}")
+    return 0 if all(row.holds for row in rows.values()) else 1
 
 
 if __name__ == "__main__":

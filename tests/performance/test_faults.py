@@ -26,21 +26,25 @@ def test_a_part_names_what_there_is(name: str) -> None:
 def test_the_table_replaces_the_one_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = tmp_path / "faults.md"
-    page.write_text(f"before\n{faults.BEGIN}\nold\n{faults.END}\nafter\n")
+    pages = [tmp_path / "faults.md", tmp_path / "security.md"]
+    for page in pages:
+        page.write_text(f"before\n{faults.BEGIN}\nold\n{faults.END}\nafter\n")
     monkeypatch.setattr(Tests, "row", lambda self: ROW)
-    assert faults.main(["clock", "--write", str(page)]) == 0
+    assert faults.main(["clock", "hostile", "--write"], tmp_path) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[2:] == [
         "| tried | how many | result | figure | limit |",
         "| --- | --- | --- | --- | --- |",
-        "| a / b | 2 | all held | 1 s at most | one verdict |",
+        *2 * ["| a / b | 2 | all held | 1 s at most | one verdict |"],
     ]
-    assert page.read_text() == f"before\n{faults.BEGIN}\n{shown}{faults.END}\nafter\n"
+    border = shown.rpartition("| a / b")[0]
+    for page, content in zip(pages, (shown, border), strict=True):
+        assert page.read_text() == f"before\n{faults.BEGIN}\n{content}{faults.END}\nafter\n"
     monkeypatch.setattr(Tests, "row", lambda self: ROW._replace(holds=False))
     assert faults.main(["clock"]) == 1
 
 
-def test_the_page_has_the_marks() -> None:
-    text = (ROOT / "docs/faults.md").read_text("utf-8")
+@pytest.mark.parametrize("page", ["faults.md", "security.md"])
+def test_the_page_has_the_marks(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
     assert text.count(faults.BEGIN) == text.count(faults.END) == 1
