@@ -9,7 +9,7 @@ from typing import get_args
 from orchestrator.imports.importing import ImportReport
 from orchestrator.imports.outcome import FileOutcome, OutcomeKind
 from orchestrator.imports.removal import Removal
-from orchestrator.render.lines import print_line
+from orchestrator.render.lines import print_data, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.system.text import plural
 
@@ -36,7 +36,7 @@ def print_import(
     Files are deleted while `removals` is iterated, so each deletion is printed as it happens.
     """
     if as_json:
-        print_line(json.dumps(_data(outcomes, report, removals, database), indent=2))
+        print_data(json.dumps(_data(outcomes, report, removals, database), indent=2))
         return
     print_table(_COLUMNS, [_line(outcome) for outcome in outcomes])
     print_line()

@@ -9,7 +9,7 @@ from orchestrator.app.results.maintain import MaintenanceReport
 from orchestrator.app.results.retention import StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
 from orchestrator.app.results.validate import ValidationReport
-from orchestrator.render.lines import print_json, print_line
+from orchestrator.render.lines import print_data, print_json, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.store import Compaction, Finding, Vacuumed
 from orchestrator.system.text import format_size, plural
@@ -41,7 +41,7 @@ def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: boo
 def print_maintained(report: MaintenanceReport, *, as_json: bool) -> None:
     """The runs that were or would be deleted, compacted or left, and the database's size."""
     if as_json:
-        print_line(json.dumps(asdict(report), indent=2, default=str))
+        print_data(json.dumps(asdict(report), indent=2, default=str))
         return
     if report.runs:
         _print_runs(report)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from orchestrator.app.setup.models import ModelSheet
-from orchestrator.render.lines import print_line
+from orchestrator.render.lines import print_data, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.system.text import format_size
 from runner.contract.axes import SIZE_AXES
@@ -18,7 +18,7 @@ def print_models(models: Sequence[ModelSpec], sets: Mapping[str, str], *, as_jso
     """The models, each with the sets that it is in."""
     if as_json:
         data = [model.model_dump(mode="json") | {"sets": sets[model.name]} for model in models]
-        print_line(json.dumps(data, indent=2))
+        print_data(json.dumps(data, indent=2))
         return
     rows = [
         (model.name, model.family, model.task, model.parameters, sets[model.name], model.hub_id)
@@ -30,7 +30,7 @@ def print_models(models: Sequence[ModelSpec], sets: Mapping[str, str], *, as_jso
 def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
     """Print the facts about one model, at the sizes asked for."""
     if as_json:
-        print_line(json.dumps(_data(sheet), indent=2))
+        print_data(json.dumps(_data(sheet), indent=2))
         return
     facts = sheet.model.model_dump(mode="json", exclude={"config", "inputs"})
     shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from orchestrator.app.results.status import StaleResults, StatusReport
-from orchestrator.render.lines import print_line
+from orchestrator.render.lines import print_data, print_line
 from orchestrator.render.tables import print_table
 from orchestrator.store import Covered, RunSummary, Verdicts
 from orchestrator.system.text import format_size, plural
@@ -20,7 +20,7 @@ _IMPORTED_VIEW = "imported_results"
 def print_status(status: StatusReport, *, as_json: bool) -> None:
     """All of it, as tables or as JSON."""
     if as_json:
-        print_line(json.dumps(asdict(status), indent=2, default=str))
+        print_data(json.dumps(asdict(status), indent=2, default=str))
         return
     for line in _head(status):
         print_line(line)

@@ -1,57 +1,65 @@
-"""Rows as a table on a terminal, aligned plain text in a pipe."""
+"""Rows as a table that fits the terminal, or whole and plain in a pipe."""
 
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
-from rich.table import Table
+from orchestrator.render.lines import print_data, print_line
+from orchestrator.render.wrapping import cell_width, longest_part, terminal_width, wrap
+from orchestrator.system.text import escape_control_line, plural
 
-from orchestrator.render.lines import print_line
-from orchestrator.system.text import escape_control_line
-
-FOLDED_ROWS = 1000
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under headings. Numbers are aligned to the right; None is shown as a dash."""
-    numeric = [
-        any(isinstance(row[index], int | float) for row in rows) for index in range(len(columns))
-    ]
-    heads = [escape_control_line(column) for column in columns]
-    texts = [[_text(value) for value in row] for row in rows]
-    if sys.stdout.isatty() and len(rows) <= FOLDED_ROWS:
-        _print_folded(heads, texts, numeric)
-    else:
-        _print_lines([heads, *texts], numeric)
+_GAP = "  "
+_LEAST_WRAPPED = 24
+"""Columns that a wrapped text gets at least: narrower, it is tiring to read."""
 
 
-def _print_folded(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]
+@dataclass(frozen=True)
+class Column:
+    """A column's heading, its unit included, and how it gives way where room is scarce."""
+
+    heading: str
+    essential: bool = False
+    """It is never left out; where no column says so, the first one is."""
+    wraps: bool = False
+    """Its texts may take several lines, broken at blanks, and ids after their hyphens."""
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Headings and rows as text."""
+
+    columns: Sequence[Column]
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[bool]
+    widths: Sequence[int]
+    """The width of each column with no text broken."""
+
+
+def print_table(
+    columns: Sequence[str | Column], rows: Sequence[Sequence[object]], *, wide: bool = False
 ) -> None:
-    """Fit the terminal's width."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for index, (column, is_numeric) in enumerate(zip(columns, numeric, strict=True)):
-        # Folded, the name in front could be neither read nor copied.
-        whole = index == 0 and not is_numeric
-        side: JustifyMethod = "right" if is_numeric else "left"
-        table.add_column(column, justify=side, overflow="fold", no_wrap=whole)
-    for row in rows:
-        table.add_row(*row)
-    Console(markup=False, emoji=False, highlight=False).print(table)
+    """Print rows under headings: numbers stand right, None is shown as a dash.
 
-
-def _print_lines(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
-    """One line per row, however long: for pipes, and for more rows than a screen folds well."""
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        padded = (
-            " " * (width - cell_len(text)) + text
-            if is_numeric
-            else text + " " * (width - cell_len(text))
-            for text, width, is_numeric in zip(row, widths, numeric, strict=True)
-        )
-        print_line("  ".join(padded).rstrip())
+    On a terminal that is too narrow, texts wrap where their column allows it; then columns that
+    are not essential are left out from the right, and counted below. Where even that is too wide,
+    or with `wide`, every row is printed with one column a line.
+    """
+    grid = _grid(columns, rows)
+    width = terminal_width(sys.stdout)
+    kept = list(range(len(columns)))
+    if width is None:
+        _print_rows(grid, dict(zip(kept, grid.widths, strict=True)))
+        return
+    while (widths := _fitted_widths(grid, kept, width)) is None:
+        spare = [index for index in kept if not (wide or _is_essential(grid, index))]
+        if not spare:
+            _print_records(grid, width)
+            return
+        kept.remove(spare[-1])
+    _print_rows(grid, widths, bold=_takes_style())
+    _print_left_out([grid.headings[index] for index in range(len(columns)) if index not in kept])
 
 
 def format_number(value: float) -> str:
@@ -59,7 +67,103 @@ def format_number(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
+def _grid(columns: Sequence[str | Column], rows: Sequence[Sequence[object]]) -> _Grid:
+    named = [Column(column) if isinstance(column, str) else column for column in columns]
+    headings = [escape_control_line(column.heading) for column in named]
+    texts = [[_text(value) for value in row] for row in rows]
+    numeric = [any(_is_number(row[index]) for row in rows) for index in range(len(named))]
+    widths = [max(map(cell_width, column)) for column in zip(headings, *texts, strict=True)]
+    return _Grid(named, headings, texts, numeric, widths)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _text(value: object) -> str:
     if value is None:
         return "–"
-    return format_number(value) if isinstance(value, float) else escape_control_line(str(value))
+    if isinstance(value, float):
+        return format_number(value)
+    return f"{value:,}" if _is_number(value) else escape_control_line(str(value))
+
+
+def _is_essential(grid: _Grid, index: int) -> bool:
+    is_first = index == 0 and not any(column.essential for column in grid.columns)
+    return is_first or grid.columns[index].essential
+
+
+def _takes_style() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _fitted_widths(grid: _Grid, kept: Sequence[int], width: int) -> dict[int, int] | None:
+    """The width of each column that is kept; None if the terminal is too narrow for them."""
+    room = width - len(_GAP) * (len(kept) - 1)
+    widths = {index: grid.widths[index] for index in kept}
+    if sum(widths.values()) <= room:
+        return widths
+    wrapping = [index for index in kept if grid.columns[index].wraps]
+    widths |= {index: _least_width(grid, index) for index in wrapping}
+    spare = room - sum(widths.values())
+    if spare < 0:
+        return None
+    for _ in range(spare):  # the narrowest one grows, so that rows stay low
+        growing = [index for index in wrapping if widths[index] < grid.widths[index]]
+        widths[min(growing, key=lambda index: widths[index])] += 1
+    return widths
+
+
+def _least_width(grid: _Grid, index: int) -> int:
+    """The width of a column whose texts are wrapped, none of their parts broken."""
+    parts = max((longest_part(row[index]) for row in grid.rows), default=0) + _hang(index)
+    return max(cell_width(grid.headings[index]), parts, min(grid.widths[index], _LEAST_WRAPPED))
+
+
+def _hang(index: int) -> int:
+    """Columns by which wrapped lines are indented: those of a row's name alone."""
+    return len(_GAP) if index == 0 else 0
+
+
+def _print_rows(grid: _Grid, widths: dict[int, int], *, bold: bool = False) -> None:
+    """One line a row, or as many as its wrapped texts take."""
+    for number, row in enumerate((grid.headings, *grid.rows)):
+        style = ("\x1b[1m", "\x1b[0m") if bold and number == 0 else ("", "")
+        cells = [_lines(row[index], width, index) for index, width in widths.items()]
+        for level in range(max(map(len, cells))):
+            texts = [lines[level] if level < len(lines) else "" for lines in cells]
+            padded = (
+                _pad(text, width, right=grid.numeric[index])
+                for text, (index, width) in zip(texts, widths.items(), strict=True)
+            )
+            print_data(_GAP.join(padded).rstrip(), style)
+
+
+def _lines(text: str, width: int, index: int) -> list[str]:
+    return [text] if cell_width(text) <= width else wrap(text, width, " " * _hang(index))
+
+
+def _pad(text: str, width: int, *, right: bool) -> str:
+    blanks = " " * (width - cell_width(text))
+    return blanks + text if right else text + blanks
+
+
+def _print_records(grid: _Grid, width: int) -> None:
+    """One column a line, each row under its number."""
+    margin = max(map(cell_width, grid.headings))
+    room = max(width - margin - 2 * len(_GAP), _LEAST_WRAPPED)
+    for number, row in enumerate(grid.rows, start=1):
+        print_line(f"row {number:,} of {len(grid.rows):,}")
+        for heading, text in zip(grid.headings, row, strict=True):
+            first, *others = wrap(text, room, "")
+            print_data(f"{_GAP}{_pad(heading, margin, right=False)}{_GAP}{first}".rstrip())
+            for line in others:
+                print_data(f"{_GAP}{' ' * margin}{_GAP}{line}")
+    if not grid.rows:
+        print_line(f"no row; columns: {', '.join(grid.headings)}")
+
+
+def _print_left_out(headings: Sequence[str]) -> None:
+    if headings:
+        columns = f"{len(headings)} {plural(len(headings), 'column')}"
+        print_line(f"{columns} left out: {', '.join(headings)} (--wide)")

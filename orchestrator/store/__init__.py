@@ -50,7 +50,7 @@ from orchestrator.store.records.planned import (
     fault_of_claim,
 )
 from orchestrator.store.records.validate import Damaged, file_fault
-from orchestrator.store.schema.columns import Column
+from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.parquet_columns import DEFAULTS
 from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES, Origin, Run
 from orchestrator.store.schema.views import VIEWS
@@ -72,7 +72,6 @@ __all__ = [
     "WRITERS",
     "Answer",
     "BundleRows",
-    "Column",
     "Compaction",
     "Coverage",
     "Covered",
@@ -98,6 +97,7 @@ __all__ = [
     "RunSummary",
     "Size",
     "Snapshot",
+    "SqlColumn",
     "Stale",
     "Store",
     "StoredRecord",

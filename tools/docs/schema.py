@@ -1,6 +1,6 @@
 """The documentation of tables and views, for docs/schema.md."""
 
-from orchestrator.store import STORE_VERSION, TABLES, VIEWS, Column
+from orchestrator.store import STORE_VERSION, TABLES, VIEWS, SqlColumn
 
 
 def schema_markdown() -> str:
@@ -26,11 +26,11 @@ def schema_markdown() -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
-def _section(name: str, doc: str, columns: tuple[Column, ...]) -> list[str]:
+def _section(name: str, doc: str, columns: tuple[SqlColumn, ...]) -> list[str]:
     rows = [f"| `{column.name}` | {column.type} | {_meaning(column)} |" for column in columns]
     return [f"### {name}", "", doc, "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
 
 
-def _meaning(column: Column) -> str:
+def _meaning(column: SqlColumn) -> str:
     allowed = ", ".join(f"`{value}`" for value in column.allowed)
     return f"{column.doc} One of {allowed}." if allowed else column.doc

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.health.checks import CHECKS, Check
-from orchestrator.store.schema.columns import Column, text
+from orchestrator.store.schema.columns import SqlColumn, text
 from orchestrator.store.schema.tables import (
     DURATIONS,
     JOB,
@@ -90,14 +90,14 @@ def _move(table: Table, owner: str) -> str:
     """
 
 
-def _content(alias: str, columns: Sequence[Column], *more: str) -> str:
+def _content(alias: str, columns: Sequence[SqlColumn], *more: str) -> str:
     fields = [
         f"{text(column.name)}: {_value(f'{alias}.{column.name}', column)}" for column in columns
     ]
     return f"to_json({{{', '.join([*fields, *more])}}})::VARCHAR"
 
 
-def _value(name: str, column: Column) -> str:
+def _value(name: str, column: SqlColumn) -> str:
     """The column as JSON can hold it: a number that is not finite becomes its name."""
     if column.type != "DOUBLE":
         return name

@@ -21,7 +21,7 @@ from orchestrator.store.records.validate import (
     require_columns,
     require_whole,
 )
-from orchestrator.store.schema.columns import Column, text
+from orchestrator.store.schema.columns import SqlColumn, text
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NO_JSON_OBJECT,
@@ -286,7 +286,7 @@ def _unsound(path: Path) -> Damaged:
     return Damaged(path, file_fault(path) or "its rows are none that a record may have")
 
 
-def _impossible(column: Column) -> str:
+def _impossible(column: SqlColumn) -> str:
     """The condition under which a row's value is none that a record may have; empty if all are.
 
     What others measured may lack what we insist on, and has words of its own.

@@ -17,7 +17,7 @@ SQL_TYPES: dict[Any, str] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class SqlColumn:
     """One column of a table."""
 
     name: str
@@ -39,7 +39,7 @@ class Column:
         return f"{self.name} {self.type}{compression}" + ("" if self.nullable else " NOT NULL")
 
 
-def model_columns(value: type[BaseModel]) -> tuple[Column, ...]:
+def model_columns(value: type[BaseModel]) -> tuple[SqlColumn, ...]:
     """One column for each field of a frozen value."""
     return tuple(
         _column(name, info.annotation, info.description or "")
@@ -47,7 +47,7 @@ def model_columns(value: type[BaseModel]) -> tuple[Column, ...]:
     )
 
 
-def names(columns: Iterable[Column]) -> str:
+def names(columns: Iterable[SqlColumn]) -> str:
     """The columns' names as a list for SQL."""
     return ", ".join(column.name for column in columns)
 
@@ -57,13 +57,13 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _column(name: str, annotation: Any, doc: str) -> Column:
+def _column(name: str, annotation: Any, doc: str) -> SqlColumn:
     members = get_args(annotation)
     nullable = NoneType in members
     if nullable:
         (annotation,) = (member for member in members if member is not NoneType)
     allowed = get_args(annotation) if get_origin(annotation) is Literal else ()
-    return Column(name, sql_type(annotation), doc, nullable, allowed)
+    return SqlColumn(name, sql_type(annotation), doc, nullable, allowed)
 
 
 def sql_type(annotation: Any) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.store.schema.columns import Column, text
+from orchestrator.store.schema.columns import SqlColumn, text
 from orchestrator.store.schema.tables import ORIGIN, OTHER, OURS, RECORD, Origin
 from runner.contract.record import MACHINE_FACTS, Record
 
@@ -89,7 +89,7 @@ class ParquetColumns:
             f" {known}, {self._other} FROM {rows}"
         )
 
-    def _value(self, column: Column) -> str:
+    def _value(self, column: SqlColumn) -> str:
         name = column.name
         if name in self._derived:
             return f"{self._derived[name]} AS {name}"

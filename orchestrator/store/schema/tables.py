@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import AwareDatetime, NonNegativeInt
 
-from orchestrator.store.schema.columns import Column, model_columns, names, text
+from orchestrator.store.schema.columns import SqlColumn, model_columns, names, text
 from runner.contract.cell import Frozen
 from runner.contract.record import ENVIRONMENT_FACTS, Record
 
@@ -100,7 +100,7 @@ class Table:
     name: str
     doc: str
     """The meaning of one row; becomes the table's comment."""
-    columns: tuple[Column, ...]
+    columns: tuple[SqlColumn, ...]
     keyed: bool = True
     """True if the first column is a primary key. Large tables have none: an index of a million
     strings costs more than a merge that looks before it writes."""
@@ -119,7 +119,7 @@ class Table:
         return names(self.columns)
 
 
-def comments(kind: str, name: str, doc: str, columns: tuple[Column, ...]) -> list[str]:
+def comments(kind: str, name: str, doc: str, columns: tuple[SqlColumn, ...]) -> list[str]:
     """The statements that write the documentation into the database itself."""
     return [
         f"COMMENT ON {kind} {name} IS {text(doc)}",
@@ -129,28 +129,28 @@ def comments(kind: str, name: str, doc: str, columns: tuple[Column, ...]) -> lis
 
 RECORD = model_columns(Record)
 ORIGIN = model_columns(Origin)
-OTHER = Column(
+OTHER = SqlColumn(
     "other", "VARCHAR", "Columns of a newer runner that this schema lacks, as a JSON object."
 )
-_RESULT_ID = Column("result_id", "VARCHAR", "`<run_id>/<cell_id>`: the verdict's id.", False)
-_DESCRIBED = Column(
+_RESULT_ID = SqlColumn("result_id", "VARCHAR", "`<run_id>/<cell_id>`: the verdict's id.", False)
+_DESCRIBED = SqlColumn(
     "described",
     "BOOLEAN",
     "Whether the orchestrator described the run; else it is inferred from its records.",
     False,
 )
-_SEEN_AT = Column(
+_SEEN_AT = SqlColumn(
     "seen_at", "TIMESTAMPTZ", "When the newest record that describes it was written.", False
 )
 REQUIRED = ("run_id", "job_id", "cell_id", "recorded_at", "model", "status", "proof")
 """Columns that every result has; imported ones may lack the others that our own must have."""
 
 
-def _of_record(*wanted: str) -> tuple[Column, ...]:
+def _of_record(*wanted: str) -> tuple[SqlColumn, ...]:
     return tuple(column for column in RECORD if column.name in wanted)
 
 
-def _relaxed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def _relaxed(columns: tuple[SqlColumn, ...]) -> tuple[SqlColumn, ...]:
     return tuple(replace(column, nullable=column.name not in REQUIRED) for column in columns)
 
 
@@ -193,10 +193,10 @@ ARTEFACTS = Table(
     "artefacts",
     "A file that results depend on: a prepared graph, an image, or pretrained weights.",
     (
-        Column("digest", "VARCHAR", "`sha256:…` or a hub's commit.", False),
-        Column("kind", "VARCHAR", "What it is.", False, ("graph", "image", "weights")),
-        Column("name", "VARCHAR", "Its name: a graph's folder, an image's tag, a model's name."),
-        Column("facts", "VARCHAR", "What is known of it, as a JSON object."),
+        SqlColumn("digest", "VARCHAR", "`sha256:…` or a hub's commit.", False),
+        SqlColumn("kind", "VARCHAR", "What it is.", False, ("graph", "image", "weights")),
+        SqlColumn("name", "VARCHAR", "Its name: a graph's folder, an image's tag, a model's name."),
+        SqlColumn("facts", "VARCHAR", "What is known of it, as a JSON object."),
         _SEEN_AT,
     ),
 )
@@ -217,27 +217,27 @@ VERSION = Table(
     "schema_version",
     "What kind of database this is: one row.",
     (
-        Column("version", "BIGINT", "Version of tables and columns.", False),
-        Column("scratch", "BOOLEAN", "Whether fake and synthetic rows are welcome.", False),
-        Column("created_at", "TIMESTAMPTZ", "When the database was created, UTC.", False),
-        Column("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
+        SqlColumn("version", "BIGINT", "Version of tables and columns.", False),
+        SqlColumn("scratch", "BOOLEAN", "Whether fake and synthetic rows are welcome.", False),
+        SqlColumn("created_at", "TIMESTAMPTZ", "When the database was created, UTC.", False),
+        SqlColumn("created_by", "VARCHAR", "Version of AccelMatrix that created it.", False),
     ),
 )
 QUARANTINE = Table(
     "quarantine",
     "A row that `orchestrator validate --fix` took out of its table, whole.",
     (
-        Column("result_id", "VARCHAR", "The result that it was, or was of; null for a run."),
-        Column("run_id", "VARCHAR", "The run that it was, or was of.", False),
-        Column("table_name", "VARCHAR", "The table it stood in.", False),
-        Column("reason", "VARCHAR", "What was wrong with it.", False),
-        Column("quarantined_at", "TIMESTAMPTZ", "When it was taken out, UTC.", False),
-        Column(
+        SqlColumn("result_id", "VARCHAR", "The result that it was, or was of; null for a run."),
+        SqlColumn("run_id", "VARCHAR", "The run that it was, or was of.", False),
+        SqlColumn("table_name", "VARCHAR", "The table it stood in.", False),
+        SqlColumn("reason", "VARCHAR", "What was wrong with it.", False),
+        SqlColumn("quarantined_at", "TIMESTAMPTZ", "When it was taken out, UTC.", False),
+        SqlColumn(
             "recorded_at",
             "TIMESTAMPTZ",
             "When the record was written; null for rows of other tables than results.",
         ),
-        Column(
+        SqlColumn(
             "content",
             "VARCHAR",
             "The row as a JSON object, a result with its raw durations and its job.",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.store.schema.columns import Column
+from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -25,7 +25,7 @@ class View:
     name: str
     doc: str
     """The meaning of one row; becomes the view's comment."""
-    columns: tuple[Column, ...]
+    columns: tuple[SqlColumn, ...]
     query: str
 
     @property
@@ -96,9 +96,9 @@ def _with_prefix(match: re.Match[str]) -> str:
     return "milliseconds" if match[1] else "Milliseconds"
 
 
-def view_columns(shown: Sequence[ViewColumn]) -> tuple[Column, ...]:
+def view_columns(shown: Sequence[ViewColumn]) -> tuple[SqlColumn, ...]:
     """The view's columns."""
-    return tuple(Column(column.name, column.type, column.doc) for column in shown)
+    return tuple(SqlColumn(column.name, column.type, column.doc) for column in shown)
 
 
 def select_list(shown: Sequence[ViewColumn]) -> str:

@@ -13,7 +13,7 @@ SETS = {"bert-tiny": "small", "bert-micro": "micro"}
 def test_the_list_tells_size_sets_and_where_a_model_is_from(screen: Screen) -> None:
     head, tiny, micro = screen.words(print_models, [find(name) for name in SETS], SETS)
     assert head[:4] == ["model", "family", "task", "parameters"]
-    assert tiny[3:] == ["4416698", "small", "prajjwal1/bert-tiny"]
+    assert tiny[3:] == ["4,416,698", "small", "prajjwal1/bert-tiny"]
     assert micro[4:] == ["micro", "–"]
     (data,) = screen.data(print_models, [find("bert-tiny")], SETS)
     assert (data["sets"], data["config"]["hidden_size"]) == ("small", 128)

@@ -56,7 +56,7 @@ def test_a_line_is_printed_as_it_is(screen: Screen) -> None:
 @given(st.lists(st.tuples(st.from_regex(r"[!-~]{1,20}", fullmatch=True), st.integers())))
 def test_every_row_can_be_split_again(screen: Screen, rows: list[tuple[str, int]]) -> None:
     print_table(("name", "number"), rows)
-    assert [line.split() for line in screen.printed()[1:]] == [[a, str(b)] for a, b in rows]
+    assert [line.split() for line in screen.printed()[1:]] == [[a, f"{b:,}"] for a, b in rows]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from orchestrator.store import Run, Store
-from orchestrator.store.schema.columns import Column, model_columns, sql_type
+from orchestrator.store.schema.columns import SqlColumn, model_columns, sql_type
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -57,7 +57,7 @@ def test_a_literal_field_knows_its_values() -> None:
 
 
 def test_an_optional_field_is_nullable() -> None:
-    assert Column("a", "BIGINT", "").definition == "a BIGINT"
+    assert SqlColumn("a", "BIGINT", "").definition == "a BIGINT"
     assert next(column for column in RECORD if column.name == "sequence_length").nullable
 
 
