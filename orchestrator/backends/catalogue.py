@@ -104,8 +104,12 @@ def _self_hosted(label: str, system: str = "linux") -> tuple[str, ...]:
     return ("self-hosted", system, label)
 
 
+def _installed_with(extra: Backend) -> str:
+    return f"`pip install 'accelmatrix[{extra}]'` (in a checkout `make {extra}`) installs it"
+
+
 def _of_make(backend: Backend, package: str) -> Stack:
-    return Stack(package, f"`make {backend}` installs it, {_ENGINE}")
+    return Stack(package, f"{_installed_with(backend)}, {_ENGINE}")
 
 
 CATALOGUE: Mapping[Backend, BackendSpec] = {
@@ -152,7 +156,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         colour="#999999",
         support_class=3,
         launchers=("process",),
-        stack=Stack("torch", "`make cpu` installs it"),
+        stack=Stack("torch", _installed_with("cpu")),
         systems=("darwin",),
         probe=probes.probe_mps,
     ),

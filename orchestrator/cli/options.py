@@ -77,6 +77,9 @@ Seed = Annotated[
         "--seed", min=0, max=2**63 - 1, help="Seed of weights, inputs and the order of execution."
     ),
 ]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Leave no column out, however narrow the terminal.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the plan and stop.")]
 FailFast = Annotated[
     bool,

@@ -10,7 +10,7 @@ from orchestrator.imports.importing import ImportReport
 from orchestrator.imports.outcome import FileOutcome, OutcomeKind
 from orchestrator.imports.removal import Removal
 from orchestrator.render.lines import print_data, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import print_table, wrapping
 from orchestrator.system.text import plural
 
 _COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
@@ -38,7 +38,10 @@ def print_import(
     if as_json:
         print_data(json.dumps(_data(outcomes, report, removals, database), indent=2))
         return
-    print_table(_COLUMNS, [_line(outcome) for outcome in outcomes])
+    first, *others, last = _COLUMNS
+    print_table(
+        (*wrapping(first), *others, *wrapping(last)), [_line(outcome) for outcome in outcomes]
+    )
     print_line()
     distinct = [outcome for outcome in outcomes if outcome.kind != "same content"]
     _print_some("left out", list(_faults(distinct)))

@@ -3,20 +3,39 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from orchestrator.app.results.maintain import MaintenanceReport
 from orchestrator.app.results.retention import StaleFile
 from orchestrator.app.results.snapshots import RestoreReport, SnapshotReport
 from orchestrator.app.results.validate import ValidationReport
 from orchestrator.render.lines import print_data, print_json, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import Column, print_table, wrapping
 from orchestrator.store import Compaction, Finding, Vacuumed
 from orchestrator.system.text import format_size, plural
 
-_RUN_COLUMNS = ("run", "started", "verdicts", "on disk")
-_SNAPSHOT_COLUMNS = ("snapshot", "taken", "runs", "results", "size", "commit")
-_FINDING_COLUMNS = ("check", "severity", "source", "rows", "what to do")
+_SIZE = Column("size", essential=True, right=True)
+_RUN_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("run"),
+    "started",
+    "verdicts",
+    replace(_SIZE, heading="on disk"),
+)
+_SNAPSHOT_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("snapshot"),
+    "taken",
+    "runs",
+    "results",
+    _SIZE,
+    "commit",
+)
+_FINDING_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("check"),
+    "severity",
+    *wrapping("source"),
+    "rows",
+    *wrapping("what to do"),
+)
 _COMMIT_DIGITS = 12
 _EXAMPLES = 2
 """Examples of each finding; as JSON there are more."""
@@ -31,7 +50,7 @@ def print_stale_files(files: Sequence[StaleFile], *, removed: bool, as_json: boo
         print_line("there is nothing to remove")
         return
     rows = [(str(file.path), file.kind, format_size(file.size_bytes)) for file in files]
-    print_table(("path", "kind", "size"), rows)
+    print_table((*wrapping("path"), "kind", _SIZE), rows)
     print_line()
     size = format_size(sum(file.size_bytes for file in files))
     deed = "removed" if removed else "to remove: `orchestrator prepare --prune --yes` does"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from orchestrator.app.setup.models import ModelSheet
 from orchestrator.render.lines import print_data, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_size
 from runner.contract.axes import SIZE_AXES
 from runner.contract.models import ModelSpec, TensorSpec
@@ -14,17 +14,47 @@ from runner.contract.models import ModelSpec, TensorSpec
 _TIMES = " × "
 
 
-def print_models(models: Sequence[ModelSpec], sets: Mapping[str, str], *, as_json: bool) -> None:
+_COLUMNS = (
+    Column("model", essential=True),
+    Column("family", essential=True),
+    Column("parameters", essential=True, right=True),
+    Column("task"),
+    Column("sets", wraps=True),
+    Column("published as", wraps=True),
+)
+
+
+def print_models(
+    models: Sequence[ModelSpec],
+    sets: Mapping[str, str],
+    *,
+    wide: bool = False,
+    as_json: bool,
+) -> None:
     """The models, each with the sets that it is in."""
     if as_json:
         data = [model.model_dump(mode="json") | {"sets": sets[model.name]} for model in models]
         print_data(json.dumps(data, indent=2))
         return
     rows = [
-        (model.name, model.family, model.task, model.parameters, sets[model.name], model.hub_id)
+        (
+            model.name,
+            model.family,
+            _format_count(model.parameters),
+            model.task,
+            sets[model.name],
+            model.hub_id,
+        )
         for model in models
     ]
-    print_table(("model", "family", "task", "parameters", "sets", "published as"), rows)
+    print_table(_COLUMNS, rows, wide=wide)
+
+
+def _format_count(parameters: int | None) -> str | None:
+    """Millions of parameters, or thousands of those of a tiny model."""
+    if parameters is None:
+        return None
+    return f"{parameters / 1e6:,.1f} M" if parameters >= 1e6 else f"{parameters / 1e3:.1f} k"
 
 
 def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
@@ -34,14 +64,16 @@ def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
         return
     facts = sheet.model.model_dump(mode="json", exclude={"config", "inputs"})
     shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}
-    print_table(("fact", "value"), [(key, _format(value)) for key, value in shown.items()])
+    print_table(
+        ("fact", *wrapping("value")), [(key, _format(value)) for key, value in shown.items()]
+    )
     print_line()
     config = sheet.model.config.items()
-    print_table(("config", "value"), [(key, _format(value)) for key, value in config])
+    print_table(("config", *wrapping("value")), [(key, _format(value)) for key, value in config])
     print_line()
     at = ", ".join(f"{name} {size}" for name, size in _sizes(sheet).items())
     inputs = [(t.spec.name, t.spec.kind, _names(t.spec), _product(t.shape)) for t in sheet.tensors]
-    print_table(("input", "kind", "shape", f"at {at}"), inputs)
+    print_table(("input", "kind", *wrapping("shape", f"at {at}")), inputs)
     print_line()
     print_table(("one forward pass", "at these sizes"), _needs(sheet))
     print_line()
@@ -49,7 +81,8 @@ def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
         (t.backend, t.runtime, ", ".join(t.precisions) or None, "; ".join(t.reasons))
         for t in sheet.backends
     ]
-    print_table(("backend", "runtime", f"{sheet.cell.mode} in", "what else, and why not"), backends)
+    words = wrapping(f"{sheet.cell.mode} in", "what else, and why not")
+    print_table(("backend", "runtime", *words), backends)
     for note in sheet.notes:
         print_line(f"note: {note}")
 

@@ -5,11 +5,17 @@ from collections.abc import Callable, Mapping
 
 from orchestrator.app.measure.plan import PlanReport, PlanSums
 from orchestrator.render.lines import print_json, print_line, print_note, stream_json
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_duration, plural
 
 _MOST_ROWS = 100_000
 """Cells that a table shows: it keeps them all until the columns' widths are known."""
+_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("cell"),
+    "decision",
+    Column("estimate", essential=True, right=True),
+    "reason",
+)
 _PATIENCE_S = 5.0
 """Seconds between two notes about the planning."""
 
@@ -36,20 +42,26 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         stream_json({"cells": report.cells(), "exports": report.exports, "notes": plan.notes})
         return
     shown = plan.entries[:_MOST_ROWS]
+    reasons: dict[str, int] = {}
+    for entry in shown:
+        if entry.reason:
+            reasons.setdefault(entry.reason, len(reasons) + 1)
     rows = [
         (
             entry.cell.id,
             entry.decision,
             format_duration(round(entry.estimate_s)) if entry.decision == "run" else None,
-            entry.reason or entry.status or "",
+            f"[{reasons[entry.reason]}]" if entry.reason else entry.status or "",
         )
         for entry in shown
     ]
-    print_table(("cell", "decision", "estimate", "reason"), rows)
+    print_table(_COLUMNS, rows)
     if len(shown) < len(plan.entries):
         print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
     sums = report.sums()
     print_line()
+    for reason, number in reasons.items():
+        print_line(f"[{number}] {reason}")
     for note in plan.notes:
         print_line(f"note: {note}")
     if report.exports:

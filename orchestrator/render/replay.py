@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from orchestrator.app.measure.replay import DIRTY, Replay
 from orchestrator.render.lines import print_json, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import print_table, wrapping
 
 _NUMBERS = (
     ("median ms", "latency_median_ms"),
@@ -48,10 +48,10 @@ def print_replay(replay: Replay, *, as_json: bool) -> None:
         for title, name in _NUMBERS
         if then[name] is not None or now[name] is not None
     ]
-    print_table(("metric", "then", "now", "ratio"), rows)
+    print_table((*wrapping("metric"), "then", "now", "ratio"), rows)
     print_line()
     facts = [(title, _short(then[name]), _short(now[name])) for title, name in _FACTS]
-    print_table(("fact", "then", "now"), facts)
+    print_table(("fact", *wrapping("then", "now")), facts)
     print_line()
     for line in _sentences(replay):
         print_line(line)

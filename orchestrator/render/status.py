@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from orchestrator.app.results.status import StaleResults, StatusReport
-from orchestrator.render.lines import print_data, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.lines import print_command, print_data, print_line
+from orchestrator.render.tables import print_table, wrapping
 from orchestrator.store import Covered, RunSummary, Verdicts
 from orchestrator.system.text import format_size, plural
 
@@ -36,8 +36,7 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
         others = f"ask `{_IMPORTED_VIEW}` for theirs"
         print_line(f"models: all {imported:,} results are imported; {others}")
         print_line()
-    for line in _stale(status.stale):
-        print_line(line)
+    _print_stale(status.stale)
 
 
 def _head(status: StatusReport) -> Iterator[str]:
@@ -59,7 +58,7 @@ def _print_verdicts(verdicts: Sequence[Verdicts]) -> None:
         )
         for row in verdicts
     ]
-    print_table(("source", "results", *statuses), lines)
+    print_table((*wrapping("source"), "results", *statuses), lines)
 
 
 def _total(verdicts: Verdicts) -> int:
@@ -78,7 +77,7 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
         )
         for run in ours_first[:_SHOWN]
     ]
-    print_table(("run", "started", "planned", "verdicts"), lines)
+    print_table(("run", "started", "planned", *wrapping("verdicts")), lines)
     _print_more(len(runs), "runs", _SHOWN)
 
 
@@ -89,31 +88,27 @@ def _print_covered(covered: Sequence[Covered]) -> None:
         best.setdefault(row.model, {})[row.backend] = row.best
     backends = sorted({row.backend for row in covered})
     lines = [(model, *map(verdicts.get, backends)) for model, verdicts in best.items()]
-    print_table(("model", *backends), lines[:_MODELS])
+    print_table((*wrapping("model"), *backends), lines[:_MODELS])
     _print_more(len(lines), "models", _MODELS)
 
 
-def _stale(groups: Sequence[StaleResults]) -> Iterator[str]:
+def _print_stale(groups: Sequence[StaleResults]) -> None:
     if not groups:
-        yield "stale: nothing, as far as can be told without measuring"
+        print_line("stale: nothing, as far as can be told without measuring")
         return
-    yield f"stale: {sum(group.cells for group in groups)} cells"
+    print_line(f"stale: {sum(group.cells for group in groups)} cells")
     for group in groups[:_SHOWN]:
         many = f"{group.cells} cells such as " if group.cells > 1 else ""
         where = f"{group.runtime} on {group.hostname}, launcher {group.launcher}"
-        yield f"{many}{group.example} ({where}; {group.since:%Y-%m-%d}): {'; '.join(group.changes)}"
-        yield f"  {group.command}"
-    if len(groups) > _SHOWN:
-        yield _more(len(groups), "stale groups", _SHOWN)
+        changes = "; ".join(group.changes)
+        print_line(f"{many}{group.example} ({where}; {group.since:%Y-%m-%d}): {changes}")
+        print_command(group.command)
+    _print_more(len(groups), "stale groups", _SHOWN)
 
 
 def _print_more(count: int, noun: str, shown: int) -> None:
     if count > shown:
-        print_line(_more(count, noun, shown))
-
-
-def _more(count: int, noun: str, shown: int) -> str:
-    return f"… and {count - shown} more {noun}; --json has them all"
+        print_line(f"… and {count - shown} more {noun}; --json has them all")
 
 
 def _ok_first(status: str) -> tuple[bool, str]:

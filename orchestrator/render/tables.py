@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.render.lines import print_data, print_line
@@ -10,19 +10,29 @@ from orchestrator.render.wrapping import cell_width, longest_part, terminal_widt
 from orchestrator.system.text import escape_control_line, plural
 
 _GAP = "  "
-_LEAST_WRAPPED = 24
+_LEAST_WRAPPED = 20
 """Columns that a wrapped text gets at least: narrower, it is tiring to read."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading, its unit included, and how it gives way where room is scarce."""
+    """A column's heading, its unit included, and how it gives way where room is scarce.
+
+    A heading alone stands for an essential column whose texts are not wrapped.
+    """
 
     heading: str
     essential: bool = False
-    """It is never left out; where no column says so, the first one is."""
+    """It is never left out."""
     wraps: bool = False
     """Its texts may take several lines, broken at blanks, and ids after their hyphens."""
+    right: bool = False
+    """Its texts stand right, as numbers do: sizes and durations with their units."""
+
+
+def wrapping(*headings: str) -> tuple[Column, ...]:
+    """Columns of prose, ids or paths, none of which is left out."""
+    return tuple(Column(heading, essential=True, wraps=True) for heading in headings)
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class _Grid:
     columns: Sequence[Column]
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
-    numeric: Sequence[bool]
+    right: Sequence[bool]
     widths: Sequence[int]
     """The width of each column with no text broken."""
 
@@ -42,24 +52,24 @@ def print_table(
 ) -> None:
     """Print rows under headings: numbers stand right, None is shown as a dash.
 
-    On a terminal that is too narrow, texts wrap where their column allows it; then columns that
-    are not essential are left out from the right, and counted below. Where even that is too wide,
-    or with `wide`, every row is printed with one column a line.
+    On a terminal that is too narrow, columns that are not essential are left out from the right,
+    and counted below; with `wide`, none is. If that is not enough, texts wrap where their column
+    allows it; else every row is printed with one column a line.
     """
     grid = _grid(columns, rows)
     width = terminal_width(sys.stdout)
-    kept = list(range(len(columns)))
     if width is None:
-        _print_rows(grid, dict(zip(kept, grid.widths, strict=True)))
+        _print_rows(grid, dict(enumerate(grid.widths)))
         return
-    while (widths := _fitted_widths(grid, kept, width)) is None:
-        spare = [index for index in kept if not (wide or _is_essential(grid, index))]
-        if not spare:
-            _print_records(grid, width)
-            return
-        kept.remove(spare[-1])
+    choices = _choices(grid, wide=wide)
+    natural = ({index: grid.widths[index] for index in kept} for kept in choices)
+    wrapped = (_wrapped_widths(grid, kept, width) for kept in choices)
+    widths = next((widths for widths in (*natural, *wrapped) if _fits(widths, width)), None)
+    if widths is None:
+        _print_records(grid, width)
+        return
     _print_rows(grid, widths, bold=_takes_style())
-    _print_left_out([grid.headings[index] for index in range(len(columns)) if index not in kept])
+    _print_left_out([grid.headings[index] for index in range(len(columns)) if index not in widths])
 
 
 def format_number(value: float) -> str:
@@ -68,12 +78,15 @@ def format_number(value: float) -> str:
 
 
 def _grid(columns: Sequence[str | Column], rows: Sequence[Sequence[object]]) -> _Grid:
-    named = [Column(column) if isinstance(column, str) else column for column in columns]
+    named = [Column(item, essential=True) if isinstance(item, str) else item for item in columns]
     headings = [escape_control_line(column.heading) for column in named]
     texts = [[_text(value) for value in row] for row in rows]
-    numeric = [any(_is_number(row[index]) for row in rows) for index in range(len(named))]
+    right = [
+        column.right or any(_is_number(row[index]) for row in rows)
+        for index, column in enumerate(named)
+    ]
     widths = [max(map(cell_width, column)) for column in zip(headings, *texts, strict=True)]
-    return _Grid(named, headings, texts, numeric, widths)
+    return _Grid(named, headings, texts, right, widths)
 
 
 def _is_number(value: object) -> bool:
@@ -88,36 +101,41 @@ def _text(value: object) -> str:
     return f"{value:,}" if _is_number(value) else escape_control_line(str(value))
 
 
-def _is_essential(grid: _Grid, index: int) -> bool:
-    is_first = index == 0 and not any(column.essential for column in grid.columns)
-    return is_first or grid.columns[index].essential
+def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:
+    """The columns to print, first all of them, then fewer and fewer from the right."""
+    choices = [list(range(len(grid.columns)))]
+    for index in reversed(choices[0]):
+        if not (wide or grid.columns[index].essential):
+            choices.append([other for other in choices[-1] if other != index])
+    return choices
 
 
 def _takes_style() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _fitted_widths(grid: _Grid, kept: Sequence[int], width: int) -> dict[int, int] | None:
-    """The width of each column that is kept; None if the terminal is too narrow for them."""
-    room = width - len(_GAP) * (len(kept) - 1)
+def _fits(widths: Mapping[int, int], width: int) -> bool:
+    return sum(widths.values()) + len(_GAP) * (len(widths) - 1) <= width
+
+
+def _wrapped_widths(grid: _Grid, kept: Sequence[int], width: int) -> dict[int, int]:
+    """The width of each column, where texts that may wrap share what the others leave."""
     widths = {index: grid.widths[index] for index in kept}
-    if sum(widths.values()) <= room:
-        return widths
     wrapping = [index for index in kept if grid.columns[index].wraps]
     widths |= {index: _least_width(grid, index) for index in wrapping}
-    spare = room - sum(widths.values())
-    if spare < 0:
-        return None
-    for _ in range(spare):  # the narrowest one grows, so that rows stay low
+    while _fits(widths, width - 1):
         growing = [index for index in wrapping if widths[index] < grid.widths[index]]
-        widths[min(growing, key=lambda index: widths[index])] += 1
+        if not growing:
+            break
+        widths[min(growing, key=lambda index: widths[index])] += 1  # so that rows stay low
     return widths
 
 
 def _least_width(grid: _Grid, index: int) -> int:
     """The width of a column whose texts are wrapped, none of their parts broken."""
-    parts = max((longest_part(row[index]) for row in grid.rows), default=0) + _hang(index)
-    return max(cell_width(grid.headings[index]), parts, min(grid.widths[index], _LEAST_WRAPPED))
+    texts = (grid.headings[index], *(row[index] for row in grid.rows))
+    part = max(map(longest_part, texts)) + _hang(index)
+    return max(part, min(grid.widths[index], _LEAST_WRAPPED))
 
 
 def _hang(index: int) -> int:
@@ -125,7 +143,7 @@ def _hang(index: int) -> int:
     return len(_GAP) if index == 0 else 0
 
 
-def _print_rows(grid: _Grid, widths: dict[int, int], *, bold: bool = False) -> None:
+def _print_rows(grid: _Grid, widths: Mapping[int, int], *, bold: bool = False) -> None:
     """One line a row, or as many as its wrapped texts take."""
     for number, row in enumerate((grid.headings, *grid.rows)):
         style = ("\x1b[1m", "\x1b[0m") if bold and number == 0 else ("", "")
@@ -133,7 +151,7 @@ def _print_rows(grid: _Grid, widths: dict[int, int], *, bold: bool = False) -> N
         for level in range(max(map(len, cells))):
             texts = [lines[level] if level < len(lines) else "" for lines in cells]
             padded = (
-                _pad(text, width, right=grid.numeric[index])
+                _pad(text, width, right=grid.right[index])
                 for text, (index, width) in zip(texts, widths.items(), strict=True)
             )
             print_data(_GAP.join(padded).rstrip(), style)

@@ -5,11 +5,14 @@ from collections import Counter
 from orchestrator.app.measure.prepare import Preparation, PreparedGraph
 from orchestrator.app.measure.verification import MARK_MEANINGS, Verification, verdict_table
 from orchestrator.render.lines import print_json, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_size
 
-_GRAPH_COLUMNS = (
-    *("model", "content", "numbers", "shape", "exported by", "difference", "size", "seconds"),
+_GRAPH_COLUMNS: tuple[str | Column, ...] = (
+    *wrapping("model"),
+    *("content", "numbers"),
+    *wrapping("shape", "exported by"),
+    *("difference", Column("size", essential=True, right=True), "seconds"),
 )
 
 
@@ -49,7 +52,7 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
         (row.model, row.mode, *(table.text(row, column) or None for column in table.columns))
         for row in table.rows
     ]
-    print_table(("model", "mode", *table.columns), rows)
+    print_table((*wrapping("model"), "mode", *wrapping(*table.columns)), rows)
     print_line()
     for number, reason in enumerate(table.reasons, start=1):
         print_line(f"[{number}] {reason}")

@@ -14,7 +14,7 @@ from orchestrator.backends.catalogue import (
     SupportClass,
     real_backends,
 )
-from orchestrator.backends.machine import ThisHost, require_stack
+from orchestrator.backends.machine import ThisHost, require_stack, why_not_system
 from orchestrator.backends.probes import HostView, Need
 from orchestrator.images import ImageSettings, ImageStatus, LocalImages
 from orchestrator.launchers.base import Launcher
@@ -46,6 +46,10 @@ class Diagnosis:
     """The things that make it run, or all that are missing."""
     remedy: str | None
     """The way to what is missing."""
+    could_run: bool = False
+    """True if nothing is missing but software, an image or a permission."""
+    simulated: bool = False
+    """True if this machine has a simulator in the device's place."""
     checks: tuple[Need, ...] = ()
     """The things that were looked at, one by one."""
 
@@ -115,6 +119,7 @@ def _diagnosis(
     missing = [check for check in checks if check.needed and not check.ok]
     decisive = missing or checks
     remedies = dict.fromkeys(check.remedy for check in decisive if check.remedy)
+    simulator = catalogue[backend].simulator
     return Diagnosis(
         backend=backend,
         launcher=launcher.name,
@@ -122,6 +127,10 @@ def _diagnosis(
         support_class=support,
         reason="; ".join(check.message for check in decisive),
         remedy="; ".join(remedies) or None,
+        could_run=bool(missing)
+        and why_not_system(backend, catalogue, host.system) is None
+        and all(check.kind != "device" for check in missing),
+        simulated=simulator is not None and host.machine in simulator.instruction_sets,
         checks=checks,
     )
 

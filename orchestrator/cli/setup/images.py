@@ -21,7 +21,9 @@ Registry = Annotated[
 
 
 @group.command(name="list")
-def list_images(registry: Registry = None, json: options.Json = False) -> None:
+def list_images(
+    registry: Registry = None, wide: options.Wide = False, json: options.Json = False
+) -> None:
     """List this version's images: those at hand, and the fresh ones.
 
     A fresh image is made of the checkout's present files.
@@ -29,7 +31,7 @@ def list_images(registry: Registry = None, json: options.Json = False) -> None:
     from orchestrator.app.setup.images import open_images
     from orchestrator.render.setup import print_images
 
-    print_images(open_images(registry, note).list(), as_json=json)
+    print_images(open_images(registry, note).list(), wide=wide, as_json=json)
 
 
 @group.command()

@@ -16,6 +16,7 @@ def list_models(
     of_set: Annotated[
         str | None, typer.Option("--set", help="Only models of this set, in its order.")
     ] = None,
+    wide: options.Wide = False,
     json: options.Json = False,
 ) -> None:
     """List the catalogue."""
@@ -37,7 +38,7 @@ def list_models(
         for name in catalogue()
     }
     shown = [model for model in models if family in (None, model.family)]
-    print_models(shown, sets, as_json=json)
+    print_models(shown, sets, wide=wide, as_json=json)
 
 
 @group.command(name="show")

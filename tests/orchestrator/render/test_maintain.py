@@ -65,8 +65,8 @@ DONE = MaintenanceReport(
 def test_maintenance_tells_what_was_done(screen: Screen) -> None:
     assert screen.lines(print_maintained, DONE) == [
         "run    started           verdicts  on disk",
-        "run-1  2026-11-21 12:00        12  2KiB",
-        "run-0  2026-11-21 12:00         3  –",
+        "run-1  2026-11-21 12:00        12     2KiB",
+        "run-0  2026-11-21 12:00         3        –",
         "",
         "2 runs dropped",
         "run-2: 1000 record files of 76.3MiB are now 1.9MiB",

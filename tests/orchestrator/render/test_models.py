@@ -12,9 +12,9 @@ SETS = {"bert-tiny": "small", "bert-micro": "micro"}
 
 def test_the_list_tells_size_sets_and_where_a_model_is_from(screen: Screen) -> None:
     head, tiny, micro = screen.words(print_models, [find(name) for name in SETS], SETS)
-    assert head[:4] == ["model", "family", "task", "parameters"]
-    assert tiny[3:] == ["4,416,698", "small", "prajjwal1/bert-tiny"]
-    assert micro[4:] == ["micro", "–"]
+    assert head[:4] == ["model", "family", "parameters", "task"]
+    assert tiny[2:] == ["4.4", "M", "fill-mask", "small", "prajjwal1/bert-tiny"]
+    assert micro[2:] == ["67.7", "k", "fill-mask", "micro", "–"]
     (data,) = screen.data(print_models, [find("bert-tiny")], SETS)
     assert (data["sets"], data["config"]["hidden_size"]) == ("small", 128)
 

@@ -52,9 +52,20 @@ def test_the_doctor_finds_the_image(place: Workplace, cpu_image: Image) -> None:
 
 
 def test_the_doctors_table_explains_the_support_classes(place: Workplace) -> None:
-    done = without_engine(place).do("doctor")
+    done = without_engine(place).do("doctor", "--all")
     assert done.stdout.splitlines()[0].split()[:4] == ["backend", "launcher", "runs", "class"]
     assert "1 measured in CI" in done.stdout
+
+
+def test_the_doctor_begins_with_what_runs_here_and_what_could(place: Workplace) -> None:
+    first, *others = without_engine(place).do("doctor").stdout.splitlines()
+    assert first.startswith("Runs here: cpu")
+    assert "by process" in first
+    assert any(
+        line.startswith("Could run: cpu, ") and "start the engine" in line for line in others
+    )
+    assert "Not built: webnn, webgpu, wasm." in others[-2]
+    assert others[-1] == "Why: `orchestrator doctor --all`"
 
 
 @pytest.mark.engine
