@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
 from orchestrator.matrix.combine import AxisValue
+from orchestrator.matrix.unknown_models import MODEL_FILES
 from orchestrator.matrix.values import (
-    FILES,
     LARGEST,
     And,
     BackendValue,
@@ -180,8 +180,8 @@ def matrix_json_schema() -> dict[str, Any]:
     """The schema that `docs/matrix.schema.json` holds."""
     schema = MatrixDocument.model_json_schema()
     known = {"type": "string", "enum": [*catalogue(), *model_sets()]}
-    endings = "|".join(re.escape(ending) for ending in FILES)
-    file = {"type": "string", "pattern": f"({endings})$"}
+    endings = "|".join(re.escape(ending) for ending in MODEL_FILES)
+    file = {"type": "string", "pattern": f"({endings})$|/"}
     axis = schema["$defs"]["Axes"]["properties"]["model"]
     listed = axis["anyOf"][-1] | {"items": {"anyOf": [known, file]}}
     axis["anyOf"] = [known, file, listed]

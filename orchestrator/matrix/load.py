@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from orchestrator.matrix.combine import AxisValue
 from orchestrator.matrix.file import MatrixDocument, keys_at
+from orchestrator.matrix.model_names import Names, known_names
 from orchestrator.matrix.profiles import contradictions, limits_of, measure_of
-from orchestrator.matrix.values import BACKENDS, Names, known_names
+from orchestrator.matrix.values import BACKENDS
 from orchestrator.system.plain_data import Location
 from orchestrator.system.problems import Problem, problems_in, raise_problems
 from orchestrator.system.yaml_file import Source, read_source
@@ -86,6 +87,8 @@ class Matrix(Frozen):
     """Length and number of iterations, backend by backend."""
     limits: dict[Backend, Limits]
     """Limits of a job, backend by backend."""
+    notes: tuple[str, ...] = ()
+    """A sentence for each hub id and folder: what it was taken for."""
 
     @property
     def size(self) -> int:
@@ -150,6 +153,7 @@ def _matrix(name: str, file: MatrixDocument, names: Names) -> Matrix:
         models={str(model): names.models[str(model)] for model in named},
         measure={backend: measure_of(file, backend) for backend in BACKENDS},
         limits={backend: limits_of(file, backend) for backend in BACKENDS},
+        notes=names.notes,
     )
 
 

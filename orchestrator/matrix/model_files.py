@@ -1,14 +1,17 @@
-"""Files of custom models in YAML or JSON: of a published size, or with pretrained weights."""
+"""Files of custom models in YAML or JSON: of a published size, of a folder, or written out."""
 
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, PositiveInt, ValidationError
+from pydantic import BeforeValidator, Field, PositiveInt, ValidationError
 
-from orchestrator.matrix.pretrained import implied, read_folder
-from orchestrator.matrix.size_presets import LADDERS, Config, Ladder, whole_number
+from orchestrator.matrix.model_config import implied
+from orchestrator.matrix.model_folder import Weights, read_folder
+from orchestrator.matrix.model_types import unknown_type
+from orchestrator.matrix.signatures import Config, forward_of, whole_number
+from orchestrator.matrix.size_presets import LADDERS, Ladder
 from orchestrator.system.problems import Problem, problems_in, raise_problems
 from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
@@ -23,6 +26,10 @@ from runner.contract.models import (
     model_sets,
 )
 
+_HINT = (
+    "an entry needs name and path, of a folder with config.json; or name, family, modality and "
+    "size; or name, config, architecture and inputs"
+)
 _TASKS: dict[Family, str] = {
     "embedding": "feature-extraction",
     "text_generation": "text-generation",
@@ -32,16 +39,21 @@ _TASKS: dict[Family, str] = {
 }
 
 
+def with_underscores(value: object) -> object:
+    """A family's name as pages write it, `text generation`, as files do: `text_generation`."""
+    return "_".join(value.replace("-", " ").split()) if isinstance(value, str) else value
+
+
 class _Described(Frozen):
     """The keys of any entry of the file."""
 
     name: str
     """The name used in matrices and cell ids; none that the catalogue has."""
-    family: Family
-    """The purpose of the model."""
-    modality: Modality
-    """The content of a sample."""
-    weights: Literal["random", "pretrained"] = "random"
+    family: Annotated[Family, BeforeValidator(with_underscores)] | None = None
+    """The purpose of the model; follows from a configuration that is whole."""
+    modality: Modality | None = None
+    """The content of a sample; follows from a configuration that is whole."""
+    weights: Weights | None = None
     """The origin of the parameters: drawn with a seed, or read from a folder or a hub."""
     config: dict[str, Any] = Field(default_factory=dict)
     """Values of the configuration, over those of the published architecture."""
@@ -66,17 +78,20 @@ class _Described(Frozen):
 
 
 class CustomModel(_Described):
-    """An entry with random weights. What it leaves out comes from a published architecture."""
+    """An entry with random weights. What it leaves out comes from a published architecture.
 
-    size: str = Field(min_length=1)
+    Without `size` it comes from its own `config`.
+    """
+
+    size: str | None = Field(default=None, min_length=1)
     """A published size such as `tiny` or `base`; any word if the rest is all here."""
 
 
-class PretrainedModel(_Described):
-    """An entry with pretrained weights. What it leaves out comes from the files beside them."""
+class FoundModel(_Described):
+    """An entry with a folder, or a hub's id. What it leaves out comes from the files there."""
 
     path: str | None = None
-    """Folder of the weights, relative to the file."""
+    """Folder of the model, relative to the file."""
     hub_id: str | None = None
     """The id under which a hub has them; then `config` says what its config.json does."""
     revision: str | None = None
@@ -92,6 +107,8 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
     source = read_source(path, plain=True)
     if not isinstance(source.data, list) or not source.data:
         message = "must be a list of models, each with name, family, size and modality"
+        if isinstance(source.data, dict) and "model_type" in source.data:
+            message = f"is the configuration of a model: name its folder, {path.parent}/"
         raise_problems(source, [Problem((), message)])
     problems: list[Problem] = []
     models: dict[str, ModelSpec] = {}
@@ -104,18 +121,17 @@ def read_models(path: Path) -> dict[str, ModelSpec]:
             problems.append(Problem((position, "name"), f"{model.name!r} is taken already"))
         taken.add(model.name.casefold())
         models[model.name] = model
-    raise_problems(source, problems, hint="docs/matrix.md describes files of custom models")
+    raise_problems(source, problems, hint=_HINT)
     return models
 
 
 def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -> ModelSpec | None:
-    pretrained = isinstance(entry, dict) and entry.get("weights") == "pretrained"
-    kind = PretrainedModel if pretrained else CustomModel
+    kind = FoundModel if _lies_somewhere(entry) else CustomModel
     try:
         described = kind.model_validate(entry)
         values = (
-            _beside_weights(described, folder)
-            if isinstance(described, PretrainedModel)
+            _of_files(described, folder)
+            if isinstance(described, FoundModel)
             else _completed(described)
         )
         return ModelSpec.model_validate(values)
@@ -127,6 +143,12 @@ def _read(entry: Any, folder: Path, path: tuple[int], problems: list[Problem]) -
     return None
 
 
+def _lies_somewhere(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    return entry.get("weights") == "pretrained" or "path" in entry or "hub_id" in entry
+
+
 def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[str]:
     if "inputs" in path or "labels" in path:
         return TensorSpec.model_fields
@@ -135,7 +157,7 @@ def _keys_at(kind: type[_Described], path: tuple[str | int, ...]) -> Iterable[st
     return kind.model_fields
 
 
-def _beside_weights(entry: PretrainedModel, folder: Path) -> Config:
+def _of_files(entry: FoundModel, folder: Path) -> Config:
     """The model of a folder, or of a hub whose config.json the entry repeats."""
     given = entry.model_dump(exclude_none=True, exclude={"config", "path"})
     if (entry.path is None) == (entry.hub_id is None):
@@ -144,17 +166,58 @@ def _beside_weights(entry: PretrainedModel, folder: Path) -> Config:
         if not isinstance(entry.config.get("model_type"), str):
             message = "is required beside hub_id: what its config.json says, model_type among it"
             raise SkipEntry(message, key="config")
-        return implied(entry.config, entry.family, entry.modality, given) | {"config": entry.config}
+        _require_known_type(entry.config)
+        whole = {"weights": "pretrained", "config": entry.config}
+        return whole | implied(entry.config, given)
     if entry.config or entry.revision:
         key = "config" if entry.config else "revision"
         raise SkipEntry("is for weights of a hub: with path it comes from the folder", key=key)
-    facts = read_folder(folder / str(entry.path))
-    return facts | implied(facts["config"], entry.family, entry.modality, given)
+    facts = read_folder(folder / str(entry.path), entry.weights)
+    return facts | implied(facts["config"], given)
+
+
+def _completed(custom: CustomModel) -> Config:
+    """The model of a published size, of a configuration, or of all that the entry says."""
+    given = custom.model_dump(exclude_none=True, exclude={"size", "config"})
+    if custom.size is None:
+        if not custom.config:
+            raise SkipEntry("needs the path of a folder, or family, modality and size, or config")
+        _require_known_type(custom.config)
+        return {"config": custom.config} | implied(custom.config, _usual_class(custom) | given)
+    family, modality = _require(custom, "family", "modality")
+    ladder = LADDERS.get((family, modality))
+    if missing := _missing(custom, ladder):
+        raise SkipEntry(missing, key="size")
+    given |= {"config": custom.config}
+    if ladder is None or custom.size not in ladder.sizes:
+        _require_known_type(custom.config)
+        return {"task": _TASKS[family]} | given
+    return _published(custom, ladder, given)
+
+
+def _usual_class(custom: CustomModel) -> Config:
+    """The class for such models where a configuration names none."""
+    if not custom.family or not custom.modality or "architectures" in custom.config:
+        return {}
+    ladder = LADDERS.get((custom.family, custom.modality))
+    return {"architecture": ladder.architecture} if ladder else {}
+
+
+def _require_known_type(config: Config) -> None:
+    if fault := unknown_type(config):
+        raise SkipEntry(fault, key="config")
+
+
+def _require(custom: CustomModel, *keys: str) -> list[Any]:
+    absent = [key for key in keys if getattr(custom, key) is None]
+    if absent:
+        raise SkipEntry("is required", key=absent[0])
+    return [getattr(custom, key) for key in keys]
 
 
 def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
     if ladder and custom.size in ladder.sizes:
-        return None
+        return _foreign(custom, ladder)
     absent = [key for key in ("config", "architecture", "inputs") if not getattr(custom, key)]
     if not absent:
         return None
@@ -166,23 +229,27 @@ def _missing(custom: CustomModel, ladder: Ladder | None) -> str | None:
     return f"{custom.size!r} is not one of {', '.join(ladder.sizes)} for {kind}{near}; or {needs}"
 
 
-def _completed(custom: CustomModel) -> Config:
-    ladder = LADDERS.get((custom.family, custom.modality))
-    if missing := _missing(custom, ladder):
-        raise SkipEntry(missing, key="size")
-    given = custom.model_dump(exclude_none=True, exclude={"size"})
-    if ladder is None or custom.size not in ladder.sizes:
-        return {"task": _TASKS[custom.family]} | given
-    config = ladder.config_of(custom.size) | custom.config
+def _foreign(custom: CustomModel, ladder: Ladder) -> str | None:
+    """The refusal of a published size for an architecture that is another."""
+    kind = custom.config.get("model_type")
+    if kind in (None, ladder.config["model_type"]):
+        return None
+    _require_known_type(custom.config)
+    remedy = "leave it out" if custom.inputs else "leave it out and add inputs"
+    return f"{custom.size} is {ladder.name}'s, and this is a {kind}: {remedy}"
+
+
+def _published(custom: CustomModel, ladder: Ladder, given: Config) -> Config:
+    config = ladder.config_of(str(custom.size)) | custom.config
     published: Config = {
         "task": ladder.task,
         "architecture": ladder.architecture,
-        "forward": dict(ladder.forward),
+        "forward": forward_of(ladder.architecture),
     }
     if "inputs" not in given:
-        published["inputs"] = ladder.inputs(config)
+        published["inputs"] = ladder.signature.inputs(config)
     if "labels" not in given:
-        published["labels"] = ladder.labels(config)
+        published["labels"] = ladder.signature.labels[ladder.architecture](config)
     if "max_sequence_length" not in given and ladder.longest:
         longest = whole_number(config, ladder.longest, "max_sequence_length")
         published["max_sequence_length"] = longest

@@ -4,22 +4,19 @@ Sources: BERT and its miniatures (Devlin 2018, Turc 2019); GPT-2 (Radford 2019),
 and, at BERT's miniature dimensions, tiny and mini; ViT (Dosovitskiy 2020) and DeiT (Touvron 2020).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from orchestrator.system.problems import quote
-from runner.contract.errors import SkipEntry
+from orchestrator.matrix.signatures import IMAGE, TEXT, Config, Signature
 from runner.contract.models import Family, Modality
-from runner.contract.models.spec import LARGEST_SIZE
-
-Config = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Ladder:
     """One architecture in its published sizes."""
 
+    name: str
+    """The architecture's name as people write it."""
     task: str
     architecture: str
     config: Config
@@ -30,65 +27,19 @@ class Ladder:
     """Their values, size by size."""
     longest: str | None
     """The configuration key that limits the sequence length."""
-    inputs: Callable[[Config], list[Config]]
-    """The tensors of one query, given the final configuration."""
-    labels: Callable[[Config], Config]
-    """The tensor that training compares the outputs with, given the final configuration."""
-    forward: Mapping[str, bool]
+    signature: Signature
+    """The tensors of one query and of training, given the final configuration."""
 
     def config_of(self, size: str) -> Config:
         """The configuration of one size."""
         return self.config | dict(zip(self.dimensions, self.sizes[size], strict=True))
 
 
-def whole_number(config: Config, name: str, key: str, *, least: int = 1) -> int:
-    """A size that the configuration gives.
-
-    Raises:
-        SkipEntry: it gives none; the message is about the entry's key, which can give it instead.
-    """
-    value = config.get(name)
-    if value is None:
-        raise SkipEntry(f"is required: the configuration has no {name}", key=key)
-    if type(value) is not int or not least <= value <= LARGEST_SIZE:
-        raise SkipEntry(
-            f"is required: the configuration says {quote(value)} for {name}, "
-            f"which is not a whole number from {least} to {LARGEST_SIZE:,}",
-            key=key,
-        )
-    return value
-
-
-def _text(config: Config) -> list[Config]:
-    shape, words = ["batch_size", "sequence_length"], whole_number(config, "vocab_size", "inputs")
-    return [
-        {"name": "input_ids", "kind": "token_ids", "shape": shape, "high": words},
-        {"name": "attention_mask", "kind": "ones", "shape": shape},
-    ]
-
-
-def _word_labels(config: Config) -> Config:
-    shape, words = ["batch_size", "sequence_length"], whole_number(config, "vocab_size", "labels")
-    return {"name": "labels", "kind": "token_ids", "shape": shape, "high": words}
-
-
-def _image(config: Config) -> list[Config]:
-    side, channels = (
-        whole_number(config, name, "inputs") for name in ("image_size", "num_channels")
-    )
-    shape = ["batch_size", channels, side, side]
-    return [{"name": "pixel_values", "kind": "normal", "shape": shape}]
-
-
-def _class_labels(config: Config) -> Config:
-    shape, classes = ["batch_size"], whole_number(config, "num_labels", "labels")
-    return {"name": "labels", "kind": "token_ids", "shape": shape, "high": classes}
-
-
 _ENCODER = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
 
 LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
     ("embedding", "text"): Ladder(
+        name="BERT",
         task="fill-mask",
         architecture="AutoModelForMaskedLM",
         config={"model_type": "bert", "vocab_size": 30522, "max_position_embeddings": 512},
@@ -102,11 +53,10 @@ LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
             "large": (24, 1024, 16, 4096),
         },
         longest="max_position_embeddings",
-        inputs=_text,
-        labels=_word_labels,
-        forward={},
+        signature=TEXT,
     ),
     ("text_generation", "text"): Ladder(
+        name="GPT-2",
         task="text-generation",
         architecture="AutoModelForCausalLM",
         config={"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024},
@@ -120,11 +70,10 @@ LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
             "large": (36, 1280, 20),
         },
         longest="n_positions",
-        inputs=_text,
-        labels=_word_labels,
-        forward={"use_cache": False},
+        signature=TEXT,
     ),
     ("vision", "image"): Ladder(
+        name="ViT",
         task="image-classification",
         architecture="AutoModelForImageClassification",
         config={
@@ -142,8 +91,6 @@ LADDERS: Mapping[tuple[Family, Modality], Ladder] = {
             "large": (24, 1024, 16, 4096),
         },
         longest=None,
-        inputs=_image,
-        labels=_class_labels,
-        forward={},
+        signature=IMAGE,
     ),
 }

@@ -1,19 +1,14 @@
 """The values that a matrix may hold: what is allowed, and the sentence that refuses the rest."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from orchestrator.matrix.model_files import read_models
-from orchestrator.system.plain_data import Location
-from orchestrator.system.problems import Problem, not_one_of, quote
+from orchestrator.system.problems import not_one_of, quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
-from orchestrator.system.yaml_file import Source
 from runner.contract.axes import FIND_PEAK, Axis
 from runner.contract.cell import Backend, ProfileName
-from runner.contract.models import ModelSpec, catalogue, model_sets
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 LARGEST = 1_000_000
@@ -143,65 +138,3 @@ Listed = Annotated[
     ScalarToo(),
 ]
 """One value or a list of values, none of them twice."""
-
-
-FILES = (".yaml", ".yml", ".json")
-
-
-@dataclass(frozen=True)
-class Names:
-    """The models that each name in `axes.model` stands for."""
-
-    models: Mapping[str, ModelSpec]
-    """Every model there is, by name."""
-    groups: Mapping[str, tuple[str, ...]]
-    """The models of each set and each file."""
-
-    def expand(self, name: str) -> tuple[str, ...]:
-        """The models that a name stands for."""
-        return self.groups.get(name, (name,))
-
-
-def known_names(source: Source) -> tuple[Names, list[Problem]]:
-    """All that the matrix in `source` may name, and the names in it that are nothing.
-
-    Raises:
-        MatrixError: a file of custom models is wrong.
-    """
-    named = [(path, name) for path, name in _named(source.data) if isinstance(name, str)]
-    custom = {name: read_models(source.folder / name) for _, name in named if name.endswith(FILES)}
-    models, problems = dict(catalogue()), []
-    for path, name in named:
-        for model, spec in custom.get(name, {}).items():
-            if models.setdefault(model, spec) != spec:
-                problems.append(Problem(path, f"{model!r} stands in another file too"))
-    groups = {**model_sets(), **{file: tuple(specs) for file, specs in custom.items()}}
-    allowed = [*models, *model_sets()]
-    problems += [
-        Problem(path, not_one_of(name, allowed, f", nor a file ending in {', '.join(FILES)}"))
-        for path, name in named
-        if name not in models and name not in groups
-    ]
-    return Names(models, groups), problems
-
-
-def _named(data: Any) -> Iterator[tuple[Location, Any]]:
-    """Every value at a position where a model is named, also in data that is invalid elsewhere."""
-    if not isinstance(data, dict):
-        return
-    yield from _axis(data, ())
-    backends = data.get("backends")
-    for backend, table in backends.items() if isinstance(backends, dict) else ():
-        yield from _axis(table, ("backends", backend))
-    for key in ("include", "exclude"):
-        entries = data.get(key)
-        for position, entry in enumerate(entries if isinstance(entries, list) else ()):
-            if isinstance(entry, dict) and "model" in entry:
-                yield (key, position, "model"), entry["model"]
-
-
-def _axis(table: Any, path: Location) -> Iterator[tuple[Location, Any]]:
-    axes = table.get("axes") if isinstance(table, dict) else None
-    value = axes.get("model") if isinstance(axes, dict) else None
-    for position, name in enumerate(value if isinstance(value, list) else [value]):
-        yield (*path, "axes", "model", position), name

@@ -30,7 +30,7 @@ class Expansion:
     cells: tuple[tuple[Cell, str | None], ...]
     """Each cell once, in the matrix' order, with the reason if no machine can run it."""
     notes: tuple[str, ...]
-    """Sentences about combinations that are no cell of their own."""
+    """Sentences about folders that were taken, and combinations that are no cell of their own."""
 
 
 PlanningProgress = Callable[[str, int, int], None]
@@ -71,7 +71,12 @@ def expand(matrix: Matrix, progress: PlanningProgress = unheard) -> Expansion:
         request = _request(combination, matrix, sizes)
         values = _values(request)
         tally.count(_point(request, values, sizes[request["model"]], tally.present), values)
-    notes = (*tally.notes(), *_useless_excludes(combiner, matrix), *tally.unused(matrix))
+    notes = (
+        *matrix.notes,
+        *tally.notes(),
+        *_useless_excludes(combiner, matrix),
+        *tally.unused(matrix),
+    )
     points = tally.take_points()
     waiting = counted(drained(points), "made", len(points), progress)
     cells = tuple(_cell(point, matrix) for point in waiting)

@@ -194,7 +194,7 @@ READERS = (
     Reader("--set", (), lambda: damaged(b"[1, 2, 4]") | documents(7), read_override),
     Reader("models", ("orchestrator.matrix.model_files",),
            lambda: json_of([MODEL, PRETRAINED]), read_model_file),
-    Reader("config.json", ("orchestrator.matrix.pretrained",),
+    Reader("config.json", ("orchestrator.matrix.model_folder",),
            lambda: json_of(BERT | {"architectures": ["BertForMaskedLM"]}), read_model_config,
            found=(b"[" * 100_000, b'{"a":' * 900 + b"1" + b"}" * 900,
                   b'{"model_type": "bert", "architectures": {"a": 1}}',

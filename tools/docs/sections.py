@@ -67,7 +67,7 @@ def models_markdown() -> str:
     """The catalogue as a table, and its sets."""
     head = "| model | family | parameters | inference, startup | training | generation |"
     rows = [
-        f"| `{name}` | {spec.family.replace('_', ' ')} | {spec.parameters or 0:,} | yes "
+        f"| `{name}` | `{spec.family}` | {spec.parameters or 0:,} | yes "
         f"| {_yes(spec.trains)} | {_yes(generates(spec))} |"
         for name, spec in catalogue().items()
     ]

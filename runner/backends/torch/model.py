@@ -15,6 +15,8 @@ from runner.contract.models import ModelSpec
 
 _POOL_SIZE = 1 << 22
 _STANDARD_DEVIATION = 0.02
+_WRITTEN_BY = "transformers_version"
+"""The key of a configuration that transformers wrote."""
 _STRIDE = 7919
 """A prime, so that parameters start at different places of the pool."""
 _TEMPERATURE = math.log(1 / 0.07)
@@ -161,7 +163,18 @@ def _from_config(spec: ModelSpec, dtype: torch.dtype) -> Any:
 
 
 def _bundled_config(spec: ModelSpec) -> Any:
-    options = dict(spec.config)
+    """The configuration of a description; one that transformers wrote may hold old keys."""
+    options = _with_floats(spec.config)
     config = transformers.AutoConfig.for_model(options.pop("model_type"), **options)
-    _refuse_unknown(options, config, spec.name)
+    if _WRITTEN_BY not in options:
+        _refuse_unknown(options, config, spec.name)
     return config
+
+
+def _with_floats(value: Any) -> Any:
+    """The value with numbers in the place of what transformers writes for those JSON lacks."""
+    if isinstance(value, dict):
+        if value.keys() == {"__float__"}:
+            return float(value["__float__"])
+        return {key: _with_floats(item) for key, item in value.items()}
+    return [_with_floats(item) for item in value] if isinstance(value, list) else value

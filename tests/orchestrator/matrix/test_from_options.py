@@ -99,7 +99,7 @@ def test_limits_and_measure_come_from_options() -> None:
         ("target_qps", "0", "--target-qps: 0 is not between 0.001 and 100,000, nor find_peak"),
         ("slo_ms", "find_peak", "--slo-ms: 'find_peak' is not a number"),
         ("slo_ms", "1.2345678", "--slo-ms: 1.2345678 has more than six digits"),
-        ("model", "gtp2", "--model: 'gtp2' is not one of"),
+        ("model", "gtp2", "--model: no model 'gtp2'; did you mean gpt2? (41 models:"),
     ],
 )
 def test_errors_name_the_option_of_an_axis(axis: str, text: str, sentence: str) -> None:

@@ -85,9 +85,8 @@ def test_an_images_side_follows_the_config(tmp_path: Path) -> None:
 
 
 def test_any_config_passes_through(tmp_path: Path) -> None:
-    config = {"model_type": "fake", "faults": {"b2": {"raise": "boom", "after": [1, None, 2.5]}}}
+    config = {"model_type": "bert", "faults": {"b2": {"raise": "boom", "after": [1, None, 2.5]}}}
     ours = read([ENTRY | {"config": config}], tmp_path)["ours"]
-    assert ours.config["model_type"] == "fake"
     assert ours.config["faults"] == config["faults"]
 
 
@@ -107,6 +106,21 @@ def test_what_no_ladder_covers_brings_everything_itself(tmp_path: Path) -> None:
     assert speech.labels is None
     assert not speech.encoder_decoder
     assert read([entry | {"task": "ctc"}], tmp_path)["speech"].task == "ctc"
+
+
+@pytest.mark.parametrize("family", ["text generation", "text-generation", "text_generation"])
+def test_a_family_may_be_written_as_pages_do(family: str, tmp_path: Path) -> None:
+    ours = read([ENTRY | {"family": family}], tmp_path)["ours"]
+    assert ours.family == "text_generation"
+
+
+def test_a_whole_configuration_needs_no_size(tmp_path: Path) -> None:
+    config = {"model_type": "mamba", "architectures": ["MambaForCausalLM"], "vocab_size": 9}
+    ours = read([{"name": "ours", "config": config}], tmp_path)["ours"]
+    assert (ours.family, ours.weights, ours.config) == ("text_generation", "random", config)
+    of_family = {"family": "text_generation", "modality": "text", "config": {"model_type": "mamba"}}
+    theirs = read([{"name": "theirs", "inputs": WAVES, **of_family}], tmp_path)["theirs"]
+    assert (theirs.architecture, theirs.labels) == ("AutoModelForCausalLM", None)
 
 
 def test_labels_and_the_kind_of_model_can_be_told(tmp_path: Path) -> None:
@@ -139,7 +153,15 @@ def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
         ({"name": "key"}, "[0].name: 'key' is taken already"),
         ({"hidden_size": 3}, "[0].hidden_size: unknown key; allowed are name, family, modality"),
         ({"weights": "trained"}, "[0].weights: 'trained' is not 'random' or 'pretrained'"),
-        ({"path": "here"}, "[0].path: unknown key; allowed are name, family, modality"),
+        ({"path": "here"}, "[0].size: unknown key; allowed are name, family, modality"),
+        ({"config": {"model_type": "mamba"}},
+         "[0].size: tiny is BERT's, and this is a mamba: leave it out and add inputs"),
+        ({"config": {"model_type": "bart", "vocab_size": 9}, "inputs": WAVES},
+         "[0].size: tiny is BERT's, and this is a bart: leave it out"),
+        ({"config": {"model_type": "mamab"}}, "[0].config: names model_type 'mamab', which "
+         "transformers 5.23.0 doesn't have; did you mean 'mamba'?"),
+        ({"size": "mine", "config": {"model_type": "own"}, "architecture": "AutoModel",
+          "inputs": WAVES}, "[0].config: names model_type 'own', which transformers"),
         ({"image_size": {"standard": 3}},
          "[0].image_size.standard: unknown key; allowed are default, least, most, multiple_of"),
         ({"audio_seconds": {"least": 3}}, "[0].audio_seconds.default: is required"),
@@ -162,9 +184,7 @@ def test_each_mistake_has_its_sentence(
 def test_all_entries_are_checked_at_once(tmp_path: Path) -> None:
     found = refusal([ENTRY, {"name": "b"}, ENTRY, 7], tmp_path).splitlines()
     assert found == [
-        "models.json: [1].family: is required",
-        "models.json: [1].modality: is required",
-        "models.json: [1].size: is required",
+        "models.json: [1]: needs the path of a folder, or family, modality and size, or config",
         "models.json: [2].name: 'ours' is taken already",
         "models.json: [3]: must be a mapping of keys to values",
     ]

@@ -81,7 +81,7 @@ def test_a_config_that_is_none_is_refused(
         ({"is_encoder_decoder": "no"}, "[0].encoder_decoder: is required: config.json says 'no'"),
         (VIT | {"image_size": [32, 32]}, "the configuration says [32, 32] for image_size, which"),
         (VIT | {"num_labels": "x"}, "[0].labels: is required: the configuration says 'x' for num"),
-        (VIT | {"id2label": 5}, "[0].labels: is required: config.json says 5 for id2label, which"),
+        (VIT | {"id2label": 5}, "[0].labels: is required: the configuration says 5 for id2lab"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named(change: dict[str, Any], sentence: str, tmp_path: Path) -> None:

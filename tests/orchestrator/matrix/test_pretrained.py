@@ -49,6 +49,14 @@ def test_the_folder_beside_the_file_tells_everything(tmp_path: Path) -> None:
     assert not ours.encoder_decoder
 
 
+def test_the_folder_tells_family_modality_and_that_it_has_weights(tmp_path: Path) -> None:
+    a_weights_folder(tmp_path / "weights")
+    ours = read({"name": "ours", "path": "weights"}, tmp_path)
+    assert ours == read(ENTRY, tmp_path)
+    drawn = read({"name": "ours", "path": "weights", "weights": "random"}, tmp_path)
+    assert (drawn.weights, drawn.path, drawn.config) == ("random", None, BERT)
+
+
 def test_an_absolute_folder_is_taken_too(tmp_path: Path) -> None:
     folder = a_weights_folder(tmp_path / "elsewhere")
     assert read(ENTRY | {"path": str(folder)}, tmp_path).path == str(folder)
@@ -122,7 +130,9 @@ def test_a_hubs_config_stands_in_the_entry(tmp_path: Path) -> None:
     ("entry", "config", "sentence"),
     [
         (ENTRY | {"path": "nowhere"}, BERT, "[0].path: 'nowhere' is not a folder"),
-        (ENTRY | {"path": "."}, BERT, "holds no .safetensors file, the one format that is loaded"),
+        (ENTRY | {"path": "."}, BERT, "holds no config.json, so it is no model"),
+        (ENTRY, BERT | {"auto_map": {"AutoModel": "modeling_own.M"}},
+         "[0].path: 'weights' brings its own code (modeling_own.py); AccelMatrix runs none"),
         (ENTRY, {"vocab_size": 3}, "[0].path: config.json in 'weights' names no model_type"),
         (ENTRY, {"model_type": "bert"},
          "[0].architecture: is required: config.json says '', for which none is known"),

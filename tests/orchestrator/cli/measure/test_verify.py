@@ -10,7 +10,11 @@ from tests.support.workplace import Workplace
     ("options", "code", "words"),
     [
         (["--backends", "tpu"], 2, "--backends: 'tpu' is not one of cpu, cuda"),
-        (["--models", "bert"], 2, "--models: 'bert' is not one of"),
+        (
+            ["--models", "bert"],
+            2,
+            "--models: 'bert' is a kind of model; did you mean bert-base-uncased, bert-tiny",
+        ),
         (["--backends", "cpu", "--modes", "sleep"], 2, "--modes: 'sleep' is not one of"),
         (["--backends", "qnn", "--runtimes", "torch"], 2, "none of qnn executes torch"),
         (["--backends", "wasm"], 2, "none of wasm executes anything yet"),

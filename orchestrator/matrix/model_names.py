@@ -1,0 +1,185 @@
+"""Names of models in a matrix: the catalogue's, sets, hub ids, folders, files of custom models."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from orchestrator.matrix.model_config import implied
+from orchestrator.matrix.model_files import read_models
+from orchestrator.matrix.model_folder import name_of, read_folder
+from orchestrator.matrix.unknown_models import MODEL_FILES, is_folder, means_path, unknown_model
+from orchestrator.system.plain_data import Location, dotted
+from orchestrator.system.problems import Problem, problems_in
+from orchestrator.system.yaml_file import Source
+from runner.contract.errors import SkipEntry
+from runner.contract.models import ModelSpec, catalogue, model_sets
+
+
+@dataclass(frozen=True)
+class Names:
+    """The models that each name in `axes.model` stands for."""
+
+    models: Mapping[str, ModelSpec]
+    """Every model there is, by name."""
+    groups: Mapping[str, tuple[str, ...]]
+    """The models of each set, hub id, folder and file."""
+    notes: tuple[str, ...] = ()
+    """A sentence for each hub id and folder: what it was taken for."""
+
+    def expand(self, name: str) -> tuple[str, ...]:
+        """The models that a name stands for."""
+        return self.groups.get(name, (name,))
+
+
+def known_names(source: Source) -> tuple[Names, list[Problem]]:
+    """All that the matrix in `source` may name, and the names in it that are nothing.
+
+    Raises:
+        MatrixError: a file of custom models is wrong.
+    """
+    named = [(path, name) for path, name in _named(source.data) if isinstance(name, str)]
+    custom = _Custom(source.folder)
+    for path, name in named:
+        custom.define(path, name)
+    groups, notes = {**model_sets(), **custom.groups}, custom.notes
+    for path, name in named:
+        if name in custom.models or name in groups or name in custom.refused:
+            continue
+        if known := published_name(name):
+            groups[name] = (known,)
+            notes.append(f"{name} is {known} of the catalogue, with random weights")
+        else:
+            message = unknown_model(name, [*custom.models, *groups], source.folder)
+            custom.problems.append(Problem(path, message))
+    return Names(custom.models, groups, tuple(notes)), custom.problems
+
+
+def published_name(name: str) -> str | None:
+    """The catalogue's name for a hub id, with or without its owner, or a name in other letters."""
+    return _published().get(name.casefold())
+
+
+@cache
+def _published() -> Mapping[str, str]:
+    ids = {spec.hub_id.casefold(): name for name, spec in catalogue().items() if spec.hub_id}
+    bare = {hub_id.rpartition("/")[2]: name for hub_id, name in ids.items()}
+    return {**bare, **ids, **{name.casefold(): name for name in catalogue()}}
+
+
+class _Custom:
+    """The models that files and folders bring, gathered name by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.models = dict(catalogue())
+        self.groups: dict[str, tuple[str, ...]] = {}
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        self.refused: set[str] = set()
+        """The names of folders that are no models."""
+        self._folder = folder
+        self._folders: dict[str, str] = {}
+        """The name in the matrix of each folder's model."""
+
+    def define(self, path: Location, name: str) -> None:
+        """Take in the models of a file or a folder, once; any other name is none of its business.
+
+        Raises:
+            MatrixError: a file is wrong.
+        """
+        if name in self.models or name in model_sets() or name in self.groups:
+            return
+        if self._is_folder(name):
+            try:
+                self._add_folder(name)
+            except SkipEntry as error:
+                if name not in self.refused:
+                    self.problems.append(Problem(path, str(error)))
+                self.refused.add(name)
+        elif name.endswith(MODEL_FILES):
+            self._add_file(path, name)
+
+    def _is_folder(self, name: str) -> bool:
+        if not is_folder(self._folder, name):
+            return False
+        return means_path(name) or published_name(name) is None
+
+    def _add_file(self, path: Location, name: str) -> None:
+        specs = read_models(self._folder / name)
+        for model, spec in specs.items():
+            if self.models.setdefault(model, spec) != spec:
+                self.problems.append(Problem(path, f"{model!r} stands in another file too"))
+        self.groups[name] = tuple(specs)
+
+    def _add_folder(self, name: str) -> None:
+        spec = folder_model(self._folder / Path(name).expanduser())
+        known = [*catalogue(), *model_sets()]
+        if spec.name.casefold() in (word.casefold() for word in known):
+            raise _collision(name, spec.name, "the catalogue has that name")
+        if self.models.setdefault(spec.name, spec) != spec:
+            other = self._folders.get(spec.name, "a custom model")
+            raise _collision(name, spec.name, f"so is {other}")
+        self._folders[spec.name] = name
+        self.groups[name] = (spec.name,)
+        self.notes.append(f"{name} is {described(spec)}")
+
+
+def folder_model(folder: Path) -> ModelSpec:
+    """The model of a folder as a hub gives it, under the folder's name.
+
+    Raises:
+        SkipEntry: it is none, brings code of its own, or its files do not say enough.
+    """
+    facts = read_folder(folder)
+    try:
+        values = facts | implied(facts["config"], {"name": name_of(folder)})
+        return ModelSpec.model_validate(values)
+    except SkipEntry as error:
+        message, key = str(error), error.key
+    except ValidationError as error:
+        (first, *_) = problems_in(error, lambda _: ())
+        message, key = first.message, dotted(first.path)
+    raise SkipEntry(
+        f"{str(folder)!r}: {key} {message}; give it in a file of custom models, beside "
+        "name and path",
+        key="path",
+    )
+
+
+def described(spec: ModelSpec) -> str:
+    """A model in one sentence: its family, its class and the origin of its weights."""
+    size = f" ({spec.parameters:,} parameters)" if spec.parameters else ""
+    weights = f"{spec.weights} weights{size}"
+    return f"{spec.name}: {spec.family} of {spec.modality}, {spec.architecture}, {weights}"
+
+
+def _collision(name: str, model: str, reason: str) -> SkipEntry:
+    return SkipEntry(
+        f"{name!r} would be called {model}, and {reason}: rename the folder, or name a link to it "
+        f"(ln -s {name} my-{model})"
+    )
+
+
+def _named(data: Any) -> Iterator[tuple[Location, Any]]:
+    """Every value at a position where a model is named, also in data that is invalid elsewhere."""
+    if not isinstance(data, dict):
+        return
+    yield from _axis(data, ())
+    backends = data.get("backends")
+    for backend, table in backends.items() if isinstance(backends, dict) else ():
+        yield from _axis(table, ("backends", backend))
+    for key in ("include", "exclude"):
+        entries = data.get(key)
+        for position, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, dict) and "model" in entry:
+                yield (key, position, "model"), entry["model"]
+
+
+def _axis(table: Any, path: Location) -> Iterator[tuple[Location, Any]]:
+    axes = table.get("axes") if isinstance(table, dict) else None
+    value = axes.get("model") if isinstance(axes, dict) else None
+    for position, name in enumerate(value if isinstance(value, list) else [value]):
+        yield (*path, "axes", "model", position), name

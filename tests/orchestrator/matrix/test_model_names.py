@@ -1,0 +1,282 @@
+"""A matrix names models as people know them: a folder, a hub id, other letters; else it guesses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.matrix import Matrix
+from orchestrator.matrix.from_options import BenchOptions, bench_matrix
+from orchestrator.matrix.load import load_matrix
+from orchestrator.planning.expand import expand
+from orchestrator.planning.plan import make_plan
+from runner.contract.errors import UsageError
+from runner.contract.models import ModelSpec, catalogue
+from tests.support.weights import BERT, a_weights_folder
+
+GPT2 = {
+    "architectures": ["GPT2LMHeadModel"],
+    "model_type": "gpt2",
+    "vocab_size": 9,
+    "n_positions": 8,
+}
+T5 = {
+    "architectures": ["T5ForConditionalGeneration"],
+    "model_type": "t5",
+    "vocab_size": 9,
+    "is_encoder_decoder": True,
+}
+VIT = {
+    "architectures": ["ViTForImageClassification"],
+    "model_type": "vit",
+    "image_size": 32,
+    "num_channels": 3,
+}
+WAVE = {"architectures": ["HubertForCTC"], "model_type": "hubert", "vocab_size": 9, "conv_dim": [8]}
+WHISPER = {
+    "architectures": ["WhisperForConditionalGeneration"],
+    "model_type": "whisper",
+    "is_encoder_decoder": True,
+    "vocab_size": 9,
+    "num_mel_bins": 80,
+    "max_source_positions": 1500,
+    "max_target_positions": 448,
+}
+LLAVA = {
+    "architectures": ["LlavaForConditionalGeneration"],
+    "model_type": "llava",
+    "vision_config": {"image_size": 32},
+    "text_config": {"vocab_size": 9},
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def bench(*models: str) -> Matrix:
+    return bench_matrix(BenchOptions(axes={"model": models}))
+
+
+def refusal(*models: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        bench(*models)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def a_config(folder: str, config: dict[str, Any]) -> None:
+    Path(folder).mkdir(parents=True)
+    Path(folder, "config.json").write_text(json.dumps(config))
+
+
+def the_model(matrix: Matrix) -> ModelSpec:
+    (spec,) = matrix.models.values()
+    return spec
+
+
+def test_a_folder_is_a_model_with_the_weights_that_lie_there(here: Path) -> None:
+    a_weights_folder(here / "models/mine")
+    matrix = bench("./models/mine")
+    spec = the_model(matrix)
+    assert (spec.name, spec.family, spec.modality) == ("mine", "embedding", "text")
+    assert (spec.weights, spec.path, spec.parameters) == ("pretrained", f"{here}/models/mine", 1616)
+    assert matrix.notes == (
+        "./models/mine is mine: embedding of text, AutoModel, pretrained weights "
+        "(1,616 parameters)",
+    )
+    plan = make_plan(matrix)
+    assert [entry.cell.id for entry in plan.entries] == ["cpu-mine-fp32-b1-s64-inference"]
+    assert plan.notes == matrix.notes
+
+
+def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
+    a_config("mine", GPT2)
+    matrix = bench("./mine")
+    spec = the_model(matrix)
+    assert (spec.family, spec.weights, spec.path, spec.config) == (
+        "text_generation", "random", None, GPT2,
+    )  # fmt: skip
+    assert "random weights" in matrix.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "facts"),
+    [
+        (BERT, ("embedding", "text", "AutoModel", "feature-extraction", False)),
+        (GPT2, ("text_generation", "text", "AutoModelForCausalLM", "text-generation", True)),
+        (T5, ("text_generation", "text", "AutoModelForSeq2SeqLM", "text2text-generation", True)),
+        (VIT, ("vision", "image", "AutoModelForImageClassification", "image-classification", True)),
+        (WAVE, ("audio", "audio", "AutoModelForCTC", "automatic-speech-recognition", True)),
+        (WHISPER, ("audio", "audio", "AutoModelForSpeechSeq2Seq", "automatic-speech-recognition",
+                   True)),
+    ],
+    ids=lambda value: value.get("model_type") if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_what_a_configuration_tells(config: dict[str, Any], facts: tuple[Any, ...]) -> None:
+    a_config("mine", config)
+    spec = the_model(bench("./mine"))
+    told = (spec.family, spec.modality, spec.architecture, spec.task, spec.labels is not None)
+    assert told == facts
+    twin = next(
+        (s for s in catalogue().values() if s.config["model_type"] == config["model_type"]), None
+    )
+    assert twin is None or [i.name for i in spec.inputs] == [i.name for i in twin.inputs]
+
+
+def test_a_folder_of_whisper_is_described_as_the_catalogues() -> None:
+    a_config("mine", WHISPER)
+    mine, published = the_model(bench("./mine")), catalogue()["whisper-tiny"]
+    assert [tensor.shape for tensor in mine.inputs] == [t.shape for t in published.inputs]
+    assert (mine.fixed, mine.max_new_tokens) == (published.fixed, published.max_new_tokens)
+    assert mine.forward == published.forward
+
+
+def test_a_matrix_names_folders_beside_itself(here: Path) -> None:
+    a_weights_folder(here / "sub/mine")
+    file = here / "sub/matrix.yaml"
+    file.write_text(
+        "version: 1\naxes: {model: [bert-tiny, ./mine], batch_size: [1, 2]}\n"
+        "exclude: [{model: ./mine, batch_size: 2}]\n"
+    )
+    cells = [cell.id for cell, _ in expand(load_matrix(file)).cells]
+    names = ("bert-tiny-fp32-b1-s128", "bert-tiny-fp32-b2-s128", "mine-fp32-b1-s64")
+    assert cells == [f"cpu-{name}-inference" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("folder", "named", "name"),
+    [
+        ("my model (v2)", "./my model (v2)", "my-model-v2"),
+        ("a/-x_", "a/-x_/", "x_"),
+        ("mine", "mine", "mine"),
+        ("a/b", "a/../a/b", "b"),
+        ("models--some--model/snapshots/abc", "./models--some--model/snapshots/abc", "model"),
+        ("données", "./données", "donn-es"),
+        ("x" * 150, "./" + "x" * 150, "x" * 100),
+    ],
+)
+def test_a_folders_name_becomes_one_for_cell_ids(folder: str, named: str, name: str) -> None:
+    a_config(folder, GPT2)
+    assert list(bench(named).models) == [name]
+
+
+def test_the_folder_one_stands_in_is_one_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_config("mine", GPT2)
+    monkeypatch.chdir(here / "mine")
+    assert list(bench(".").models) == ["mine"]
+
+
+def test_two_spellings_of_a_folder_are_one_model() -> None:
+    a_config("mine", GPT2)
+    assert bench("./mine", "mine").axes["model"] == ("mine",)
+
+
+def test_names_that_collide_are_refused_in_words() -> None:
+    for folder in ("bert-tiny", "a/mine", "b/mine", "Small"):
+        a_config(folder, GPT2 | {"n_positions": len(folder)})
+    remedy = "rename the folder, or name a link to it (ln -s"
+    assert f"would be called bert-tiny, and the catalogue has that name: {remedy}" in refusal(
+        "./bert-tiny"
+    )
+    assert "would be called Small, and the catalogue" in refusal("./Small")
+    assert list(bench("bert-tiny").models) == ["bert-tiny"]
+    a_config("c/mine", GPT2 | {"n_positions": 9})
+    message = refusal("./a/mine", "./c/mine")
+    assert "--model: './c/mine' would be called mine, and so is ./a/mine" in message
+    Path("c/other").symlink_to("mine")
+    assert list(bench("./a/mine", "./c/other").models) == ["mine", "other"]
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("google-bert/bert-base-uncased", "bert-base-uncased"),
+        ("GOOGLE-BERT/BERT-BASE-UNCASED", "bert-base-uncased"),
+        ("vit-base-patch16-224", "vit-base"),
+        ("Bert-Tiny", "bert-tiny"),
+    ],
+)
+def test_hub_ids_and_other_letters_name_the_catalogues_models(name: str, known: str) -> None:
+    matrix = bench(name)
+    assert matrix.axes["model"] == (known,)
+    assert matrix.notes == (f"{name} is {known} of the catalogue, with random weights",)
+
+
+def test_the_catalogue_goes_before_a_folder_that_is_not_written_as_one(here: Path) -> None:
+    a_weights_folder(here / "facebook/opt-125m")
+    assert list(bench("facebook/opt-125m").models) == ["opt-125m"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("bert-tny", "no model 'bert-tny'; did you mean bert-tiny? (41 models: orchestrator"),
+        ("BertModel", "'BertModel' is a class, not a model; did you mean bert-base-uncased"),
+        ("GPT2LMHeadModel", "did you mean gpt2 or gpt2-micro?"),
+        ("Qwen2VLForConditionalGeneration", "did you mean qwen2-vl-2b or qwen2-vl-micro?"),
+        ("AutoModelForCTC", "did you mean wav2vec2-base-960h or wav2vec2-micro?"),
+        ("bert", "'bert' is a kind of model; did you mean bert-base-uncased, bert-tiny or bert"),
+        ("google-bert/bert-base-uncasd", "did you mean google-bert/bert-base-uncased?"),
+        ("someone/something", "no model 'someone/something' in the catalogue, and nothing is "
+         "downloaded here: get it by `hf download someone/something --local-dir something`, then "
+         "name ./something"),
+        ("qqqq", "no model 'qqqq' (41 models: orchestrator models list; of your own: ./folder, or"),
+        ("./mne", "'./mne' is not a folder (looked in "),
+        ("./mne", "did you mean ./mine?"),
+        ("./mine/weights", "'./mine/weights' is a file: name its folder, which holds config.json"),
+        ("./mine/config.json", "is the configuration of a model: name its folder, mine/"),
+        ("./empty", "'empty' holds no config.json, so it is no model"),
+        ("./" + "x" * 5000, "is not a folder"),
+        ("./\0", "is not a folder"),
+        ("~nobody/x", "no model '~nobody/x'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_gets_a_guess_or_what_to_do(name: str, sentence: str) -> None:
+    a_config("mine", BERT)
+    Path("mine/weights").touch()
+    Path("empty").mkdir()
+    assert sentence in refusal(name)
+
+
+OWN = {"model_type": "mine", "auto_map": {"AutoModel": "modeling_mine.Mine"}}
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "sentence"),
+    [
+        (OWN, [], "brings its own code (modeling_mine.py); AccelMatrix runs none. If transformers"),
+        (BERT | {"auto_map": {"AutoConfig": "a/b--configuration_b.C", "AutoModel": "m.M"}}, [],
+         "(a/b--configuration_b.py, m.py)"),
+        (BERT | {"auto_map": {"AutoTokenizer": ["t.T", None]}}, ["modeling_own.py"],
+         "brings its own code (modeling_own.py); AccelMatrix runs none."),
+        (BERT | {"auto_map": 5}, [], "brings its own code (auto_map)"),
+        ({"model_type": "mine"}, [], "names model_type 'mine', which transformers 5.23.0 doesn't"),
+        ({"model_type": "bort"}, [], "doesn't have; did you mean 'bert'?"),
+        ({"architectures": ["BertModel"]}, [], "config.json in 'mine' names no model_type"),
+        (BERT, ["pytorch_model.bin"],
+         "holds no .safetensors file, the one format that is loaded, but pytorch_model.bin"),
+        (BERT | {"quantization_config": {"quant_method": "gptq"}}, [],
+         "holds quantised weights ('gptq'), which are not loaded"),
+        (LLAVA, [], "'mine': inputs is required: it doesn't follow from such a model's files; give "
+         "it in a file of custom models, beside name and path"),
+        (WHISPER | {"max_source_positions": 10**12}, [], "'mine': inputs[0].shape"),
+        ({"model_type": "bert", "architectures": ["BertModel"]}, [], "modality is required"),
+    ],
+)  # fmt: skip
+def test_a_folder_that_cannot_be_measured_says_why_in_the_plan(
+    config: dict[str, Any], files: list[str], sentence: str
+) -> None:
+    a_config("mine", config)
+    for file in files:
+        Path("mine", file).touch()
+    assert sentence in refusal("./mine")
+
+
+def test_code_for_other_parts_than_the_model_is_left_alone() -> None:
+    a_config("mine", BERT | {"auto_map": {"AutoTokenizer": ["tokenization_mine.T", None]}})
+    Path("mine/tokenization_mine.py").write_text("raise SystemExit")
+    assert the_model(bench("./mine")).weights == "random"
