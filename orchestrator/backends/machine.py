@@ -16,6 +16,7 @@ import psutil
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
 from runner.contract.cell import Backend, Purpose
 from runner.contract.errors import Unavailable
+from runner.contract.host import host_id, read_processor
 
 MEMORY_MARGIN_BYTES = 512 << 20
 MEMORY_MARGIN_SHARE = 1 / 16
@@ -46,6 +47,23 @@ def this_machine(
         memory_bytes=default_memory_bytes(psutil.virtual_memory().total),
         unavailable=dict(_unavailable(purpose, system, instruction_set)),
     )
+
+
+def this_host() -> str | None:
+    """The id of the machine that this process runs on, as the views of the database have it."""
+    return host_id(host_facts())
+
+
+def host_facts() -> Mapping[str, object]:
+    """The facts behind that id, under the names of a record's columns."""
+    processor, _ = read_processor()
+    return {
+        "cpu_model": processor,
+        "cpu_cores_physical": psutil.cpu_count(logical=False),
+        "cpu_cores_logical": psutil.cpu_count(logical=True),
+        "memory_total_bytes": psutil.virtual_memory().total,
+        "machine": platform.machine(),
+    }
 
 
 def default_memory_bytes(total_bytes: int) -> int:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import runner
+from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
@@ -95,10 +96,13 @@ def _require_database(path: Path, *, scratch: bool) -> None:
 
 
 def past_durations(database: Path) -> dict[str, float]:
-    """Seconds that cells took on this host before; empty without a readable database."""
+    """Seconds that cells took on this machine before; empty without a readable database."""
+    host = this_host()
+    if host is None:
+        return {}
     try:
         with Store.open_readonly(database, wait_s=0) as store:
-            return dict(store.history())
+            return dict(store.history(host))
     except StoreError:
         return {}
 

@@ -1,6 +1,5 @@
 """The store: one DuckDB file with the verdicts of all runs."""
 
-import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -187,10 +186,10 @@ class Store:
         with self._reading():
             return stored_runs(self._connection)
 
-    def history(self, hostname: str | None = None) -> Mapping[str, float]:
-        """Typical wall seconds by cell id, from cells that ended well on this or that host."""
+    def history(self, host: str) -> Mapping[str, float]:
+        """Typical wall seconds by cell id, from cells that ended well on the machine of this id."""
         with self._reading():
-            return results.history(self._connection, hostname or socket.gethostname())
+            return results.history(self._connection, host)
 
     def results(self, run_id: str) -> list[ResultRow]:
         """The verdicts of this run, proven or not, by cell id."""

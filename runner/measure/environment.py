@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 
 from runner.contract.cell import Backend
+from runner.contract.host import read_processor
 from runner.contract.job import Limits
 from runner.measure.memory import cgroup
 from runner.measure.vendors.amd import amd_driver
@@ -46,7 +47,7 @@ class Environment:
 
 def read_environment() -> Environment:
     """Read the facts from this machine."""
-    cpu_model, cpu_flags = _processor()
+    cpu_model, cpu_flags = read_processor()
     return Environment(
         cpu_model=cpu_model,
         cpu_flags=cpu_flags,
@@ -114,17 +115,6 @@ def _operating_system() -> str:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         return platform.platform(terse=True)
-
-
-def _processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> tuple[str, list[str]]:
-    facts: dict[str, str] = {}
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().partition("\n\n")[0].splitlines():
-            key, _, value = line.partition(":")
-            facts[key.strip()] = value.strip()
-    model = facts.get("model name") or platform.processor() or platform.machine()
-    flags = facts.get("flags") or facts.get("Features") or ""
-    return model, flags.split()
 
 
 def driver_version(backend: Backend, library: Any = None) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runner.contract.cell import Cell
+from runner.contract.host import host_id
 from runner.contract.job import Job
 from runner.contract.record import (
     SHARED_FACTS,
@@ -29,6 +30,7 @@ QUIET = Noise(
     kernel_shift=0.0,
 )
 _SAMPLE = sample("record")
+EXAMPLE_HOST = host_id(_SAMPLE["surroundings"]) or ""
 
 
 def a_record(**changes: Any) -> Record:

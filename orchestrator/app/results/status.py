@@ -1,7 +1,6 @@
 """State of a database and its record files: rows, verdicts, runs, and results that are stale."""
 
 import shlex
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -10,6 +9,7 @@ from typing import Any
 
 import runner
 from orchestrator.backends.catalogue import CATALOGUE
+from orchestrator.backends.machine import this_host
 from orchestrator.images.image import SOURCE_LABEL, find_source
 from orchestrator.images.settings import read_site_hashes
 from orchestrator.store import (
@@ -118,7 +118,7 @@ _IMAGES: Mapping[str, str | None] = {name: spec.image for name, spec in CATALOGU
 
 
 def current_installation(checkout: Path = ROOT) -> Installation:
-    """This host with this AccelMatrix; images are compared with the files of the checkout."""
+    """This machine with this AccelMatrix; images are compared with the files of the checkout."""
     site_hashes = read_site_hashes()
 
     @cache
@@ -130,4 +130,4 @@ def current_installation(checkout: Path = ROOT) -> Installation:
         image, built_of = _IMAGES.get(backend), labels.get(SOURCE_LABEL)
         return bool(image and built_of and source(image) not in {None, built_of})
 
-    return Installation(socket.gethostname(), runner.__version__, is_outdated)
+    return Installation(this_host(), runner.__version__, is_outdated)

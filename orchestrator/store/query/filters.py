@@ -32,6 +32,8 @@ class Filters(TypedDict, total=False):
     task: Words
     hardware: Words
     """Names of physical devices."""
+    host: Words
+    """Machines, by the hash that the views call `host`."""
     hostname: Words
     backend: Words
     runtime: Words

@@ -9,6 +9,7 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
+from orchestrator.store.schema.view import joined_results
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 """The id of a run of ours: its beginning, or a moment after the run before it."""
@@ -182,22 +183,22 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     ]
 
 
-def history(connection: DuckDBPyConnection, hostname: str) -> dict[str, float]:
-    """Median wall seconds of each cell timed on this host: its loads and all its iterations.
+def history(connection: DuckDBPyConnection, host: str) -> dict[str, float]:
+    """Median wall seconds of each cell timed on this machine: its loads and all its iterations.
 
     Cells of a job share one load a round, so the sum over a job's cells is an upper bound.
     """
     rows = fetch(
         connection,
-        """
-        SELECT cell_id, median(
+        f"""
+        SELECT r.cell_id, median(
             (coalesce(import_time_s, 0) + coalesce(load_time_s, 0)) * coalesce(rounds, 1)
             + coalesce(first_latency_s, 0) + coalesce(warmup_time_s, 0)
             + coalesce(steady_time_s, 0) + coalesce(concurrent_time_s, 0)) AS seconds
-        FROM benchmark_results
-        WHERE status = 'ok' AND hostname = ? AND steady_time_s IS NOT NULL
-        GROUP BY cell_id ORDER BY cell_id
+        FROM {joined_results()}
+        WHERE r.status = 'ok' AND h.host = ? AND r.steady_time_s IS NOT NULL
+        GROUP BY r.cell_id ORDER BY r.cell_id
         """,
-        hostname,
+        host,
     )
     return {row["cell_id"]: row["seconds"] for row in rows}

@@ -9,44 +9,46 @@ from typing import Any, Self
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import fetch
+from orchestrator.store.schema.result_views import NEWEST_OF_SERIES
 from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
-from orchestrator.store.schema.view import RESULT_KEY, RESULT_ORDER, TRUSTED
+from orchestrator.store.schema.view import HOST_OF_VERDICT, joined_verdicts
 from runner.contract.axes import AXIS_NAMES, NUMBER_AXES
 from runner.contract.record import Row
 
 REPLAY = r"^orchestrator( -\S+)* replay "
 """The command of a replay, which takes the image of then."""
-_WHERE = ("hostname", "backend", "runtime", "launcher")
+_MACHINE = f"coalesce({HOST_OF_VERDICT.expression}, r.hostname)"
+_SAME = ("backend", "runtime", "launcher")
+_WHERE = ("machine", *_SAME)
 GROUPED_AXES = sorted(
-    (name for name in AXIS_NAMES if name not in _WHERE), key=NUMBER_AXES.__contains__
+    (name for name in AXIS_NAMES if name not in _SAME), key=NUMBER_AXES.__contains__
 )
 """Words before numbers, as commands name them."""
 _FACTS = ("image_digest", "image_labels", "runner_version", "kernel", "python_version", "libraries")
 _NAMED_FACTS = {"runner_version": "runner", "kernel": "kernel", "python_version": "Python"}
 _BY = ", ".join(_WHERE)
+_HERE = f"{_MACHINE} AS machine, {', '.join(f'r.{name}' for name in _SAME)}"
 _NEWEST = f"""
     WITH seen AS (
-        SELECT {_BY}, environment_id, max(recorded_at) AS seen_at FROM {RESULTS.name}
-        WHERE environment_id IN (
-            SELECT environment_id FROM {ENVIRONMENTS.name} WHERE runner_version IS NOT NULL)
-            AND run_id NOT IN (
-                SELECT run_id FROM {RUNS.name} WHERE regexp_matches(coalesce(command, ''), ?))
-        GROUP BY {_BY}, environment_id
+        SELECT {_HERE}, r.environment_id, max(r.recorded_at) AS seen_at FROM {joined_verdicts()}
+        WHERE e.runner_version IS NOT NULL AND r.run_id NOT IN (
+            SELECT run_id FROM {RUNS.name} WHERE regexp_matches(coalesce(command, ''), ?))
+        GROUP BY ALL
     ), newest AS (
         SELECT {_BY}, arg_max(environment_id, (seen_at, environment_id)) AS environment_id
         FROM seen GROUP BY {_BY}
     )
     SELECT {_BY}, {", ".join(_FACTS)} FROM newest JOIN {ENVIRONMENTS.name} USING (environment_id)
 """
+_NEWEST_RESULTS = f"""(
+    SELECT * FROM {RESULTS.name} WHERE rowid IN (SELECT place FROM ({NEWEST_OF_SERIES})))"""
 _VALUES = ", ".join(f"list_sort(list(DISTINCT r.{axis})) AS {axis}" for axis in GROUPED_AXES)
 _PROVEN = f"""
     WITH proven AS (
-        SELECT {", ".join(f"r.{column}" for column in _WHERE)}, r.environment_id, u.command,
-            count(*) AS cells, min(r.cell_id) AS example, min(r.recorded_at) AS since, {_VALUES}
-        FROM {RESULTS.name} r LEFT JOIN {RUNS.name} u USING (run_id)
-        WHERE r.rowid IN (
-            SELECT arg_max(r.rowid, {RESULT_ORDER}) FROM {RESULTS.name} r WHERE {TRUSTED}
-            GROUP BY {RESULT_KEY})
+        SELECT {_HERE}, arg_max(r.hostname, r.recorded_at) AS hostname, r.environment_id,
+            runs.command, count(*) AS cells, min(r.cell_id) AS example,
+            min(r.recorded_at) AS since, {_VALUES}
+        FROM {joined_verdicts(_NEWEST_RESULTS)} LEFT JOIN {RUNS.name} runs ON runs.run_id = r.run_id
         GROUP BY ALL
     )
     SELECT proven.*, {", ".join(_FACTS)} FROM proven JOIN {ENVIRONMENTS.name} USING (environment_id)
@@ -57,10 +59,10 @@ _PROVEN = f"""
 
 @dataclass(frozen=True)
 class Installation:
-    """The host and the software that would measure here today."""
+    """The machine and the software that would measure here today."""
 
-    hostname: str
-    """This host."""
+    host: str | None
+    """The id of this machine."""
     runner_version: str
     """The version of AccelMatrix that is installed."""
     is_outdated: Callable[[str, Mapping[str, str]], bool]
@@ -72,6 +74,7 @@ class Stale:
     """Cells with the same changes since their newest proven results were measured."""
 
     hostname: str | None
+    """The machine's newest name."""
     backend: str
     runtime: str
     launcher: str
@@ -105,8 +108,8 @@ class Stale:
 def stale(connection: DuckDBPyConnection, installed: Installation) -> tuple[Stale, ...]:
     """The newest proven results whose software is not the newest any more, in groups.
 
-    Each is compared with the newest record of the same host, backend, runtime and launcher, replays
-    left out, and with what is installed if this is that host.
+    Each is compared with the newest record of the same machine, backend, runtime and launcher,
+    replays left out, and with what is installed if this is that machine.
     """
     newest = {_where(row): row for row in fetch(connection, _NEWEST, REPLAY)}
     groups: dict[tuple[object, ...], Stale] = {}
@@ -127,7 +130,7 @@ def _where(row: Row) -> tuple[object, ...]:
 def _group(row: Row, changes: tuple[str, ...]) -> Stale:
     command = row["command"]
     return Stale(
-        **{name: row[name] for name in (*_WHERE, "cells", "example", "since")},
+        **{name: row[name] for name in ("hostname", *_SAME, "cells", "example", "since")},
         changes=changes,
         planned_by=None if command is None or re.match(REPLAY, command) else command,
         axes={axis: values for axis in GROUPED_AXES if (values := _values(row[axis]))},
@@ -139,7 +142,7 @@ def _values(column: Sequence[Any] | None) -> tuple[Any, ...]:
 
 
 def _changes(then: Row, now: Row, installed: Installation) -> Iterator[str]:
-    here = then["hostname"] == installed.hostname
+    here = then["machine"] == installed.host
     today = now | ({"runner_version": installed.runner_version} if here else {})
     yield from _image_change(then, today, installed if here else None)
     for name, word in _NAMED_FACTS.items():

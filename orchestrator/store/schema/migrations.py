@@ -116,7 +116,12 @@ _AFTERWARDS: Sequence[str] = (
     "DROP TABLE split_jobs",
 )
 
-MIGRATIONS: Mapping[int, Migration] = {4: _to_5}
+
+def _to_6(connection: DuckDBPyConnection) -> None:
+    """Views alone are others, and made anew."""
+
+
+MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6}
 """The step from each version to the next."""
 OLDEST = min(MIGRATIONS)
 """The oldest version that can be brought forward."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
@@ -14,6 +14,7 @@ from orchestrator.store.schema.tables import (
     VERSION,
     comments,
 )
+from runner.contract.host import GIB, HOST_FACTS, REQUIRED_FACTS
 
 MEGABYTE = 1_000_000
 
@@ -50,12 +51,42 @@ _KNOWN = {column.name: column for table in _SOURCES.values() for column in table
 _ALIAS = {column.name: alias for alias, table in _SOURCES.items() for column in table.columns}
 
 
+def _host_fact(name: str) -> str:
+    value = f"({name} + {GIB // 2}) // {GIB}" if name == "memory_total_bytes" else name
+    return f"coalesce(({value})::VARCHAR, 'None')"
+
+
+_HOST_ID = (
+    f"CASE WHEN {' AND '.join(f'{name} IS NOT NULL' for name in REQUIRED_FACTS)}"
+    f" THEN sha256(concat_ws(chr(10), {', '.join(map(_host_fact, HOST_FACTS))}))[:16] END"
+)
+"""`host_id` of the contract in SQL."""
+_MACHINES = (
+    f"(SELECT *, {_HOST_ID} AS host, coalesce(cpu_cores_physical, cpu_cores_logical) AS cores"
+    f" FROM {HARDWARE.name})"
+)
+_SEEN = (
+    f"FROM {RESULTS.name} JOIN {_MACHINES} USING (hardware_id)"
+    " WHERE host IS NOT NULL AND hostname IS NOT NULL"
+)
+
+
 def joined_results(rows: str = RESULTS.name) -> str:
     """Results with their machine and software, under the names that `result_columns` uses."""
     return (
-        f"{rows} r LEFT JOIN {HARDWARE.name} h USING (hardware_id)"
+        f"{rows} r LEFT JOIN {_MACHINES} h USING (hardware_id)"
         f" LEFT JOIN {ENVIRONMENTS.name} e USING (environment_id)"
     )
+
+
+def joined_verdicts(rows: str = RESULTS.name) -> str:
+    """The same for verdicts that may name no machine, with what tells `HOST_OF_VERDICT`."""
+    return f"""{joined_results(rows)}
+        LEFT JOIN (SELECT source, run_id, hostname, min(host) AS host {_SEEN} GROUP BY ALL) u
+            ON u.source = r.source AND u.run_id = r.run_id AND u.hostname = r.hostname
+        LEFT JOIN (
+            SELECT source, hostname, arg_max(host, (recorded_at, host)) AS host {_SEEN} GROUP BY ALL
+        ) n ON n.source = r.source AND n.hostname = r.hostname"""
 
 
 DEVICE = ViewColumn(
@@ -63,6 +94,30 @@ DEVICE = ViewColumn(
     "coalesce(h.device_name, h.cpu_model)",
     "VARCHAR",
     "The physical device that did the work.",
+)
+
+_HOST_DOC = (
+    "Which machine: a hash of processor, cores, memory in GiB and instruction set, without any name"
+)
+HOST = ViewColumn("host", "h.host", "VARCHAR", f"{_HOST_DOC}; null where they are not known.")
+HOST_OF_VERDICT = replace(
+    HOST,
+    expression="coalesce(h.host, u.host, n.host)",
+    doc=f"{_HOST_DOC}; of a verdict without them, that of its run, or else the newest of its host"
+    " name.",
+)
+CORES = ViewColumn(
+    "cores",
+    "h.cores",
+    "BIGINT",
+    "Cores of the machine; hardware threads where no one tells the cores.",
+)
+OFF = ViewColumn(
+    "off",
+    "r.difference_relative",
+    "DOUBLE",
+    "How far outputs are off: the norm of their difference to the fp32 reference by the norm of the"
+    " reference, 0.05 for 5 %; null where they were not compared.",
 )
 
 
@@ -119,6 +174,12 @@ MEASURED_AT = (
 )
 RESULT_ORDER = f"(coalesce({MEASURED_AT}, TIMESTAMPTZ '-infinity'), r.run_id)"
 """The order of results in time; those that do not say when they were measured come first."""
-RESULT_KEY = "r.source, r.cell_id, coalesce(r.hostname, r.run_id)"
-"""A later result takes the place of one of the same source, cell and host. Where a file names no
-host, its results may be of any, and take the place of none in other files."""
+_MACHINE = "coalesce(r.hardware_id, r.hostname, r.run_id)"
+SERIES = ", ".join(
+    [
+        *(f"r.{name}" for name in ("source", "cell_id", "model_id", "weights", "weights_revision")),
+        *("r.seed", _MACHINE, "r.launcher", "r.timed_region", "r.threads", "r.container_cpu_limit"),
+    ]
+)
+"""Results of one series may be compared over time, and a later one takes the place of an earlier.
+Where a file names neither machine nor host, its results are of no series with other files'."""

@@ -1,9 +1,10 @@
 import json
-import socket
 from pathlib import Path
+from socket import gethostname
 
 import pytest
 
+from orchestrator.backends.machine import host_facts
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, past_durations, reopen_run
 from orchestrator.running.folder import RunFolder
@@ -172,10 +173,12 @@ def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: 
     assert folder.due(folder.cells, 1) == []
 
 
-def test_what_cells_took_is_remembered_on_the_same_host(tmp_path: Path, database: Path) -> None:
+def test_what_cells_took_is_remembered_on_the_same_machine_whatever_its_name(
+    tmp_path: Path, database: Path
+) -> None:
     assert past_durations(database) == {}
-    here, elsewhere = socket.gethostname(), "another-host"
-    records = [a_record(batch_size=1, hostname=here), a_record(batch_size=2, hostname=elsewhere)]
+    here = {**host_facts(), "hostname": "renamed-since"}
+    records = [a_record(batch_size=1, **here), a_record(batch_size=2, hostname=gethostname())]
     with Store.open(database) as store:
         store.merge([save_record(record, tmp_path) for record in records])
     assert list(past_durations(database)) == [records[0].cell_id]

@@ -1,6 +1,5 @@
 """The state of a database and its files, and the command that measures stale cells anew."""
 
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +7,14 @@ import pytest
 
 import runner
 from orchestrator.app.results.status import current_installation, remeasure_command, report_status
+from orchestrator.backends.machine import this_host
 from orchestrator.images.image import SOURCE_LABEL, find_source
 from orchestrator.store import Installation, Store
 from orchestrator.store.query.stale import GROUPED_AXES
 from runner.contract.record import save_record
 from tests.docs.command_line import parse
 from tests.orchestrator.images.conftest import tiny_checkout
-from tests.support.records import a_record
+from tests.support.records import EXAMPLE_HOST, a_record
 from tests.support.results import a_stale_group
 
 
@@ -25,7 +25,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_it_is_this_host_with_this_version() -> None:
     here = current_installation()
-    assert (here.hostname, here.runner_version) == (socket.gethostname(), runner.__version__)
+    assert (here.host, here.runner_version) == (this_host(), runner.__version__)
 
 
 def test_an_image_is_outdated_once_its_files_have_changed(checkout: Path) -> None:
@@ -54,7 +54,7 @@ def test_nothing_is_outdated_that_cannot_be_compared(
     assert not elsewhere.is_outdated("cpu", {SOURCE_LABEL: "sha256:0"})
 
 
-HERE = Installation("example-host", "0.1.0", lambda backend, labels: False)
+HERE = Installation(EXAMPLE_HOST, "0.1.0", lambda backend, labels: False)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.store import Measurement, ResultRow, Run, Store, newest_run
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import Save
-from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
 
 TIMED = ("steady_time_s", "latency_median_s", "throughput", "iterations")
 CELL = "cpu-bert-tiny-fp32-b1-s128-inference"
@@ -99,15 +99,15 @@ def test_history_is_the_median_of_this_hosts_successes(
             )
         )
     save(
-        a_record(run_id="away", hostname="other-host", steady_time_s=1000.0),
+        a_record(run_id="away", cpu_model="Other CPU", steady_time_s=1000.0),
         a_failure("timeout", "hung", run_id="hung", steady_time_s=1000.0),
         a_failure("timeout", "hung", batch_size=8),
         a_record(batch_size=2, purpose="verify", **dict.fromkeys(TIMED)),
     )
     with Store.open(database) as store:
         store.merge([results])
-        assert store.history("example-host") == {CELL: pytest.approx(3.0)}
-        assert store.history() == {}
+        assert store.history(EXAMPLE_HOST) == {CELL: pytest.approx(3.0)}
+        assert store.history("another machine") == {}
 
 
 def test_history_counts_every_load_and_what_ran_at_once(
@@ -122,7 +122,7 @@ def test_history_counts_every_load_and_what_ran_at_once(
     )
     with Store.open(database) as store:
         store.merge([results])
-        assert sorted(store.history("example-host").values()) == [
+        assert sorted(store.history(EXAMPLE_HOST).values()) == [
             pytest.approx(3 * 2.0 + 2.0),
             pytest.approx(2.0 + 10.0 + 4.0),
         ]

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.store import Installation, Run, Stale, Store
 from runner.contract.record import Record
 from tests.orchestrator.store.conftest import Save
-from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
 
 LATER = RECORDED_AT + timedelta(days=1)
 COMMAND = "orchestrator run matrix.yaml"
@@ -81,7 +81,7 @@ def test_what_changed_since_is_told(
     "after",
     [
         {},
-        {"hostname": "another-host", "kernel": "7.0"},
+        {"cpu_model": "Other CPU", "kernel": "7.0"},
         {"backend": "openvino", "runtime": "openvino", "kernel": "7.0"},
         {"runtime": "onnxruntime", "kernel": "7.0"},
         {"launcher": "docker", "kernel": "7.0", "image_digest": NEW},
@@ -151,8 +151,8 @@ def test_a_replay_in_the_image_of_then_ages_nothing(
 
 
 def test_what_is_installed_on_this_host_counts(database: Path, results: Path, save: Save) -> None:
-    save(then(runner_version="0.1.0"), then(hostname="another-host"))
-    here = Installation("example-host", "0.2.0", never)
+    save(then(runner_version="0.1.0"), then(cpu_model="Other CPU"))
+    here = Installation(EXAMPLE_HOST, "0.2.0", never)
     (group,) = stale_after(database, results, installed=here)
     assert (group.hostname, group.changes) == ("example-host", ("runner 0.1.0, now 0.2.0",))
 
@@ -168,7 +168,7 @@ def test_an_image_of_other_files_than_todays_is_told(
         asked.append((backend, labels))
         return True
 
-    here = Installation("example-host", "0.1.0", outdated)
+    here = Installation(EXAMPLE_HOST, "0.1.0", outdated)
     (group,) = stale_after(database, results, installed=here)
     assert group.changes == ("image sha256:aaaaaaaaaaaa, and its files here are others now",)
     assert asked == [("cpu", labels)]

@@ -1,4 +1,4 @@
-"""A database that the version before this one made loses nothing on its way here."""
+"""A database that an earlier version made loses nothing on its way here."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.store import MergeReport, Store
 from orchestrator.store.database.connect import fetch
+from orchestrator.store.schema.migrations import OLDEST
 from orchestrator.store.schema.tables import STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
@@ -47,8 +48,21 @@ def ask(database: Path, sql: str) -> list[Row]:
         return fetch(connection, sql)
 
 
-def test_the_older_database_is_one(older: Path) -> None:
-    assert version_of(older) == STORE_VERSION - 1
+def test_the_older_database_is_the_oldest_that_is_brought_forward(older: Path) -> None:
+    assert version_of(older) == OLDEST
+
+
+def test_views_that_an_earlier_version_defined_become_those_of_today(fresh: Path) -> None:
+    """Schema 5 has the tables of 6."""
+    today = schema_of(fresh)
+    with duckdb.connect(fresh) as connection:
+        connection.execute("UPDATE schema_version SET version = 5")
+        connection.execute("DROP VIEW generation_results")
+        connection.execute("CREATE OR REPLACE VIEW history AS SELECT 1 AS ratio")
+        connection.execute("CREATE VIEW no_longer AS SELECT 1 AS one")
+    Store.open(fresh).close()
+    assert schema_of(fresh) == today
+    assert version_of(fresh) == STORE_VERSION
 
 
 def test_each_fact_of_a_result_is_still_there(older: Path, tmp_path: Path) -> None:
@@ -131,7 +145,7 @@ def test_views_answer_the_same(forward: Path, fresh: Path, view: object) -> None
 def test_the_file_as_it_was_is_kept(older: Path) -> None:
     before = everything(older)
     Store.open(older).close()
-    kept = older.with_name(f"{older.name}.schema{STORE_VERSION - 1}")
-    assert version_of(kept) == STORE_VERSION - 1
+    kept = older.with_name(f"{older.name}.schema{OLDEST}")
+    assert version_of(kept) == OLDEST
     assert everything(kept) == before
     assert version_of(older) == STORE_VERSION

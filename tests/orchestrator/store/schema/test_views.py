@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.store import Store, query
 from runner.contract.record import Record, Row, rows
 from tests.orchestrator.store.conftest import Save
-from tests.support.records import RECORDED_AT, a_failure, a_record
+from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
 
 Ask = Callable[..., list[Row]]
 LATER = RECORDED_AT + timedelta(hours=1)
@@ -156,17 +157,116 @@ def test_images_and_sounds_stand_beside_the_other_sizes(ask: Ask) -> None:
         assert (row["image_size"], row["audio_seconds"]) == (448, 5)
 
 
-def test_latest_results_hold_the_newest_proven_one_of_each_host(ask: Ask) -> None:
+def test_latest_results_hold_the_newest_proven_one_of_each_machine(ask: Ask) -> None:
+    other = {"cpu_model": "Other CPU", "device_name": "Other CPU"}
     records = [
         a_record(run_id="1", throughput=1.0),
-        a_record(run_id="2", throughput=2.0, recorded_at=LATER),
+        a_record(run_id="2", throughput=2.0, recorded_at=LATER, hostname="renamed"),
         a_record(run_id="3", throughput=3.0, recorded_at=LATER, proof="none"),
-        a_record(run_id="4", throughput=4.0, hostname="other-host"),
+        a_record(run_id="4", throughput=4.0, **other),
     ]
-    answer = ask("SELECT hostname, throughput FROM latest_results ORDER BY hostname", *records)
-    assert [tuple(row.values()) for row in answer] == [("example-host", 2.0), ("other-host", 4.0)]
-    answer = ask("SELECT hostname, run_id FROM latest_results_all ORDER BY hostname")
-    assert [tuple(row.values()) for row in answer] == [("example-host", "3"), ("other-host", "4")]
+    answer = ask("SELECT hardware, hostname, throughput FROM latest_results ORDER BY ALL", *records)
+    assert [tuple(row.values()) for row in answer] == [
+        ("Example CPU", "renamed", 2.0),
+        ("Other CPU", "example-host", 4.0),
+    ]
+    answer = ask("SELECT hardware, run_id FROM latest_results_all ORDER BY ALL")
+    assert [tuple(row.values()) for row in answer] == [("Example CPU", "3"), ("Other CPU", "4")]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"cpu_model": "Other CPU"},
+        {"device_name": "Accelerator"},
+        {"launcher": "docker"},
+        {"threads": 1},
+        {"container_cpu_limit": 1.5},
+        {"seed": 8},
+        {"model_spec": '{"name": "bert-tiny", "larger": true}'},
+        {"weights": "pretrained", "weights_revision": "sha256:0"},
+        {"timed_region": "with copies to the device"},
+    ],
+    ids=str,
+)
+def test_what_is_of_another_series_is_neither_compared_nor_replaced(
+    ask: Ask, other: dict[str, Any]
+) -> None:
+    answer = ask(
+        "SELECT ratio, better_grade FROM history JOIN latest_results USING (result_id)",
+        a_record(run_id="1", grade="A"),
+        a_record(run_id="2", grade="C", recorded_at=LATER, **other),
+    )
+    assert [tuple(row.values()) for row in answer] == [(None, None), (None, None)]
+
+
+def test_history_compares_with_the_last_result_of_its_profile_that_was_not_grade_d(
+    ask: Ask,
+) -> None:
+    measured = [
+        ("1", 0.003, {"grade": "C"}),
+        ("2", 0.030, {"grade": "D"}),
+        ("3", 0.006, {"grade": "B", "hostname": "renamed"}),
+        ("4", 0.012, {"grade": "B", "profile": "audit"}),
+        ("5", 0.003, {"grade": "C"}),
+    ]
+    records = [
+        a_record(
+            run_id=run_id,
+            latency_median_s=seconds,
+            recorded_at=RECORDED_AT + timedelta(hours=int(run_id)),
+            **facts,
+        )
+        for run_id, seconds, facts in measured
+    ]
+    answer = ask("SELECT ratio, previous_grade FROM history ORDER BY measured_at", *records)
+    assert [tuple(row.values()) for row in answer] == [
+        (None, None),
+        (None, "C"),
+        (pytest.approx(2.0), "C"),
+        (None, None),
+        (pytest.approx(0.5), "B"),
+    ]
+    (latest,) = ask("SELECT grade, better_grade FROM latest_results")
+    assert latest == {"grade": "C", "better_grade": "B"}
+
+
+def test_a_machine_is_one_whatever_its_name_and_kernel_take(ask: Ask) -> None:
+    records = [
+        a_record(run_id="1"),
+        a_record(run_id="2", hostname="renamed", memory_total_bytes=8_000_000_000 - 2_000_000),
+        a_record(run_id="3", cpu_cores_physical=None, cpu_cores_logical=8),
+        a_failure("lost", "killed", run_id="2", hostname="renamed", hardware_id=None, batch_size=2),
+        a_failure("lost", "gone", run_id="4", hardware_id=None, hostname="renamed", batch_size=4),
+        a_failure("lost", "gone", run_id="5", hardware_id=None, hostname="never seen"),
+    ]
+    answer = ask("SELECT run_id, host, cores FROM benchmark_performance_all ORDER BY ALL", *records)
+    first, renamed, lost, larger, later, unknown = (tuple(row.values())[1:] for row in answer)
+    assert first == renamed == (EXAMPLE_HOST, 2)
+    assert lost == later == (EXAMPLE_HOST, None)
+    assert larger[0] not in {None, EXAMPLE_HOST}
+    assert larger[1] == 8
+    assert unknown == (None, None)
+    machines = ask("SELECT DISTINCT host, hostname FROM compatibility WHERE host IS NOT NULL")
+    assert len(machines) == 2
+
+
+def test_generation_needs_no_join_and_joins_are_not_ambiguous(ask: Ask) -> None:
+    record = a_record(
+        mode="generation",
+        new_tokens=32,
+        time_to_first_token_median_s=0.01,
+        time_per_output_token_median_s=0.002,
+        token_throughput=32 / 0.003,
+        difference_relative=0.048,
+    )
+    (row,) = ask(
+        "SELECT time_to_first_token_median_ms, time_per_output_token_median_ms, token_throughput,"
+        " memory_mb, off, cores, launcher, durations_ns IS NOT NULL AS raw"
+        " FROM generation_results JOIN raw_benchmark_data USING (result_id)",
+        record,
+    )
+    assert [*row.values()] == [10.0, 2.0, 32 / 0.003, 300.0, 0.048, 2, "process", True]
 
 
 def test_compatibility_tells_the_newest_verdict_of_each_combination(ask: Ask) -> None:

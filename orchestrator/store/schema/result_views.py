@@ -1,0 +1,121 @@
+"""The views of whole results: every verdict, what may be quoted of them, and the newest."""
+
+from orchestrator.store.schema.tables import RESULTS
+from orchestrator.store.schema.view import (
+    CORES,
+    DEVICE,
+    HOST,
+    HOST_OF_VERDICT,
+    MEASURED_AT,
+    OFF,
+    RESULT_ORDER,
+    SERIES,
+    TRUSTED,
+    View,
+    ViewColumn,
+    joined_results,
+    joined_verdicts,
+    megabytes,
+    milliseconds,
+    result_columns,
+    select_list,
+    view_columns,
+)
+from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
+
+RESULT_COLUMNS = [
+    *result_columns("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
+    DEVICE,
+    *result_columns("hardware_id"),
+    HOST,
+    *result_columns("hostname"),
+    CORES,
+    *result_columns("launcher", "backend", "runtime", "precision"),
+    *result_columns(*SIZE_AXES, "mode"),
+    *result_columns(*ARRIVAL_AXES, "profile", "purpose"),
+    *result_columns("throughput"),
+    *milliseconds("latency_median", "latency_median_low", "latency_median_high"),
+    *result_columns("latency_precision"),
+    *milliseconds("latency_mean", "latency_min", "latency_max", "latency_stddev"),
+    *result_columns("latency_cv"),
+    *milliseconds(*(f"latency_{name}" for name in ("p50", "p90", "p95", "p99", "p999"))),
+    *milliseconds("first_latency"),
+    *result_columns("iterations", "rounds", "drift", "drift_p_value", "load_time_s"),
+    *milliseconds("time_to_first_token_median", "time_per_output_token_median"),
+    *result_columns("decode_throughput", "token_throughput", "achieved_qps", "peak_qps"),
+    megabytes("memory_mb", "memory_peak_bytes"),
+    megabytes("memory_average_mb", "memory_average_bytes"),
+    *result_columns("energy_per_sample_joules", "energy_per_token_joules"),
+    *result_columns("parameters", "weights", "weights_revision", "seed"),
+    *result_columns("timed_region", "threads", "container_cpu_limit"),
+    *result_columns("image", "image_digest", "git_commit", "runner_version"),
+    ViewColumn(
+        "measured_at",
+        MEASURED_AT,
+        "TIMESTAMPTZ",
+        "When the record was written, UTC; of imported ones when their file says, else null.",
+    ),
+    *result_columns("status", "reason", "predicted", "phase", "proof"),
+    *result_columns("correct", "correct_reason", "verified_shape"),
+    OFF,
+    *result_columns("grade", "grade_reasons", "noise_score"),
+    *result_columns("source", "source_format", "source_file", "simulated", "marks"),
+]
+VERDICT_COLUMNS = [HOST_OF_VERDICT if column is HOST else column for column in RESULT_COLUMNS]
+
+PERFORMANCE_ALL = View(
+    "benchmark_performance_all",
+    "Each verdict with its marks (status, proof, correct, grade), also what must not be quoted.",
+    view_columns(VERDICT_COLUMNS),
+    f"SELECT {select_list(VERDICT_COLUMNS)} FROM {joined_verdicts()}",
+)
+PERFORMANCE = View(
+    "benchmark_performance",
+    "Timings of cells that ended well on a device proven to have done the work, wrong outputs"
+    " left out; where they were not verified, `correct` is null.",
+    view_columns(RESULT_COLUMNS),
+    f"SELECT {select_list(RESULT_COLUMNS)} FROM {joined_results()} WHERE {TRUSTED}",
+)
+
+NEWEST_OF_SERIES = f"""
+    SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place, min(r.grade) AS best
+    FROM {RESULTS.name} r WHERE {TRUSTED} GROUP BY {SERIES}
+"""
+"""The rows of `latest_results`; few columns choose them, the rest is read later."""
+_BETTER_GRADE = ViewColumn(
+    "better_grade",
+    "CASE WHEN r.best < r.grade THEN r.best END",
+    "VARCHAR",
+    "The best grade of an older result of the same series, where this one's is worse:"
+    " `benchmark_performance` has it; else null.",
+)
+_LATEST_COLUMNS = [
+    *(
+        part
+        for column in RESULT_COLUMNS
+        for part in ([column, _BETTER_GRADE] if column.name == "grade" else [column])
+    )
+]
+_LATEST_ROWS = f"""(
+    SELECT r.*, newest.best FROM {RESULTS.name} r
+    JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
+)"""
+LATEST = View(
+    "latest_results",
+    "The newest proven result of each series: the same cell, model, weights and seed, machine with"
+    " its device, launcher, timed region, threads and CPU limit, whatever the host was called.",
+    view_columns(_LATEST_COLUMNS),
+    f"SELECT {select_list(_LATEST_COLUMNS)} FROM {joined_results(_LATEST_ROWS)}",
+)
+_HOST_KEY = f"coalesce({HOST_OF_VERDICT.expression}, r.hostname, r.run_id)"
+_NEWEST_VERDICTS = f"""
+    SELECT arg_max(r.rowid, {RESULT_ORDER}) FROM {joined_verdicts()}
+    GROUP BY r.source, r.cell_id, {_HOST_KEY}
+"""
+LATEST_ALL = View(
+    "latest_results_all",
+    "The newest verdict on each cell on each machine, whatever it was.",
+    view_columns(VERDICT_COLUMNS),
+    f"SELECT {select_list(VERDICT_COLUMNS)} FROM"
+    f" {joined_verdicts(f'(SELECT * FROM {RESULTS.name} WHERE rowid IN ({_NEWEST_VERDICTS}))')}",
+)
