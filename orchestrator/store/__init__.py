@@ -30,6 +30,12 @@ from orchestrator.store.query.filters import Filters
 from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
 from orchestrator.store.query.question_errors import TIMEOUT_S
 from orchestrator.store.query.records import StoredRecord
+from orchestrator.store.query.relations import (
+    RELATIONS,
+    NamedQuestion,
+    Relation,
+    named_question,
+)
 from orchestrator.store.query.results import RUN_ID, Measurement, ResultRow, RunSummary, newest_run
 from orchestrator.store.query.runs import (
     SCHEMA,
@@ -61,6 +67,7 @@ __all__ = [
     "DEFAULTS",
     "OURS",
     "QUESTION_MEMORY_SHARE",
+    "RELATIONS",
     "RUN_ID",
     "SCHEMA",
     "STORE_VERSION",
@@ -88,9 +95,11 @@ __all__ = [
     "Measurement",
     "MergeReport",
     "MissingVerdicts",
+    "NamedQuestion",
     "Origin",
     "QuestionLimits",
     "RecordSummary",
+    "Relation",
     "Restored",
     "ResultRow",
     "Run",
@@ -121,6 +130,7 @@ __all__ = [
     "id_fault",
     "imported_rows_at",
     "list_snapshots",
+    "named_question",
     "newest_run",
     "query",
     "resolve_run",

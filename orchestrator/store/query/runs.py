@@ -236,6 +236,10 @@ def imported_rows(connection: DuckDBPyConnection, run_ids: Sequence[str]) -> pa.
     return connection.sql(_IMPORTED_ROWS, params=[list(run_ids)]).to_arrow_table()
 
 
+FIRST_WITH_IMPORTS = 5
+"""The schema that first knew where a record came from; its tables are those of today."""
+
+
 def imported_rows_at(
     path: Path, run_ids: Sequence[str], *, wait_s: float = WAIT_S
 ) -> pa.Table | None:
@@ -250,8 +254,8 @@ def imported_rows_at(
         connect(path, read_only=True, wait_s=wait_s) as connection,
         store_errors(f"{path}: cannot be read", "restore it, or import into a new one"),
     ):
-        if require_known_version(connection, path).is_older:
-            return None  # there were no imports before schema 5
+        if require_known_version(connection, path).number < FIRST_WITH_IMPORTS:
+            return None
         return imported_rows(connection, run_ids)
 
 

@@ -30,7 +30,7 @@ class Origin(Frozen):
     simulated: bool = False
     """Whether the source itself says that no device made the numbers."""
     marks: list[str] | None = None
-    """What in the file says so; null where nothing does."""
+    """What in an imported file says that it is simulated; null where nothing does."""
     details: dict[str, str] | None = None
     """What the file says beside that and no column takes, by its own names."""
 

@@ -96,16 +96,14 @@ DEVICE = ViewColumn(
     "The physical device that did the work.",
 )
 
-_HOST_DOC = (
-    "Which machine: a hash of processor, cores, memory in GiB and instruction set, without any name"
+HOST = ViewColumn(
+    "host",
+    "h.host",
+    "VARCHAR",
+    "Which machine, whatever its name: a hash of processor, cores, memory in GiB and instruction"
+    " set. A verdict without them has that of its run, or of its host name's newest; else null.",
 )
-HOST = ViewColumn("host", "h.host", "VARCHAR", f"{_HOST_DOC}; null where they are not known.")
-HOST_OF_VERDICT = replace(
-    HOST,
-    expression="coalesce(h.host, u.host, n.host)",
-    doc=f"{_HOST_DOC}; of a verdict without them, that of its run, or else the newest of its host"
-    " name.",
-)
+HOST_OF_VERDICT = replace(HOST, expression="coalesce(h.host, u.host, n.host)")
 CORES = ViewColumn(
     "cores",
     "h.cores",

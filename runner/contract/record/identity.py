@@ -57,7 +57,7 @@ class Identity(Frozen):
     profile: str
     """The measurement profile asked for."""
     purpose: Purpose = "measure"
-    """Whether the cell was timed, verified or both."""
+    """What the run did with the cell: timed it, verified its outputs, or both (`measure`)."""
     model_id: str | None = None
     """Hash of `model_spec`: the same name with another configuration has another one."""
     model_spec: str | None = None

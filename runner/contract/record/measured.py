@@ -13,7 +13,7 @@ class Timing(Frozen):
     load_time_s: float | None = None
     """Seconds to build the model, fill its weights and move it to the device."""
     first_latency_s: float | None = None
-    """Seconds of the first query at this shape."""
+    """Seconds of the first query at this shape, before the warm-up."""
     warmup_iterations: int | None = None
     """Queries between the first one and the steady phase."""
     warmup_time_s: float | None = None
@@ -42,7 +42,7 @@ class Timing(Frozen):
     latency_median_high_s: float | None = None
     """Upper end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
     latency_precision: float | None = None
-    """Half the width of that interval, by the median."""
+    """The median's ±: half the width of that interval, by the median; 0.01 is 1 %."""
     latency_min_s: float | None = None
     """Fastest, seconds."""
     latency_max_s: float | None = None
@@ -54,7 +54,7 @@ class Timing(Frozen):
     latency_cv: float | None = None
     """Coefficient of variation: standard deviation by mean; null with fewer than two iterations."""
     latency_p50_s: float | None = None
-    """50th percentile, seconds; percentiles are null where too few iterations support them."""
+    """The median again, seconds; as all percentiles null where too few iterations support it."""
     latency_p90_s: float | None = None
     """90th percentile, seconds."""
     latency_p95_s: float | None = None

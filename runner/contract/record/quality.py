@@ -57,7 +57,7 @@ class Trust(Outcome):
     grade_reasons: list[str] | None = None
     """What speaks against the numbers, each with its remedy."""
     noise_score: float | None = None
-    """Steal, other load and the worse of the kernel's two spreads, added up; 0 is a silent host."""
+    """How busy the host was, 0 is silent: steal, other load and the kernel's spread added up."""
     noise_steal: float | None = None
     """Share of the host's CPU time that a hypervisor took while the cell was timed."""
     noise_other_load: float | None = None

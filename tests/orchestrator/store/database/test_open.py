@@ -11,6 +11,7 @@ from orchestrator.store import Store, query
 from orchestrator.store.health.drop_runs import dated_runs, drop_runs
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
+from orchestrator.store.schema.migrations import OLDEST
 from orchestrator.store.schema.tables import STORE_VERSION
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
@@ -30,7 +31,7 @@ from tests.support.databases import (
     version_of,
 )
 
-OLDER = STORE_VERSION - 1
+OLDER = OLDEST
 OPEN = script("with Store.open(paths[0], wait_s=60) as store:\n    print(len(store.runs()))")
 COUNT = "SELECT count(*) AS n FROM benchmark_results"
 ASK = f'print(query(paths[0], "{COUNT}", wait_s=float(arguments[1])).to_pylist())'
