@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from io import StringIO
 from types import FrameType
 from typing import NoReturn
 
@@ -142,4 +143,6 @@ def _show_usage(error: TyperException) -> None:
     if show is None:
         print_note(f"error: {error}")
         return
-    show()
+    text = StringIO()
+    show(file=text)
+    print_note(text.getvalue().removesuffix("\n"))
