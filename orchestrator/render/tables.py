@@ -107,7 +107,7 @@ def _choices(grid: _Grid, *, wide: bool) -> list[list[int]]:
     for index in reversed(choices[0]):
         if not (wide or grid.columns[index].essential):
             choices.append([other for other in choices[-1] if other != index])
-    return choices
+    return [choice for choice in choices if choice]
 
 
 def _takes_style() -> bool:
