@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import runner
+from orchestrator.cli.program import READING, CommandGroup, Program
 
 EPILOG = """\
 Exit codes: 0 each planned cell has a verdict and none failed · 1 some failed · 2 bad matrix, option
@@ -14,11 +15,13 @@ failed · 6 store or schema mismatch, damaged or missing records, or a full disk
 interrupted.
 """
 
-app = typer.Typer(
+app = Program(
     name="orchestrator",
+    cls=CommandGroup,
     help="Run a matrix of ML benchmarks in containers and ask the results in SQL.",
     epilog=EPILOG,
     no_args_is_help=True,
+    context_settings=dict(READING),
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -26,7 +29,7 @@ app = typer.Typer(
 
 @dataclass
 class Global:
-    """Options that stand before the command."""
+    """Options that stand before the command or behind it."""
 
     quiet: bool = False
     debug: bool = False
@@ -34,6 +37,12 @@ class Global:
 
 chosen = Global()
 """Options of this invocation; the error boundary needs them when no context is left."""
+
+
+def _keep(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> None:
+    """Keep a global option; behind the command, its absence changes nothing."""
+    if value or context.parent is None:
+        setattr(chosen, parameter.name, value)
 
 
 def _print_version(wanted: bool) -> None:
@@ -45,16 +54,31 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def choose(
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show results and errors only, no progress.")
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Show results and errors only, no progress.",
+            callback=_keep,
+            expose_value=False,
+        ),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Show the traceback of an error.", callback=_keep, expose_value=False
+        ),
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+            "--version",
+            help="Show the version and exit.",
+            callback=_print_version,
+            is_eager=True,
+            expose_value=False,
         ),
     ] = False,
 ) -> None:
-    """Keep the global options."""
-    del version
-    chosen.quiet, chosen.debug = quiet, debug
+    """Take the global options, which their callbacks keep."""
+    del quiet, debug, version

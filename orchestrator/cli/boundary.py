@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from io import StringIO
 from types import FrameType
 from typing import NoReturn
 
@@ -16,6 +15,7 @@ from typer import TyperException
 
 from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
+from orchestrator.cli.refusals import usage_error
 from orchestrator.render.lines import print_note
 from orchestrator.render.streams import LossyStream, discard, occupy_descriptors, open_stream
 from orchestrator.system.files import REMEDY, file_hint
@@ -31,8 +31,6 @@ BUG = 70
 _STDERR = 2
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a stdout that leads to a file. Those of other files are StoreErrors by now."""
-_PREFIX = "Value error, "
-"""Pydantic's words before ours where typer lets it check a value."""
 
 
 class Interruptions:
@@ -73,7 +71,7 @@ def main() -> NoReturn:
 def _run() -> int:
     if not app.registered_commands:
         commands.register(app)
-    result = app(standalone_mode=False)
+    result = app(standalone_mode=False, prog_name="orchestrator")
     return result if isinstance(result, int) else 0
 
 
@@ -87,22 +85,29 @@ def _exit_code(work: Callable[[], int]) -> int:
     try:
         return work()
     except TyperException as error:
-        _show_usage(error)
-        return error.exit_code
+        return _show_usage(error)
     except (typer.Abort, KeyboardInterrupt):
         print_note("interrupted")
         return INTERRUPTED
     except (BrokenPipeError, SystemExit) as end:
         return _leave(end)
     except Exception as error:
-        known = _known(error)
-        if known is not None:
-            _print_error("error", str(known), known.hint)
-            return known.exit_code
-        # A bug: say so instead of dropping a traceback on the user.
-        message = f"{type(error).__name__}: {error}"
-        _print_error("bug", message, "run it again with `orchestrator --debug …` and report it")
-        return BUG
+        return _show_error(error)
+
+
+def _show_error(error: Exception) -> int:
+    """Show an error, and return its exit code.
+
+    A function of its own: a variable of the frame that catches an error would keep it alive with
+    all that it refers to, and DuckDB complains at the end about what is still there.
+    """
+    known = _known(error)
+    if known is not None:
+        _print_error("error", str(known), known.hint)
+        return known.exit_code
+    message = f"{type(error).__name__}: {error}"
+    _print_error("bug", message, "run it again with `orchestrator --debug …` and report it")
+    return BUG
 
 
 def _known(error: Exception) -> BenchError | None:
@@ -136,13 +141,11 @@ def _leave(end: BrokenPipeError | SystemExit) -> int:
     return READER_GONE
 
 
-def _show_usage(error: TyperException) -> None:
-    """Usage errors know how to show themselves, with the command's usage line."""
-    error.message = error.message.replace(_PREFIX, "", 1)
-    show = getattr(error, "show", None)
-    if show is None:
-        print_note(f"error: {error}")
-        return
-    text = StringIO()
-    show(file=text)
-    print_note(text.getvalue().removesuffix("\n"))
+def _show_usage(error: TyperException) -> int:
+    """Show what is wrong with the words, or the help of a program without any."""
+    if len(sys.argv) == 1:
+        print_note(error.message)
+        return error.exit_code
+    refused = usage_error(error, sys.argv[1:])
+    _print_error("error", str(refused), refused.hint)
+    return refused.exit_code

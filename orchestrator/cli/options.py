@@ -1,19 +1,17 @@
 """Options that several commands share."""
 
-import inspect
 import shlex
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli.app import chosen
 from orchestrator.render.lines import print_note
 from orchestrator.system.files import DATABASE_NAME
-from runner.contract.axes import AXES, Axis
 
 if TYPE_CHECKING:
     from orchestrator.running.run_file import RunOptions
@@ -27,6 +25,14 @@ class LauncherChoice(StrEnum):
     process = "process"
 
 
+class ProfileChoice(StrEnum):
+    """The profile of a measurement."""
+
+    quick = "quick"
+    standard = "standard"
+    audit = "audit"
+
+
 class AnswerFormat(StrEnum):
     """Formats of an answer."""
 
@@ -37,6 +43,42 @@ class AnswerFormat(StrEnum):
     markdown = "markdown"
 
 
+_LARGEST_SEED = 2**63 - 1
+
+
+def one_of(choices: type[StrEnum]) -> str:
+    """The choices as help names the value of an option: `auto|docker|process`."""
+    return "|".join(choices)
+
+
+def require_positive(value: int | None) -> int | None:
+    """The number, if it is above 0.
+
+    Raises:
+        typer.BadParameter: it is not.
+    """
+    if value is not None and value < 1:
+        raise typer.BadParameter(f"{value} is less than 1")
+    return value
+
+
+def require_none_below_zero(value: int | None) -> int | None:
+    """The number, if it is not below 0.
+
+    Raises:
+        typer.BadParameter: it is.
+    """
+    if value is not None and value < 0:
+        raise typer.BadParameter(f"{value} is less than 0")
+    return value
+
+
+def _known_seed(value: int) -> int:
+    if not 0 <= value <= _LARGEST_SEED:
+        raise typer.BadParameter(f"{value} is not between 0 and {_LARGEST_SEED}")
+    return value
+
+
 MatrixArgument = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
 MatrixIfAny = Annotated[
     Path | None, typer.Argument(metavar="MATRIX", help="The matrix file.", show_default=False)
@@ -44,7 +86,10 @@ MatrixIfAny = Annotated[
 Select = Annotated[
     list[str] | None,
     typer.Option(
-        "--select", metavar="GLOB", help="Keep cells whose id matches; '!GLOB' drops. Repeatable."
+        "--select",
+        metavar="WORD|GLOB",
+        help="Keep cells whose id holds the word, or fits the glob as a whole; "
+        "'!…' drops. Repeatable.",
     ),
 ]
 Set = Annotated[
@@ -55,12 +100,27 @@ Set = Annotated[
         help="Change the matrix, e.g. axes.batch_size=1,8. Repeatable.",
     ),
 ]
+Profile = Annotated[
+    ProfileChoice | None,
+    typer.Option(
+        "--profile",
+        metavar=one_of(ProfileChoice),
+        help="How long to measure; as --set measure.profile.",
+    ),
+]
 Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, metavar="N", help="Run the first N cells only.")
+    int | None,
+    typer.Option(
+        "--limit", metavar="N", help="Run the first N cells only.", callback=require_positive
+    ),
 ]
 LauncherOption = Annotated[
     LauncherChoice,
-    typer.Option("--launcher", help="auto: containers if an engine answers, else processes."),
+    typer.Option(
+        "--launcher",
+        metavar=one_of(LauncherChoice),
+        help="auto: containers if an engine answers, else processes.",
+    ),
 ]
 Results = Annotated[
     Path, typer.Option("--results", metavar="DIR", help="The folder that holds all runs.")
@@ -74,7 +134,10 @@ Database = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", min=0, max=2**63 - 1, help="Seed of weights, inputs and the order of execution."
+        "--seed",
+        metavar="N",
+        help="Seed of weights, inputs and the order of execution.",
+        callback=_known_seed,
     ),
 ]
 Wide = Annotated[
@@ -100,14 +163,11 @@ VerifyOnly = Annotated[
 NoVerify = Annotated[
     bool, typer.Option("--no-verify", help="Time only, without checking correctness.")
 ]
-TRACE_HELP = "Leave a trace and the heaviest operators of each cell, from an untimed pass."
-Trace = Annotated[bool, typer.Option("--trace", help=TRACE_HELP)]
-TraceOrProfile = Annotated[
+Trace = Annotated[
     bool,
     typer.Option(
         "--trace",
-        "--profile",
-        help=f"{TRACE_HELP} How long to measure is measure.profile in the file.",
+        help="Leave a trace and the heaviest operators of each cell, from an untimed pass.",
     ),
 ]
 _SCRATCH_HELP = "A database of its own kind, which alone takes fake and synthetic rows."
@@ -236,36 +296,7 @@ def note(text: str) -> None:
         print_note(text)
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
-def list_option(axis: Axis) -> dict[str, Any]:
-    """The option that lists values of an axis, by the name of its parameter."""
-    option = typer.Option(metavar=axis.metavar, help=axis.full_help)
-    return {axis.parameter: Annotated[list[str] | None, option]}
-
-
-def size_options() -> dict[str, Any]:
-    """The options that name one size each, by the names of their parameters."""
-    return {
-        axis.name: Annotated[int | None, typer.Option(metavar="N", help=axis.full_size_help)]
-        for axis in AXES
-        if axis.size_help
-    }
-
-
-def with_options(at: int, options: Mapping[str, Any]) -> Callable[[Command], Command]:
-    """Insert options at a position of a command that takes them as further keywords."""
-
-    def decorate(command: Command) -> Command:
-        own = inspect.signature(command).parameters.values()
-        parameters = [p.replace(kind=_KEYWORD) for p in own if p.kind != p.VAR_KEYWORD]
-        parameters[at:at] = [
-            inspect.Parameter(name, _KEYWORD, default=None, annotation=annotation)
-            for name, annotation in options.items()
-        ]
-        vars(command)["__signature__"] = inspect.Signature(parameters)
-        return command
-
-    return decorate
+def overrides_of(set_: Sequence[str] | None, profile: ProfileChoice | None) -> tuple[str, ...]:
+    """The changes of a matrix that options ask for, `path=value`."""
+    measured = () if profile is None else (f"measure.profile={profile.value}",)
+    return (*(set_ or ()), *measured)

@@ -2,7 +2,7 @@
 
 from orchestrator.matrix.combine import Combiner
 from orchestrator.matrix.file import matrix_json_schema
-from orchestrator.matrix.load import Combination, Matrix, load_matrix, resolve
+from orchestrator.matrix.load import Combination, Matrix, load_matrix, override, resolve
 from orchestrator.system.plain_data import Location
 from orchestrator.system.yaml_file import Source
 
@@ -14,5 +14,6 @@ __all__ = [
     "Source",
     "load_matrix",
     "matrix_json_schema",
+    "override",
     "resolve",
 ]

@@ -1,11 +1,11 @@
-"""A matrix from options, without a file: `orchestrator bench --model … --batch-sizes 1,2,4`."""
+"""A matrix from options, without a file: `orchestrator bench --model … --batch-size 1,2,4`."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from orchestrator.matrix import Location, Matrix, Source, resolve
+from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.system.problems import not_one_of
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError
@@ -42,8 +42,8 @@ class BenchOptions:
     """Memory that a job may use, e.g. `8GiB`."""
 
 
-def bench_matrix(options: BenchOptions) -> Matrix:
-    """The matrix that the options describe, checked as a file is.
+def bench_matrix(options: BenchOptions, overrides: Sequence[str] = ()) -> Matrix:
+    """The matrix that the options describe, checked as a file is; `--set` overrides change it.
 
     Raises:
         UsageError: an option is wrong; the message names it.
@@ -56,7 +56,7 @@ def bench_matrix(options: BenchOptions) -> Matrix:
         "measure": _given(profile=options.profile, iterations=options.iterations),
         "limits": _given(cell_timeout=options.cell_timeout, memory=options.memory),
     }
-    return resolve(Source("bench", data, options=_OPTIONS))
+    return resolve(override(Source("bench", data, options=_OPTIONS), overrides))
 
 
 def _models(options: BenchOptions) -> list[str]:

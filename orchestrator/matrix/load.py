@@ -22,6 +22,7 @@ from runner.contract.cell import Backend, Frozen
 from runner.contract.errors import UsageError
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
+from runner.contract.synonyms import axis_of, meaning
 
 
 def override(source: Source, overrides: Sequence[str]) -> Source:
@@ -36,7 +37,7 @@ def override(source: Source, overrides: Sequence[str]) -> Source:
     for text in overrides:
         option = f"--set {text}"
         dotted, equals, value = text.partition("=")
-        path = tuple(dotted.strip().split("."))
+        path = _known_path(tuple(dotted.strip().split(".")))
         if not equals or not all(path):
             raise UsageError(
                 f"{option}: is not path=value", hint="write for example --set axes.batch_size=1,8"
@@ -46,10 +47,26 @@ def override(source: Source, overrides: Sequence[str]) -> Source:
     return replace(source, data=data, options=options)
 
 
+def _known_path(path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path with an axis by its key, though it may be in the plural or without `axes.`."""
+    axis = axis_of(path[-1])
+    if axis is None or (len(path) == 1 and path[0] in MatrixDocument.model_fields):
+        return path
+    head = path[:-1] or ("axes",)
+    return (*head, axis.name) if head[-1] == "axes" else path
+
+
 def _value(path: Location, text: str, option: str) -> Any:
-    if "axes" in path[:-1] and not text.lstrip().startswith("["):
-        return [parse_yaml(item, option)[0] for item in text.split(",")]
-    return parse_yaml(text, option)[0]
+    if "axes" not in path[:-1]:
+        return parse_yaml(text, option)[0]
+    written = text.strip()
+    if written.startswith("["):
+        value, _ = parse_yaml(written, option)
+        items = value if isinstance(value, list) else [value]
+    else:
+        items = [parse_yaml(item, option)[0] for item in written.split(",")]
+    axis = axis_of(str(path[-1]))
+    return [meaning(axis, item) if axis and isinstance(item, str) else item for item in items]
 
 
 def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
@@ -62,7 +79,6 @@ def _placed(data: Any, path: tuple[str, ...], value: Any, option: str) -> Any:
 
 
 MAX_COMBINATIONS = 1_000_000
-_HINT = "docs/matrix.md describes the file; `orchestrator models list` shows the models"
 
 Combination = dict[AxisName, AxisValue]
 Lists = dict[AxisName, tuple[AxisValue, ...]]
@@ -108,13 +124,17 @@ class Matrix(Frozen):
         return products
 
 
+_HINT = "`orchestrator schema` describes every key of a matrix file"
+
+
 def load_matrix(path: Path, overrides: Sequence[str] = ()) -> Matrix:
     """The matrix of a file, with `--set` overrides such as `axes.batch_size=1,8` in place.
 
     Raises:
         MatrixError: file or override is wrong; one line for each problem, with place and value.
     """
-    return resolve(override(read_source(path), overrides))
+    source = replace(read_source(path), hint=_HINT)
+    return resolve(override(source, overrides))
 
 
 def resolve(source: Source) -> Matrix:
@@ -124,16 +144,16 @@ def resolve(source: Source) -> Matrix:
         MatrixError: it is wrong; one line for each problem, with place and value.
     """
     if source.data is None:
-        raise_problems(source, [Problem((), "is empty")], _HINT)
+        raise_problems(source, [Problem((), "is empty")], source.hint)
     names, problems = known_names(source)
     try:
         file = MatrixDocument.model_validate(source.data)
     except ValidationError as error:
-        raise_problems(source, [*problems_in(error, keys_at), *problems], _HINT)
+        raise_problems(source, [*problems_in(error, keys_at), *problems], source.hint)
         raise
-    raise_problems(source, [*problems, *contradictions(file)], _HINT)
+    raise_problems(source, [*problems, *contradictions(file)])
     matrix = _matrix(source.name, file, names)
-    raise_problems(source, list(_flaws(file, matrix.products())), _HINT)
+    raise_problems(source, list(_flaws(file, matrix.products())))
     return matrix
 
 

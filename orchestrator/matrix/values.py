@@ -9,6 +9,7 @@ from orchestrator.system.problems import not_one_of, quote
 from orchestrator.system.text import parse_duration, parse_share, parse_size
 from runner.contract.axes import FIND_PEAK, Axis
 from runner.contract.cell import Backend, ProfileName
+from runner.contract.synonyms import counsel, meaning
 
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 LARGEST = 1_000_000
@@ -20,15 +21,25 @@ FASTEST = 100_000
 T = TypeVar("T")
 
 
-def _choice(allowed: Sequence[str]) -> BeforeValidator:
+def _choice(allowed: Sequence[str], axis: Axis | None = None) -> BeforeValidator:
     offered = [name for name in allowed if name != "fake"]
 
     def check(value: object) -> object:
         if value not in allowed:
-            raise ValueError(not_one_of(value, offered))
+            raise ValueError(_refusal(value, offered, axis))
         return value
 
     return BeforeValidator(check)
+
+
+def _refusal(value: object, offered: Sequence[str], axis: Axis | None) -> str:
+    """The sentence that refuses a value, and names the one that is meant by it."""
+    if axis is None or not isinstance(value, str):
+        return not_one_of(value, offered)
+    meant, advice = meaning(axis, value), counsel(axis, value, in_file=True)
+    if meant != value:
+        return f"{quote(value)} is unknown; did you mean {meant}? ({', '.join(offered)})"
+    return advice or not_one_of(value, offered)
 
 
 def _enum(allowed: Sequence[str]) -> WithJsonSchema:
@@ -86,7 +97,7 @@ BytesValue = Annotated[int, BeforeValidator(parse_size), _unit_schema("8GiB")]
 def value_type(axis: Axis) -> Any:
     """The type of one value on the axis, as the matrix file checks it."""
     if axis.kind == "choice":
-        return Annotated[str, _choice(axis.choices), _enum(axis.choices)]
+        return Annotated[str, _choice(axis.choices, axis), _enum(axis.choices)]
     types = {
         "model": _ModelValue,
         "size": SizeValue,

@@ -50,7 +50,7 @@ def _of(row: ResultRow) -> Iterator[str]:
 _NEXT = (
     'query "SELECT cell_id, latency_median_ms, latency_precision, grade FROM latest_results"',
     'query "SELECT model, mode, scenario, AVG(throughput) FROM latest_results GROUP BY ALL"',
-    "bench --model bert-tiny --batch-sizes 1,2,4,8",
+    "bench --model bert-tiny --batch-size 1,2,4,8",
 )
 RESULT_COLUMNS = (
     *("cell", "status", "median ms", "± %", "p90 ms", "p99 ms", "samples/s", "tokens/s"),

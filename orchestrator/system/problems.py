@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from orchestrator.system.plain_data import Location
 from orchestrator.system.yaml_file import Source
-from runner.contract.errors import MatrixError, suggest
+from runner.contract.errors import MatrixError, refuse_key, refuse_unknown
 
 _SHOWN = 20
 _YAML_WORDS = {"True": "true", "False": "false", "None": "null"}
@@ -47,9 +47,8 @@ class Problem:
 
 
 def not_one_of(value: object, allowed: Sequence[str], otherwise: str = "") -> str:
-    """The sentence that refuses a value, with the closest allowed one at its end."""
-    suggestion = suggest(value, allowed)
-    return f"{quote(value)} is not one of {', '.join(allowed)}{otherwise}{suggestion}"
+    """The sentence that refuses a value."""
+    return refuse_unknown(value, allowed, otherwise)
 
 
 def quote(value: object) -> str:
@@ -60,8 +59,7 @@ def quote(value: object) -> str:
 
 def unknown_key(key: object, allowed: Iterable[str]) -> str:
     """The sentence that refuses a key."""
-    allowed = list(allowed)
-    return f"unknown key; allowed are {', '.join(allowed)}{suggest(key, allowed)}"
+    return refuse_key(key, list(allowed))
 
 
 def problems_in(

@@ -27,6 +27,8 @@ class Source:
     """Folder that paths in the data are relative to."""
     lines: Mapping[Location, int] = field(default_factory=dict)
     """The line of each value, counted from 1; empty where unknown."""
+    hint: str | None = None
+    """The command that says more about such a document."""
     options: Mapping[Location, str] = field(default_factory=dict)
     """The option that gave the value at a path, and those below it, e.g. `--precision`."""
 

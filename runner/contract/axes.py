@@ -68,8 +68,6 @@ class Axis:
     """The meaning of one value, as the matrix' schema says it."""
     list_doc: str
     """The meaning of a list of values, and the value where a matrix names none."""
-    option: str
-    """The option of `bench`, e.g. `--batch-sizes`; it takes a list."""
     help: str
     """Help of that option."""
     metavar: str | None = None
@@ -96,9 +94,15 @@ class Axis:
     """The condition for a cell to have the axis; None if nothing is reported where none has it."""
 
     @property
-    def parameter(self) -> str:
-        """The option as the name of a function's parameter, e.g. `batch_sizes`."""
-        return self.option.removeprefix("--").replace("-", "_")
+    def option(self) -> str:
+        """The option that lists its values, in every command, e.g. `--batch-size`."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def synonyms(self) -> tuple[str, ...]:
+        """The key in the other number, which every command takes for it, e.g. `batch_sizes`."""
+        singular = (self.name.removesuffix("s"),) if self.name.endswith("s") else ()
+        return (*singular, f"{self.name}s")
 
     @property
     def full_help(self) -> str:
@@ -130,7 +134,6 @@ AXES: tuple[Axis, ...] = (
         doc="Name of a model, or of a model set for all models in it.",
         list_doc="Names of models, names of model sets, or files of custom models "
         "(.yaml, .yml, .json).",
-        option="--model",
         help="Models, sets or files of custom models.",
     ),
     Axis(
@@ -138,7 +141,6 @@ AXES: tuple[Axis, ...] = (
         "choice",
         doc="The hardware path.",
         list_doc="Hardware paths; cpu if not named.",
-        option="--backend",
         help="Hardware paths.",
         unnamed="cpu",
         default="cpu",
@@ -149,7 +151,6 @@ AXES: tuple[Axis, ...] = (
         "choice",
         doc="The software that executes the graph; `default` is the backend's own choice.",
         list_doc="The software that executes the graph; `default` is the backend's own choice.",
-        option="--runtime",
         help="Runtimes.",
         unnamed="the backend's own",
         default="default",
@@ -160,7 +161,6 @@ AXES: tuple[Axis, ...] = (
         "choice",
         doc="Number format of weights and arithmetic.",
         list_doc="Number formats of weights and arithmetic; fp32 if not named.",
-        option="--precision",
         help="Number formats.",
         unnamed="fp32",
         default="fp32",
@@ -171,7 +171,6 @@ AXES: tuple[Axis, ...] = (
         "size",
         doc="Samples in one query.",
         list_doc="Samples in one query; 1 if not named.",
-        option="--batch-sizes",
         help="Samples in a query, e.g. 1,2,4.",
         unnamed="1",
         default=1,
@@ -187,7 +186,6 @@ AXES: tuple[Axis, ...] = (
         doc="Tokens in one sample, those of the prompt.",
         list_doc="Tokens in one sample, those of the prompt; 128, or all it takes if less, "
         "if not named.",
-        option="--sequence-lengths",
         help="Tokens in a sample, e.g. 128,256.",
         unnamed="128",
         default=128,
@@ -202,7 +200,6 @@ AXES: tuple[Axis, ...] = (
         doc="Height and width of an image, pixels.",
         list_doc="Height and width of an image, pixels; the model's own if not named; "
         "not if it is fixed.",
-        option="--image-sizes",
         help="Pixels of an image's side, e.g. 224,448.",
         unnamed=_THE_MODELS,
         letter="i",
@@ -217,7 +214,6 @@ AXES: tuple[Axis, ...] = (
         doc="Seconds of sound in one sample.",
         list_doc="Seconds of sound in one sample; the model's own if not named; "
         "not where it is fixed.",
-        option="--audio-seconds",
         help="Seconds of sound in a sample, e.g. 5,10.",
         unnamed=_THE_MODELS,
         letter="a",
@@ -231,7 +227,6 @@ AXES: tuple[Axis, ...] = (
         "size",
         doc="Tokens to generate for each sample.",
         list_doc="Tokens to generate for each sample; 32 if not named; mode generation alone.",
-        option="--new-tokens",
         help="Tokens to generate, e.g. 32,128; --mode generation alone.",
         unnamed="32",
         default=32,
@@ -246,7 +241,6 @@ AXES: tuple[Axis, ...] = (
         "choice",
         doc="What is measured.",
         list_doc="What is measured; inference if not named.",
-        option="--mode",
         help="What is measured.",
         unnamed="inference",
         default="inference",
@@ -258,7 +252,6 @@ AXES: tuple[Axis, ...] = (
         doc="How queries arrive.",
         list_doc="How queries arrive; single_stream if not named; the others are for mode "
         "inference alone.",
-        option="--scenario",
         help="single_stream, offline or server.",
         unnamed="single_stream",
         default="single_stream",
@@ -274,7 +267,6 @@ AXES: tuple[Axis, ...] = (
         doc="Queries per second that scenario server offers, or find_peak.",
         list_doc="Queries per second that scenario server offers; find_peak, the highest, "
         "if not named.",
-        option="--target-qps",
         help="Queries per second of scenario server.",
         metavar="QPS",
         unnamed=FIND_PEAK,
@@ -289,7 +281,6 @@ AXES: tuple[Axis, ...] = (
         doc="Milliseconds that 99 % of queries must meet at the rate sought.",
         list_doc="Milliseconds that 99 % of queries must meet at the rate sought; "
         "100 if not named.",
-        option="--slo-ms",
         help="What 99 % of queries must meet at the peak sought.",
         metavar="MS",
         unnamed="100",

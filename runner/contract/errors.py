@@ -1,11 +1,13 @@
 """The errors of AccelMatrix: each knows its exit code and what to do next."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Self
 
 _LONGEST = 100
 """Letters of a word that are compared."""
+_LISTED = 15
+"""Known words that are listed beside a guess; a longer list would hide it."""
 _CANDIDATES = 5
 """Likely words among which swapped letters are looked for."""
 
@@ -116,9 +118,29 @@ class SkipEntry(BenchError):
         """Empty for an entry that holds nothing to use and says nothing wrong."""
 
 
+def refuse_unknown(word: object, known: Sequence[str], otherwise: str = "") -> str:
+    """The sentence that refuses a word: the closest known one first, the list of them last."""
+    if near := closest(word, known):
+        return f"{word!r} is unknown; {_guess(near[0], known, otherwise)}"
+    return f"{word!r} is not one of {', '.join(known)}{otherwise}"
+
+
+def refuse_key(key: object, known: Sequence[str]) -> str:
+    """The sentence that refuses a key: the closest known one first, the list of them last."""
+    if near := closest(key, known):
+        return f"unknown key; {_guess(near[0], known)}"
+    return f"unknown key; allowed are {', '.join(known)}"
+
+
+def _guess(near: str, known: Sequence[str], otherwise: str = "") -> str:
+    """The closest word, and all of them where they are not many."""
+    listed = f" ({', '.join(known)}{otherwise})" if len(known) <= _LISTED else ""
+    return f"did you mean {near}?{listed}"
+
+
 def suggest(word: object, known: Iterable[str]) -> str:
-    """`; did you mean 'fp16'?`, or nothing if no known word is like this one."""
-    return "".join(f"; did you mean {match!r}?" for match in closest(word, known))
+    """`; did you mean fp16?`, or nothing if no known word is like this one."""
+    return "".join(f"; did you mean {match}?" for match in closest(word, known))
 
 
 def closest(word: object, known: Iterable[str], count: int = 1) -> list[str]:

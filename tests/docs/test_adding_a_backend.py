@@ -92,8 +92,8 @@ def test_the_contract_tests_find_the_runtime_and_hold(checkout: Path) -> None:
 
 @pytest.mark.slow
 def test_the_backend_is_verified_like_any_other(checkout: Path, tmp_path: Path) -> None:
-    options = ["--models", "bert-micro", "--backends", "toy", "--launcher", "process"]
-    where = ["--results", str(tmp_path / "results"), "--modes", "inference", "--json"]
+    options = ["--model", "bert-micro", "--backend", "toy", "--launcher", "process"]
+    where = ["--results", str(tmp_path / "results"), "--mode", "inference", "--json"]
     done = do(checkout, "-m", "orchestrator", "verify", *options, *where)
     assert done.returncode == 0, done.stderr
     (cell,) = json.loads(done.stdout)["cells"]

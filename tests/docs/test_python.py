@@ -19,7 +19,7 @@ PRINTED = (
     "cpu-bert-tiny-fp32-b1-s128-inference 2000000 4000000",
     "cpu-bert-tiny-fp32-b512-s128-inference out_of_memory killed at 2 GB",
     "1000.0",
-    "did you mean 'bert-tiny'?",
+    "did you mean bert-tiny?",
     "2 model\nbert-tiny    1000.0",
     "[{'results': 3}]",
     "3 0 0",

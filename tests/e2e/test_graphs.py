@@ -71,8 +71,8 @@ def test_both_runtimes_execute_that_graph_and_are_right(measured: Workplace) -> 
 
 
 def test_verify_prints_models_by_paths_and_saves_its_verdicts(measured: Workplace) -> None:
-    options = ["--models", "bert-micro", "--backends", "cpu,openvino", "--modes", "inference"]
-    others = ["--runtimes", "onnxruntime,openvino", "--launcher", "process"]
+    options = ["--model", "bert-micro", "--backend", "cpu,openvino", "--mode", "inference"]
+    others = ["--runtime", "onnxruntime,openvino", "--launcher", "process"]
     done = measured.do("verify", *options, *others, "--save", "verified.json")
     assert done.returncode == 0, done.stderr
     head, row = (line.split() for line in done.stdout.splitlines()[:2])

@@ -36,7 +36,7 @@ class PlanRequest:
     matrix: Path | BenchOptions | Matrix
     """The matrix file, the options of `bench` that stand for one, or the matrix itself."""
     overrides: tuple[str, ...] = ()
-    """Changes of the file, `path=value`."""
+    """Changes of the file, or of the options of `bench`, `path=value`."""
     select: tuple[str, ...] = ()
     """Globs that keep cells."""
     limit: int | None = None
@@ -182,5 +182,5 @@ def _matrix(request: PlanRequest) -> Matrix:
     if isinstance(request.matrix, Path):
         return load_matrix(request.matrix, request.overrides)
     if isinstance(request.matrix, BenchOptions):
-        return bench_matrix(request.matrix)
+        return bench_matrix(request.matrix, request.overrides)
     return request.matrix

@@ -19,6 +19,7 @@ from orchestrator.running.observer import Observer
 from orchestrator.running.run_file import RunOptions
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
 from orchestrator.system.problems import not_one_of
+from runner.contract.axes import AXES
 from runner.contract.cell import Backend, Mode, Precision, Runtime
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.support import SUPPORTED
@@ -29,12 +30,7 @@ _PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16")
 _SHAPE = {"batch_size": [2], "sequence_length": [32]}
 """That of the references, so that what is compared is the very thing that is executed."""
 _NEW_TOKENS = 4
-_OPTIONS: Mapping[Location, str] = {
-    ("axes", "model"): "--models",
-    ("axes", "backend"): "--backends",
-    ("axes", "mode"): "--modes",
-    ("axes", "precision"): "--precision",
-}
+_OPTIONS: Mapping[Location, str] = {("axes", axis.name): axis.option for axis in AXES}
 
 
 @dataclass(frozen=True)
@@ -149,7 +145,7 @@ def verify_matrix(
     taken = [backend for backend, executed in paths.items() if executed]
     if not taken:
         raise UsageError(
-            f"--runtimes: none of {', '.join(backends) or 'no backend'} executes "
+            f"--runtime: none of {', '.join(backends) or 'no backend'} executes "
             f"{', '.join(runtimes) or 'anything yet'}",
             hint="`orchestrator doctor` shows the backends of this machine",
         )
@@ -174,7 +170,7 @@ def _known(backends: Sequence[str]) -> list[Backend]:
     names = get_args(Backend)
     for backend in backends:
         if backend not in names:
-            raise UsageError(f"--backends: {not_one_of(backend, names)}")
+            raise UsageError(f"--backend: {not_one_of(backend, names)}")
     return [name for name in names if name in backends]
 
 

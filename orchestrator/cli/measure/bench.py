@@ -5,15 +5,27 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.axis_options import axis_values, list_option, with_options
 from orchestrator.cli.measure.run import measure
-from orchestrator.cli.options import LauncherChoice, command_line, list_option, with_options
+from orchestrator.cli.options import (
+    LauncherChoice,
+    ProfileChoice,
+    command_line,
+)
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES
 
-_Family = Annotated[list[str] | None, typer.Option(help="All models of a family.")]
+_Family = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="All models of a family.")]
 _All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
-_Profile = Annotated[str, typer.Option(help="quick, standard or audit.")]
-_Iterations = Annotated[int | None, typer.Option(min=1, help="Fewest timed iterations of a cell.")]
+_Profile = Annotated[
+    ProfileChoice, typer.Option(metavar=options.one_of(ProfileChoice), help="How long to measure.")
+]
+_Iterations = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Fewest timed iterations of a cell.", callback=options.require_positive
+    ),
+]
 _CellTimeout = Annotated[
     str | None, typer.Option(metavar="TIME", help="Longest a cell may take, e.g. 5m.")
 ]
@@ -27,11 +39,12 @@ _Memory = Annotated[
 def bench(
     family: _Family = None,
     all_: _All = False,
-    profile: _Profile = "quick",
+    profile: _Profile = ProfileChoice.quick,
     iterations: _Iterations = None,
     cell_timeout: _CellTimeout = None,
     memory: _Memory = None,
     select: options.Select = None,
+    set_: options.Set = None,
     limit: options.Limit = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
@@ -48,21 +61,23 @@ def bench(
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
+    values = axis_values({axis.name: axes[axis.name] for axis in AXES})
     from orchestrator.app.measure.plan import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
     from orchestrator.render.plan import PlanningNotes
 
     matrix = BenchOptions(
-        axes={axis.name: axes[axis.parameter] or () for axis in AXES},
+        axes=values,
         families=family or (),
         every_model=all_,
-        profile=profile,
+        profile=profile.value,
         iterations=iterations,
         cell_timeout=cell_timeout,
         memory=memory,
     )
     request = PlanRequest(
         matrix,
+        overrides=tuple(set_ or ()),
         select=tuple(select or ()),
         limit=limit,
         results=results,

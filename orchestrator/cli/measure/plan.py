@@ -22,10 +22,15 @@ def plan(
     matrix: options.MatrixArgument,
     format_: Annotated[
         PlanFormat,
-        typer.Option("--format", help="github: what strategy.matrix takes by fromJSON."),
+        typer.Option(
+            "--format",
+            metavar=options.one_of(PlanFormat),
+            help="github: what strategy.matrix takes by fromJSON.",
+        ),
     ] = PlanFormat.table,
     select: options.Select = None,
     set_: options.Set = None,
+    profile: options.Profile = None,
     limit: options.Limit = None,
     resume: Annotated[
         str | None,
@@ -42,7 +47,7 @@ def plan(
 
     request = PlanRequest(
         matrix,
-        overrides=tuple(set_ or ()),
+        overrides=options.overrides_of(set_, profile),
         select=tuple(select or ()),
         limit=limit,
         results=results,

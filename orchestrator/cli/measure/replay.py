@@ -18,7 +18,12 @@ def replay(
         ),
     ],
     launcher: Annotated[
-        LauncherChoice, typer.Option("--launcher", help="auto: the one that executed it.")
+        LauncherChoice,
+        typer.Option(
+            "--launcher",
+            metavar=options.one_of(LauncherChoice),
+            help="auto: the one that executed it.",
+        ),
     ] = LauncherChoice.auto,
     as_recorded: Annotated[
         bool,

@@ -20,6 +20,7 @@ def run(
     matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
+    profile: options.Profile = None,
     limit: options.Limit = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
@@ -30,7 +31,7 @@ def run(
     seed: options.Seed = 0,
     verify_only: options.VerifyOnly = False,
     no_verify: options.NoVerify = False,
-    trace: options.TraceOrProfile = False,
+    trace: options.Trace = False,
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
@@ -53,20 +54,13 @@ def run(
         budget=budget,
     )
     if resume is not None:
-        _refuse_beside_resume(
-            select=select,
-            set=set_,
-            limit=limit,
-            seed=seed,
-            verify_only=verify_only,
-            no_verify=no_verify,
-            trace=trace,
-            dry_run=dry_run,
-        )
+        shape = {"select": select, "set": set_, "profile": profile, "limit": limit, "seed": seed}
+        work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
+        _refuse_beside_resume(**shape, **work, dry_run=dry_run)
         return _resume(resume, results, matrix, run_options, as_json=json)
     request = PlanRequest(
         _require_matrix(matrix),
-        overrides=tuple(set_ or ()),
+        overrides=options.overrides_of(set_, profile),
         select=tuple(select or ()),
         limit=limit,
         results=results,

@@ -7,21 +7,29 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
+from orchestrator.cli.axis_options import axis_values
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
-_Models = Annotated[list[str] | None, typer.Option(help="Models or sets.  [default: micro]")]
-_Backends = Annotated[
-    list[str] | None, typer.Option(help="Hardware paths.  [default: those that run here]")
+_NAMES = "NAMES"
+_Model = Annotated[
+    list[str] | None, typer.Option(metavar=_NAMES, help="Models or sets.  [default: micro]")
 ]
-_Runtimes = Annotated[
-    list[str] | None, typer.Option(help="Runtimes.  [default: all that a backend has]")
+_Backend = Annotated[
+    list[str] | None,
+    typer.Option(metavar=_NAMES, help="Hardware paths.  [default: those that run here]"),
+]
+_Runtime = Annotated[
+    list[str] | None,
+    typer.Option(metavar=_NAMES, help="Runtimes.  [default: all that a backend has]"),
 ]
 _Precision = Annotated[
-    list[str] | None, typer.Option(help="Number formats.  [default: fp32; fp16 on qnn]")
+    list[str] | None,
+    typer.Option(metavar=_NAMES, help="Number formats.  [default: fp32; fp16 on qnn]"),
 ]
-_Modes = Annotated[
-    list[str] | None, typer.Option(help="What models do.  [default: inference,generation]")
+_Mode = Annotated[
+    list[str] | None,
+    typer.Option(metavar=_NAMES, help="What models do.  [default: inference,generation]"),
 ]
 _Save = Annotated[
     Path | None,
@@ -42,11 +50,11 @@ _BundleIfAny = Annotated[
 def verify(
     context: typer.Context,
     bundle: _BundleIfAny = None,
-    models: _Models = None,
-    backends: _Backends = None,
-    runtimes: _Runtimes = None,
+    model: _Model = None,
+    backend: _Backend = None,
+    runtime: _Runtime = None,
     precision: _Precision = None,
-    modes: _Modes = None,
+    mode: _Mode = None,
     select: options.Select = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
@@ -60,19 +68,27 @@ def verify(
         beside = {parameter.name for parameter in context.command.params} - {"bundle", "json"}
         options.refuse_beside(context, "a bundle", {name for name in beside if name})
         return _verify_bundle(bundle, as_json=json)
+    values = axis_values(
+        {
+            "model": model,
+            "backend": backend,
+            "runtime": runtime,
+            "precision": precision,
+            "mode": mode,
+        }
+    )
     from orchestrator.app.measure.verification import save_verification
     from orchestrator.app.measure.verify import VerifyRequest, verify_models
-    from orchestrator.matrix.from_options import split
     from orchestrator.render.progress import show_progress
     from orchestrator.render.streams import after_work
     from orchestrator.render.verify import print_verification
 
     request = VerifyRequest(
-        models=tuple(split(models or ())),
-        backends=tuple(split(backends or ())),
-        runtimes=tuple(split(runtimes or ())),
-        precisions=tuple(split(precision or ())),
-        modes=tuple(split(modes or ())),
+        models=values["model"],
+        backends=values["backend"],
+        runtimes=values["runtime"],
+        precisions=values["precision"],
+        modes=values["mode"],
         select=tuple(select or ()),
         results=results,
         options=options.run_options(launcher=launcher, database=database, seed=seed),

@@ -30,7 +30,11 @@ class ExportFormat(StrEnum):
 
 TopicIfAny = Annotated[
     TopicChoice | None,
-    typer.Argument(help="What to take out; not with --bundle.", show_default=False),
+    typer.Argument(
+        metavar=options.one_of(TopicChoice),
+        help="What to take out; not with --bundle.",
+        show_default=False,
+    ),
 ]
 ExportOutput = Annotated[
     Path | None,
@@ -68,7 +72,11 @@ def export(
     topic: TopicIfAny = None,
     format_: Annotated[
         ExportFormat | None,
-        typer.Option("--format", help="[default: what PATH's name says; parquet if nothing]"),
+        typer.Option(
+            "--format",
+            metavar=options.one_of(ExportFormat),
+            help="[default: what PATH's name says; parquet if nothing]",
+        ),
     ] = None,
     output: ExportOutput = None,
     partition_by: PartitionBy = None,

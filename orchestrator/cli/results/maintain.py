@@ -24,7 +24,12 @@ def maintain(
     ] = None,
     keep_runs: Annotated[
         int | None,
-        typer.Option("--keep-runs", min=0, metavar="N", help="List all runs but the newest N."),
+        typer.Option(
+            "--keep-runs",
+            metavar="N",
+            help="List all runs but the newest N.",
+            callback=options.require_none_below_zero,
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None,

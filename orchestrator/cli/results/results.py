@@ -17,7 +17,11 @@ def query_command(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement, read-only.")],
     format_: Annotated[
         AnswerFormat | None,
-        typer.Option("--format", help="[default: what FILE's name says, else table]"),
+        typer.Option(
+            "--format",
+            metavar=options.one_of(AnswerFormat),
+            help="[default: what FILE's name says, else table]",
+        ),
     ] = None,
     output: options.Output = None,
     force: options.Force = False,

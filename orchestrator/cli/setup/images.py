@@ -6,9 +6,10 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.options import note
+from orchestrator.cli.program import ListingGroup, Program
 
-group = typer.Typer(
-    help="List, build, pull, push and remove images.", no_args_is_help=True, rich_markup_mode=None
+group = Program(
+    help="List, build, pull, push and remove images.", cls=ListingGroup, rich_markup_mode=None
 )
 
 BackendName = Annotated[str, typer.Argument(metavar="BACKEND", help="The backend, e.g. cpu.")]

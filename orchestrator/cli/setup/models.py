@@ -5,16 +5,20 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
-from orchestrator.cli.options import size_options, with_options
+from orchestrator.cli.axis_options import size_options, with_options
+from orchestrator.cli.program import ListingGroup, Program
 
-group = typer.Typer(help="List and show models.", no_args_is_help=True, rich_markup_mode=None)
+group = Program(help="List and show models.", cls=ListingGroup, rich_markup_mode=None)
 
 
 @group.command(name="list")
 def list_models(
-    family: Annotated[str | None, typer.Option(help="Only models of this family.")] = None,
+    family: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only models of this family.")
+    ] = None,
     of_set: Annotated[
-        str | None, typer.Option("--set", help="Only models of this set, in its order.")
+        str | None,
+        typer.Option("--set", metavar="NAME", help="Only models of this set, in its order."),
     ] = None,
     wide: options.Wide = False,
     json: options.Json = False,
@@ -45,7 +49,9 @@ def list_models(
 @with_options(2, size_options())
 def show(
     name: Annotated[str, typer.Argument(metavar="MODEL")],
-    mode: Annotated[str, typer.Option(help="What would be measured.")] = "inference",
+    mode: Annotated[
+        str, typer.Option(metavar="NAME", help="What would be measured.")
+    ] = "inference",
     json: options.Json = False,
     **sizes: int | None,
 ) -> None:

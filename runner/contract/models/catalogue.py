@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
-from runner.contract.errors import UnknownModel, closest
+from runner.contract.errors import UnknownModel, suggest
 from runner.contract.models.spec import ModelSpec
 
 
@@ -30,11 +30,14 @@ def find(name: str) -> ModelSpec:
     """The model of that name.
 
     Raises:
-        UnknownModel: the catalogue holds no such name; the hint offers the nearest ones.
+        UnknownModel: the catalogue holds no such name; the message offers the nearest ones.
     """
     models = catalogue()
     if name in models:
         return models[name]
-    near = closest(name, models, count=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "see `orchestrator models list`"
-    raise UnknownModel(f"{name!r} is not one of {', '.join(models)}", hint=hint)
+    if name in model_sets():
+        hint = f"`orchestrator models list --set {name}` shows its models"
+        raise UnknownModel(f"{name} is a set of models", hint=hint)
+    guess = suggest(name, models)
+    listed = f"{len(models)} models: orchestrator models list"
+    raise UnknownModel(f"no model {name!r}{guess} ({listed})")

@@ -143,7 +143,7 @@ def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
     [
         ({"size": "huge"}, "[0].size: 'huge' is not one of tiny, mini, small, medium, base, large "
          "for embedding models of text; or add config, architecture, inputs"),
-        ({"size": "bse"}, "did you mean 'base'?; or add"),
+        ({"size": "bse"}, "did you mean base?; or add"),
         ({"family": "audio", "modality": "audio", "architecture": "A"},
          "[0].size: no published sizes are known for audio models of audio: add config, inputs"),
         ({"family": "embeding"}, "[0].family: 'embeding' is not"),
@@ -151,7 +151,7 @@ def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
         ({"name": "bert-tiny"}, "[0].name: 'bert-tiny' is taken already"),
         ({"name": "BERT-Tiny"}, "[0].name: 'BERT-Tiny' is taken already"),
         ({"name": "key"}, "[0].name: 'key' is taken already"),
-        ({"hidden_size": 3}, "[0].hidden_size: unknown key; allowed are name, family, modality"),
+        ({"hidden_size": 3}, "[0].hidden_size: unknown key; did you mean image_size? (name"),
         ({"weights": "trained"}, "[0].weights: 'trained' is not 'random' or 'pretrained'"),
         ({"path": "here"}, "[0].size: unknown key; allowed are name, family, modality"),
         ({"config": {"model_type": "mamba"}},
@@ -159,7 +159,7 @@ def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
         ({"config": {"model_type": "bart", "vocab_size": 9}, "inputs": WAVES},
          "[0].size: tiny is BERT's, and this is a bart: leave it out"),
         ({"config": {"model_type": "mamab"}}, "[0].config: names model_type 'mamab', which "
-         "transformers 5.23.0 doesn't have; did you mean 'mamba'?"),
+         "transformers 5.23.0 doesn't have; did you mean mamba?"),
         ({"size": "mine", "config": {"model_type": "own"}, "architecture": "AutoModel",
           "inputs": WAVES}, "[0].config: names model_type 'own', which transformers"),
         ({"image_size": {"standard": 3}},
@@ -169,10 +169,10 @@ def test_sizes_of_images_and_sounds_can_be_told(tmp_path: Path) -> None:
          "says 'many' for vocab_size, which is not a whole number from 1 to 1,000,000,000,000"),
         ({"labels": {"name": "labels", "kind": "words"}}, "[0].labels.kind: 'words' is not"),
         ({"labels": {"nam": "labels"}},
-         "[0].labels.nam: unknown key; allowed are name, kind, shape, low, high"),
+         "[0].labels.nam: unknown key; did you mean name? (name, kind, shape, low, high"),
         ({"encoder_decoder": "both"}, "[0].encoder_decoder: 'both' is neither true nor false"),
         ({"inputs": [{"name": "x", "kind": "normal", "shape": [1], "hi": 1}]},
-         "[0].inputs[0].hi: unknown key; allowed are name, kind, shape, low, high"),
+         "[0].inputs[0].hi: unknown key; did you mean high? (name, kind, shape, low, high"),
     ],
 )  # fmt: skip
 def test_each_mistake_has_its_sentence(

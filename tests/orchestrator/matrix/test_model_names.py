@@ -255,7 +255,7 @@ OWN = {"model_type": "mine", "auto_map": {"AutoModel": "modeling_mine.Mine"}}
          "brings its own code (modeling_own.py); AccelMatrix runs none."),
         (BERT | {"auto_map": 5}, [], "brings its own code (auto_map)"),
         ({"model_type": "mine"}, [], "names model_type 'mine', which transformers 5.23.0 doesn't"),
-        ({"model_type": "bort"}, [], "doesn't have; did you mean 'bert'?"),
+        ({"model_type": "bort"}, [], "doesn't have; did you mean bert?"),
         ({"architectures": ["BertModel"]}, [], "config.json in 'mine' names no model_type"),
         (BERT, ["pytorch_model.bin"],
          "holds no .safetensors file, the one format that is loaded, but pytorch_model.bin"),

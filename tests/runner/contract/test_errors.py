@@ -10,10 +10,10 @@ NAMES = ("mode", "model", "batch_size", "fp16", "fp32", "cpu", "webgpu")
 @pytest.mark.parametrize(
     ("word", "suggestion"),
     [
-        ("fp17", "; did you mean 'fp16'?"),
-        ("modle", "; did you mean 'model'?"),
-        ("mod", "; did you mean 'mode'?"),
-        ("gpu", "; did you mean 'webgpu'?"),
+        ("fp17", "; did you mean fp16?"),
+        ("modle", "; did you mean model?"),
+        ("mod", "; did you mean mode?"),
+        ("gpu", "; did you mean webgpu?"),
         ("zebra", ""),
         (17, ""),
         ("x" * 10_000, ""),
@@ -29,7 +29,7 @@ def test_several_suggestions_begin_with_the_closest() -> None:
 
 def test_an_unknown_word_is_refused_with_a_suggestion() -> None:
     error = UsageError.unknown("modle", NAMES, "there is no axis 'modle'", hint="see docs")
-    assert str(error) == "there is no axis 'modle'; did you mean 'model'?"
+    assert str(error) == "there is no axis 'modle'; did you mean model?"
     assert (error.hint, error.exit_code) == ("see docs", 2)
     assert isinstance(MatrixError.unknown("a", (), "no"), UsageError)
 

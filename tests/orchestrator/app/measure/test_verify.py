@@ -208,5 +208,5 @@ def test_what_is_executed_is_what_is_compared(name: str) -> None:
 
 
 def test_an_unknown_precision_is_refused_by_its_option() -> None:
-    with pytest.raises(UsageError, match="--precision: 'fp17' is not one of"):
+    with pytest.raises(UsageError, match="--precision: 'fp17' is unknown; did you mean fp16"):
         verify_matrix(["micro"], ["cpu"], precisions=["fp17"])

@@ -110,7 +110,7 @@ def test_options_measure_anew_what_nobody_typed() -> None:
     assert remeasure_command(group) == (
         "orchestrator bench --backend cpu --runtime torch --launcher process"
         " --model bert-tiny,gpt2 --precision fp32 --mode inference --scenario single_stream"
-        " --batch-sizes 1,8 --sequence-lengths 128"
+        " --batch-size 1,8 --sequence-length 128"
     )
 
 

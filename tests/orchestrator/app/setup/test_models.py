@@ -102,7 +102,7 @@ def test_a_size_that_a_model_fixes_is_told_in_a_note() -> None:
     ("name", "sizes", "error", "words"),
     [
         ("gpt2", {"mode": "guessing"}, MatrixError, "--mode: 'guessing' is not one of inference"),
-        ("micro", {}, UnknownModel, "'micro' is not one of"),
+        ("micro", {}, UnknownModel, "micro is a set of models"),
         ("qwen2-vl-2b", {"image_size": 450}, Unsupported, "takes image_size of .*, not 450"),
     ],
 )

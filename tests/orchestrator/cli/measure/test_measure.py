@@ -34,7 +34,7 @@ def test_a_quiet_run_as_json_is_json_alone(place: Workplace) -> None:
         ("version: 1\naxes: {model: [nobody], backend: cpu}\n", ["axes.model[0]", "'nobody'"]),
         (
             "version: 1\naxes: {model: bert-tiny, precision: fp17}\n",
-            ["axes.precision", "'fp17' is not one of fp32"],
+            ["axes.precision", "'fp17' is unknown; did you mean fp16?"],
         ),
         ("version: [1\n", ["matrix.yaml: line"]),
         ("", ["matrix.yaml: is empty"]),
@@ -59,10 +59,11 @@ def test_verifying_only_and_not_at_all_exclude_each_other(
     assert files(place.folder) == before
 
 
-@pytest.mark.parametrize("option", ["--trace", "--profile"])
-def test_a_run_traces_by_either_name(place: Workplace, option: str) -> None:
-    assert place.run(option, *NO_LAUNCH).returncode == 3
-    assert json.loads((place.run_folder / "run.json").read_text())["trace"] is True
+def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
+    assert place.run("--trace", "--profile", "audit", *NO_LAUNCH).returncode == 3
+    written = json.loads((place.run_folder / "run.json").read_text())
+    assert written["trace"] is True
+    assert written["plan"]["measure"]["fake"]["profile"] == "audit"
 
 
 @pytest.mark.parametrize("glob", ["nothing-like-it", "!*"])
@@ -113,7 +114,7 @@ def test_sigterm_is_an_interruption(place: Workplace) -> None:
 
 
 def test_bench_takes_its_matrix_from_options(place: Workplace) -> None:
-    done = place.do("bench", "--model", "bert-tiny", "--batch-sizes", "1,8", "--dry-run", "--json")
+    done = place.do("bench", "--model", "bert-tiny", "--batch-size", "1,8", "--dry-run", "--json")
     cells = json.loads(done.stdout)["cells"]
     assert [cell["cell_id"] for cell in cells] == [
         f"cpu-bert-tiny-fp32-b{size}-s128-inference" for size in (1, 8)
@@ -128,7 +129,7 @@ def test_bench_takes_its_matrix_from_options(place: Workplace) -> None:
         (["--model", "bert-tiny", "--profile"], "requires an argument"),
         (["--model", "bert-tinny"], "bert-tiny"),
         (["--model", "bert-tiny", "--precision", "fp17"], "--precision"),
-        (["--model", "bert-tiny", "--batch-sizes", "1,x"], "--batch-sizes"),
+        (["--model", "bert-tiny", "--batch-size", "1,x"], "--batch-size"),
         (["--model", "bert-tiny", "--memory", "much"], "--memory"),
         (["--model", "bert-tiny", "--cell-timeout", "long"], "--cell-timeout"),
     ],

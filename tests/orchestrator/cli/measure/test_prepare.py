@@ -61,7 +61,7 @@ def test_what_serves_no_more_is_listed_and_removed_when_asked(place: Workplace) 
         (["--prune", "--limit", "1"], "hint: leave out the matrix"),
         (["matrix.yaml", "--yes"], "hint: it belongs to --prune"),
         ([], "name a matrix file"),
-        (["matrix.yaml", "--set", "axes.precision=fp17"], "'fp17' is not one of fp32"),
+        (["matrix.yaml", "--set", "axes.precision=fp17"], "'fp17' is unknown; did you mean fp16?"),
     ],
 )
 def test_what_makes_no_sense_is_refused(place: Workplace, arguments: list[str], words: str) -> None:

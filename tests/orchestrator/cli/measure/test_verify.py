@@ -9,19 +9,19 @@ from tests.support.workplace import Workplace
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--backends", "tpu"], 2, "--backends: 'tpu' is not one of cpu, cuda"),
+        (["--backend", "tpu"], 2, "--backend: 'tpu' is unknown; did you mean cpu?"),
         (
-            ["--models", "bert"],
+            ["--model", "bert"],
             2,
-            "--models: 'bert' is a kind of model; did you mean bert-base-uncased, bert-tiny",
+            "--model: 'bert' is a kind of model; did you mean bert-base-uncased, bert-tiny",
         ),
-        (["--backends", "cpu", "--modes", "sleep"], 2, "--modes: 'sleep' is not one of"),
-        (["--backends", "qnn", "--runtimes", "torch"], 2, "none of qnn executes torch"),
-        (["--backends", "wasm"], 2, "none of wasm executes anything yet"),
+        (["--backend", "cpu", "--mode", "sleep"], 2, "--mode: 'sleep' is not one of"),
+        (["--backend", "qnn", "--runtime", "torch"], 2, "none of qnn executes torch"),
+        (["--backend", "wasm"], 2, "none of wasm executes anything yet"),
         (["--save", "no/verified.json"], 6, "--save no/verified.json: cannot be written: No such"),
         (["--save", "."], 6, "--save .: cannot be written: Is a directory"),
         (
-            ["--models", "bert-tiny", "--backends", "cpu", "--modes", "generation"],
+            ["--model", "bert-tiny", "--backend", "cpu", "--mode", "generation"],
             3,
             "generation is not possible with bert-tiny",
         ),

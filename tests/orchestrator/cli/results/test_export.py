@@ -102,8 +102,8 @@ def test_a_damaged_bundle_is_told_and_not_merged(measured: Workplace, tmp_path: 
 
 def test_options_of_a_verification_mean_nothing_to_a_bundle(measured: Workplace) -> None:
     complains(
-        measured.do("verify", "a.zip", "--backends", "cpu"),
-        *(2, "--backends: cannot be combined with a bundle"),
+        measured.do("verify", "a.zip", "--backend", "cpu"),
+        *(2, "--backend: cannot be combined with a bundle"),
     )
     complains(measured.do("verify", "nowhere.zip"), 6, "nowhere.zip: cannot be read: No such file")
 

@@ -47,7 +47,7 @@ def test_one_model_is_shown_at_the_sizes_asked_for(place: Workplace) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["show", "gpt3"], "'gpt3' is not one of"),
+        (["show", "gpt3"], "no model 'gpt3'; did you mean gpt2?"),
         (["show", "bert-tinny"], "did you mean bert-tiny"),
         (["list", "--family", "speech"], "'speech' is not one of"),
         (["list", "--set", "large"], "--set: 'large' is not one of key"),

@@ -319,7 +319,7 @@ def test_what_an_export_made_is_known_by_its_name(name: str, ours: bool) -> None
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("modell", "'modell' here; did you mean 'model'?"), ("zzz", "no column 'zzz' here")],
+    [("modell", "'modell' here; did you mean model?"), ("zzz", "no column 'zzz' here")],
 )
 def test_a_column_that_is_not_there_is_told_with_the_nearest(name: str, told: str) -> None:
     schema = pa.schema([("model", pa.string()), ("backend", pa.string()), ("n", pa.int64())])

@@ -96,11 +96,11 @@ def test_what_fits_every_filter_is_kept(
 @pytest.mark.parametrize(
     ("filters", "message", "hint"),
     [
-        ({"modle": "gpt2"}, "no filter 'modle'; did you mean 'model'", "filters are model"),
-        ({"model": "bert-tinny"}, "model='bert-tinny'.*; did you mean 'bert-tiny'", "DISTINCT"),
-        ({"backend": "cdua"}, "backend='cdua'.*; did you mean 'cuda'", "DISTINCT"),
-        ({"precision": ["fp32", "fp17"]}, "precision='fp17'.*; did you mean 'fp16'", "DISTINCT"),
-        ({"run_id": "latre"}, "run_id='latre'.*; did you mean 'later'", "DISTINCT"),
+        ({"modle": "gpt2"}, "no filter 'modle'; did you mean model", "filters are model"),
+        ({"model": "bert-tinny"}, "model='bert-tinny'.*; did you mean bert-tiny", "DISTINCT"),
+        ({"backend": "cdua"}, "backend='cdua'.*; did you mean cuda", "DISTINCT"),
+        ({"precision": ["fp32", "fp17"]}, "precision='fp17'.*; did you mean fp16", "DISTINCT"),
+        ({"run_id": "latre"}, "run_id='latre'.*; did you mean later", "DISTINCT"),
         ({"hostname": "zzz"}, "hostname='zzz': nothing in this database has it$", "DISTINCT"),
         ({"status": "failed"}, "status='failed': no trusted result has", "trusted=False"),
         ({"proof": ["none"]}, "no trusted result has that proof", "trusted=False"),

@@ -157,7 +157,6 @@ def test_wav2vec2_trains_without_chance() -> None:
         assert (config["layerdrop"], config["apply_spec_augment"]) == (0.0, False)
 
 
-def test_an_unknown_name_gets_the_nearest_ones_as_a_hint() -> None:
-    with pytest.raises(UnknownModel, match="'bert-tyni' is not one of") as caught:
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownModel, match=r"no model 'bert-tyni'; did you mean bert-tiny\?"):
         find("bert-tyni")
-    assert "bert-tiny" in (caught.value.hint or "")

@@ -1,0 +1,74 @@
+"""The options of axes: how they are declared, and what their values mean."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from runner.contract.axes import AXES, Axis, AxisName
+from runner.contract.errors import UsageError, refuse_unknown
+from runner.contract.synonyms import counsel, meaning
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def list_option(axis: Axis) -> dict[str, Any]:
+    """The option that lists values of an axis, by the name of its parameter."""
+    metavar = axis.metavar or ("N" if axis.kind == "size" else "NAMES")
+    return {
+        axis.name: Annotated[list[str] | None, typer.Option(metavar=metavar, help=axis.full_help)]
+    }
+
+
+def size_options() -> dict[str, Any]:
+    """The options that name one size each, by the names of their parameters."""
+    return {
+        axis.name: Annotated[int | None, typer.Option(metavar="N", help=axis.full_size_help)]
+        for axis in AXES
+        if axis.size_help
+    }
+
+
+def with_options(at: int, options: Mapping[str, Any]) -> Callable[[Command], Command]:
+    """Insert options at a position of a command that takes them as further keywords."""
+
+    def decorate(command: Command) -> Command:
+        own = inspect.signature(command).parameters.values()
+        parameters = [p.replace(kind=_KEYWORD) for p in own if p.kind != p.VAR_KEYWORD]
+        parameters[at:at] = [
+            inspect.Parameter(name, _KEYWORD, default=None, annotation=annotation)
+            for name, annotation in options.items()
+        ]
+        vars(command)["__signature__"] = inspect.Signature(parameters)
+        return command
+
+    return decorate
+
+
+def axis_values(given: Mapping[AxisName, Sequence[str] | None]) -> dict[AxisName, tuple[str, ...]]:
+    """The values that options list for each axis, those of other names by their own.
+
+    Choices and numbers are checked here, where little has been imported; models and the rest are
+    checked with the matrix that the options make.
+
+    Raises:
+        UsageError: a value is none of its axis; the message names the option.
+    """
+    return {axis.name: tuple(_values(axis, given.get(axis.name) or ())) for axis in AXES}
+
+
+def _values(axis: Axis, texts: Sequence[str]) -> list[str]:
+    items = [meaning(axis, item.strip()) for text in texts for item in text.split(",")]
+    for item in items:
+        if axis.choices and item not in axis.choices:
+            _refuse_choice(axis, item)
+        elif axis.kind == "size" and not (item.isascii() and item.isdigit()):
+            raise UsageError(f"{axis.option}: {item!r} is not a whole number")
+    return items
+
+
+def _refuse_choice(axis: Axis, word: str) -> None:
+    offered = [choice for choice in axis.choices if choice != "fake"]
+    raise UsageError(f"{axis.option}: {counsel(axis, word) or refuse_unknown(word, offered)}")

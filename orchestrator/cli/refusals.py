@@ -1,0 +1,105 @@
+"""Refusals of words on the command line: typer's errors in the form that all errors have."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from typer import TyperException
+
+from runner.contract.errors import UsageError, closest, refuse_unknown
+from runner.contract.synonyms import axis_of
+
+_VALUE_ERROR = "Value error, "
+"""Pydantic's words before ours where typer lets it check a value."""
+_QUOTED = re.compile(r"'([^']*)'")
+_NOT_ONE_OF = " is not one of "
+_OF_MATRIX = frozenset({"run", "plan", "prepare"})
+"""Commands whose axes stand in a file."""
+
+
+def usage_error(error: TyperException, words: Sequence[str]) -> UsageError:
+    """The error that says what is wrong with the words of a command line, and what would not be."""
+    context: Any = getattr(error, "ctx", None)
+    path = context.command_path if context else _path(words)
+    option = getattr(error, "option_name", None)
+    if hasattr(error, "possibilities"):
+        return _no_option(str(option), error, path)
+    if option is not None:
+        fault = "takes no value" if "does not take" in error.message else "requires an argument"
+        return UsageError(f"{option}: {fault}", hint=_help(path))
+    if type(error).__name__ == "MissingParameter":
+        return _missing(error, context, path)
+    if hasattr(error, "param_hint"):
+        return _bad_value(error, words, path)
+    if error.message.startswith("Got unexpected extra argument"):
+        return _extra(error.message, words, path)
+    return UsageError(f"{path}: {error.message[:1].lower()}{error.message[1:]}", hint=_help(path))
+
+
+def _path(words: Sequence[str]) -> str:
+    """The command that words begin with, as far as that can be told."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    return f"orchestrator {command}".rstrip()
+
+
+def _help(path: str) -> str:
+    return f"`{path} --help` shows what it takes"
+
+
+def _no_option(option: str, error: Any, path: str) -> UsageError:
+    axis = axis_of(option.lstrip("-"))
+    if axis and path.rsplit(maxsplit=1)[-1] in _OF_MATRIX:
+        return UsageError(
+            f"{path}: no option {option}; did you mean --set axes.{axis.name}=…?",
+            hint="the axes stand in the matrix file, and --set changes them",
+        )
+    names = [name.lstrip("-") for name in error.possibilities or ()]
+    guess = "".join(f"; did you mean --{near}?" for near in closest(option.lstrip("-"), names))
+    return UsageError(f"{path}: no option {option}{guess}", hint=_help(path))
+
+
+def _missing(error: Any, context: Any, path: str) -> UsageError:
+    usage = " ".join(context.get_usage().split()).partition(" ")[2]
+    plain = re.sub(r"[{}]|\.{3}$", "", usage)
+    return UsageError(f"{path}: {_name(error)} is missing", hint=f"write `{plain}`")
+
+
+def _bad_value(error: Any, words: Sequence[str], path: str) -> UsageError:
+    name, message = _name(error), error.message.replace(_VALUE_ERROR, "", 1)
+    value, separator, allowed = message.partition(_NOT_ONE_OF)
+    if separator and (listed := _QUOTED.findall(allowed)):
+        message = refuse_unknown(value.strip("'"), listed)
+    elif message.startswith("Input should be a valid integer"):
+        message = f"{_value_of(name, words)!r} is not a whole number"
+    return UsageError(f"{name}: {message}" if name else message, hint=_help(path))
+
+
+def _name(error: Any) -> str:
+    """The option or argument at fault, as help calls it; empty where the error names none."""
+    parameter = error.param
+    if error.param_hint or parameter is None:
+        return str(error.param_hint or "")
+    is_option = parameter.param_type_name == "option"
+    return str(parameter.opts[0] if is_option else parameter.display_name_raw)
+
+
+def _value_of(option: str, words: Sequence[str]) -> str:
+    """The last value that words give this option."""
+    values = [second for first, second in pairwise(words) if first == option]
+    joined = [word.partition("=")[2] for word in words if word.startswith(f"{option}=")]
+    return next(reversed([*values, *joined]), "")
+
+
+def _extra(message: str, words: Sequence[str], path: str) -> UsageError:
+    """The refusal of words that no argument takes; values of a list may be among them."""
+    option = path
+    for first, second in pairwise(words):
+        option = first if first.startswith("-") else option
+        if (first.endswith(",") or second.startswith(",")) and not second.startswith("-"):
+            return UsageError(
+                f"{option} {first} {second}: no blanks: {first}{second}",
+                hint="commas join the values of a list, and a blank ends it",
+            )
+    extra = message.partition("(s) (")[2].removesuffix(")")
+    return UsageError(f"{path}: unexpected {extra!r}", hint=_help(path))
