@@ -44,7 +44,9 @@ def signature_of(config: Config, modality: Modality, *, two_parts: bool) -> Sign
     if modality == "text":
         return TWO_TEXTS if two_parts else TEXT
     if modality == "image":
-        return IMAGE
+        return IMAGE if "image_size" in config else ANY_IMAGE
+    if modality == "multimodal" and config.get("model_type") == "clip":
+        return PAIR
     if modality == "audio" and {"num_mel_bins", "max_source_positions"} <= config.keys():
         return SPECTROGRAM
     if modality == "audio" and "conv_dim" in config:
@@ -108,6 +110,32 @@ def _image(config: Config) -> list[Config]:
     return [{"name": "pixel_values", "kind": "normal", "shape": shape}]
 
 
+def _any_image(config: Config) -> list[Config]:
+    shape = ["batch_size", whole_number(config, "num_channels", "inputs")]
+    return [{"name": "pixel_values", "kind": "normal", "shape": [*shape, *["image_size"] * 2]}]
+
+
+def _pair(config: Config) -> list[Config]:
+    """A text that ends in the token at which the model looks, and an image."""
+    words, pixels = _text(_part(config, "text_config")), _image(_part(config, "vision_config"))
+    ids, last = words[0], _part(config, "text_config").get("eos_token_id")
+    if type(last) is int and 1 < last <= ids["high"]:
+        ids |= {"low": 1, "high": last, "last": last}
+    return [*words, *pixels]
+
+
+def _pair_sizes(config: Config) -> Config:
+    text, vision = _part(config, "text_config"), _part(config, "vision_config")
+    longest = whole_number(text, "max_position_embeddings", "max_sequence_length")
+    side = whole_number(vision, "image_size", "inputs")
+    return {"max_sequence_length": longest, "fixed": {"image_size": side}, "contrastive": True}
+
+
+def _part(config: Config, name: str) -> Config:
+    part = config.get(name)
+    return part if isinstance(part, dict) else {}
+
+
 def _class_labels(config: Config) -> Config:
     classes = whole_number(_classes(config) | config, "num_labels", "labels")
     return {"name": "labels", "kind": "token_ids", "shape": ["batch_size"], "high": classes}
@@ -154,6 +182,14 @@ TEXT = Signature(
 )
 TWO_TEXTS = Signature(_two_texts, {"AutoModelForSeq2SeqLM": _written_labels})
 IMAGE = Signature(_image, {"AutoModelForImageClassification": _class_labels})
+ANY_IMAGE = Signature(
+    _any_image,
+    {"AutoModelForImageClassification": _class_labels},
+    lambda _: {"image_size": {"default": 224, "least": 32, "multiple_of": 32}},
+)
+"""Convolutional networks, which take images of any size."""
+PAIR = Signature(_pair, {}, _pair_sizes)
+"""Text and image in one space, as CLIP has them."""
 SPECTROGRAM = Signature(
     _spectrogram, {"AutoModelForSpeechSeq2Seq": _written_labels}, _spectrogram_sizes
 )

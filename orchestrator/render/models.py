@@ -57,12 +57,21 @@ def _format_count(parameters: int | None) -> str | None:
     return f"{parameters / 1e6:,.1f} M" if parameters >= 1e6 else f"{parameters / 1e3:.1f} k"
 
 
-def print_model(sheet: ModelSheet, *, as_json: bool) -> None:
-    """Print the facts about one model, at the sizes asked for."""
+def print_sheets(sheets: Sequence[ModelSheet], *, as_json: bool) -> None:
+    """Print the facts about models, at the sizes asked for; as JSON a list where they are many."""
     if as_json:
-        print_data(json.dumps(_data(sheet), indent=2))
+        data = [_data(sheet) for sheet in sheets]
+        print_data(json.dumps(data[0] if len(data) == 1 else data, indent=2))
         return
+    for number, sheet in enumerate(sheets):
+        if number:
+            print_line()
+        _print_sheet(sheet)
+
+
+def _print_sheet(sheet: ModelSheet) -> None:
     facts = sheet.model.model_dump(mode="json", exclude={"config", "inputs"})
+    facts["modes"] = ", ".join(sheet.modes)
     shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}
     print_table(
         ("fact", *wrapping("value")), [(key, _format(value)) for key, value in shown.items()]
@@ -94,6 +103,7 @@ def _data(sheet: ModelSheet) -> dict[str, object]:
         "shapes": {tensor.spec.name: tensor.shape for tensor in sheet.tensors},
         "work": sheet.work and sheet.work.model_dump(),
         "memory_bytes": {name: round(size) for name, size in sheet.memory_bytes.items()},
+        "modes": sheet.modes,
         "backends": [asdict(backend) for backend in sheet.backends],
         "notes": sheet.notes,
     }

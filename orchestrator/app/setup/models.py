@@ -4,14 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from orchestrator.matrix import Location, Source, resolve
+from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.planning.expand import Expansion, expand
 from orchestrator.planning.memory import memory_need_bytes
-from runner.contract.axes import RUNTIMES, SIZE_AXES
+from runner.contract.axes import RUNTIMES, SIZE_AXES, Mode
 from runner.contract.cell import Backend, Cell, Precision, Runtime
-from runner.contract.errors import Unsupported
-from runner.contract.models import ModelSpec, TensorSpec, Work, find, shape_of, sizes_of, work
-from runner.contract.support import why_not_shape
+from runner.contract.errors import Unsupported, UsageError
+from runner.contract.models import (
+    ModelSpec,
+    TensorSpec,
+    Work,
+    model_sets,
+    shape_of,
+    sizes_of,
+    work,
+)
+from runner.contract.support import why_not, why_not_shape
 
 Verdict = tuple[Cell, str | None]
 """A cell, with the reason if no machine can run it."""
@@ -52,21 +60,37 @@ class ModelSheet:
     """The work of one forward pass in fp32; None for models that nobody counted."""
     memory_bytes: Mapping[Precision, float]
     """The least host memory that the cpu backend needs, by precision."""
+    modes: tuple[Mode, ...]
+    """The modes that are possible with it on some backend."""
     backends: tuple[BackendSupport, ...]
     """Every backend with every runtime that executes there."""
     notes: tuple[str, ...] = field(default=())
     """Sentences about sizes that the model does not have."""
 
 
-def model_sheet(name: str, mode: str = "inference", **sizes: int | None) -> ModelSheet:
-    """Everything about the model of that name; sizes left out are its usual ones.
+def model_sheets(name: str, mode: str = "inference", **sizes: int | None) -> tuple[ModelSheet, ...]:
+    """Everything about the models that a name stands for: one, or those of a file of custom models.
+
+    Sizes left out are a model's usual ones.
 
     Raises:
-        UnknownModel, MatrixError: no such model, or a size that is none.
-        Unsupported: the model doesn't take these sizes.
+        MatrixError: no such model, or a size that is none.
+        UsageError: the name is a set's.
+        Unsupported: a model doesn't take these sizes.
     """
-    model, expansion = find(name), _everywhere(name, mode, sizes)
-    cell = expansion.cells[0][0]
+    if name in model_sets():
+        raise UsageError(
+            f"{name} is a set of {len(model_sets()[name])} models, not a model",
+            hint=f"`orchestrator models list --set {name}` shows them",
+        )
+    matrix = _everywhere(name, mode, sizes)
+    expansion = expand(matrix)
+    return tuple(_sheet(model, expansion) for model in matrix.models.values())
+
+
+def _sheet(model: ModelSpec, expansion: Expansion) -> ModelSheet:
+    verdicts = [verdict for verdict in expansion.cells if verdict[0].model == model.name]
+    cell = verdicts[0][0]
     if reason := why_not_shape(cell, model):
         raise Unsupported(reason)
     at = sizes_of(model, cell)
@@ -79,12 +103,23 @@ def model_sheet(name: str, mode: str = "inference", **sizes: int | None) -> Mode
             precision: memory_need_bytes(_on_cpu(cell, precision), model)
             for precision in get_args(Precision)
         },
-        backends=_backends(expansion.cells),
+        modes=tuple(mode for mode in get_args(Mode) if _is_possible(cell, mode, model)),
+        backends=_backends(verdicts),
         notes=expansion.notes,
     )
 
 
-def _everywhere(name: str, mode: str, sizes: Mapping[str, int | None]) -> Expansion:
+def _is_possible(cell: Cell, mode: Mode, model: ModelSpec) -> bool:
+    """True if torch on a CPU has the mode with this model, which is so wherever anything has."""
+    least = 2 if model.contrastive else 1
+    new_tokens = 1 if mode == "generation" else None
+    changes = {"mode": mode, "batch_size": least, "new_tokens": new_tokens, "sequence_length": 1}
+    if not model.takes_sequence:
+        del changes["sequence_length"]
+    return why_not(_on_cpu(cell, "fp32").model_copy(update=changes), model) is None
+
+
+def _everywhere(name: str, mode: str, sizes: Mapping[str, int | None]) -> Matrix:
     """The model on everything, in every precision, as a matrix would have it."""
     backends = [backend for backend in RUNTIMES if backend != "fake"]
     axes: dict[str, Any] = {"model": name, "backend": backends, "mode": mode}
@@ -97,9 +132,10 @@ def _everywhere(name: str, mode: str, sizes: Mapping[str, int | None]) -> Expans
         },
     }
     options: dict[Location, str] = {
-        ("axes", axis): f"--{axis.replace('_', '-')}" for axis in ("mode", *SIZE_AXES)
+        ("axes", "model"): "models show",
+        **{("axes", axis): f"--{axis.replace('_', '-')}" for axis in ("mode", *SIZE_AXES)},
     }
-    return expand(resolve(Source("models show", data, options=options)))
+    return resolve(Source("models show", data, options=options))
 
 
 def _on_cpu(cell: Cell, precision: Precision) -> Cell:

@@ -55,8 +55,11 @@ def show(
     json: options.Json = False,
     **sizes: int | None,
 ) -> None:
-    """Show one model: its inputs and its needs at these sizes, and what can execute it."""
-    from orchestrator.app.setup.models import model_sheet
-    from orchestrator.render.models import print_model
+    """Show a model: its inputs and its needs at these sizes, and what can execute it.
 
-    print_model(model_sheet(name, mode, **sizes), as_json=json)
+    MODEL is a name, a hub id, ./folder with a config.json, or a file of custom models.
+    """
+    from orchestrator.app.setup.models import model_sheets
+    from orchestrator.render.models import print_sheets
+
+    print_sheets(model_sheets(name, mode, **sizes), as_json=json)

@@ -43,6 +43,17 @@ WHISPER = {
     "max_source_positions": 1500,
     "max_target_positions": 448,
 }
+CLIP = {
+    "architectures": ["CLIPModel"],
+    "model_type": "clip",
+    "text_config": {"vocab_size": 99, "max_position_embeddings": 8, "eos_token_id": 98},
+    "vision_config": {"image_size": 32, "num_channels": 3},
+}
+RESNET = {
+    "architectures": ["ResNetForImageClassification"],
+    "model_type": "resnet",
+    "num_channels": 3,
+}
 LLAVA = {
     "architectures": ["LlavaForConditionalGeneration"],
     "model_type": "llava",
@@ -110,6 +121,9 @@ def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
         (GPT2, ("text_generation", "text", "AutoModelForCausalLM", "text-generation", True)),
         (T5, ("text_generation", "text", "AutoModelForSeq2SeqLM", "text2text-generation", True)),
         (VIT, ("vision", "image", "AutoModelForImageClassification", "image-classification", True)),
+        (RESNET, ("vision", "image", "AutoModelForImageClassification", "image-classification",
+                  True)),
+        (CLIP, ("multimodal", "multimodal", "AutoModel", "feature-extraction", False)),
         (WAVE, ("audio", "audio", "AutoModelForCTC", "automatic-speech-recognition", True)),
         (WHISPER, ("audio", "audio", "AutoModelForSpeechSeq2Seq", "automatic-speech-recognition",
                    True)),
@@ -264,6 +278,7 @@ OWN = {"model_type": "mine", "auto_map": {"AutoModel": "modeling_mine.Mine"}}
         (LLAVA, [], "'mine': inputs is required: it doesn't follow from such a model's files; give "
          "it in a file of custom models, beside name and path"),
         (WHISPER | {"max_source_positions": 10**12}, [], "'mine': inputs[0].shape"),
+        (CLIP | {"text_config": 5}, [], "inputs is required: the configuration has no vocab"),
         ({"model_type": "bert", "architectures": ["BertModel"]}, [], "modality is required"),
     ],
 )  # fmt: skip
