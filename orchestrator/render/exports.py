@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any
 
 from orchestrator.app.results.export import CheckedBundle, ExportedBundle
-from orchestrator.app.results.query import TABLE
+from orchestrator.app.results.query import TABLE, Question
 from orchestrator.bundles import INSTALL_HINT, BundleManifest
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table
@@ -40,15 +40,18 @@ class _TerminalText(BytesIO):
         return sys.stdout.buffer.write(text.encode())
 
 
-def print_answer(answer: Answer, form: str) -> None:
+def print_answer(answer: Answer, form: str, question: Question) -> None:
     """Print an answer; all formats but the table batch by batch, in UTF-8.
 
+    A terminal that cannot hold the columns of a statement shows one a line, and leaves out none.
     What would steer a terminal is escaped there; files and pipes get every value as it is.
     """
     if form == TABLE:
         batches = answer.within(answer.most_bytes // _AS_TEXT)
         rows = [row for batch in batches for row in text_rows(batch)]
-        print_table(answer.schema.names, rows)
+        print_table(answer.schema.names, rows, wide=not question.may_shrink)
+        if question.left_out:
+            print_line(f"{question.left_out} more columns: --wide")
         return
     sys.stdout.flush()
     WRITERS[form](answer, _TerminalText() if sys.stdout.isatty() else sys.stdout.buffer)

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from psutil import virtual_memory
 
@@ -13,6 +15,7 @@ from orchestrator.store import (
     Answer,
     QuestionLimits,
     asking,
+    named_question,
     save_answer,
 )
 from orchestrator.system.files import require_free
@@ -25,6 +28,27 @@ _UNCOUNTED = 2
 """Memory of a question by that which DuckDB counts, which leaves out long texts and lists."""
 _OWN_BYTES = 512 * 2**20
 """Memory for all else, such as a table for the screen."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in SQL, as it is asked and shown."""
+
+    sql: str
+    left_out: int = 0
+    """Columns of the view or table that are not asked for."""
+    may_shrink: bool = False
+    """True if columns may give way to a narrow terminal, since nobody named them."""
+
+    @classmethod
+    def of(cls, text: str, *, wide: bool) -> Self:
+        """The question that a statement or a name stands for; `wide` takes all columns of a name.
+
+        Raises:
+            UsageError: it is one word, and no view and no table.
+        """
+        named = named_question(text, wide=wide)
+        return cls(text) if named is None else cls(named.sql, named.left_out, not wide)
 
 
 @contextmanager

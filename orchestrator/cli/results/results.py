@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 def query_command(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement, read-only.")],
+    sql: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SQL|NAME",
+            help="One statement, read-only, or a name of a view or table.  [default: list them]",
+            show_default=False,
+        ),
+    ] = None,
     format_: Annotated[
         AnswerFormat | None,
         typer.Option(
@@ -25,6 +32,7 @@ def query_command(
     ] = None,
     output: options.Output = None,
     force: options.Force = False,
+    wide: options.Wide = False,
     timeout: Annotated[
         str,
         typer.Option("--timeout", metavar="TIME", help="Give up after this long; none: never."),
@@ -39,24 +47,31 @@ def query_command(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Ask the database in SQL. docs/schema.md describes tables and views."""
-    from orchestrator.app.results.query import TABLE, ask_database, save_query
+    """Ask the database in SQL, or look into a view: `query latest_results`."""
+    from orchestrator.app.results.query import TABLE, Question, ask_database, save_query
     from orchestrator.render.exports import print_answer, require_printable
     from orchestrator.system.files import is_stdout
 
+    if sql is None:
+        from orchestrator.render.relations import print_relations
+
+        print_relations(as_json=json)
+        return
     path = database_in(results, database)
     form = options.answer_format(format_, as_json=json)
+    to_screen = form in {None, TABLE} and (output is None or is_stdout(output))
+    question = Question.of(sql, wide=wide or not to_screen)
     limits: QuestionLimits = {
         "timeout_s": _timeout_s(timeout),
         "memory_bytes": options.parse_bytes(memory, "--memory"),
     }
     if output is not None and not is_stdout(output):
-        save_query(path, sql, output, limits, form=form, force=force)
+        save_query(path, question.sql, output, limits, form=form, force=force)
         return
     form = form or TABLE
     require_printable(form)
-    with ask_database(path, sql, limits) as answer:
-        print_answer(answer, form)
+    with ask_database(path, question.sql, limits) as answer:
+        print_answer(answer, form, question)
 
 
 def _timeout_s(text: str) -> float | None:

@@ -46,8 +46,9 @@ def require_database(path: Path) -> None:
     """
     if is_missing(path):
         raise StoreError(
-            f"{path}: there is no database yet",
-            hint="measure something first: `orchestrator run matrix.yaml`",
+            f"{path.absolute()}: there is no database yet",
+            hint="measure something first: `orchestrator run matrix.yaml`; or name another folder"
+            " with `--results`, or a file with `--database`",
         )
 
 

@@ -10,9 +10,14 @@ from runner.contract.errors import BenchError, StoreError, UsageError
 TIMEOUT_S = 300.0
 """Time for DuckDB to answer a question if nothing else is said."""
 FAILED = "the query failed"
-_NAMES = "docs/schema.md names tables, views and columns"
+_NAMES = "`orchestrator query` lists views and tables; `query NAME --wide` shows all columns of one"
 _VALUES = "correct the expression; `TRY_CAST(… AS …)` and `TRY(…)` give null where that fails"
 _LESS = "ask for fewer rows or columns, or group them; `--memory` gives it more"
+_AMBIGUOUS = "Ambiguous reference"
+_BOTH_SIDES = (
+    "both sides of the join have it: name the side, as in `history.model`, or leave the join out:"
+    " views of a mode have all columns of `benchmark_performance`"
+)
 _HINTS: Mapping[str, str] = {
     "Binder": _NAMES,
     "Catalog": _NAMES,
@@ -23,7 +28,7 @@ _HINTS: Mapping[str, str] = {
     "Permission": "a question reads this database alone",
 }
 """By what DuckDB's message begins with."""
-_OTHERWISE = "docs/ask.md shows questions and their words"
+_OTHERWISE = "`orchestrator query latest_results` shows results without SQL"
 _KIND = re.compile(r"([A-Za-z ]+) Error: ")
 _OF_THE_DATABASE = frozenset({"IO", "INTERNAL", "FATAL", "Serialization", "Connection"})
 _DAMAGE = "`orchestrator validate` looks for damage, and `orchestrator restore` goes back"
@@ -42,7 +47,8 @@ def question_error(error: Exception) -> BenchError:
     if kind in _OF_THE_DATABASE:
         hint = _SPACE if "No space left" in message else _DAMAGE
         return StoreError(f"{FAILED}: {message}", hint=hint)
-    return UsageError(f"{FAILED}: {message}", hint=_HINTS.get(kind, _OTHERWISE))
+    hint = _BOTH_SIDES if _AMBIGUOUS in message else _HINTS.get(kind, _OTHERWISE)
+    return UsageError(f"{FAILED}: {message}", hint=hint)
 
 
 def no_answer_within(timeout_s: float) -> UsageError:

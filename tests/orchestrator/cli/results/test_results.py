@@ -163,3 +163,25 @@ def test_a_question_that_hears_no_interruption_is_given_up(measured: Workplace) 
     done = measured.execute("query", deaf, "--timeout", "500ms")
     complains(done, 2, "no answer within 0.5s", "--timeout")
     assert "nanobind" not in done.stderr
+
+
+def test_without_a_question_views_and_tables_are_listed(place: Workplace) -> None:
+    listed = place.do("query").stdout.splitlines()
+    assert any(line.startswith("latest_results ") for line in listed)
+    assert {"name", "use"} == json.loads(place.do("query", "--json").stdout)[0].keys()
+
+
+def test_a_views_name_shows_its_most_useful_columns(measured: Workplace) -> None:
+    short = measured.do("query", "benchmark_results").stdout.splitlines()
+    assert short[0].split()[:3] == ["run_id", "cell_id", "status"]
+    assert short[-1].endswith("more columns: --wide")
+    wide = measured.do("query", "benchmark_results", "--wide").stdout.splitlines()
+    in_json = json.loads(measured.do("query", "benchmark_results", "--json").stdout)
+    assert wide[0].split() == list(in_json[0])
+    assert len(wide) == len(in_json) + 1
+    complains(measured.do("query", "latest_result"), 2, "did you mean 'latest_results'?")
+
+
+def test_a_missing_database_is_named_with_the_folder_that_was_searched(place: Workplace) -> None:
+    path = place.folder / "results" / "benchmarks.duckdb"
+    complains(place.do("query", "latest_results"), 6, f"{path}: there is no database yet")

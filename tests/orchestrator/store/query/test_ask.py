@@ -82,13 +82,13 @@ def test_a_huge_answer_does_not_have_to_fit_into_memory(filled: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "hint"),
     [
-        ("SELECT nothing FROM benchmark_results", "docs/schema.md names"),
-        ("FROM nowhere", "docs/schema.md names"),
-        ("SELECT nonsense(1)", "docs/schema.md names"),
+        ("SELECT nothing FROM benchmark_results", "orchestrator query` lists views"),
+        ("FROM nowhere", "orchestrator query` lists views"),
+        ("SELECT nonsense(1)", "orchestrator query` lists views"),
         ("SELECT '1x'::INTEGER", "TRY_CAST"),
         ("SELECT CASE WHEN i > 100000 THEN 'x' ELSE '1' END::INT FROM range(200000) t(i)", "TRY_"),
         ("SELECT 100::TINYINT * 100::TINYINT", "TRY_CAST"),
-        ("SELEC 1", "docs/ask.md shows"),
+        ("SELEC 1", "query latest_results` shows"),
         ("FROM 'other.csv'", "this database alone"),
     ],
 )
