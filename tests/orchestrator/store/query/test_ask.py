@@ -22,7 +22,7 @@ def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
     assert '"throughput"' in message
     assert "LINE 1" not in message
     assert len(message.splitlines()) <= 2
-    assert "docs/schema.md" in str(caught.value.hint)
+    assert "--wide" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("sql", FORBIDDEN_QUESTIONS)
