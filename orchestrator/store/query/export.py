@@ -50,7 +50,8 @@ def require_partitions(schema: pa.Schema, by: Sequence[str]) -> None:
                 name,
                 schema.names,
                 f"--partition-by: there is no column {name!r} here",
-                hint="`orchestrator query NAME --wide` shows columns; a few make good folders: backend,model",
+                hint="`orchestrator query NAME --wide` shows columns; a few make good folders,"
+                " e.g. backend,model",
             )
         type_ = schema.field(name).type
         if not any(fits(type_) for fits in _NAMES_FOLDERS):
