@@ -21,6 +21,7 @@ from orchestrator.planning.expand import (
     unheard,
 )
 from orchestrator.planning.memory import shortage
+from orchestrator.planning.selection import nothing_selected
 from orchestrator.system.text import format_duration
 from runner.contract.cell import Backend, Cell, Frozen, Selector
 from runner.contract.job import Limits, Measure
@@ -92,11 +93,14 @@ def make_plan(
 
     Raises:
         MatrixError: the matrix makes an impossible cell.
+        NothingToDo: it makes no cell, or the selector keeps none.
     """
     with _no_garbage_collection():
         expansion = expand(matrix, progress)
         notes, cells = list(expansion.notes), len(expansion.cells)
         selected = list(_select(expansion, selector or Selector(), notes))
+        if not selected:
+            raise nothing_selected(expansion, selector or Selector())
         del expansion
         undecided = counted(drained(selected), "decided", len(selected), progress)
         entries = list(_cut(_decide(undecided, matrix, machine, history), limit, notes))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import translate
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
@@ -119,13 +119,14 @@ class Cell(Frozen):
 
 
 class Selector:
-    """Keeps the cells whose id matches a glob, and drops those that match a `!glob`.
+    """Keeps the cells that one of the words or globs selects, and drops those that a `!…` does.
 
-    Globs are fnmatch's, match the whole id and know upper from lower case. Without a glob that
-    keeps, every cell is kept unless a `!glob` drops it; the order of globs means nothing.
+    A glob is fnmatch's and fits the whole id; a word without `*`, `?` and `[` selects the ids that
+    hold it, and a whole id itself alone. All know upper from lower case. Without one that keeps,
+    every cell is kept unless one drops it; their order means nothing.
 
     Raises:
-        UsageError: a glob is empty.
+        UsageError: one is empty.
     """
 
     def __init__(self, globs: Iterable[str] = ()) -> None:
@@ -133,7 +134,7 @@ class Selector:
         if any(not glob.removeprefix("!") for glob in self.globs):
             raise UsageError(
                 "--select: a glob must not be empty",
-                hint="write for example --select 'cpu-*-fp32-*'",
+                hint="write for example --select 'cpu-*-fp32-*', or --select bert-tiny",
             )
         self._keep = _any_of(glob for glob in self.globs if not glob.startswith("!"))
         self._drop = _any_of(glob[1:] for glob in self.globs if glob.startswith("!"))
@@ -148,6 +149,17 @@ class Selector:
         return kept and (self._drop is None or self._drop.match(cell_id) is None)
 
 
+_GLOB = re.compile(r"[*?[]")
+_WHOLE_ID = re.compile(
+    rf"({'|'.join(get_args(Backend))})-.+-({'|'.join(get_args(Mode))})(-offline|-server-[^-]+.*)?"
+)
+"""A word of this form is an id and no part of one, though another id may begin with it."""
+
+
 def _any_of(globs: Iterable[str]) -> re.Pattern[str] | None:
-    patterns = [translate(glob) for glob in globs]
+    patterns = [translate(_as_glob(glob)) for glob in globs]
     return re.compile("|".join(patterns)) if patterns else None
+
+
+def _as_glob(word: str) -> str:
+    return word if _GLOB.search(word) or _WHOLE_ID.fullmatch(word) else f"*{word}*"

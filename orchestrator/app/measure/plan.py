@@ -15,7 +15,7 @@ from orchestrator.planning.estimate import export_estimate
 from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
-from orchestrator.running.create import past_durations
+from orchestrator.running.create import nothing_to_do, past_durations
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import exports_left
 from orchestrator.running.run_file import RunOptions, RunSource
@@ -139,7 +139,10 @@ def plan_for_github(request: PlanRequest, resume: str | None = None) -> dict[str
         UsageError: the matrix or an option is wrong, or GitHub cannot run it.
         StoreError: the run's folder cannot be read.
     """
-    return github_matrix(_plan(request, Machine(), resume))
+    plan = _plan(request, Machine(), resume)
+    if not plan.with_decision("run") and not plan.with_decision("done"):
+        raise nothing_to_do(plan)
+    return github_matrix(plan)
 
 
 def plan_run(request: PlanRequest) -> tuple[Plan, RunSource]:

@@ -7,6 +7,7 @@ import pytest
 from orchestrator.backends.machine import Machine
 from orchestrator.planning.plan import Plan, make_plan, mark_done
 from runner.contract.cell import Selector
+from runner.contract.errors import NothingToDo
 from tests.support.matrices import matrix_of
 
 AXES: dict[str, Any] = {
@@ -78,6 +79,28 @@ def test_a_selector_narrows_the_plan_and_says_so() -> None:
     assert plan.notes == ("--select leaves out 9 of 12 cells",)
     assert not plan.whole
     assert set(plan.models) == {"gpt2"}
+
+
+@pytest.mark.parametrize(
+    ("globs", "message"),
+    [
+        (["bert-tny"], "--select 'bert-tny' keeps none of 12 cells; did you mean 'bert-tiny'?"),
+        (["gpt2-*"], "--select 'gpt2-*' keeps none of 12 cells; did you mean '*gpt2-*'?"),
+        (["gpt2", "!fp32", "!int8", "!bf16"], "--select '!bf16' keeps none of 12 cells"),
+        (["!*"], "--select '!*' keeps none of 12 cells"),
+    ],
+)
+def test_a_selector_that_keeps_nothing_is_answered(globs: list[str], message: str) -> None:
+    with pytest.raises(NothingToDo) as caught:
+        make_plan(matrix_of(AXES), selector=Selector(globs))
+    assert str(caught.value).endswith(message)
+    assert "one id is cpu-bert-tiny-fp32-b1-s128-training" in (caught.value.hint or "")
+
+
+def test_a_matrix_that_excludes_all_is_nothing_to_do() -> None:
+    matrix = matrix_of({"model": "gpt2", "mode": "training"}, exclude=[{"model": "gpt2"}])
+    with pytest.raises(NothingToDo, match="the matrix holds no cell"):
+        make_plan(matrix)
 
 
 def test_a_limit_keeps_the_first_cells_that_run_and_says_so() -> None:

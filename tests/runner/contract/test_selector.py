@@ -1,5 +1,6 @@
 """Globs over cell ids."""
 
+import re
 from fnmatch import fnmatchcase
 
 import pytest
@@ -23,7 +24,16 @@ def cell(**fields: object) -> Cell:
         (["*"], True),
         (["cpu-*-fp32-*"], True),
         (["cpu-gpt2-fp32-b1-s128-inference"], True),
-        (["gpt2"], False),
+        (["gpt2"], True),
+        (["bert"], False),
+        (["GPT2"], False),
+        (["!gpt2"], False),
+        (["!bert"], True),
+        (["gpt2", "!fp32"], False),
+        (["b1"], True),
+        (["-b12-"], False),
+        (["cpu-gpt2-fp32-b1-s128-inferenc"], True),
+        (["gpt2*"], False),
         (["CPU-*"], False),
         (["cuda-*", "*-gpt2-*"], True),
         (["*-b[12]-*"], True),
@@ -63,11 +73,23 @@ def test_an_empty_glob_is_refused(globs: list[str]) -> None:
         Selector(globs)
 
 
+def test_a_whole_id_selects_itself_alone() -> None:
+    word = Selector([cell().id])
+    assert word.keeps(cell())
+    assert not word.keeps(cell(scenario="server", target_qps=5))
+    rate = Selector([cell(scenario="server", target_qps=5).id])
+    assert rate.keeps(cell(scenario="server", target_qps=5))
+    assert not rate.keeps(cell(scenario="server", target_qps=50))
+
+
 @given(st.lists(st.text("cpu-*?[b1]gt2!", min_size=2, max_size=8), min_size=1, max_size=3))
 def test_agrees_with_fnmatch(globs: list[str]) -> None:
     name = cell().id
-    keep = [glob for glob in globs if not glob.startswith("!")]
-    drop = [glob[1:] for glob in globs if glob.startswith("!")]
+    wide = [
+        glob if set(glob) & set("*?[") else re.sub("^(!?)(.*)$", r"\1*\2*", glob) for glob in globs
+    ]
+    keep = [glob for glob in wide if not glob.startswith("!")]
+    drop = [glob[1:] for glob in wide if glob.startswith("!")]
     expected = (not keep or any(fnmatchcase(name, glob) for glob in keep)) and not any(
         fnmatchcase(name, glob) for glob in drop
     )

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.app.setup.github import github_matrix
@@ -122,7 +122,9 @@ def test_every_matrix_is_split_into_its_jobs(
 ) -> None:
     named = {"model": models, "backend": "fake", "precision": precisions}
     matrix = matrix_of(named | axes)
-    assert_exact(matrix, make_plan(matrix, selector=Selector(globs), limit=limit))
+    selector = Selector(globs)
+    assume(any(selector.keeps(cell) for cell, _ in expand(matrix).cells))
+    assert_exact(matrix, make_plan(matrix, selector=selector, limit=limit))
 
 
 _WORDS = ["m", "fp32", "b", "b1", "s8", "inference", "offline", "server"]

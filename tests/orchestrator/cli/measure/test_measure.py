@@ -68,8 +68,18 @@ def test_a_run_traces_and_measures_by_a_profile(place: Workplace) -> None:
 
 @pytest.mark.parametrize("glob", ["nothing-like-it", "!*"])
 def test_nothing_to_do_is_said(place: Workplace, glob: str) -> None:
-    complains(place.run("--select", glob), 3, "no cell is left to run")
+    done = place.run("--select", glob)
+    complains(done, 3, f"error: --select {glob!r} keeps none of 3 cells", "hint: a word keeps")
+    assert done.stderr.count("none of 3 cells") == 1
+    for command in (["plan"], ["plan", "--format", "github"], ["run", "--dry-run"], ["prepare"]):
+        again = place.do(*command, "matrix.yaml", "--select", glob)
+        assert (again.returncode, again.stdout, again.stderr) == (3, "", done.stderr)
     assert not (place.folder / "results").exists()
+
+
+def test_a_word_selects_what_holds_it(place: Workplace) -> None:
+    cells = json.loads(place.do("plan", "matrix.yaml", "--select", "b2", "--format=json").stdout)
+    assert [cell["cell_id"] for cell in cells["cells"]] == ["fake-scripted-0-fp32-b2-s8-inference"]
 
 
 def test_a_dry_run_writes_nothing(place: Workplace) -> None:
