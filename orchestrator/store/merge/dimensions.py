@@ -45,9 +45,12 @@ def describe_shared(connection: DuckDBPyConnection, records: str) -> None:
     share. Only what an id is the hash of is taken from every record of ours: it is always the same,
     and takes the place of what others say under this id.
     """
-    for table, hashed in _HASHED:
-        for condition, facts in ((f"source = '{OURS}'", hashed), (f"source <> '{OURS}'", ())):
-            connection.execute(_upsert(table, _newest(table, records, condition), facts))
+    are_ours = f"source = '{OURS}'"
+    whose = connection.execute(f"SELECT DISTINCT {are_ours} FROM {records} ORDER BY ALL DESC")
+    for (ours,) in whose.fetchall():
+        for table, hashed in _HASHED:
+            rows = _newest(table, records, are_ours if ours else f"NOT {are_ours}")
+            connection.execute(_upsert(table, rows, hashed if ours else ()))
     connection.execute(_upsert(ARTEFACTS, _artefacts(records)))
 
 
