@@ -1,30 +1,41 @@
 """A run's results at its end."""
 
 import re
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
-from orchestrator.app.measure.run import RunReport
-from orchestrator.render.lines import print_json, print_line
-from orchestrator.render.tables import print_table
-from orchestrator.store import MergeReport, ResultRow
-from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from analysis.result import ResultRow
+from orchestrator.app.measure.next_steps import find_remedy, next_commands
+from orchestrator.app.measure.report import RunReport
+from orchestrator.render.answer import answer_lines, change_lines, proof_line, trust_line
+from orchestrator.render.lines import print_command, print_json, print_line
+from orchestrator.render.result_table import ResultTable, print_result_tables
+from orchestrator.store import MergeReport
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """All that is to be said against results, alike remarks in one line."""
+    return _grouped(rows, [(row, text) for row in rows for text in _of(row)])
+
+
+def failures(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """The reasons of cells without a sound measurement, alike reasons in one line."""
+    return _grouped(rows, [(row, text) for row in rows for text in _failure(row)])
+
+
+def _grouped(rows: Sequence[ResultRow], remarked: Sequence[tuple[ResultRow, str]]) -> Iterator[str]:
     """One line per remark, with its cell or with how many cells it holds for.
 
     Remarks that differ in numbers alone are one line, with the numbers of the first.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
-    for row in rows:
-        for remark in _of(row):
-            groups.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
+    for row, remark in remarked:
+        groups.setdefault(_NUMBER.sub("#", remark), []).append((row.cell_id, remark))
     for alike in groups.values():
         first_cell, remark = alike[0]
         cells = {cell for cell, _ in alike}
@@ -37,50 +48,80 @@ def remarks(rows: Sequence[ResultRow]) -> Iterator[str]:
 
 
 def _of(row: ResultRow) -> Iterator[str]:
+    yield from _failure(row)
+    if row.status == "ok":
+        yield from row.grade_reasons or ()
+
+
+def _failure(row: ResultRow) -> Iterator[str]:
     if row.status != "ok":
         yield f"{row.status}: {row.reason}"
-        return
-    if row.correct is False:
+    elif row.correct is False:
         yield f"not correct, so views leave it out: {row.correct_reason}"
     elif row.correct is None and row.correct_reason:
         yield row.correct_reason
-    yield from row.grade_reasons or ()
 
 
-_NEXT = (
-    'query "SELECT cell_id, latency_median_ms, latency_precision, grade FROM latest_results"',
-    'query "SELECT model, mode, scenario, AVG(throughput) FROM latest_results GROUP BY ALL"',
-    "bench --model bert-tiny --batch-size 1,2,4,8",
-)
-RESULT_COLUMNS = (
-    *("cell", "status", "median ms", "± %", "p90 ms", "p99 ms", "samples/s", "tokens/s"),
-    *("peak q/s", "peak MB", "grade", "proof", "correct"),
-)
-"""Those that no row fills are left out, so that the others have room."""
+_PLAIN = ResultTable()
 
 
-def print_results(report: RunReport, *, as_json: bool) -> None:
-    """Print the run's verdicts, where they are kept and what to do next."""
+def print_results(
+    report: RunReport, *, as_json: bool, table: ResultTable = _PLAIN, quiet: bool = False
+) -> None:
+    """Print the run's results, the answer, what limits it, and what to do next."""
     if as_json:
-        print_json(report)
+        print_json(report.data())
         return
-    rows, database = report.results, report.database
-    _print_table(rows)
-    print_line()
-    for line in remarks(rows):
+    print_result_tables(report.results, table)
+    if quiet:
+        return
+    timed = report.timed
+    if line := proof_line(timed):
         print_line(line)
+    print_line()
+    for line in chain(answer_lines(report), failures(report.results)):
+        print_line(line)
+    for line in change_lines(report.changes, report.results):
+        print_line(line)
+    _print_trust(report)
     if report.traces:
         print_line(_describe_traces(report.traces))
-    counts = Counter(row.status for row in rows)
-    counts["not correct"] = sum(row.correct is False for row in rows)
-    summary = ", ".join(f"{n} {status}" for status, n in counts.items() if n)
-    print_line(f"run {report.run_id}: {summary}")
-    print_line(f"database: {database}")
-    print_line("next:")
-    named = shlex.quote(str(database))
-    option = "" if database == RESULTS_FOLDER / DATABASE_NAME else f" --database {named}"
-    for command in _NEXT:
-        print_line(f"  {_own_name()} {command}{option}")
+    counts = Counter(row.status for row in report.results)
+    summary = ", ".join(f"{n} {status}" for status, n in counts.items())
+    print_line(f"run {report.run_id}: {summary}; database: {report.database}")
+    _print_next(report)
+
+
+def print_findings(report: RunReport, *, as_json: bool) -> None:
+    """Print every reason against the run's numbers, each with its remedy."""
+    lines = [*change_lines(report.changes, report.results), *remarks(report.results)]
+    if as_json:
+        print_json({"run_id": report.run_id, "findings": lines})
+        return
+    print_line(f"run {report.run_id}")
+    for line in lines or ["nothing speaks against its numbers"]:
+        print_line(line)
+
+
+def _print_trust(report: RunReport) -> None:
+    """Print the cause that lowers most grades, and the command that helps."""
+    line = trust_line(report.grades)
+    if line is None:
+        return
+    print_line(line)
+    remedy = find_remedy(report)
+    if remedy is not None:
+        print_line(remedy.sentence)
+        if remedy.command:
+            print_command(f"{_own_name()} {remedy.command}")
+
+
+def _print_next(report: RunReport) -> None:
+    commands = next_commands(report)
+    if commands:
+        print_line("next:")
+    for command in commands:
+        print_command(f"{_own_name()} {command}")
 
 
 def _describe_traces(traces: Sequence[Path]) -> str:
@@ -96,36 +137,6 @@ def _own_name() -> str:
     return (
         name if name.endswith("/orchestrator") and not Path(name).is_absolute() else "orchestrator"
     )
-
-
-def _print_table(rows: Sequence[ResultRow]) -> None:
-    lines = [_cells(row) for row in rows]
-    filled = [
-        index
-        for index in range(len(RESULT_COLUMNS))
-        if any(line[index] is not None for line in lines)
-    ]
-    heads = [RESULT_COLUMNS[index] for index in filled]
-    print_table(heads, [[line[index] for index in filled] for line in lines])
-
-
-def _cells(row: ResultRow) -> list[object]:
-    precision = row.latency_precision
-    return [
-        row.cell_id,
-        row.status,
-        row.latency_median_ms,
-        None if precision is None else precision * 100,
-        row.latency_p90_ms,
-        row.latency_p99_ms,
-        row.throughput,
-        row.token_throughput,
-        row.peak_qps,
-        row.memory_mb,
-        row.grade,
-        row.proof,
-        None if row.correct is None else "yes" if row.correct else "no",
-    ]
 
 
 def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:

@@ -36,7 +36,7 @@ from orchestrator.store.query.relations import (
     Relation,
     named_question,
 )
-from orchestrator.store.query.results import RUN_ID, Measurement, ResultRow, RunSummary, newest_run
+from orchestrator.store.query.results import RUN_ID, Measurement, RunSummary, newest_run
 from orchestrator.store.query.runs import (
     SCHEMA,
     BundleRows,
@@ -101,7 +101,6 @@ __all__ = [
     "RecordSummary",
     "Relation",
     "Restored",
-    "ResultRow",
     "Run",
     "RunSummary",
     "Size",

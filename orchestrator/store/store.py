@@ -10,6 +10,8 @@ from weakref import WeakSet
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from analysis.changes import Earlier
+from analysis.result import ResultRow
 from orchestrator.store.database.connect import connect, create, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
@@ -23,7 +25,7 @@ from orchestrator.store.query.ask import QuestionLimits, query
 from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.filters import Filters, Selection, selection
 from orchestrator.store.query.records import Records, RecordStream, StoredRecord, read, to_pandas
-from orchestrator.store.query.results import Measurement, ResultRow, RunSummary
+from orchestrator.store.query.results import Measurement, RunSummary
 from orchestrator.store.query.runs import StoredRun, forget, imported_rows, stored_runs
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.store.records.find import find_files
@@ -195,6 +197,16 @@ class Store:
         """The verdicts of this run, proven or not, by cell id."""
         with self._reading():
             return results.results(self._connection, run_id)
+
+    def earlier_results(self, run_id: str) -> list[Earlier]:
+        """The last results before this run of the same series, as far as they can be quoted."""
+        with self._reading():
+            return results.earlier_results(self._connection, run_id)
+
+    def command_of(self, run_id: str) -> str | None:
+        """The command line that planned this run; None if nobody said."""
+        with self._reading():
+            return results.command_of(self._connection, run_id)
 
     def measurement(self, result_id: str) -> Measurement | None:
         """One verdict with what it takes to measure it again; None if it is not here."""

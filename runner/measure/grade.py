@@ -63,8 +63,9 @@ SPREAD = Scale(b=0.10, c=0.50)
 """Of a kernel that should take the same time always; 20 repeats can't condemn a cell, so no D."""
 SHIFT = Scale(b=0.05, c=0.15)
 """Of the same kernel's median, whose own noise is 1 to 3 %."""
-OTHER_LOAD = Scale(b=0.05, c=0.20, d=0.50)
-"""Share of the CPU time; a daemon or two take less than 5 %."""
+OTHER_LOAD = Scale(b=0.05, c=0.10, d=0.20)
+"""Share of the CPU time; a daemon or two take less than 5 %. Beyond 20 %, medians of minutes apart
+differed by factors, not by the 20 % that C promises."""
 LOAD_AVERAGE = Scale(b=1.25, c=2.0, d=4.0)
 """By cores. It still remembers our own earlier cells, which keep every core busy."""
 DEPENDENCE = 5.0

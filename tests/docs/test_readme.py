@@ -11,7 +11,7 @@ from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.cli.app import EPILOG
 from orchestrator.cli.boundary import BUG, INTERRUPTED
 from orchestrator.matrix import load_matrix
-from orchestrator.render.results import RESULT_COLUMNS
+from orchestrator.render.result_table import TABLE_COLUMNS
 from runner.contract import errors, support
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
@@ -106,8 +106,10 @@ def test_the_workflow_it_shows_is_the_one_in_use() -> None:
 
 
 def test_the_output_it_shows_has_todays_columns() -> None:
-    shown = re.split(r"  +", SHOWN[0].splitlines()[1].strip())
-    assert shown == [column for column in RESULT_COLUMNS if column in shown]
+    _, heading, columns, *_ = SHOWN[0].splitlines()
+    assert " · " in heading
+    shown = re.split(r"  +", columns.strip())
+    assert shown == [column for column in TABLE_COLUMNS if column in shown]
 
 
 def test_the_models_it_lists_are_those_of_the_catalogue() -> None:

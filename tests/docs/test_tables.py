@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from orchestrator.imports.measurement import UNITS
-from orchestrator.render.results import RESULT_COLUMNS
+from orchestrator.render.result_table import TABLE_COLUMNS
 from orchestrator.store import WRITERS
 from orchestrator.store.health.checks import CHECKS, Check
 from orchestrator.store.health.validate import ALTERED, FOREIGN, RETYPED
@@ -23,7 +23,7 @@ LISTED = {
     ("share", "topic"): sorted(TOPICS),
     ("share", "format"): sorted(["table", *WRITERS]),
     ("modes", "mode"): sorted(get_args(Mode)),
-    ("numbers", "column"): sorted(set(RESULT_COLUMNS) - {"cell", "status"}),
+    ("numbers", "column"): sorted(TABLE_COLUMNS),
     ("health", "check"): sorted(check.name for check in CHECKS),
 }
 """The names in the first column of a table, by page and heading."""

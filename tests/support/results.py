@@ -3,8 +3,9 @@
 from datetime import date
 from typing import Any
 
+from analysis.result import ResultRow
 from orchestrator.app.measure.verification import Verification, VerifiedCell
-from orchestrator.store import Measurement, ResultRow, Stale
+from orchestrator.store import Measurement, Stale
 from tests.support.data import sample
 from tests.support.records import RECORDED_AT
 

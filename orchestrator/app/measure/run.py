@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orchestrator.app.measure.plan import PlanRequest, plan_run, run_source
+from orchestrator.app.measure.report import RunReport, report_run
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
@@ -17,19 +18,7 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.run_file import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
-from orchestrator.store import ResultRow, Store, resolve_run
 from runner.contract.errors import EngineUnavailable, NothingToDo
-
-
-@dataclass(frozen=True)
-class RunReport:
-    """The verdicts of one run."""
-
-    run_id: str
-    database: Path
-    results: tuple[ResultRow, ...]
-    traces: tuple[Path, ...] = ()
-    """Traces that cells left."""
 
 
 @dataclass(frozen=True)
@@ -130,18 +119,6 @@ def execute_run(
         observer.note(f"run {folder.run.run_id} was interrupted with {count} cells left")
         observer.note("`orchestrator run --resume last` finishes it")
         raise
-
-
-def report_run(run: str, database: Path) -> RunReport:
-    """The verdicts of a run that is in the database; `last` means the newest.
-
-    Raises:
-        UsageError: there is no such run.
-        StoreError: the database cannot be read.
-    """
-    with Store.open_readonly(database) as store:
-        run_id = resolve_run(run, store.runs(), database)
-        return RunReport(run_id, database, tuple(store.results(run_id)))
 
 
 class _Occupied(Exception):

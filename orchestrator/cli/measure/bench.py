@@ -1,6 +1,6 @@
 """`bench`: measures without a file."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,12 @@ from orchestrator.cli.options import (
     ProfileChoice,
     command_line,
 )
+from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AXES
+
+if TYPE_CHECKING:
+    from orchestrator.render.result_table import ResultTable
 
 _Family = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="All models of a family.")]
 _All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
@@ -36,7 +40,9 @@ _Memory = Annotated[
 
 @with_options(0, list_option(AXES[0]))
 @with_options(2, {name: hint for axis in AXES[1:] for name, hint in list_option(axis).items()})
+@with_table_options
 def bench(
+    table: "ResultTable",
     family: _Family = None,
     all_: _All = False,
     profile: _Profile = ProfileChoice.quick,
@@ -61,13 +67,12 @@ def bench(
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
-    values = axis_values({axis.name: axes[axis.name] for axis in AXES})
     from orchestrator.app.measure.plan import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
     from orchestrator.render.plan import PlanningNotes
 
     matrix = BenchOptions(
-        axes=values,
+        axes=axis_values({axis.name: axes[axis.name] for axis in AXES}),
         families=family or (),
         every_model=all_,
         profile=profile.value,
@@ -95,4 +100,4 @@ def bench(
         ),
         command=command_line(),
     )
-    return measure(request, dry_run=dry_run, as_json=json)
+    return measure(request, table, dry_run=dry_run, as_json=json)

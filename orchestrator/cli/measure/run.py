@@ -8,15 +8,24 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 from orchestrator.cli.options import LauncherChoice, command_line
+from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
     from orchestrator.app.measure.plan import PlanRequest
     from orchestrator.app.measure.run import RunResult
+    from orchestrator.render.result_table import ResultTable
     from orchestrator.running.run_file import RunOptions
 
 
+_Resume = Annotated[
+    str | None, typer.Option("--resume", metavar="RUN_ID|last", help="Finish an earlier run.")
+]
+
+
+@with_table_options
 def run(
+    table: "ResultTable",
     matrix: options.MatrixIfAny = None,
     select: options.Select = None,
     set_: options.Set = None,
@@ -25,9 +34,7 @@ def run(
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
-    resume: Annotated[
-        str | None, typer.Option(metavar="RUN_ID|last", help="Finish an earlier run.")
-    ] = None,
+    resume: _Resume = None,
     seed: options.Seed = 0,
     verify_only: options.VerifyOnly = False,
     no_verify: options.NoVerify = False,
@@ -57,7 +64,7 @@ def run(
         shape = {"select": select, "set": set_, "profile": profile, "limit": limit, "seed": seed}
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
         _refuse_beside_resume(**shape, **work, dry_run=dry_run)
-        return _resume(resume, results, matrix, run_options, as_json=json)
+        return _resume(resume, results, matrix, run_options, table, as_json=json)
     request = PlanRequest(
         _require_matrix(matrix),
         overrides=options.overrides_of(set_, profile),
@@ -68,7 +75,7 @@ def run(
         options=run_options,
         command=command_line(),
     )
-    return measure(request, dry_run=dry_run, as_json=json)
+    return measure(request, table, dry_run=dry_run, as_json=json)
 
 
 def _require_matrix(matrix: Path | None) -> Path:
@@ -77,7 +84,7 @@ def _require_matrix(matrix: Path | None) -> Path:
     return matrix
 
 
-def measure(request: "PlanRequest", *, dry_run: bool, as_json: bool) -> int:
+def measure(request: "PlanRequest", table: "ResultTable", *, dry_run: bool, as_json: bool) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
     if dry_run:
         from orchestrator.app.measure.plan import report_plan
@@ -90,7 +97,7 @@ def measure(request: "PlanRequest", *, dry_run: bool, as_json: bool) -> int:
 
     with show_progress(quiet=chosen.quiet) as observer:
         result = run_matrix(request, observer)
-    return _show(result, as_json=as_json)
+    return _show(result, table, as_json=as_json)
 
 
 def _resume(
@@ -98,6 +105,7 @@ def _resume(
     results: Path,
     matrix: Path | None,
     run_options: "RunOptions",
+    table: "ResultTable",
     *,
     as_json: bool,
 ) -> int:
@@ -107,15 +115,15 @@ def _resume(
     request = ResumeRequest(run_id, results, matrix, run_options)
     with show_progress(quiet=chosen.quiet) as observer:
         result = resume_run(request, observer)
-    return _show(result, as_json=as_json)
+    return _show(result, table, as_json=as_json)
 
 
-def _show(result: "RunResult", *, as_json: bool) -> int:
+def _show(result: "RunResult", table: "ResultTable", *, as_json: bool) -> int:
     from orchestrator.render.results import print_results
     from orchestrator.render.streams import after_work
 
     with after_work():
-        print_results(result.report, as_json=as_json)
+        print_results(result.report, as_json=as_json, table=table, quiet=chosen.quiet)
     result.outcome.require_complete()
     return result.outcome.exit_code
 

@@ -1,21 +1,31 @@
 """`status`: content of the database, and stale results."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.app import chosen
 from orchestrator.cli.options import database_in
+from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
 
+if TYPE_CHECKING:
+    from orchestrator.render.result_table import ResultTable
 
+
+@with_table_options
 def status(
+    table: "ResultTable",
     run: Annotated[
         str | None,
         typer.Argument(
             metavar="RUN_ID|last", help="One run.  [default: the database]", show_default=False
         ),
     ] = None,
+    findings: Annotated[
+        bool, typer.Option("--why", help="List what speaks against the run's numbers.")
+    ] = False,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     json: options.Json = False,
@@ -25,10 +35,14 @@ def status(
     from orchestrator.render.status import print_status
 
     path = database_in(results, database)
-    if run is None:
+    if run is None and not findings:
         print_status(report_status(results, path, current_installation()), as_json=json)
         return
-    from orchestrator.app.measure.run import report_run
-    from orchestrator.render.results import print_results
+    from orchestrator.app.measure.report import report_run
+    from orchestrator.render.results import print_findings, print_results
 
-    print_results(report_run(run, path), as_json=json)
+    report = report_run(run or "last", path)
+    if findings:
+        print_findings(report, as_json=json)
+    else:
+        print_results(report, as_json=json, table=table, quiet=chosen.quiet)

@@ -7,59 +7,14 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
+from analysis.changes import Earlier
+from analysis.result import ResultRow
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
-from orchestrator.store.schema.view import joined_results
+from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 """The id of a run of ours: its beginning, or a moment after the run before it."""
-
-
-@dataclass(frozen=True)
-class ResultRow:
-    """One line of a run's table of results."""
-
-    cell_id: str
-    model: str
-    backend: str
-    runtime: str
-    precision: str
-    batch_size: int
-    sequence_length: int | None
-    image_size: int | None
-    audio_seconds: int | None
-    new_tokens: int | None
-    mode: str
-    scenario: str
-    status: str
-    reason: str | None
-    predicted: bool
-    """True if the verdict was predicted before anything was launched."""
-    proof: str
-    correct: bool | None
-    """True if the outputs agree with the fp32 CPU reference; None if that was not verified."""
-    correct_reason: str | None
-    grade: str | None
-    grade_reasons: list[str] | None
-    """Reasons against the numbers, each with its remedy."""
-    throughput: float | None
-    """Samples per second."""
-    token_throughput: float | None
-    """New tokens per second."""
-    latency_median_ms: float | None
-    latency_median_low_ms: float | None
-    """Lower end of the median's 95 % interval."""
-    latency_median_high_ms: float | None
-    """Upper end of the median's 95 % interval."""
-    latency_precision: float | None
-    """Half the width of that interval, by the median."""
-    latency_p90_ms: float | None
-    latency_p99_ms: float | None
-    peak_qps: float | None
-    load_time_s: float | None
-    memory_mb: float | None
-    """Highest memory use, megabytes (1,000,000 bytes)."""
-    energy_per_sample_joules: float | None
 
 
 @dataclass(frozen=True)
@@ -68,8 +23,6 @@ class Measurement(ResultRow):
 
     result_id: str
     phase: str | None
-    hostname: str | None
-    launcher: str
     image: str | None
     image_digest: str | None
     git_commit: str | None
@@ -82,21 +35,72 @@ class Measurement(ResultRow):
 
 def results(connection: DuckDBPyConnection, run_id: str) -> list[ResultRow]:
     """The verdicts of one run, proven or not, by cell id."""
-    shown = ", ".join(field.name for field in fields(ResultRow))
-    sql = f"SELECT {shown} FROM benchmark_performance_all WHERE run_id = ? ORDER BY cell_id"
+    sql = f"SELECT {_shown(ResultRow)} FROM {_ROWS} WHERE p.run_id = ? ORDER BY p.cell_id"
     return [ResultRow(**row) for row in fetch(connection, sql, run_id)]
 
 
 def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement | None:
     """One verdict; None if the database does not hold it."""
-    shown = ", ".join(field.name for field in fields(Measurement))
     sql = f"""
-        SELECT {shown} FROM benchmark_performance_all LEFT JOIN replay_jobs USING (result_id)
-        LEFT JOIN (SELECT model_id, model_spec FROM models) USING (model_id)
-        WHERE result_id = ?
+        SELECT {_shown(Measurement)} FROM {_ROWS}
+        LEFT JOIN replay_jobs j ON j.result_id = p.result_id
+        LEFT JOIN models m ON m.model_id = p.model_id
+        WHERE p.result_id = ?
     """
     rows = fetch(connection, sql, result_id)
     return Measurement(**rows[0]) if rows else None
+
+
+_ROWS = """benchmark_performance_all p
+    LEFT JOIN benchmark_results r ON r.result_id = p.result_id"""
+_ELSEWHERE = {"concurrent_models_per_second": "r", "job": "j", "model_spec": "m"}
+"""Columns that the view lacks, by the table they stand in."""
+_PARTS = (
+    *("forward_median", "backward_median", "optimizer_median", "startup_import_mean"),
+    *("startup_instantiate_mean", "startup_weights_mean", "startup_first_query_mean"),
+)
+
+
+def _shown(row: type[ResultRow]) -> str:
+    """The columns of a row, as SELECT wants them."""
+    parts = {f"{name}_ms": f"r.{name}_s * 1000 AS {name}_ms" for name in _PARTS}
+    names = (field.name for field in fields(row))
+    return ", ".join(parts.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)
+
+
+def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Earlier]:
+    """The last result that can be quoted before each one of this run, in the same series."""
+    sql = f"""
+        SELECT cell_id, before.* EXCLUDE (environment_id),
+            coalesce(before.environment_id = environment_id, false) AS same_software
+        FROM (
+            SELECT r.run_id, r.cell_id, r.environment_id, last_value(
+                CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
+                    'run_id': r.run_id,
+                    'measured_at': r.recorded_at,
+                    'grade': r.grade,
+                    'latency_median_ms': r.latency_median_s * 1000,
+                    'latency_median_low_ms': r.latency_median_low_s * 1000,
+                    'latency_median_high_ms': r.latency_median_high_s * 1000,
+                    'environment_id': r.environment_id
+                }} END IGNORE NULLS
+            ) OVER (
+                PARTITION BY {SERIES} ORDER BY {RESULT_ORDER}
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before
+            FROM benchmark_results r WHERE {TRUSTED} AND r.cell_id IN (
+                SELECT cell_id FROM benchmark_results WHERE run_id = $1
+            )
+        )
+        WHERE run_id = $1 AND before IS NOT NULL ORDER BY cell_id
+    """
+    return [Earlier(**row) for row in fetch(connection, sql, run_id)]
+
+
+def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:
+    """The command line that planned a run; None if nobody said."""
+    rows = fetch(connection, "SELECT command FROM benchmark_runs WHERE run_id = ?", run_id)
+    return rows[0]["command"] if rows else None
 
 
 def nearest(connection: DuckDBPyConnection, result_id: str) -> str | None:

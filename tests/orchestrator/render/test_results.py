@@ -1,15 +1,24 @@
-"""Results of a run, remarks on them, and the report of a merge."""
+"""Results of a run: table, answer, trust, next steps; and the report of a merge."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.app.measure.run import RunReport
-from orchestrator.render.results import print_merged, print_results, remarks
-from orchestrator.store import Damaged, MergeReport, ResultRow
+from analysis.changes import Earlier, changes
+from analysis.result import ResultRow
+from orchestrator.app.measure.next_steps import Remedy, find_remedy, next_commands
+from orchestrator.app.measure.report import RunReport
+from orchestrator.render.answer import answer_lines, change_lines
+from orchestrator.render.result_table import ResultTable
+from orchestrator.render.results import print_findings, print_merged, print_results, remarks
+from orchestrator.store import Damaged, MergeReport
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from runner.contract.errors import UsageError
 from tests.orchestrator.render.conftest import Screen
 from tests.support.results import a_failed_row, a_row
 
@@ -74,74 +83,307 @@ def test_remarks_say_once_what_is_wrong(rows: list[ResultRow], said: list[str]) 
     assert list(remarks(rows)) == said
 
 
-ROWS = [a_row("cell-1"), a_failed_row("cell-2", "timeout", "not done after 5 s")]
+HEADING = "bert-tiny, torch, fp32, 128 tokens, inference · AMD EPYC, 2 cores · docker"
 
 
 def a_report(
-    rows: Sequence[ResultRow] = ROWS,
+    rows: Sequence[ResultRow],
     database: Path = RESULTS_FOLDER / DATABASE_NAME,
-    traces: Sequence[Path] = (),
+    **changes: Any,
 ) -> RunReport:
-    return RunReport("run-1", database, tuple(rows), tuple(traces))
+    return RunReport("run-1", database, tuple(rows), **changes)
 
 
-def test_results_are_a_table_with_reasons_sums_and_next_steps(screen: Screen) -> None:
-    report = a_report(database=Path("elsewhere.duckdb"))
-    lines = screen.lines(print_results, report)
-    assert lines[0].split("  ")[0] == "cell"
-    assert lines[1].split() == ["cell-1", "ok", "0.81", "2", "1,234", "301", "B", "proven", "yes"]
-    sums = {"run run-1: 1 ok, 1 timeout", "database: elsewhere.duckdb"}
-    assert sums | {"cell-2: timeout: not done after 5 s"} <= {*lines}
-    commands = lines[lines.index("next:") + 1 :]
-    assert len(commands) == 3
-    assert all(command.endswith("--database elsewhere.duckdb") for command in commands)
-    data = screen.data(print_results, report)
-    assert (data["run_id"], data["database"]) == ("run-1", "elsewhere.duckdb")
-    assert [row["status"] for row in data["results"]] == ["ok", "timeout"]
-    assert data["results"][0]["throughput"] == 1234.5
+def batches(**changes: Any) -> list[ResultRow]:
+    """Three batches of one model: 8 is the fastest by far."""
+    return [
+        a_row(f"b{size}", batch_size=size, throughput=size / ms * 1000, **interval(ms) | changes)
+        for size, ms in ((1, 2.0), (8, 4.0), (4, 4.0))
+    ]
 
 
-def test_the_commands_that_are_offered_exist_and_parse(screen: Screen) -> None:
-    lines = screen.lines(print_results, a_report())
-    assert not any("--database" in line for line in lines)
-    commands = lines[lines.index("next:") + 1 :]
-    words = {command.split()[1] for command in commands}
-    assert words <= {"query", "bench", "run", "plan", "status"}
-    assert all(command.count('"') in {0, 2} for command in commands)
+def interval(median_ms: float, share: float = 0.01) -> dict[str, Any]:
+    return {
+        "latency_median_ms": median_ms,
+        "latency_median_low_ms": median_ms * (1 - share),
+        "latency_median_high_ms": median_ms * (1 + share),
+        "latency_precision": share,
+    }
+
+
+def test_a_heading_holds_what_is_shared_and_columns_what_varies(screen: Screen) -> None:
+    heading, columns, *rows = screen.lines(print_results, a_report(batches()))
+    assert heading == HEADING.replace("torch", "cpu, torch")
+    assert columns.split("  ")[0] == "batch"
+    assert [row.split()[:2] for row in rows[:3]] == [["8", "4"], ["4", "4"], ["1", "2"]]
+    assert rows[3] == "all 3: device proven, outputs agree with fp32"
+
+
+def test_ids_and_orders_are_chosen(screen: Screen) -> None:
+    table = ResultTable(ids=True, sort="batch-size")
+    print_results(a_report(batches()), as_json=False, table=table)
+    assert [line.split()[0] for line in screen.printed()[1:5]] == ["cell", "b1", "b4", "b8"]
+    with pytest.raises(UsageError) as error:
+        print_results(a_report(batches()), as_json=False, table=ResultTable(sort="memry"))
+    assert "did you mean memory?" in str(error.value.hint)
 
 
 @pytest.mark.parametrize(
-    ("heading", "value"),
-    [("tokens/s", {"token_throughput": 42.5}), ("peak q/s", {"peak_qps": 42.5})],
+    ("changes", "headings"),
+    [
+        ({}, ["median ms", "± %", "samples/s", "peak MB", "grade"]),
+        (
+            {
+                "mode": "generation",
+                "new_tokens": 8,
+                "token_throughput": 42.5,
+                "time_to_first_token_median_ms": 20.0,
+                "time_per_output_token_median_ms": 2.5,
+            },
+            ["ttft ms", "ms/token", "tokens/s", "peak MB", "grade", "median ms", "± %"],
+        ),
+        (
+            {"mode": "training", "forward_median_ms": 1.5},
+            ["median ms", "± %", "samples/s", "peak MB", "grade", "forward ms"],
+        ),
+        (
+            {"mode": "startup", "startup_import_mean_ms": 900.0},
+            ["median ms", "± %", "peak MB", "grade", "import ms"],
+        ),
+        (
+            {"scenario": "server", "slo_ms": 100.0, "peak_qps": 42.5},
+            ["median ms", "± %", "peak q/s", "peak MB", "grade"],
+        ),
+        (
+            {"precision": "int8", "off": 0.048, "proof": "partial"},
+            ["median ms", "± %", "samples/s", "peak MB", "off by %", "grade", "proof"],
+        ),
+        (
+            {"status": "failed", "grade": None, "latency_median_ms": None},
+            ["± %", "samples/s", "peak MB", "status"],
+        ),
+    ],
+    ids=["inference", "generation", "training", "startup", "server", "int8", "failed"],
 )
-def test_a_column_is_shown_where_a_row_fills_it(
-    screen: Screen, heading: str, value: dict[str, Any]
+def test_columns_are_those_that_say_something(
+    screen: Screen, changes: dict[str, Any], headings: list[str]
 ) -> None:
-    rows = [a_row("cell-1"), a_row("cell-2", **value)]
-    head, first, second, *_ = screen.lines(print_results, a_report(rows))
-    assert heading in head
-    assert "42.5" in second
-    assert len(first.split()) == len(second.split())
+    _, columns, *_ = screen.lines(print_results, a_report([a_row("cell-1", **changes)]))
+    assert re.split("  +", columns) == headings
 
 
-def test_columns_that_no_row_fills_are_left_out(screen: Screen) -> None:
-    row = a_row("cell-1", latency_median_ms=None, latency_precision=None, correct=None, grade=None)
-    head, line, *_ = screen.words(print_results, a_report([row]))
-    assert head == ["cell", "status", "samples/s", "peak", "MB", "proof"]
-    assert line == ["cell-1", "ok", "1,234", "301", "proven"]
+def test_every_kind_of_measurement_has_a_table(screen: Screen) -> None:
+    starts = a_row("start", mode="startup", runtime="onnxruntime")
+    lines = screen.lines(print_results, a_report([starts, *batches()]))
+    headings = [line for line in lines if "AMD EPYC" in line]
+    assert [("inference" in line, "startup" in line) for line in headings] == [
+        (True, False),
+        (False, True),
+    ]
 
 
-def test_what_one_row_lacks_is_a_dash(screen: Screen) -> None:
-    rows = [a_row("cell-1"), a_row("cell-2", latency_median_ms=None, correct=None)]
-    line = screen.words(print_results, a_report(rows))[2]
-    assert line == ["cell-2", "ok", "–", "2", "1,234", "301", "B", "proven", "–"]
+def test_quiet_shows_the_table_alone(screen: Screen) -> None:
+    print_results(a_report(batches()), as_json=False, quiet=True)
+    assert len(screen.printed()) == 5
 
 
-def test_wrong_outputs_are_counted_apart_and_remarks_stand_below(screen: Screen) -> None:
-    wrong = a_row("cell-2", correct=False, correct_reason="they differ")
-    lines = screen.lines(print_results, a_report([noisy("cell-1", "busy host: wait"), wrong]))
-    assert "run run-1: 2 ok, 1 not correct" in lines
-    assert "cell-1: busy host: wait" in lines
+INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        (
+            batches(),
+            [
+                "fastest: batch 8: 2,000 samples/s, 2.00 (1.97 to 2.03) times as fast as batch 4; "
+                "301 MB instead of 301",
+                "shortest query: batch 1: 2 ms",
+            ],
+        ),
+        (
+            [a_row("plain", **interval(2.0)), a_row("fast", **INT8, **interval(1.0))],
+            [
+                "fastest: int8: 1,234 samples/s, 2.00 (1.97 to 2.03) times as fast as fp32; "
+                "150 MB instead of 301; outputs off by 4.8 %"
+            ],
+        ),
+        (
+            [
+                a_row("a", **interval(1.0)),
+                a_row("b", runtime="onnxruntime", **interval(1.03)),
+                a_row("c", runtime="openvino", **interval(9.0), grade="D"),
+            ],
+            [
+                "fastest: torch or onnxruntime, which cannot be told apart. "
+                "Not comparable: openvino (grade D)"
+            ],
+        ),
+        (
+            [a_row("a", grade="D"), a_row("b", precision="int8", grade="D")],
+            ["measure again: nothing here can be compared. Not comparable: fp32; int8 (grade D)"],
+        ),
+        (
+            [a_row("a"), a_row("b", precision="int8", correct=False, correct_reason="they differ")],
+            [
+                "only fp32 can be quoted: 1,234 samples/s. "
+                "Not comparable: int8 (outputs do not agree with the reference)"
+            ],
+        ),
+        ([a_row("a")], []),
+    ],
+    ids=["batches", "int8", "not told apart", "grade D", "wrong", "one"],
+)
+def test_the_answer_says_what_the_measurements_support(
+    rows: list[ResultRow], answer: list[str]
+) -> None:
+    assert list(answer_lines(a_report(rows))) == answer
+
+
+def test_models_are_answered_one_by_one() -> None:
+    rows = [
+        replace(row, cell_id=f"{model}-{row.cell_id}", model=model)
+        for row in batches()
+        for model in "abcdefg"
+    ]
+    lines = list(answer_lines(a_report(rows)))
+    assert [line[0] for line in lines] == list("aabbccddee…")
+    assert lines[-1] == "… and 2 more answers; --json has them all"
+
+
+BUSY = "other processes used {} % of the CPU time: stop them"
+BENCH = "orchestrator bench --model bert-tiny --profile quick --json"
+
+
+def test_trust_names_the_worst_grade_its_cause_and_a_command(screen: Screen) -> None:
+    rows = [
+        a_row(f"b{size}", batch_size=size, grade=grade, grade_reasons=[BUSY.format(load), SHORT])
+        for size, grade, load in ((1, "D", 28), (2, "D", 64), (4, "C", 14))
+    ]
+    lines = screen.lines(print_results, a_report(rows, command=BENCH))
+    where = lines.index(
+        "grade D: 2 of 3 cells (1 C): other processes used 28 to 64 % of the CPU time"
+    )
+    assert lines[where + 1 : where + 3] == [
+        "Stop them, then:",
+        "  orchestrator bench --model bert-tiny --profile standard",
+    ]
+
+
+SHORT = "the median is known within 9.0 %, not 5.0 %: raise measure.max_duration"
+
+
+@pytest.mark.parametrize(
+    ("profile", "reason", "command", "sentence", "offered"),
+    [
+        ("quick", SHORT, BENCH, "Measure longer:", "bench --model bert-tiny --profile standard"),
+        (
+            "standard",
+            SHORT,
+            "orchestrator run m.yaml",
+            "Measure longer:",
+            "run m.yaml --profile audit",
+        ),
+        (
+            "audit",
+            SHORT,
+            "orchestrator run m.yaml",
+            "Raise measure.max_duration (--set measure.max_duration=…), then:",
+            "run m.yaml",
+        ),
+        ("quick", "steal: use a host of your own", BENCH, "Use a host of your own.", None),
+        ("quick", SHORT, "orchestrator replay x", "Raise measure.max_duration.", None),
+        ("quick", SHORT, "not 'a shell's", "Raise measure.max_duration.", None),
+    ],
+)
+def test_the_remedy_is_a_command_with_options_it_has(
+    profile: str, reason: str, command: str, sentence: str, offered: str | None
+) -> None:
+    row = a_row("a", profile=profile, grade="C", grade_reasons=[reason])
+    assert find_remedy(a_report([row], command=command)) == Remedy(sentence, offered)
+
+
+@pytest.mark.parametrize(
+    ("rows", "command", "database", "offered"),
+    [
+        ([a_failed_row("a", "failed", "died")], BENCH, "benchmarks.duckdb", []),
+        (
+            [a_row("a", mode="generation")],
+            BENCH,
+            "there/benchmarks.duckdb",
+            ["export generation --output generation.csv --results there"],
+        ),
+        (
+            [noisy("a", "busy: stop")],
+            None,
+            "x.duckdb",
+            [
+                "status run-1 --why --database x.duckdb",
+                "export performance --output performance.csv --database x.duckdb",
+            ],
+        ),
+        (
+            [a_row("a")],
+            "orchestrator bench --model gpt2 --results there",
+            "there/benchmarks.duckdb",
+            [
+                "bench --model gpt2 --results there --batch-sizes 1,2,4,8",
+                "export performance --output performance.csv --results there",
+            ],
+        ),
+    ],
+    ids=["nothing measured", "generation", "findings", "one batch"],
+)
+def test_what_is_next_fits_what_was_run(
+    rows: list[ResultRow], command: str | None, database: str, offered: list[str]
+) -> None:
+    report = a_report(rows, Path(database), command=command)
+    assert list(next_commands(report)) == offered
+
+
+def an_earlier_result(**values: Any) -> Earlier:
+    moment = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    median = {name: value for name, value in interval(64.7).items() if name.endswith("_ms")}
+    facts = {"cell_id": "a", "run_id": "run-0", "measured_at": moment, "same_software": True}
+    return Earlier(**{"grade": "C", **facts, **median} | values)
+
+
+@pytest.mark.parametrize(("same", "why"), [(True, "same software"), (False, "other software")])
+def test_what_changed_since_the_last_run_is_named(same: bool, why: str) -> None:
+    rows = [a_row("a", precision="int8", **interval(1217.0))]
+    lines = change_lines(changes(rows, [an_earlier_result(same_software=same)]), rows)
+    assert list(lines) == [
+        f"changed: bert-tiny cpu torch int8 1,217 ms, was 64.7 ms on 2026-11-21 ({why})"
+    ]
+
+
+def test_findings_are_all_listed_with_the_run(screen: Screen) -> None:
+    report = a_report([noisy("a", "cv 18 %: …"), a_row("b")])
+    assert screen.lines(print_findings, report) == ["run run-1", "a: cv 18 %: …"]
+    assert screen.data(print_findings, report)["findings"] == ["a: cv 18 %: …"]
+    sound = screen.lines(print_findings, a_report([a_row("b")]))
+    assert sound[1:] == ["nothing speaks against its numbers"]
+
+
+def test_json_holds_rows_answers_and_changes(screen: Screen) -> None:
+    rows = [*batches(), a_row("text", mode="generation"), a_failed_row("c", "timeout", "5 s")]
+    data = screen.data(print_results, a_report(rows))
+    assert [row["cell_id"] for row in data["results"]] == ["b1", "b8", "b4", "text", "c"]
+    assert [row["throughput"] for row in data["results"]][1::2] == [2000.0, None]
+    answer = data["answers"][0]
+    assert answer["fastest"]["cell"] == "b8"
+    assert answer["fastest"]["next"]["times_as_fast"]["value"] == 2.0
+    assert data["changes"] == []
+
+
+def test_reasons_and_sums_stand_below_once(screen: Screen) -> None:
+    wrong = a_row("b", correct=False, correct_reason="they differ")
+    rows = [a_row("a"), wrong, *(a_failed_row(x, "unsupported", "no bf16 kernels") for x in "cd")]
+    lines = screen.lines(print_results, a_report(rows, Path("x.duckdb")))
+    assert "b: not correct, so views leave it out: they differ" in lines
+    assert "2 of 4 cells: unsupported: no bf16 kernels" in lines
+    assert "run run-1: 2 ok, 2 unsupported; database: x.duckdb" in lines
+    assert sum("bf16" in line for line in lines) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,7 +394,7 @@ def test_wrong_outputs_are_counted_apart_and_remarks_stand_below(screen: Screen)
     ],
 )
 def test_traces_are_named(screen: Screen, names: list[str], told: str) -> None:
-    report = a_report(traces=[Path("records", name) for name in names])
+    report = a_report([a_row("a")], traces=tuple(Path("records", name) for name in names))
     line = f"{told}; the heaviest operators lie beside it in .operators.txt"
     assert line in screen.lines(print_results, report)
     assert screen.data(print_results, report)["traces"] == list(map(str, report.traces))

@@ -13,9 +13,7 @@ GAP = 2
 
 
 def test_every_view_and_table_has_a_line_that_fits_a_terminal() -> None:
-    assert {relation.name for relation in RELATIONS} == {
-        known.name for known in (*TABLES, *VIEWS)
-    }
+    assert {relation.name for relation in RELATIONS} == {known.name for known in (*TABLES, *VIEWS)}
     longest = max(len(relation.name) for relation in RELATIONS)
     assert all(longest + GAP + len(relation.use) <= WIDTH for relation in RELATIONS)
 

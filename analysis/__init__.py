@@ -1,0 +1,1 @@
+"""Understands results: pure functions over values, without files, databases or terminals."""

@@ -1,0 +1,83 @@
+"""Results beside the last ones of their series: what changed, and what contradicts its grade."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from analysis.ratios import Estimate, estimate, shows_difference
+from analysis.result import ResultRow
+from runner.contract.record import Grade
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The last result of a series before a run that can be quoted."""
+
+    cell_id: str
+    run_id: str
+    measured_at: datetime
+    grade: Grade
+    latency_median_ms: float
+    latency_median_low_ms: float | None
+    latency_median_high_ms: float | None
+    same_software: bool
+    """True if image, libraries and runner were the same ones."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference between two results of one series that is beyond intervals and grades."""
+
+    now: ResultRow
+    then: Earlier
+    ratio: Estimate
+    """The median now by the one then."""
+
+    @property
+    def is_contradiction(self) -> bool:
+        """True if nothing that is known explains it, so that one of the grades is wrong."""
+        return self.then.same_software
+
+
+def changes(rows: Sequence[ResultRow], earlier: Sequence[Earlier]) -> tuple[Change, ...]:
+    """The results that differ from the last ones of their series, the greatest change first."""
+    past = {result.cell_id: result for result in earlier}
+    pairs = ((row, past[row.cell_id]) for row in rows if row.cell_id in past)
+    differing = [change for row, then in pairs if (change := _change(row, then))]
+    return tuple(sorted(differing, key=lambda change: -_factor(change.ratio)))
+
+
+def doubt_contradictions(
+    rows: Sequence[ResultRow], differing: Sequence[Change]
+) -> tuple[ResultRow, ...]:
+    """The results, of grade D where they contradict the last ones of their series."""
+    reasons = {
+        change.now.cell_id: _reason(change) for change in differing if change.is_contradiction
+    }
+    return tuple(
+        replace(row, grade="D", grade_reasons=[reasons[row.cell_id], *(row.grade_reasons or ())])
+        if row.cell_id in reasons
+        else row
+        for row in rows
+    )
+
+
+def _change(row: ResultRow, then: Earlier) -> Change | None:
+    now = estimate(row.latency_median_ms, row.latency_median_low_ms, row.latency_median_high_ms)
+    before = estimate(
+        then.latency_median_ms, then.latency_median_low_ms, then.latency_median_high_ms
+    )
+    if now is None or before is None or row.grade is None:
+        return None
+    ratio = now.over(before)
+    differs = shows_difference(ratio, max(row.grade, then.grade))
+    return Change(row, then, ratio) if differs else None
+
+
+def _reason(change: Change) -> str:
+    finding = f"run {change.then.run_id} took {1 / change.ratio.value:.2g} times as long"
+    return f"{finding} with the same software: measure longer, in several processes"
+
+
+def _factor(ratio: Estimate) -> float:
+    return max(ratio.value, 1 / ratio.value)

@@ -1,0 +1,79 @@
+"""One verdict as analysis and tables see it: the cell, the measurement, what limits it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from runner.contract.record import Grade
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One line of a run's table of results, in customary units."""
+
+    cell_id: str
+    model: str
+    backend: str
+    runtime: str
+    precision: str
+    batch_size: int
+    sequence_length: int | None
+    image_size: int | None
+    audio_seconds: int | None
+    new_tokens: int | None
+    mode: str
+    scenario: str
+    target_qps: float | None
+    slo_ms: float | None
+    status: str
+    reason: str | None
+    predicted: bool
+    """True if the verdict was predicted before anything was launched."""
+    proof: str
+    correct: bool | None
+    """True if the outputs agree with the fp32 CPU reference; None if that was not verified."""
+    correct_reason: str | None
+    off: float | None
+    """Norm of the outputs' difference from that reference, by the reference's norm."""
+    grade: Grade | None
+    grade_reasons: list[str] | None
+    """Reasons against the numbers, each with its remedy."""
+    throughput: float | None
+    """Samples per second."""
+    token_throughput: float | None
+    """New tokens per second."""
+    latency_median_ms: float | None
+    latency_median_low_ms: float | None
+    """Lower end of the median's 95 % interval."""
+    latency_median_high_ms: float | None
+    """Upper end of the median's 95 % interval."""
+    latency_precision: float | None
+    """Half the width of that interval, by the median."""
+    latency_p90_ms: float | None
+    latency_p99_ms: float | None
+    time_to_first_token_median_ms: float | None
+    time_per_output_token_median_ms: float | None
+    forward_median_ms: float | None
+    """Parts of a training step; null in other modes, as those of a start are."""
+    backward_median_ms: float | None
+    optimizer_median_ms: float | None
+    startup_import_mean_ms: float | None
+    startup_instantiate_mean_ms: float | None
+    startup_weights_mean_ms: float | None
+    startup_first_query_mean_ms: float | None
+    concurrent_models_per_second: float | None
+    achieved_qps: float | None
+    peak_qps: float | None
+    load_time_s: float | None
+    memory_mb: float | None
+    """Highest memory use, megabytes (1,000,000 bytes)."""
+    energy_per_sample_joules: float | None
+    energy_per_token_joules: float | None
+    hardware: str | None
+    """The physical device that did the work."""
+    cores: int | None
+    """Cores of the machine."""
+    hostname: str | None
+    launcher: str | None
+    """None where an imported file does not say."""
+    profile: str | None
+    measured_at: datetime | None

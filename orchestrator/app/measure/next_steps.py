@@ -1,0 +1,123 @@
+"""Commands to go on with after a run, in options that these commands have."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from analysis.trust import Cause
+from orchestrator.app.measure.report import RunReport
+from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from runner.contract.axes import AXES
+from runner.contract.cell import ProfileName
+
+_PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
+"""From the shortest to the longest."""
+_PROFILE = "--profile"
+_MEASURING = ("run", "bench")
+_FOR_READERS = ("--json", "--quiet", "-q", "--wide", "--ids")
+_BATCHES = "1,2,4,8"
+_KEY = re.compile(r"\bmeasure\.\w+")
+_NO_COMMAND = ("use a host", "measure a larger")
+"""Remedies that the same command cannot bring."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Help against the cause that lowers most grades."""
+
+    sentence: str
+    """In words; ends with a colon where a command follows."""
+    command: str | None
+    """The words behind the program's name."""
+
+
+def find_remedy(report: RunReport) -> Remedy | None:
+    """The help that the leading cause asks for; None where nothing was found."""
+    cause = report.grades.cause
+    if cause is None or not cause.remedy:
+        return None
+    words = _words_of(report)
+    if words is None or cause.remedy.startswith(_NO_COMMAND):
+        return Remedy(f"{_capital(cause.remedy)}.", None)
+    longer = _longer_profile(report)
+    if longer is not None:
+        words = [*_without(words, _PROFILE), _PROFILE, longer]
+    return Remedy(_sentence(cause, is_longer=longer is not None), shlex.join(words))
+
+
+def next_commands(report: RunReport) -> tuple[str, ...]:
+    """Commands that fit what was measured; none if nothing was."""
+    timed = report.timed
+    if not timed:
+        return ()
+    where = _database_option(report.database)
+    topic = "generation" if {row.mode for row in timed} == {"generation"} else "performance"
+    commands = [["export", topic, "--output", f"{topic}.csv", *where]]
+    if any(row.grade_reasons for row in timed):
+        commands.insert(0, ["status", report.run_id, "--why", *where])
+    if wider := _more_batches(report):
+        commands.insert(0, wider)
+    return tuple(map(shlex.join, commands))
+
+
+def _words_of(report: RunReport) -> list[str] | None:
+    """The command that planned the run, behind the program's name; None if it cannot be given."""
+    try:
+        words = shlex.split(report.command or "")[1:]
+    except ValueError:  # a stranger's run may say anything
+        return None
+    if not words or words[0] not in _MEASURING:
+        return None
+    return [word for word in words if word not in _FOR_READERS]
+
+
+def _sentence(cause: Cause, *, is_longer: bool) -> str:
+    if cause.takes_time and is_longer:
+        return "Measure longer:"
+    return f"{_capital(_KEY.sub(lambda key: f'{key[0]} (--set {key[0]}=…)', cause.remedy))}, then:"
+
+
+def _longer_profile(report: RunReport) -> ProfileName | None:
+    """The profile after the shortest that was used; None if it was the longest or unknown."""
+    used = {row.profile for row in report.timed}
+    shortest = next((profile for profile in _PROFILES if profile in used), None)
+    longer = dict(pairwise(_PROFILES))
+    return longer.get(shortest) if shortest else None
+
+
+def _more_batches(report: RunReport) -> list[str] | None:
+    """The same bench with more batches, where nobody chose one and they can be compared."""
+    words = _words_of(report)
+    axis = next(axis for axis in AXES if axis.name == "batch_size")
+    batched = all(
+        row.mode in ("inference", "training") and row.scenario == "single_stream"
+        for row in report.timed
+    )
+    if not words or words[0] != "bench" or not batched or any("batch" in word for word in words):
+        return None
+    return [*words, axis.option, _BATCHES]
+
+
+def _database_option(database: Path) -> list[str]:
+    """The option that names this database; none for the usual one."""
+    if database == RESULTS_FOLDER / DATABASE_NAME:
+        return []
+    if database.name == DATABASE_NAME:
+        return ["--results", str(database.parent)]
+    return ["--database", str(database)]
+
+
+def _without(words: Sequence[str], option: str) -> list[str]:
+    """The words without an option and its value."""
+    kept: list[str] = []
+    for before, word in zip(("", *words), words, strict=False):
+        if option not in (before, word) and not word.startswith(f"{option}="):
+            kept.append(word)
+    return kept
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

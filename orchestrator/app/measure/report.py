@@ -1,0 +1,110 @@
+"""The report of a run: its results, what they support, and what to do next."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.answer import Comparison, Lead, Ranking, comparisons
+from analysis.changes import Change, changes, doubt_contradictions
+from analysis.result import ResultRow
+from analysis.trust import GradeSummary, summarise_grades
+from orchestrator.store import Store, resolve_run
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The verdicts of one run, and what they support."""
+
+    run_id: str
+    database: Path
+    results: tuple[ResultRow, ...]
+    """By cell id; of grade D where they contradict the last results of their series."""
+    traces: tuple[Path, ...] = ()
+    """Traces that cells left."""
+    changes: tuple[Change, ...] = ()
+    """Differences from the last results of the same series, beyond intervals and grades."""
+    command: str | None = None
+    """The command line that planned the run; None if nobody knows."""
+
+    @property
+    def timed(self) -> tuple[ResultRow, ...]:
+        """The results with a measurement."""
+        return tuple(row for row in self.results if row.latency_median_ms is not None)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The timed results, compared question by question."""
+        return comparisons(self.results)
+
+    @property
+    def grades(self) -> GradeSummary:
+        """The grades, with the cause that explains most."""
+        return summarise_grades(self.timed)
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data; results are named by their cells."""
+        return {
+            "run_id": self.run_id,
+            "database": self.database,
+            "results": [_row_data(row) for row in self.results],
+            "answers": [_comparison_data(comparison) for comparison in self.comparisons],
+            "changes": [_change_data(change) for change in self.changes],
+            "traces": self.traces,
+        }
+
+
+def report_run(run: str, database: Path) -> RunReport:
+    """The report of a run that is in the database; `last` means the newest.
+
+    Raises:
+        UsageError: there is no such run.
+        StoreError: the database cannot be read.
+    """
+    with Store.open_readonly(database) as store:
+        run_id = resolve_run(run, store.runs(), database)
+        rows, earlier = store.results(run_id), store.earlier_results(run_id)
+        command = store.command_of(run_id)
+    differing = changes(rows, earlier)
+    results = doubt_contradictions(rows, differing)
+    return RunReport(run_id, database, results, changes=differing, command=command)
+
+
+def _row_data(row: ResultRow) -> dict[str, Any]:
+    """A row; samples a second say nothing of generation, which has tokens a second."""
+    return asdict(row) | ({"throughput": None} if row.mode == "generation" else {})
+
+
+def _comparison_data(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "cells": [row.cell_id for row in comparison.rows],
+        "fastest": _ranking_data(comparison.fastest),
+        "reference": comparison.reference and _lead_data(comparison.reference),
+        "shortest": _ranking_data(comparison.shortest),
+        "not_comparable": {
+            reason: [row.cell_id for row in rows] for reason, rows in comparison.excluded.items()
+        },
+    }
+
+
+def _ranking_data(ranking: Ranking | None) -> Mapping[str, Any] | None:
+    if ranking is None:
+        return None
+    return {
+        "cell": ranking.first.cell_id,
+        "not_distinguishable": [_lead_data(lead) for lead in ranking.equals],
+        "next": ranking.next and _lead_data(ranking.next),
+    }
+
+
+def _lead_data(lead: Lead) -> dict[str, Any]:
+    return {"cell": lead.behind.cell_id, "times_as_fast": asdict(lead.ratio)}
+
+
+def _change_data(change: Change) -> dict[str, Any]:
+    return {
+        "cell": change.now.cell_id,
+        "ratio": asdict(change.ratio),
+        "then": asdict(change.then),
+        "contradicts_grade": change.is_contradiction,
+    }

@@ -1,0 +1,183 @@
+"""The answer of a run in sentences, its trust in two lines, and what changed since the last one."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from analysis.answer import Comparison, Ranking
+from analysis.changes import Change
+from analysis.ratios import Estimate
+from analysis.result import ResultRow
+from analysis.trust import GradeSummary
+from orchestrator.app.measure.report import RunReport
+from orchestrator.render.result_table import describe_axes, question_axes, varying_axes
+from orchestrator.render.tables import format_number
+from orchestrator.system.text import plural
+from runner.contract.axes import AXIS_NAMES, AxisName
+
+_SHOWN = 5
+"""Answers and changes in words; `--json` has them all."""
+_NAMED = 3
+"""Results named one by one; more are counted."""
+_PATH: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
+
+
+def answer_lines(report: RunReport) -> Iterator[str]:
+    """The answer that results support, a sentence for each question, beginning with the fastest."""
+    everything = [row for comparison in report.comparisons for row in comparison.rows]
+    answered = [one for one in report.comparisons if one.fastest or one.excluded]
+    for comparison in answered[:_SHOWN]:
+        names = _Names(comparison.rows, everything)
+        yield from _sentences(comparison, names)
+    if len(answered) > _SHOWN:
+        yield f"… and {len(answered) - _SHOWN} more answers; --json has them all"
+
+
+class _Names:
+    """Names of a question's results: what differs between them."""
+
+    def __init__(self, rows: Sequence[ResultRow], everything: Sequence[ResultRow]) -> None:
+        self._varying = varying_axes(rows)
+        subject = ", ".join(describe_axes(rows[0], question_axes(everything, self._varying)))
+        self.subject = f"{subject}: " if subject else ""
+        """The question, where the run has several."""
+
+    def of(self, row: ResultRow) -> str:
+        """One result, e.g. `openvino int8 batch 4`."""
+        path = " ".join(describe_axes(row, [name for name in self._varying if name in _PATH]))
+        rest = describe_axes(row, [name for name in self._varying if name not in _PATH])
+        return ", ".join(filter(None, (path, *rest))) or "it"
+
+    def list(self, rows: Sequence[ResultRow]) -> str:
+        """Several results, the first few by name."""
+        names = [self.of(row) for row in rows[:_NAMED]]
+        more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
+        return " and ".join(filter(None, ("; ".join(names), *more)))
+
+
+def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
+    ranking, excluded = comparison.fastest, _excluded(comparison, names)
+    if ranking is None:
+        yield f"{names.subject}{_nothing_to_compare(comparison, names)}{excluded}"
+        return
+    parts = [_lead_of(ranking, comparison, names), *_costs(ranking.first, comparison)]
+    yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
+    if comparison.shortest:
+        first = comparison.shortest.first
+        yield (
+            f"{names.subject}shortest query: {_named(comparison.shortest, names)}: "
+            f"{_milliseconds(first.latency_median_ms)}"
+        )
+
+
+def _nothing_to_compare(comparison: Comparison, names: _Names) -> str:
+    held = [row for row in comparison.rows if not _is_excluded(row, comparison)]
+    if held:
+        return f"only {names.of(held[0])} can be quoted: {_speed(held[0])}"
+    return "measure again: nothing here can be compared"
+
+
+def _is_excluded(row: ResultRow, comparison: Comparison) -> bool:
+    return any(row in rows for rows in comparison.excluded.values())
+
+
+def _lead_of(ranking: Ranking, comparison: Comparison, names: _Names) -> str:
+    """The fastest with its advance; with those from which it cannot be told."""
+    leads = [ranking.next] if ranking.next else []
+    if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
+        leads.append(comparison.reference)
+    advance = ", ".join(f"{_times(lead.ratio)} {names.of(lead.behind)}" for lead in leads)
+    if not ranking.equals:
+        return f"{_named(ranking, names)}: {_speed(ranking.first)}, {advance}"
+    doubt = "which cannot be told apart"
+    return ", ".join(filter(None, (f"{_named(ranking, names)}, {doubt}", advance)))
+
+
+def _named(ranking: Ranking, names: _Names) -> str:
+    """The first of a ranking, and those that may be the first as well."""
+    equals = [lead.behind for lead in ranking.equals]
+    return " or ".join(filter(None, (names.of(ranking.first), names.list(equals))))
+
+
+def _costs(first: ResultRow, comparison: Comparison) -> Iterator[str]:
+    """The price of speed: memory beside the reference, and how far outputs are off."""
+    ranking = comparison.fastest
+    other = comparison.reference or (ranking and ranking.next)
+    if other and first.memory_mb and other.behind.memory_mb:
+        yield f"{first.memory_mb:,.0f} MB instead of {other.behind.memory_mb:,.0f}"
+    if first.precision != "fp32" and first.off is not None:
+        yield f"outputs off by {format_number(first.off * 100)} %"
+    if first.correct is None:
+        yield "outputs not compared"
+
+
+def _excluded(comparison: Comparison, names: _Names) -> str:
+    reasons = [
+        f"{names.list(rows)} ({reason})" if len(comparison.rows) > 1 else reason
+        for reason, rows in comparison.excluded.items()
+    ]
+    return f". Not comparable: {', '.join(reasons)}" if reasons else ""
+
+
+def _speed(row: ResultRow) -> str:
+    if row.peak_qps is not None:
+        return f"{format_number(row.peak_qps)} queries/s"
+    if row.mode == "generation" and row.token_throughput is not None:
+        return f"{format_number(row.token_throughput)} tokens/s"
+    if row.mode == "startup" or row.scenario == "server" or row.throughput is None:
+        return _milliseconds(row.latency_median_ms)
+    return f"{format_number(row.throughput)} samples/s"
+
+
+def _milliseconds(value: float | None) -> str:
+    return f"{format_number(value or 0)} ms"
+
+
+def _times(ratio: Estimate) -> str:
+    """A ratio with its interval, in as many digits as tell its ends apart."""
+    digits = 2 if ratio.value < 10 else 1 if ratio.value < 100 else 0
+    value, low, high = (f"{end:,.{digits}f}" for end in (ratio.value, ratio.low, ratio.high))
+    return f"{value} ({low} to {high}) times as fast as"
+
+
+def proof_line(rows: Sequence[ResultRow]) -> str | None:
+    """The proof of the device and the check of outputs, where they hold for all."""
+    facts = []
+    if all(row.proof == "proven" for row in rows):
+        facts.append("device proven")
+    if all(row.correct for row in rows):
+        facts.append("outputs agree with fp32")
+    many = f"all {len(rows)}: " if len(rows) > 1 else ""
+    return f"{many}{', '.join(facts)}" if rows and facts else None
+
+
+def trust_line(grades: GradeSummary) -> str | None:
+    """The grades where some show no differences of 5 %, with the cause that explains most."""
+    if grades.is_sound or grades.worst is None:
+        return None
+    total, worst = sum(grades.grades.values()), grades.worst
+    others = ", ".join(f"{n} {grade}" for grade, n in grades.grades.items() if grade != worst)
+    beside = f" ({others})" if others else ""
+    cells = f"{grades.grades[worst]} of {total} {plural(total, 'cell')}"
+    cause = f": {grades.cause.finding}" if grades.cause else ""
+    return f"grade {worst}: {cells}{beside}{cause}"
+
+
+def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Results that differ from the last ones of their series."""
+    varying = varying_axes(rows)
+    for change in changes[:_SHOWN]:
+        name = " ".join(describe_axes(change.now, varying or AXIS_NAMES[:4]))
+        now, then = change.now.latency_median_ms, change.then.latency_median_ms
+        cause = "same software" if change.is_contradiction else "other software"
+        yield (
+            f"changed: {name} {_milliseconds(now)}, was {_milliseconds(then)}"
+            f" {_moment(change.then.measured_at)} ({cause})"
+        )
+    if len(changes) > _SHOWN:
+        yield f"… and {len(changes) - _SHOWN} more changes; --json has them all"
+
+
+def _moment(moment: datetime) -> str:
+    """A time of day today, else a date, as clocks here show it."""
+    local, today = moment.astimezone(), datetime.now(UTC).astimezone()
+    return f"at {local:%H:%M}" if local.date() == today.date() else f"on {local:%Y-%m-%d}"
