@@ -38,10 +38,7 @@ def print_import(
     if as_json:
         print_data(json.dumps(_data(outcomes, report, removals, database), indent=2))
         return
-    first, *others, last = _COLUMNS
-    print_table(
-        (*wrapping(first), *others, *wrapping(last)), [_line(outcome) for outcome in outcomes]
-    )
+    _print_files([_line(outcome) for outcome in outcomes])
     print_line()
     distinct = [outcome for outcome in outcomes if outcome.kind != "same content"]
     _print_some("left out", list(_faults(distinct)))
@@ -52,6 +49,15 @@ def print_import(
     print_line(_format_files(outcomes))
     print_line(_format_records(outcomes, report))
     print_line("nothing was written: a dry run" if dry else f"database: {database}")
+
+
+def _print_files(lines: Sequence[Sequence[object]]) -> None:
+    """A row for each file; counts that no file has are no column."""
+    first, *counted, last = range(len(_COLUMNS))
+    filled = [index for index in counted if any(line[index] is not None for line in lines)]
+    heads = (*wrapping("file"), *(_COLUMNS[index] for index in filled), *wrapping("outcome"))
+    shown = (first, *filled, last)
+    print_table(heads, [[line[index] for index in shown] for line in lines])
 
 
 def _printable(text: str) -> str:

@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from orchestrator.render.lines import print_note
 from orchestrator.render.tables import format_number
+from orchestrator.render.wrapping import wrap
 from orchestrator.running.observer import Observer, QuietObserver
 from orchestrator.system.text import escape_control, escape_control_line, format_duration, plural
 from runner.contract.cell import Cell
@@ -18,6 +19,10 @@ from runner.contract.record import Phase, Record
 _ESTIMATES_WEIGHT = 0.2
 """Weight of the estimates beside measured time, as a share of their sum: one slow cell at the
 beginning says little about the others."""
+_BAR = 12
+_BESIDE_NAME = _BAR + 36
+"""Columns that a live line needs beside a job's name: bar, count, shape and phase."""
+_LEAST_NAME = 20
 _Clock = Callable[[], float]
 """Seconds that never go backwards."""
 
@@ -128,7 +133,7 @@ class LiveObserver:
         self._forecast = Forecast({}, clock)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=12),
+            BarColumn(bar_width=_BAR),
             TextColumn("{task.completed:.0f}/{task.total:.0f} {task.fields[now]}", markup=False),
             console=console,
             refresh_per_second=1,  # ten take a percent of a core from what is measured
@@ -145,7 +150,8 @@ class LiveObserver:
 
     def note(self, text: str) -> None:
         """Print the note above the live lines."""
-        self._progress.console.print(escape_control(text))
+        console = self._progress.console
+        console.print("\n".join(wrap(escape_control(text), console.width)), soft_wrap=True)
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Draw the line of the whole run."""
@@ -159,7 +165,8 @@ class LiveObserver:
         if self._job is None or (job.id, job.round) != (self._job.id, self._job.round):
             self._retire()
             self._job = job
-            name = f"{job.id}{_describe_round(job)}"
+            room = max(self._progress.console.width - _BESIDE_NAME, _LEAST_NAME)
+            name = "\n".join(wrap(f"{job.id}{_describe_round(job)}", room))
             self._task = self._progress.add_task(name, total=len(job.cells), now="starting")
 
     def phase_began(self, phase: Phase, cell: Cell | None) -> None:
@@ -179,7 +186,8 @@ class LiveObserver:
         if record.status != "ok":
             self.note(f"{cell.id}: {_describe_record(record)}")
         if self._job is not None and cell.job_id == self._job.id:
-            self._progress.update(self._task, advance=1, now=_describe_record(record))
+            verdict = _describe_record(record) if record.status == "ok" else record.status
+            self._progress.update(self._task, advance=1, now=verdict)
         now = self._forecast.time_left
         self._progress.update(self._run, completed=self._forecast.done, now=now)
 

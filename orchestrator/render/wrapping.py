@@ -11,11 +11,11 @@ _LEAST_WIDTH = 20
 _INDENT = "  "
 _CONTINUED = " \\"
 """The end of a line that a shell reads on after."""
-_WORD = re.compile(r"(?:[^\s`]|`[^`]*`|`)+")
-"""Characters up to a blank; a command in backticks is one word."""
+_WORD = re.compile(r"(?:[^\s`]|`[^`]*`|`|(?<=\d) (?=%))+")
+"""Characters up to a blank; a command in backticks is one word, and a number with its `%`."""
 _ARGUMENT = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
 """An argument of a command with its quotes."""
-_PART = re.compile(r"[^-/,]*[-/,]+|[^-/,]+")
+_PART = re.compile(r"[^-/,:]*[-/,:]+|[^-/,:]+")
 """Parts of ids, paths and lists, each with the sign after which a line may break."""
 _SINGLE = re.compile("[ -~\u00a0-\u02ff–—…→≤≥“”]*")
 """Text whose characters are one column wide, as nearly all that is printed."""
@@ -57,8 +57,8 @@ def cell_width(text: str) -> int:
 def wrap(text: str, width: int, indent: str = _INDENT) -> list[str]:
     """The text's lines, none wider than this, continued with an indent below their own.
 
-    Lines break at blanks. A word that is wider than a line alone breaks after hyphens, slashes and
-    commas; a command in backticks stays on one line or is continued as a shell reads it.
+    Lines break at blanks. A word that is wider than a line alone breaks after hyphens, slashes,
+    colons and commas; a command in backticks stays on one line or is continued as a shell reads it.
     """
     lines: list[str] = []
     for line in text.expandtabs().split("\n"):

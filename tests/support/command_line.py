@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,16 +13,21 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import chosen
 from orchestrator.cli.boundary import SIGNALS, main
+from tests.support.terminal import a_terminal
 
 
 def call(
-    *arguments: str, folder: Path, environment: Mapping[str, str]
+    *arguments: str, folder: Path, environment: Mapping[str, str], width: int | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Call `orchestrator` in that folder; afterwards this process is as it was."""
+    """Call `orchestrator` in that folder; afterwards this process is as it was.
+
+    With a width, it writes to a terminal that is so wide.
+    """
     command = ["orchestrator", *arguments]
     with _restored(folder, command), CliRunner().isolation(env=environment) as (stdout, stderr, _):
         try:
-            main()
+            with nullcontext() if width is None else a_terminal(width):
+                main()
         except SystemExit as end:
             code = end.code
         sys.stdout.flush()

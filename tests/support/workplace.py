@@ -89,6 +89,10 @@ class Workplace:
         """Call a command in this folder, fast, within this process."""
         return call(*arguments, folder=self.folder, environment=self.environment)
 
+    def show(self, width: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same on a terminal that is so wide."""
+        return call(*arguments, folder=self.folder, environment=self.environment, width=width)
+
     def execute(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command in this folder to its end, as a process of its own."""
         process = self.start(*arguments)
