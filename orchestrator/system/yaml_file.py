@@ -91,7 +91,9 @@ def document_text(path: Path, *, plain: bool = False) -> str:
     try:
         content = read_plain(path.resolve(), _MAX_BYTES) if plain else _beginning(path)
     except FileNotFoundError:
-        raise MatrixError(f"{path}: there is no such file", hint=_hint_for_missing(path)) from None
+        whole = "" if path.is_absolute() else f"; {path.absolute()} was looked for"
+        message = f"{path}: there is no such file{whole}"
+        raise MatrixError(message, hint=_hint_for_missing(path)) from None
     except IsADirectoryError:
         raise MatrixError(f"{path}: is a folder, not a file") from None
     except DamagedFile as damaged:
@@ -117,4 +119,4 @@ def _hint_for_missing(path: Path) -> str:
         names = [file.name for file in path.parent.iterdir()]
     for name in closest(path.name, names):
         return f"did you mean {path.with_name(name)}?"
-    return f"name a file that is there; {path.parent.absolute()} is where it was looked for"
+    return f"name a file that is there; none in {path.parent.absolute()} has such a name"

@@ -8,6 +8,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 
 from orchestrator.system.plain_data import MOST_DEPTH, Location, clip, dotted, word_fault
+from orchestrator.system.yaml_advice import advise
 from runner.contract.errors import MatrixError
 
 _TAG = "tag:yaml.org,2002:"
@@ -37,14 +38,26 @@ def parse_yaml(text: str, name: str) -> tuple[Any, dict[Location, int]]:
         node = yaml.compose(text, Loader=_LOADER)
         return None if node is None else reader.plain(node, ()), reader.lines
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1}: " if mark else ""
-        message = ", ".join(part for part in (error.context, error.problem) if part)
-        raise MatrixError(f"{name}: {line}{message}") from None
+        raise MatrixError(f"{name}: {_fault(error, text)}") from None
     except yaml.YAMLError as error:
         raise MatrixError(f"{name}: is not YAML: {str(error).splitlines()[0]}") from None
     except UnicodeEncodeError:
         raise MatrixError(f"{name}: is not Unicode text") from None
+
+
+def _fault(error: Any, text: str) -> str:
+    """The fault with its line, in plain words where they are known."""
+    mark = error.problem_mark or error.context_mark
+    if mark and not isinstance(error, _Refused):
+        begun = error.context_mark.line if error.context_mark else None
+        if advice := advise(text, mark.line, error.context or "", begun):
+            return advice
+    line = f"line {mark.line + 1}: " if mark else ""
+    return line + ", ".join(part for part in (error.context, error.problem) if part)
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """YAML that is well formed, and refused."""
 
 
 class _Reader:
@@ -163,4 +176,4 @@ def _check_tag(event: Any) -> None:
 
 
 def _refuse(message: str, marked: Any) -> NoReturn:
-    raise yaml.MarkedYAMLError(problem=message, problem_mark=marked.start_mark)
+    raise _Refused(problem=message, problem_mark=marked.start_mark)

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
 from orchestrator.cli import commands
 from orchestrator.cli.app import app
+from orchestrator.cli.program import READING
 
 
 @cache
@@ -38,4 +40,5 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
         command = command.commands[rest.pop(0)]
     if not rest:
         return {}
-    return dict(command.make_context(command.name, rest).params)
+    program = typer.Context(command_line(), info_name="orchestrator", **READING)
+    return dict(command.make_context(command.name, rest, parent=program).params)

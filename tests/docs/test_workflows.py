@@ -173,7 +173,7 @@ def test_every_micro_model_is_verified_where_ci_can_regularly_and_by_each_launch
     calls = [parse(shlex.split(text)[1:]) for text in scripts]
     assert [call["launcher"] for call in calls] == ["process", "docker"]
     for call in calls:
-        assert (call["models"], call["backends"]) == (["micro"], ["cpu,openvino"])
+        assert (call["model"], call["backend"]) == (["micro"], ["cpu,openvino"])
 
 
 def test_the_plan_becomes_a_matrix_that_measures_every_cell_once(tmp_path: Path) -> None:

@@ -89,8 +89,8 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     ("name", "hint"),
     [
         ("matrx.yaml", "did you mean {folder}/matrix.yaml?"),
-        ("nope.csv", "{folder} is where it was looked for"),
-        ("deep/nope.csv", "{folder}/deep is where it was looked for"),
+        ("nope.csv", "none in {folder} has such a name"),
+        ("deep/nope.csv", "none in {folder}/deep has such a name"),
     ],
 )
 def test_a_missing_file_has_a_hint(tmp_path: Path, name: str, hint: str) -> None:
@@ -98,6 +98,43 @@ def test_a_missing_file_has_a_hint(tmp_path: Path, name: str, hint: str) -> None
     with pytest.raises(MatrixError) as caught:
         read_source(tmp_path / name)
     assert str(caught.value.hint).endswith(hint.format(folder=tmp_path))
+
+
+def test_a_missing_file_is_named_with_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MatrixError) as caught:
+        read_source(Path("deep/none.yaml"))
+    assert str(caught.value) == (
+        f"deep/none.yaml: there is no such file; {tmp_path}/deep/none.yaml was looked for"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a: 1\nb:\n\tc: 1\n", "line 3 begins with a tab; YAML wants blanks"),
+        ("a: 1\n\tb: 2\n", "line 2 begins with a tab; YAML wants blanks"),
+        ("a:\n  b: 1\n  \tc: 2\n", "line 3 has a tab before its first word; YAML wants blanks"),
+        ("a:\n  b: 1\n   c: 2\n", "line 3 is indented by 3, line 2 by 2: keys of one table"),
+        ("a:\n  b: 1\n# c\n\n c: 2\n", "line 5 is indented by 1, line 2 by 2: keys of one"),
+        ("a:\n  - b\n - c\n", "line 3 is indented by 1, line 2 by 2: "),
+        ("a: b: c\n", "line 1: two keys in one line; put a value with a colon in quotes"),
+        ("a:b\nc: 1\n", "line 1: a blank is missing behind the colon"),
+        ("- a\n-b\n", "line 2: a blank is missing behind the dash"),
+        ("a: [1, 2\nb: 3\n", "line 1: its [ is not closed"),
+        ("a: {b: 1\nc: 3\n", "line 1: its { is not closed"),
+        ("a: 'b\nc: 1\n", "line 1: its quote is not closed"),
+        ("a: @b\n", "line 1: no value begins with @; put it in quotes"),
+        ("a:\n  b\n  c: 1\n", "line 3: mapping values are not allowed"),
+        ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
+    ],
+)
+def test_what_is_no_yaml_is_explained_to_who_wrote_it(
+    text: str, advice: str, tmp_path: Path
+) -> None:
+    assert refusal(text, tmp_path).startswith(advice)
 
 
 def test_knows_the_line_of_each_value() -> None:
