@@ -124,7 +124,7 @@ class _Custom:
             raise _collision(name, spec.name, f"so is {other}")
         self._folders[spec.name] = name
         self.groups[name] = (spec.name,)
-        self.notes.append(f"{name} is {described(spec)}")
+        self.notes.append(described(name, spec))
 
 
 def folder_model(folder: Path) -> ModelSpec:
@@ -149,11 +149,12 @@ def folder_model(folder: Path) -> ModelSpec:
     )
 
 
-def described(spec: ModelSpec) -> str:
-    """A model in one sentence: its family, its class and the origin of its weights."""
+def described(name: str, spec: ModelSpec) -> str:
+    """A folder in one sentence: its model's family, its class and the origin of its weights."""
+    called = "" if Path(name).name == spec.name else f" ({spec.name})"
     size = f" ({spec.parameters:,} parameters)" if spec.parameters else ""
     weights = f"{spec.weights} weights{size}"
-    return f"{spec.name}: {spec.family} of {spec.modality}, {spec.architecture}, {weights}"
+    return f"{name}{called}: {spec.family} of {spec.modality}, {spec.architecture}, {weights}"
 
 
 def _collision(name: str, model: str, reason: str) -> SkipEntry:

@@ -96,8 +96,7 @@ def test_a_folder_is_a_model_with_the_weights_that_lie_there(here: Path) -> None
     assert (spec.name, spec.family, spec.modality) == ("mine", "embedding", "text")
     assert (spec.weights, spec.path, spec.parameters) == ("pretrained", f"{here}/models/mine", 1616)
     assert matrix.notes == (
-        "./models/mine is mine: embedding of text, AutoModel, pretrained weights "
-        "(1,616 parameters)",
+        "./models/mine: embedding of text, AutoModel, pretrained weights (1,616 parameters)",
     )
     plan = make_plan(matrix)
     assert [entry.cell.id for entry in plan.entries] == ["cpu-mine-fp32-b1-s64-inference"]
@@ -175,7 +174,10 @@ def test_a_matrix_names_folders_beside_itself(here: Path) -> None:
 )
 def test_a_folders_name_becomes_one_for_cell_ids(folder: str, named: str, name: str) -> None:
     a_config(folder, GPT2)
-    assert list(bench(named).models) == [name]
+    matrix = bench(named)
+    assert list(matrix.models) == [name]
+    called = named if Path(named).name == name else f"{named} ({name})"
+    assert matrix.notes[0].startswith(f"{called}: text_generation of text, ")
 
 
 def test_the_folder_one_stands_in_is_one_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
