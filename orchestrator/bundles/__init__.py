@@ -7,6 +7,7 @@ from orchestrator.bundles.check import (
     merge_bundle,
     open_bundle,
 )
+from orchestrator.bundles.foreign import is_database, open_database
 from orchestrator.bundles.manifest import BundleManifest
 from orchestrator.bundles.write import WrittenBundle, write_bundle
 
@@ -16,7 +17,9 @@ __all__ = [
     "BundleManifest",
     "WrittenBundle",
     "is_bundle",
+    "is_database",
     "merge_bundle",
     "open_bundle",
+    "open_database",
     "write_bundle",
 ]

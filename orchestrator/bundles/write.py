@@ -67,12 +67,22 @@ def write_bundle(
         if not taken.runs:
             raise NothingToDo(f"{database}: holds no run to export")
         output.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
-            records = _write_records(taken, Path(folder, _UNFINISHED))
-            manifest, members = _contents(taken, records)
-            with output_file(output) as file:
-                write_archive(file, members)
+        manifest = write_rows(taken, output)
     return WrittenBundle(output, sha256(output), size(output), manifest)
+
+
+def write_rows(taken: BundleRows, output: Path) -> BundleManifest:
+    """Write the runs of an open database into one archive, atomically.
+
+    Raises:
+        OSError: the file system refused.
+    """
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+        records = _write_records(taken, Path(folder, _UNFINISHED))
+        manifest, members = _contents(taken, records)
+        with output_file(output) as file:
+            write_archive(file, members)
+    return manifest
 
 
 def _named(database: Path, runs: Sequence[str]) -> set[str]:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TextIO
 
 from orchestrator.render.wrapping import terminal_width, wrap, wrap_command
@@ -72,3 +73,11 @@ def _wrapped(text: str, stream: TextIO) -> str:
     width = terminal_width(stream)
     escaped = escape_control(text)
     return escaped if width is None else "\n".join(wrap(escaped, width))
+
+
+def own_name() -> str:
+    """The name by which this command was called, so that what is shown can be typed."""
+    name = sys.argv[0]
+    return (
+        name if name.endswith("/orchestrator") and not Path(name).is_absolute() else "orchestrator"
+    )

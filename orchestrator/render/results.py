@@ -1,7 +1,6 @@
 """A run's results at its end."""
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -11,9 +10,8 @@ from analysis.result import ResultRow
 from orchestrator.app.measure.next_steps import find_remedy, next_commands
 from orchestrator.app.measure.report import RunReport
 from orchestrator.render.answer import answer_lines, change_lines, proof_line, trust_line
-from orchestrator.render.lines import print_command, print_json, print_line
+from orchestrator.render.lines import own_name, print_command, print_json, print_line
 from orchestrator.render.result_table import ResultTable, print_result_tables
-from orchestrator.store import MergeReport
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -113,7 +111,7 @@ def _print_trust(report: RunReport) -> None:
     if remedy is not None:
         print_line(remedy.sentence)
         if remedy.command:
-            print_command(f"{_own_name()} {remedy.command}")
+            print_command(f"{own_name()} {remedy.command}")
 
 
 def _print_next(report: RunReport) -> None:
@@ -121,7 +119,7 @@ def _print_next(report: RunReport) -> None:
     if commands:
         print_line("next:")
     for command in commands:
-        print_command(f"{_own_name()} {command}")
+        print_command(f"{own_name()} {command}")
 
 
 def _describe_traces(traces: Sequence[Path]) -> str:
@@ -129,28 +127,3 @@ def _describe_traces(traces: Sequence[Path]) -> str:
     if len(traces) == 1:
         return f"trace: {traces[0]}; {beside}"
     return f"{len(traces)} traces: {traces[0].parents[1]}/*/*.trace.json; {beside}"
-
-
-def _own_name() -> str:
-    """The name by which this command was called, so that what is shown can be typed."""
-    name = sys.argv[0]
-    return (
-        name if name.endswith("/orchestrator") and not Path(name).is_absolute() else "orchestrator"
-    )
-
-
-def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
-    """Print how many records were new, newer or known; as JSON with those left out."""
-    counts = {
-        "inserted": report.inserted,
-        "replaced": report.replaced,
-        "unchanged": report.unchanged,
-        **({"in quarantine": report.quarantined} if report.quarantined else {}),
-    }
-    if not as_json:
-        summary = ", ".join(f"{count} {word}" for word, count in counts.items())
-        print_line(f"{summary}: nothing was merged into {database}" if report.is_empty else summary)
-        return
-    damaged = [{"file": file.path, "reason": file.reason} for file in report.damaged]
-    left = {"damaged": damaged, "refused": report.refused, "contradicted": report.contradicted}
-    print_json(counts | left)

@@ -27,6 +27,7 @@ from orchestrator.store.query.coverage import (
 )
 from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
 from orchestrator.store.query.filters import Filters
+from orchestrator.store.query.foreign import foreign_rows
 from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
 from orchestrator.store.query.question_errors import TIMEOUT_S
 from orchestrator.store.query.records import StoredRecord
@@ -126,6 +127,7 @@ __all__ = [
     "files_below",
     "find_files",
     "fix_database",
+    "foreign_rows",
     "id_fault",
     "imported_rows_at",
     "list_snapshots",

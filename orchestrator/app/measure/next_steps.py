@@ -53,7 +53,7 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
     timed = report.timed
     if not timed:
         return ()
-    where = _database_option(report.database)
+    where = database_option(report.database)
     topic = "generation" if {row.mode for row in timed} == {"generation"} else "performance"
     commands = [["export", topic, "--output", f"{topic}.csv", *where]]
     if any(row.grade_reasons for row in timed):
@@ -101,7 +101,7 @@ def _more_batches(report: RunReport) -> list[str] | None:
     return [*words, axis.option, _BATCHES]
 
 
-def _database_option(database: Path) -> list[str]:
+def database_option(database: Path) -> list[str]:
     """The option that names this database; none for the usual one."""
     if database == RESULTS_FOLDER / DATABASE_NAME:
         return []

@@ -1,11 +1,18 @@
-"""Merge of run folders, records and bundles into a database."""
+"""Merge of run folders, records, bundles and databases of others into a database."""
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from orchestrator.bundles import is_bundle, merge_bundle, open_bundle
+from orchestrator.bundles import (
+    Bundle,
+    is_bundle,
+    is_database,
+    merge_bundle,
+    open_bundle,
+    open_database,
+)
 from orchestrator.imports.record import read_runs
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import GRAPHS_FOLDER
@@ -21,21 +28,23 @@ _ARTIFACTS = {GRAPHS_FOLDER, REFERENCES_FOLDER, PREPARATIONS_FOLDER}
 
 
 def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> MergeReport:
-    """Merge run folders, folders of run folders, bare folders of records, records and bundles.
+    """Merge run folders, folders of them, bare folders of records, records, bundles and databases.
 
-    What `merge_run` says of damaged records holds in every run folder. All paths and bundles are
-    checked before anything is merged. Only run folders beside the database may replace measurements
-    of ours, or describe a run anew.
+    What `merge_run` says of damaged records holds in every run folder. All paths, bundles and
+    databases are checked before anything is merged. Only run folders beside the database may
+    replace measurements of ours, or describe a run anew.
 
     Raises:
         UsageError: a path does not exist.
-        StoreError: a bundle is not sound, or the database cannot be written.
+        StoreError: a bundle or a database of others is not sound, or ours cannot be written.
     """
     named, total = list(paths), MergeReport()
     _require(named)
     with ExitStack() as closing:
         bundles = {
-            path: closing.enter_context(open_bundle(path)) for path in named if is_bundle(path)
+            path: closing.enter_context(opened)
+            for path in named
+            if (opened := _as_bundle(path, database)) is not None
         }
         for bundle in bundles.values():
             bundle.require_sound()
@@ -47,12 +56,26 @@ def merge_paths(paths: Iterable[Path], database: Path, *, scratch: bool) -> Merg
     return total
 
 
+def _as_bundle(path: Path, database: Path) -> AbstractContextManager[Bundle] | None:
+    """A bundle or a database of others, which is opened by entering it; None for anything else."""
+    if is_bundle(path):
+        return open_bundle(path)
+    if not is_database(path):
+        return None
+    if database.exists() and path.samefile(database):
+        raise UsageError(
+            f"{path}: is the database that is merged into",
+            hint="name another one with `--database`; nothing was merged",
+        )
+    return open_database(path)
+
+
 def _require(paths: Iterable[Path]) -> None:
     for path in paths:
         if not os.path.lexists(path):
             raise UsageError(
                 f"{path}: no such file or folder",
-                hint="name Parquet files, folders of them such as results/, or bundles;"
+                hint="name results folders, record files, bundles, or databases;"
                 " nothing was merged",
             )
 

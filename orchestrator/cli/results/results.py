@@ -82,7 +82,9 @@ def _timeout_s(text: str) -> float | None:
 def merge_command(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS…", help="Record files, folders of them, or bundles."),
+        typer.Argument(
+            metavar="RESULTS…", help="Results folders, record files, bundles, or databases."
+        ),
     ],
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
@@ -91,7 +93,7 @@ def merge_command(
 ) -> None:
     """Merge records into the database. Merging twice changes nothing."""
     from orchestrator.app.results.merge import merge_paths
-    from orchestrator.render.results import print_merged
+    from orchestrator.render.merged import print_merged
 
     path = database_in(results, database)
     report = merge_paths(paths, path, scratch=scratch)

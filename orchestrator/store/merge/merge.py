@@ -131,6 +131,10 @@ _COUNT = """
         count(*) FILTER (NOT replaces), count(*) FILTER (replaces)
     FROM chosen
 """
+_HOSTS = """
+    SELECT coalesce(hostname, source) AS host, count(*) AS records FROM taken
+    GROUP BY ALL ORDER BY records DESC, host
+"""
 _ENDED = f"""
     SELECT count(DISTINCT result_id) AS verdicts, max(recorded_at) AS last FROM (
         SELECT result_id, recorded_at FROM {RESULTS.name} WHERE run_id = ?
@@ -172,6 +176,7 @@ def merge_files(
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
     for view, table in (("taken", "chosen"), ("seen", "unseen")):
         _select(connection, view, None if rows == inserted else table)
+    hosts = tuple(connection.execute(_HOSTS).fetchall()) if inserted or replaced else ()
     with transaction(connection):
         _write(connection, runs, replacing=replaced > 0)
     quarantined = _quarantined(connection, welcome)
@@ -182,6 +187,7 @@ def merge_files(
     return MergeReport(
         *(inserted, replaced, unchanged, tuple(damaged), refused, quarantined),
         contradicted=contradicted,
+        hosts=hosts,
     )
 
 

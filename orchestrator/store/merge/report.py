@@ -1,7 +1,7 @@
 """The result of a merge."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 from orchestrator.store.records.validate import Damaged
@@ -43,10 +43,14 @@ class MergeReport:
     as unchanged."""
     missing: tuple[MissingVerdicts, ...] = ()
     """Merged runs that lack verdicts of planned cells."""
+    hosts: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """Records that were taken, by the name of the host that measured them; of others' files
+    without one by their source. A name may be there several times."""
 
     def __add__(self, other: Self) -> Self:
         """Both merges as one."""
-        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        names = [column.name for column in fields(self)]
+        pairs = ((getattr(self, name), getattr(other, name)) for name in names)
         return type(self)(*(mine + theirs for mine, theirs in pairs))
 
     @property

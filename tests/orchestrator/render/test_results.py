@@ -1,4 +1,4 @@
-"""Results of a run: table, answer, trust, next steps; and the report of a merge."""
+"""Results of a run: table, answer, trust, next steps."""
 
 import re
 from collections.abc import Sequence
@@ -15,30 +15,13 @@ from orchestrator.app.measure.next_steps import Remedy, find_remedy, next_comman
 from orchestrator.app.measure.report import RunReport
 from orchestrator.render.answer import answer_lines, change_lines
 from orchestrator.render.result_table import ResultTable
-from orchestrator.render.results import print_findings, print_merged, print_results, remarks
-from orchestrator.store import Damaged, MergeReport
+from orchestrator.render.results import print_findings, print_results, remarks
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
 from runner.contract.errors import UsageError
 from tests.orchestrator.render.conftest import Screen
 from tests.support.results import a_failed_row, a_row
 
 DATABASE = Path("benchmarks.duckdb")
-MERGED = MergeReport(3, 2, 1, (Damaged(Path("a.parquet"), "truncated"),), ("run/cell",))
-
-
-def test_a_merge_is_a_line(screen: Screen) -> None:
-    assert screen.lines(print_merged, MERGED, DATABASE) == ["3 inserted, 2 replaced, 1 unchanged"]
-    assert screen.lines(print_merged, MergeReport(damaged=MERGED.damaged), DATABASE) == [
-        "0 inserted, 0 replaced, 0 unchanged: nothing was merged into benchmarks.duckdb"
-    ]
-    assert screen.data(print_merged, MERGED, DATABASE) == {
-        "inserted": 3,
-        "replaced": 2,
-        "unchanged": 1,
-        "damaged": [{"file": "a.parquet", "reason": "truncated"}],
-        "refused": ["run/cell"],
-        "contradicted": [],
-    }
 
 
 def noisy(cell_id: str, *reasons: str) -> ResultRow:

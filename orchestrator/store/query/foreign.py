@@ -1,0 +1,160 @@
+"""Somebody else's database: attached to an empty one, and nothing but its plain tables is read.
+
+Such a file is not trusted. Views, macros and columns that compute themselves are SQL of whoever
+wrote it: none of them is executed, since every name in our questions means an object of the empty
+database, and each table is looked at before it is read. Call it in a process with limits: DuckDB
+itself reads the bytes.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from orchestrator.store.database.connect import duckdb_message
+from orchestrator.store.database.lock import wal_path
+from orchestrator.store.query.runs import FIRST_WITH_IMPORTS, BundleRows, stored_runs
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.tables import (
+    QUARANTINE,
+    RESULTS,
+    RUNS,
+    STORE_VERSION,
+    TABLES,
+    VERSION,
+    Table,
+)
+from runner.contract.errors import StoreError
+
+_THEIRS = "theirs"
+_BUSY = re.compile(r"Could not set lock")
+_BUNDLE_HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
+_COLUMNS = f"""
+    SELECT table_name, column_name, data_type, column_default
+    FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+    WHERE database_name = '{_THEIRS}' AND schema_name = 'main'
+"""
+"""Columns of tables alone; what computes itself has a default, as none of ours has."""
+_WITHOUT_RUN = f"""
+    SELECT count(*) FROM {RESULTS.name} WHERE run_id NOT IN (SELECT run_id FROM {RUNS.name})
+"""
+
+
+@contextmanager
+def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleRows]:
+    """All runs of a database that anybody may have written, of this schema or the one before.
+
+    Raises:
+        StoreError: it is being written, not ours, of another schema, or altered.
+        duckdb.Error: DuckDB cannot read it.
+    """
+    with duckdb.connect() as connection:
+        _attach(connection, path, memory_bytes, spill)
+        columns = _columns(connection)
+        _require_version(connection, columns, path)
+        for table in TABLES:
+            if table is not QUARANTINE:
+                _require_plain(table, columns, path)
+                _name(connection, table)
+        ((without_run,),) = connection.execute(_WITHOUT_RUN).fetchall()
+        if without_run:
+            raise StoreError(
+                f"{path}: {without_run:,} of its results are of no run that it knows",
+                hint="its owner can mend that: `orchestrator validate --fix`",
+            )
+        ((scratch,),) = connection.execute(f"SELECT scratch FROM {VERSION.name}").fetchall()
+        runs = stored_runs(connection)
+        yield BundleRows([runs[name] for name in sorted(runs)], bool(scratch), connection)
+
+
+def _attach(connection: DuckDBPyConnection, path: Path, memory_bytes: int, spill: Path) -> None:
+    """Attach the file read-only, on a connection that reaches no other."""
+    absolute = path.resolve()
+    allowed = ", ".join(text(str(name)) for name in (absolute, wal_path(absolute)))
+    connection.execute(f"""
+        SET TimeZone = 'UTC';
+        SET autoload_known_extensions = false;
+        SET autoinstall_known_extensions = false;
+        SET python_enable_replacements = false;
+        SET memory_limit = '{memory_bytes}B';
+        SET temp_directory = {text(str(spill))};
+        SET allowed_paths = [{allowed}];
+        SET enable_external_access = false;
+    """)
+    try:
+        connection.execute(f"ATTACH {text(str(absolute))} AS {_THEIRS} (READ_ONLY)")
+    except duckdb.Error as error:
+        if _BUSY.search(str(error)):
+            raise StoreError(
+                f"{path}: is being written by another process",
+                hint="wait until that is finished, then merge again; nothing was merged",
+            ) from error
+        raise StoreError(
+            f"{path}: not a database that DuckDB {duckdb.__version__} can open:"
+            f" {duckdb_message(error)}",
+            hint=_BUNDLE_HINT,
+        ) from error
+    connection.execute("SET lock_configuration = true")
+
+
+_TableColumns = dict[str, dict[str, tuple[str, str | None]]]
+
+
+def _columns(connection: DuckDBPyConnection) -> _TableColumns:
+    """Type and default by column, by table; views have none here."""
+    columns: _TableColumns = {}
+    for table, column, type_, default in connection.execute(_COLUMNS).fetchall():
+        columns.setdefault(table, {})[column] = (type_, default)
+    return columns
+
+
+def _require_version(connection: DuckDBPyConnection, columns: _TableColumns, path: Path) -> None:
+    if {"version", "scratch"} - columns.get(VERSION.name, {}).keys():
+        raise StoreError(
+            f"{path}: a DuckDB database, but not one of AccelMatrix",
+            hint="`orchestrator import` takes what other benchmarks wrote as CSV or JSON",
+        )
+    _require_plain(VERSION, columns, path)
+    sql = f"SELECT version FROM {_THEIRS}.main.{VERSION.name}"
+    versions = [number for (number,) in connection.execute(sql).fetchmany(2)]
+    if len(versions) != 1:
+        raise StoreError(f"{path}: does not say which schema it has", hint=_BUNDLE_HINT)
+    if versions[0] > STORE_VERSION:
+        raise StoreError(
+            f"{path}: has schema {versions[0]}, and this AccelMatrix knows up to {STORE_VERSION}",
+            hint="install the newer AccelMatrix that wrote it",
+        )
+    if versions[0] < FIRST_WITH_IMPORTS:
+        raise StoreError(
+            f"{path}: has the older schema {versions[0]}",
+            hint=f"bring it forward, or a copy of it: `orchestrator status --database {path}`",
+        )
+
+
+def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
+    """Insist that it is a table with our columns, none of which computes itself."""
+    known = columns.get(table.name)
+    if known is None:
+        raise StoreError(f"{path}: has no table {table.name}", hint=_BUNDLE_HINT)
+    for column in table.columns:
+        type_, default = known.get(column.name, (None, None))
+        if type_ != column.type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"):
+            fault = "is missing" if type_ is None else f"is {type_}, not {column.type}"
+        elif default is not None:
+            fault = "computes itself"
+        else:
+            continue
+        raise StoreError(
+            f"{path}: was altered: the column {column.name} of {table.name} {fault}",
+            hint=_BUNDLE_HINT,
+        )
+
+
+def _name(connection: DuckDBPyConnection, table: Table) -> None:
+    """Let questions find the table under its name, and nothing else of that database."""
+    connection.execute(
+        f"CREATE TEMP VIEW {table.name} AS SELECT {table.names} FROM {_THEIRS}.main.{table.name}"
+    )
