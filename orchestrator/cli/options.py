@@ -14,7 +14,7 @@ from orchestrator.render.lines import print_note
 from orchestrator.system.files import DATABASE_NAME
 
 if TYPE_CHECKING:
-    from orchestrator.running.run_file import RunOptions
+    from orchestrator.running.options import RunOptions
 
 
 class LauncherChoice(StrEnum):
@@ -237,7 +237,7 @@ def run_options(
         UsageError: both were asked for, to verify only and not to verify.
         typer.BadParameter: the budget is no duration.
     """
-    from orchestrator.running.run_file import RunOptions
+    from orchestrator.running.options import RunOptions
     from runner.contract.errors import UsageError
 
     if verify_only and no_verify:

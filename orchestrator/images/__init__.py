@@ -1,9 +1,14 @@
 """The images that jobs execute in: named by backend and version, built, pulled, pushed, pruned."""
 
+from typing import TYPE_CHECKING
+
 from orchestrator.images.image import Image
-from orchestrator.images.local_images import ImageStatus, LocalImages
-from orchestrator.images.prune import PrunedImages, prune_images
 from orchestrator.images.settings import ImageSettings
+from runner.contract.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from orchestrator.images.local_images import ImageStatus, LocalImages
+    from orchestrator.images.prune import PrunedImages, prune_images
 
 __all__ = [
     "Image",
@@ -13,3 +18,13 @@ __all__ = [
     "PrunedImages",
     "prune_images",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "ImageStatus": "local_images",
+        "LocalImages": "local_images",
+        "PrunedImages": "prune",
+        "prune_images": "prune",
+    },
+)

@@ -12,8 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock
-
 from orchestrator.system.files import translate_os_errors
 from runner.contract.errors import DamagedFile
 from runner.contract.files import write_atomic
@@ -59,6 +57,8 @@ class BuiltImages:
         Raises:
             StoreError: the file cannot be written.
         """
+        from filelock import FileLock
+
         build = {"name": name, "source": source}
         self._builds[image_id] = build
         if self._file is None:

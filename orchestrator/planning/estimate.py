@@ -1,14 +1,16 @@
-"""A rough guess of how long cells take, from arithmetic alone. Never a measurement.
+"""A rough guess of how long cells take: by their speed before, else by arithmetic.
 
 One pass through a model costs about 2 × parameters × samples × tokens floating-point operations,
 where an image counts its patches as tokens and a sound its frames, and never less than reading the
 weights once. A query is one pass; a generation one over the prompt and one for each further token;
 a training step three passes (forward, and twice that backward) and AdamW's reading and writing.
-Divided by a modest speed for the backend, that gives seconds; the profile tells how many of them a
-cell makes.
+Divided by a modest speed for the backend, that gives seconds. Where the cell was measured on this
+host before, the seconds of its iterations and of its load are those. The profile that is asked for
+tells how many iterations a cell makes.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.planning.memory import parameters_of, tokens_of
@@ -16,12 +18,17 @@ from runner.contract.cell import Cell, Precision
 from runner.contract.job import Measure
 from runner.contract.models import ModelSpec
 
+if TYPE_CHECKING:
+    from orchestrator.store import CellSpeed
+
 _OPERATIONS_PER_BYTE = 5.0
 """Operations in the time that memory takes for a byte."""
 _BYTES: Mapping[Precision, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
 _ADAMW_BYTES = 28
 """For each parameter: it, its gradient and two moments read, all but the gradient written."""
 _PASS_S = 1e-4
+_START_S = 2.0
+"""Starting and ending the process or container of a launch, beside what it loads."""
 _LAUNCH_S = 6.0
 _PARAMETERS_LOADED_PER_SECOND = 1e8
 _EXPORT_S = 15.0
@@ -36,20 +43,24 @@ _PEAK_QUERIES = 6_000
 """Some six trials of 662 queries each, at two thirds of the highest rate: in service times."""
 
 
-def cell_estimate(cell: Cell, model: ModelSpec, measure: Measure) -> float:
+def cell_estimate(
+    cell: Cell, model: ModelSpec, measure: Measure, before: "CellSpeed | None" = None
+) -> float:
     """Seconds that measuring the cell may take, all rounds together, without their launches."""
+    iteration = before.iteration_s if before else _iteration_s(cell, model)
     if cell.mode == "startup":
-        return _cold_starts_s(cell, model, measure)
+        return _cold_starts_s(iteration, measure)
     if cell.scenario == "server":
-        return _served_s(cell, _pass_s(cell, model), measure)
+        return _served_s(cell, iteration, measure)
     if cell.scenario == "offline":
-        query = _pass_s(cell.model_copy(update={"batch_size": _OFFLINE_BATCH}), model)
-        return min(_OFFLINE_SEARCH * query, measure.max_s / 3) + _repeated_s(query, measure)
-    return _repeated_s(_iteration_s(cell, model), measure)
+        return min(_OFFLINE_SEARCH * iteration, measure.max_s / 3) + _repeated_s(iteration, measure)
+    return _repeated_s(iteration, measure)
 
 
-def launch_estimate(model: ModelSpec) -> float:
+def launch_estimate(model: ModelSpec, before: "CellSpeed | None" = None) -> float:
     """Seconds that starting a job and loading its model may take."""
+    if before:
+        return _START_S + before.load_s
     return _LAUNCH_S + parameters_of(model) / _PARAMETERS_LOADED_PER_SECOND
 
 
@@ -59,6 +70,10 @@ def export_estimate(model: ModelSpec) -> float:
 
 
 def _iteration_s(cell: Cell, model: ModelSpec) -> float:
+    if cell.mode == "startup":
+        return launch_estimate(model) + _pass_s(cell, model)
+    if cell.scenario == "offline":
+        return _pass_s(cell.model_copy(update={"batch_size": _OFFLINE_BATCH}), model)
     query = _pass_s(cell, model)
     if cell.mode == "generation":
         return query + ((cell.new_tokens or 1) - 1) * _pass_s(cell, model, tokens=1)
@@ -91,12 +106,11 @@ def _served_s(cell: Cell, query: float, measure: Measure) -> float:
     return _prepared_s(query, measure) + steady
 
 
-def _cold_starts_s(cell: Cell, model: ModelSpec, measure: Measure) -> float:
+def _cold_starts_s(start: float, measure: Measure) -> float:
     """Starts one after the other, then all workers' at once, once.
 
     Workers whose number is not named have a core each, so that together they take as long as one.
     """
-    start = launch_estimate(model) + _pass_s(cell, model)
     alone = max(start, _within(start * measure.iterations, measure))
     return alone + start * (measure.workers or 1)
 

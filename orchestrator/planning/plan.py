@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import ConfigDict
 
 from orchestrator.backends.machine import Machine
 from orchestrator.matrix import Matrix
-from orchestrator.planning.estimate import cell_estimate
+from orchestrator.planning.estimate import cell_estimate, launch_estimate
 from orchestrator.planning.expand import (
     Expansion,
     PlanningProgress,
@@ -28,8 +28,11 @@ from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
 from runner.contract.record import Status
 
+if TYPE_CHECKING:
+    from orchestrator.store import CellSpeed
+
 Decision = Literal["run", "skip", "done"]
-_NONE: Mapping[str, float] = MappingProxyType({})
+_NONE: "Mapping[str, CellSpeed]" = MappingProxyType({})
 _UNKNOWN = Machine()
 
 
@@ -49,6 +52,8 @@ class PlannedCell:
     """The reason why it is skipped."""
     estimate_s: float = 0
     """Seconds it may take; 0 unless it will run."""
+    launch_s: float = 0
+    """Seconds that a launch may take before it; 0 unless it will run."""
 
 
 class Plan(Frozen):
@@ -78,7 +83,7 @@ def make_plan(
     selector: Selector | None = None,
     limit: int | None = None,
     machine: Machine = _UNKNOWN,
-    history: Mapping[str, float] = _NONE,
+    history: "Mapping[str, CellSpeed]" = _NONE,
     progress: PlanningProgress = unheard,
 ) -> Plan:
     """Decide about every cell of the matrix.
@@ -88,7 +93,7 @@ def make_plan(
         selector: keeps some of the cells; the others don't appear in the plan.
         limit: at most so many cells run, the first ones; those cut off don't appear in the plan.
         machine: what the cells will run on; cells that cannot fit into its memory are skipped.
-        history: seconds that cells took before, by cell id, instead of an estimate.
+        history: speeds of cells before, by cell id, instead of arithmetic.
         progress: hears how far the planning is.
 
     Raises:
@@ -182,7 +187,7 @@ def _decide(
     cells: Iterable[tuple[Cell, str | None]],
     matrix: Matrix,
     machine: Machine,
-    history: Mapping[str, float],
+    history: "Mapping[str, CellSpeed]",
 ) -> Iterator[PlannedCell]:
     for cell, unsupported in cells:
         if unsupported:
@@ -192,11 +197,14 @@ def _decide(
         elif reason := _shortage(cell, matrix, machine):
             yield PlannedCell(cell=cell, decision="skip", status="out_of_memory", reason=reason)
         else:
-            seconds = history.get(cell.id) if history else None
-            if seconds is None:
-                model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
-                seconds = cell_estimate(cell, model, measure)
-            yield PlannedCell(cell=cell, decision="run", estimate_s=seconds)
+            before = history.get(cell.id) if history else None
+            model, measure = matrix.models[cell.model], matrix.measure[cell.backend]
+            yield PlannedCell(
+                cell=cell,
+                decision="run",
+                estimate_s=cell_estimate(cell, model, measure, before),
+                launch_s=launch_estimate(model, before),
+            )
 
 
 def _shortage(cell: Cell, matrix: Matrix, machine: Machine) -> str | None:

@@ -3,8 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.planning.estimate import launch_estimate
-from orchestrator.planning.plan import Plan
+from orchestrator.planning.plan import Plan, PlannedCell
 from runner.contract.cell import Cell, Frozen
 from runner.contract.job import Limits, Measure
 from runner.contract.models import ModelSpec
@@ -38,11 +37,9 @@ def schedule(plan: Plan, seed: int) -> list[JobPlan]:
     """
     rounds = max((measure.rounds for measure in plan.measure.values()), default=1)
     orders = _orders([entry.cell for entry in plan.entries], seed)
-    estimates = _estimates(plan)
+    due = _due(plan)
     return [
-        job
-        for round_ in range(1, rounds + 1)
-        for job in _round(plan, estimates, next(orders), round_)
+        job for round_ in range(1, rounds + 1) for job in _round(plan, due, next(orders), round_)
     ]
 
 
@@ -51,7 +48,7 @@ def planned_jobs(plan: Plan) -> list[JobPlan]:
     order = sorted((entry.cell for entry in plan.entries), key=lambda cell: cell.id)
     jobs = [
         job.model_copy(update={"estimate_s": job.estimate_s * job.measure.rounds})
-        for job in _round(plan, _estimates(plan), order, 1)
+        for job in _round(plan, _due(plan), order, 1)
     ]
     return sorted(jobs, key=lambda job: job.id)
 
@@ -66,32 +63,34 @@ def _orders(cells: Sequence[Cell], seed: int) -> Iterator[list[Cell]]:
         yield [by_id[name] for name in order]
 
 
-def _estimates(plan: Plan) -> Mapping[str, float]:
-    """Seconds by cell id, of the cells that will run."""
-    return {entry.cell.id: entry.estimate_s for entry in plan.with_decision("run")}
+def _due(plan: Plan) -> Mapping[str, PlannedCell]:
+    """The cells that will run, by id."""
+    return {entry.cell.id: entry for entry in plan.with_decision("run")}
 
 
 def _round(
-    plan: Plan, estimates: Mapping[str, float], order: Sequence[Cell], round_: int
+    plan: Plan, due: Mapping[str, PlannedCell], order: Sequence[Cell], round_: int
 ) -> Iterator[JobPlan]:
     groups: dict[str, list[Cell]] = {}
     for cell in order:
         groups.setdefault(cell.job_id, []).append(cell)
     for name, cells in groups.items():
-        left = [cell for cell in cells if cell.id in estimates]
+        left = [due[cell.id] for cell in cells if cell.id in due]
         if left and round_ <= plan.measure[cells[0].backend].rounds:
-            yield _job(plan, name, left, round_, sum(estimates[cell.id] for cell in left))
+            yield _job(plan, name, left, round_)
 
 
-def _job(plan: Plan, name: str, cells: list[Cell], round_: int, seconds: float) -> JobPlan:
-    model, backend = plan.models[cells[0].model], cells[0].backend
+def _job(plan: Plan, name: str, entries: Sequence[PlannedCell], round_: int) -> JobPlan:
+    cells = [entry.cell for entry in entries]
+    backend = cells[0].backend
     measure = plan.measure[backend]
+    seconds = sum(entry.estimate_s for entry in entries) / measure.rounds
     return JobPlan(
         id=name,
         round=round_,
-        model=model,
+        model=plan.models[cells[0].model],
         cells=tuple(cells),
         measure=measure,
         limits=plan.limits[backend],
-        estimate_s=seconds / measure.rounds + launch_estimate(model),
+        estimate_s=seconds + max(entry.launch_s for entry in entries),
     )

@@ -1,12 +1,17 @@
 """A plan as a table, as JSON or as GitHub's matrix."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from orchestrator.app.measure.plan import PlanReport, PlanSums
 from orchestrator.render.lines import print_json, print_line, print_note, stream_json
 from orchestrator.render.tables import Column, print_table, wrapping
 from orchestrator.system.text import format_duration, plural
+
+if TYPE_CHECKING:
+    from orchestrator.app.measure.plan import PlanReport, PlanSums
 
 _MOST_ROWS = 100_000
 """Cells that a table shows: it keeps them all until the columns' widths are known."""

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import runner
-from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.run_file import RunFile, RunOptions, RunSource, new_run_id
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunFile, RunSource, new_run_id
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import git_commit
@@ -93,18 +93,6 @@ def _require_database(path: Path, *, scratch: bool) -> None:
     """
     with Store.open(path, scratch=scratch):
         pass
-
-
-def past_durations(database: Path) -> dict[str, float]:
-    """Seconds that cells took on this machine before; empty without a readable database."""
-    host = this_host()
-    if host is None:
-        return {}
-    try:
-        with Store.open_readonly(database, wait_s=0) as store:
-            return dict(store.history(host))
-    except StoreError:
-        return {}
 
 
 def nothing_to_do(plan: Plan) -> NothingToDo:

@@ -15,8 +15,8 @@ from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import Graphs, executes_graph
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
+from orchestrator.running.options import RunOptions
 from orchestrator.running.references import References, is_verified
-from orchestrator.running.run_file import RunOptions
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.store import MergeReport
 from orchestrator.system.text import format_duration

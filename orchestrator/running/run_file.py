@@ -1,17 +1,17 @@
-"""Options of a run, and `run.json`, which keeps them with its plan: enough to resume it."""
+"""`run.json`, which keeps a run's options and its plan: enough to resume it."""
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
+from orchestrator.running.options import RunOptions
 from orchestrator.store import RUN_ID
 from orchestrator.system.text import escape_control_line
-from runner.contract.cell import Frozen, Purpose
+from runner.contract.cell import Frozen
 from runner.contract.errors import DamagedFile
 from runner.contract.plain_files import read_plain
 
@@ -23,30 +23,6 @@ _LETTERS = 300
 """Letters of a reason."""
 PREPARATIONS_FOLDER = "preparations"
 """The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
-
-
-class RunOptions(Frozen):
-    """Options of a run: set by the command line, kept in `run.json`, read by the execution.
-
-    A resumed run keeps those of `run.json`; the others are chosen anew.
-    """
-
-    launcher: LauncherName | Literal["auto"] = "auto"
-    """The launcher of its jobs; `auto` until one is chosen."""
-    database: Path | None = None
-    """The DuckDB file that takes its records, absolute once kept; null: the one beside the runs."""
-    seed: int = 0
-    """Seed of weights, inputs and the order of execution."""
-    scratch: bool = False
-    """True if the database is a scratch one, which alone takes rows of the fake backend."""
-    purpose: Purpose = "measure"
-    """Cells are timed, verified or both."""
-    trace: bool = False
-    """True if each cell leaves a trace of one untimed iteration."""
-    fail_fast: bool = Field(default=False, exclude=True)
-    """Launch nothing more after the first failure. Not kept in `run.json`."""
-    budget_s: float | None = Field(default=None, exclude=True)
-    """Launch nothing more after this many seconds. Not kept in `run.json`."""
 
 
 class RunSource(Frozen):

@@ -1,67 +1,79 @@
 """The store: the DuckDB file, and the Parquet files behind it."""
 
-from orchestrator.store.database.backup import Manifest
-from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
-from orchestrator.store.database.lock import writer_lock
-from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
-from orchestrator.store.health.fix import Validation, fix_database, validate_database
-from orchestrator.store.health.snapshots import (
-    Restored,
-    Snapshot,
-    list_snapshots,
-    restore_snapshot,
-    take_snapshot,
-)
-from orchestrator.store.health.summary import RecordSummary, summarise_records
-from orchestrator.store.health.vacuum import Vacuumed, vacuum
-from orchestrator.store.health.validate import Finding
-from orchestrator.store.merge.report import MergeReport, MissingVerdicts
-from orchestrator.store.query.ask import Answer, QuestionLimits, asking, query
-from orchestrator.store.query.coverage import (
-    BEST_FIRST,
-    Coverage,
-    Covered,
-    Size,
-    Verdicts,
-    size_on_disk,
-)
-from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
-from orchestrator.store.query.filters import Filters
-from orchestrator.store.query.foreign import foreign_rows
-from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
-from orchestrator.store.query.question_errors import TIMEOUT_S
-from orchestrator.store.query.records import StoredRecord
-from orchestrator.store.query.relations import (
-    RELATIONS,
-    NamedQuestion,
-    Relation,
-    named_question,
-)
-from orchestrator.store.query.results import RUN_ID, Measurement, RunSummary, newest_run
-from orchestrator.store.query.runs import (
-    SCHEMA,
-    BundleRows,
-    StoredRun,
-    bundle_rows,
-    imported_rows_at,
-    resolve_run,
-    undescribed_runs,
-)
-from orchestrator.store.query.stale import Installation, Stale
-from orchestrator.store.records.compact import Compaction, compact, compact_files
-from orchestrator.store.records.find import files_below, find_files, id_fault
-from orchestrator.store.records.planned import (
-    ExpectedCell,
-    ExpectedRecords,
-    claim_fault,
-    fault_of_claim,
-)
-from orchestrator.store.records.validate import Damaged, file_fault
-from orchestrator.store.schema.columns import SqlColumn
-from orchestrator.store.schema.parquet_columns import DEFAULTS
-from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES, Origin, Run
-from orchestrator.store.schema.views import VIEWS
-from orchestrator.store.store import Store
+from typing import TYPE_CHECKING
+
+from orchestrator.store.query.ask import query
+from runner.contract.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from orchestrator.store.database.backup import Manifest
+    from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
+    from orchestrator.store.database.lock import writer_lock
+    from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
+    from orchestrator.store.health.fix import Validation, fix_database, validate_database
+    from orchestrator.store.health.snapshots import (
+        Restored,
+        Snapshot,
+        list_snapshots,
+        restore_snapshot,
+        take_snapshot,
+    )
+    from orchestrator.store.health.summary import RecordSummary, summarise_records
+    from orchestrator.store.health.vacuum import Vacuumed, vacuum
+    from orchestrator.store.health.validate import Finding
+    from orchestrator.store.merge.report import MergeReport, MissingVerdicts
+    from orchestrator.store.query.ask import Answer, QuestionLimits, asking
+    from orchestrator.store.query.coverage import (
+        BEST_FIRST,
+        Coverage,
+        Covered,
+        Size,
+        Verdicts,
+        size_on_disk,
+    )
+    from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
+    from orchestrator.store.query.filters import Filters
+    from orchestrator.store.query.foreign import foreign_rows
+    from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
+    from orchestrator.store.query.question_errors import TIMEOUT_S
+    from orchestrator.store.query.records import StoredRecord
+    from orchestrator.store.query.relations import (
+        RELATIONS,
+        NamedQuestion,
+        Relation,
+        named_question,
+    )
+    from orchestrator.store.query.results import (
+        RUN_ID,
+        CellSpeed,
+        Measurement,
+        RunSummary,
+        newest_run,
+    )
+    from orchestrator.store.query.runs import (
+        SCHEMA,
+        BundleRows,
+        StoredRun,
+        bundle_rows,
+        imported_rows_at,
+        resolve_run,
+        undescribed_runs,
+    )
+    from orchestrator.store.query.stale import Installation, Stale
+    from orchestrator.store.records.compact import Compaction, compact, compact_files
+    from orchestrator.store.records.find import files_below, find_files, id_fault
+    from orchestrator.store.records.planned import (
+        ExpectedCell,
+        ExpectedRecords,
+        claim_fault,
+        fault_of_claim,
+    )
+    from orchestrator.store.records.validate import Damaged, file_fault
+    from orchestrator.store.schema.columns import SqlColumn
+    from orchestrator.store.schema.parquet_columns import DEFAULTS
+    from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES, Origin, Run
+    from orchestrator.store.schema.views import VIEWS
+    from orchestrator.store.store import Store
 
 __all__ = [
     "BEST_FIRST",
@@ -80,6 +92,7 @@ __all__ = [
     "WRITERS",
     "Answer",
     "BundleRows",
+    "CellSpeed",
     "Compaction",
     "Coverage",
     "Covered",
@@ -146,3 +159,90 @@ __all__ = [
     "validate_database",
     "writer_lock",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "BEST_FIRST": "query.coverage",
+        "DEFAULTS": "schema.parquet_columns",
+        "OURS": "schema.tables",
+        "QUESTION_MEMORY_SHARE": "database.connect",
+        "RELATIONS": "query.relations",
+        "RUN_ID": "query.results",
+        "SCHEMA": "query.runs",
+        "STORE_VERSION": "schema.tables",
+        "SUFFIXES": "query.formats",
+        "SYNTHETIC": "schema.tables",
+        "TABLES": "schema.tables",
+        "TIMEOUT_S": "query.question_errors",
+        "VIEWS": "schema.views",
+        "WRITERS": "query.formats",
+        "Answer": "query.ask",
+        "BundleRows": "query.runs",
+        "CellSpeed": "query.results",
+        "Compaction": "records.compact",
+        "Coverage": "query.coverage",
+        "Covered": "query.coverage",
+        "Damaged": "records.validate",
+        "DatedRun": "health.drop_runs",
+        "ExpectedCell": "records.planned",
+        "ExpectedRecords": "records.planned",
+        "ExportOptions": "query.export",
+        "ExportedTopic": "query.export",
+        "Filters": "query.filters",
+        "Finding": "health.validate",
+        "Installation": "query.stale",
+        "Manifest": "database.backup",
+        "Measurement": "query.results",
+        "MergeReport": "merge.report",
+        "MissingVerdicts": "merge.report",
+        "NamedQuestion": "query.relations",
+        "Origin": "schema.tables",
+        "QuestionLimits": "query.ask",
+        "RecordSummary": "health.summary",
+        "Relation": "query.relations",
+        "Restored": "health.snapshots",
+        "Run": "schema.tables",
+        "RunSummary": "query.results",
+        "Size": "query.coverage",
+        "Snapshot": "health.snapshots",
+        "SqlColumn": "schema.columns",
+        "Stale": "query.stale",
+        "Store": "store",
+        "StoredRecord": "query.records",
+        "StoredRun": "query.runs",
+        "Vacuumed": "health.vacuum",
+        "Validation": "health.fix",
+        "Verdicts": "query.coverage",
+        "asking": "query.ask",
+        "bundle_rows": "query.runs",
+        "claim_fault": "records.planned",
+        "compact": "records.compact",
+        "compact_files": "records.compact",
+        "dated_runs": "health.drop_runs",
+        "drop_runs": "health.drop_runs",
+        "export_topic": "query.export",
+        "fault_of_claim": "records.planned",
+        "file_fault": "records.validate",
+        "files_below": "records.find",
+        "find_files": "records.find",
+        "fix_database": "health.fix",
+        "foreign_rows": "query.foreign",
+        "id_fault": "records.find",
+        "imported_rows_at": "query.runs",
+        "list_snapshots": "health.snapshots",
+        "named_question": "query.relations",
+        "newest_run": "query.results",
+        "resolve_run": "query.runs",
+        "restore_snapshot": "health.snapshots",
+        "save_answer": "query.formats",
+        "size_on_disk": "query.coverage",
+        "summarise_records": "health.summary",
+        "take_snapshot": "health.snapshots",
+        "text_rows": "query.formats",
+        "undescribed_runs": "query.runs",
+        "vacuum": "health.vacuum",
+        "validate_database": "health.fix",
+        "writer_lock": "database.lock",
+    },
+)

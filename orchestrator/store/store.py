@@ -1,5 +1,7 @@
 """The store: one DuckDB file with the verdicts of all runs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -7,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 from weakref import WeakSet
 
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from analysis.changes import Earlier
@@ -16,26 +17,25 @@ from orchestrator.store.database.connect import connect, create, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.health.incoming import leave_out_impossible
-from orchestrator.store.merge.merge import Admission, LeaveOut, merge_files
-from orchestrator.store.merge.report import MergeReport
-from orchestrator.store.merge.strangers import leave_out_strangers
 from orchestrator.store.query import results
-from orchestrator.store.query.ask import QuestionLimits, query
 from orchestrator.store.query.coverage import Coverage, coverage
-from orchestrator.store.query.filters import Filters, Selection, selection
-from orchestrator.store.query.records import Records, RecordStream, StoredRecord, read, to_pandas
-from orchestrator.store.query.results import Measurement, RunSummary
-from orchestrator.store.query.runs import StoredRun, forget, imported_rows, stored_runs
+from orchestrator.store.query.results import CellSpeed, Measurement, RunSummary
 from orchestrator.store.query.stale import Installation, Stale, stale
-from orchestrator.store.records.find import find_files
-from orchestrator.store.records.planned import ExpectedRecords
-from orchestrator.store.schema.tables import Run
 from orchestrator.system.files import REMEDY
 from runner.contract.errors import StoreError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pandas import DataFrame
+
+    from orchestrator.store.merge.merge import LeaveOut
+    from orchestrator.store.merge.report import MergeReport
+    from orchestrator.store.query.ask import QuestionLimits
+    from orchestrator.store.query.filters import Filters, Selection
+    from orchestrator.store.query.records import Records, RecordStream, StoredRecord
+    from orchestrator.store.query.runs import StoredRun
+    from orchestrator.store.records.planned import ExpectedRecords
+    from orchestrator.store.schema.tables import Run
 
 
 class Store:
@@ -131,6 +131,11 @@ class Store:
         Raises:
             StoreError: a path does not exist, or the database cannot take the rows.
         """
+        from orchestrator.store.health.incoming import leave_out_impossible
+        from orchestrator.store.merge.merge import Admission, merge_files
+        from orchestrator.store.merge.strangers import leave_out_strangers
+        from orchestrator.store.records.find import find_files
+
         if self.read_only:
             raise StoreError(f"{self.path}: was opened read-only", hint="use `Store.open`")
         files = find_files(paths)
@@ -156,6 +161,8 @@ class Store:
 
     def imported(self, run_ids: Sequence[str]) -> pa.Table:
         """The rows of these imports, under the columns of record files."""
+        from orchestrator.store.query.runs import imported_rows
+
         with self._reading():
             return imported_rows(self._connection, run_ids)
 
@@ -165,6 +172,8 @@ class Store:
         Raises:
             StoreError: the database cannot be written; it is as it was.
         """
+        from orchestrator.store.query.runs import forget
+
         with store_errors(f"{self.path}: nothing was removed", REMEDY):
             forget(self._connection, result_ids)
 
@@ -185,11 +194,13 @@ class Store:
 
     def described_runs(self) -> Mapping[str, StoredRun]:
         """All that is known of each run, by its id, the newest first."""
+        from orchestrator.store.query.runs import stored_runs
+
         with self._reading():
             return stored_runs(self._connection)
 
-    def history(self, host: str) -> Mapping[str, float]:
-        """Typical wall seconds by cell id, from cells that ended well on the machine of this id."""
+    def history(self, host: str) -> Mapping[str, CellSpeed]:
+        """Speeds by cell id, from cells that ended well on the machine of this id."""
         with self._reading():
             return results.history(self._connection, host)
 
@@ -230,6 +241,9 @@ class Store:
             UsageError: there is no such filter, or nothing could ever fit its value.
             StoreError: the database cannot be read, also while the records are being read.
         """
+        from orchestrator.store.query.filters import selection
+        from orchestrator.store.query.records import RecordStream
+
         with self._reading():
             wanted = selection(self._connection, filters, trusted=trusted)
         stream = RecordStream(self._read(wanted, whole=whole))
@@ -260,19 +274,25 @@ class Store:
             StoreError: the database cannot be read, or records are being read from a store that
                 is open for writing.
         """
+        from orchestrator.store.query.ask import query
+
         with self._set_aside():
             return query(self.path, sql, **limits)
 
-    def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> "DataFrame":
+    def pandas(self, sql: str, **limits: Unpack[QuestionLimits]) -> DataFrame:
         """The same as a pandas data frame; maps become dicts.
 
         Raises:
             UsageError: likewise.
             StoreError: likewise, or pandas is not installed.
         """
+        from orchestrator.store.query.records import to_pandas
+
         return to_pandas(self.arrow(sql, **limits))
 
     def _read(self, wanted: Selection, *, whole: bool) -> Records:
+        from orchestrator.store.query.records import read
+
         with self._reading():
             yield from read(self._connection, wanted, whole=whole)
 

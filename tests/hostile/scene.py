@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.launchers.base import Exit, Launcher
 from orchestrator.running.execution import RunExecution, RunOutcome
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RunOptions
+from orchestrator.running.options import RunOptions
 from orchestrator.running.sweep import REFUSED_FOLDER
 from orchestrator.running.traces import failed_traces
 from orchestrator.store import query

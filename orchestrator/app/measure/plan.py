@@ -2,58 +2,28 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.app.setup.github import github_matrix
-from orchestrator.backends.machine import Machine, this_machine
-from orchestrator.launchers.registry import preview_launcher
-from orchestrator.matrix import Matrix, load_matrix
-from orchestrator.matrix.from_options import BenchOptions, bench_matrix
+from orchestrator.app.measure.request import PlanRequest
+from orchestrator.backends.catalogue import GRAPH_RUNTIMES
+from orchestrator.backends.machine import Machine, this_host, this_machine
 from orchestrator.planning.estimate import export_estimate
-from orchestrator.planning.expand import PlanningProgress, unheard
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
-from orchestrator.running.create import nothing_to_do, past_durations
-from orchestrator.running.folder import RunFolder
-from orchestrator.running.graphs import exports_left
-from orchestrator.running.run_file import RunOptions, RunSource
-from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+from orchestrator.running.run_file import RunSource
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Selector
-from runner.contract.errors import UsageError
+from runner.contract.errors import StoreError, UsageError
 from runner.contract.graph import GraphKind, NumberFormat
+
+if TYPE_CHECKING:
+    from orchestrator.store import CellSpeed
+    from runner.contract.record import Status
 
 MOST_RUN_CELLS = 100_000
 """Cells of one run: at six seconds each they take a week, and `run.json` has 50 MB."""
-
-
-@dataclass(frozen=True)
-class PlanRequest:
-    """A matrix, the part of it that is wanted, and the options of its run."""
-
-    matrix: Path | BenchOptions | Matrix
-    """The matrix file, the options of `bench` that stand for one, or the matrix itself."""
-    overrides: tuple[str, ...] = ()
-    """Changes of the file, or of the options of `bench`, `path=value`."""
-    select: tuple[str, ...] = ()
-    """Globs that keep cells."""
-    limit: int | None = None
-    """At most so many cells run."""
-    results: Path = RESULTS_FOLDER
-    """The folder of all runs."""
-    options: RunOptions = field(default_factory=RunOptions)
-    """Options of the run that is planned."""
-    command: str | None = None
-    """The command line, for `run.json`."""
-    progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
-    """Hears how far the planning is."""
-
-    @property
-    def database(self) -> Path:
-        """The database named, or the one in the results folder."""
-        return self.options.database or self.results / DATABASE_NAME
 
 
 @dataclass(frozen=True)
@@ -122,14 +92,8 @@ def report_plan(request: PlanRequest, resume: str | None = None) -> PlanReport:
         UsageError: the matrix or an option is wrong, or there is no such run.
         StoreError: the run's folder cannot be read.
     """
-    options = request.options
-    plan = _plan(request, this_machine(options.purpose), resume)
-    launcher = preview_launcher(options.launcher)
-    exports = tuple(
-        PlannedExport(*variant, export_estimate(plan.models[variant.model]))
-        for variant in exports_left(plan, request.results, launcher, options.seed)
-    )
-    return PlanReport(plan, exports)
+    plan = _plan(request, this_machine(request.options.purpose), resume)
+    return PlanReport(plan, tuple(_exports(plan, request)))
 
 
 def plan_for_github(request: PlanRequest, resume: str | None = None) -> dict[str, Any]:
@@ -139,6 +103,9 @@ def plan_for_github(request: PlanRequest, resume: str | None = None) -> dict[str
         UsageError: the matrix or an option is wrong, or GitHub cannot run it.
         StoreError: the run's folder cannot be read.
     """
+    from orchestrator.app.setup.github import github_matrix
+    from orchestrator.running.create import nothing_to_do
+
     plan = _plan(request, Machine(), resume)
     if not plan.with_decision("run") and not plan.with_decision("done"):
         raise nothing_to_do(plan)
@@ -168,22 +135,45 @@ def run_source(matrix: object, command: str | None = None) -> RunSource:
     return RunSource(matrix=document_text(matrix), matrix_path=matrix, command=command)
 
 
+def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
+    if all(entry.cell.runtime not in GRAPH_RUNTIMES for entry in plan.with_decision("run")):
+        return
+    from orchestrator.launchers.registry import preview_launcher
+    from orchestrator.running.graphs import exports_left
+
+    options = request.options
+    launcher = preview_launcher(options.launcher)
+    for variant in exports_left(plan, request.results, launcher, options.seed):
+        yield PlannedExport(*variant, export_estimate(plan.models[variant.model]))
+
+
 def _plan(request: PlanRequest, machine: Machine, resume: str | None = None) -> Plan:
-    done = RunFolder.open(request.results, resume).verdicts() if resume else {}
     plan = make_plan(
-        _matrix(request),
+        request.read(),
         selector=Selector(request.select),
         limit=request.limit,
         machine=machine,
-        history=past_durations(request.database),
+        history=past_speeds(request.database),
         progress=request.progress,
     )
-    return mark_done(plan, done)
+    return mark_done(plan, _verdicts(request, resume)) if resume else plan
 
 
-def _matrix(request: PlanRequest) -> Matrix:
-    if isinstance(request.matrix, Path):
-        return load_matrix(request.matrix, request.overrides)
-    if isinstance(request.matrix, BenchOptions):
-        return bench_matrix(request.matrix, request.overrides)
-    return request.matrix
+def past_speeds(database: Path) -> "Mapping[str, CellSpeed]":
+    """Speeds of cells on this machine before, by id; empty without a readable database."""
+    host = this_host() if database.is_file() else None
+    if host is None:
+        return {}
+    from orchestrator.store import Store
+
+    try:
+        with Store.open_readonly(database, wait_s=0) as store:
+            return store.history(host)
+    except StoreError:
+        return {}
+
+
+def _verdicts(request: PlanRequest, run_id: str) -> "Mapping[str, Status]":
+    from orchestrator.running.folder import RunFolder
+
+    return RunFolder.open(request.results, run_id).verdicts()

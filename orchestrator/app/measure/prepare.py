@@ -5,7 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.app.measure.plan import PlanRequest, plan_run
+from orchestrator.app.measure.plan import plan_run
+from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import choose_launcher, make_launcher
@@ -18,7 +19,8 @@ from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import Graphs, executes_graph, graph_variant
 from orchestrator.running.observer import Observer
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunSource
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,

@@ -4,8 +4,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.app.measure.plan import PlanRequest, plan_run, run_source
+from orchestrator.app.measure.plan import plan_run, run_source
 from orchestrator.app.measure.report import RunReport, report_run
+from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_machine
 from orchestrator.launchers.base import Launcher
@@ -16,7 +17,8 @@ from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
-from orchestrator.running.run_file import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from runner.contract.errors import EngineUnavailable, NothingToDo
 

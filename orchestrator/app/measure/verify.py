@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, get_args
 
-from orchestrator.app.measure.plan import PlanRequest, plan_run
+from orchestrator.app.measure.plan import plan_run
+from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import begin_run, execute_run
 from orchestrator.app.measure.verification import Verification, verification_of
 from orchestrator.app.setup.doctor import runnable
@@ -16,7 +17,7 @@ from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import Location, Matrix, Source, resolve
 from orchestrator.running.execution import RunOutcome
 from orchestrator.running.observer import Observer
-from orchestrator.running.run_file import RunOptions
+from orchestrator.running.options import RunOptions
 from orchestrator.system.files import RESULTS_FOLDER, require_no_stream
 from orchestrator.system.problems import not_one_of
 from runner.contract.axes import AXES

@@ -67,7 +67,7 @@ def bench(
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
-    from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.app.measure.request import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
     from orchestrator.render.plan import PlanningNotes
 

@@ -42,7 +42,8 @@ def plan(
     seed: options.Seed = 0,
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
-    from orchestrator.app.measure.plan import PlanRequest, plan_for_github, report_plan
+    from orchestrator.app.measure.plan import plan_for_github, report_plan
+    from orchestrator.app.measure.request import PlanRequest
     from orchestrator.render.plan import PlanningNotes, print_github, print_plan
 
     request = PlanRequest(

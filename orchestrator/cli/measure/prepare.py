@@ -34,8 +34,8 @@ def prepare(
         return _clear(results, remove=yes, as_json=json)
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
-    from orchestrator.app.measure.plan import PlanRequest
     from orchestrator.app.measure.prepare import prepare_matrix
+    from orchestrator.app.measure.request import PlanRequest
     from orchestrator.render.progress import show_progress
     from orchestrator.render.streams import after_work
     from orchestrator.render.verify import print_prepared

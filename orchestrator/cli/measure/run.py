@@ -12,10 +12,10 @@ from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
-    from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.app.measure.request import PlanRequest
     from orchestrator.app.measure.run import RunResult
     from orchestrator.render.result_table import ResultTable
-    from orchestrator.running.run_file import RunOptions
+    from orchestrator.running.options import RunOptions
 
 
 _Resume = Annotated[
@@ -46,7 +46,7 @@ def run(
     json: options.Json = False,
 ) -> int:
     """Measure the cells of a matrix, or finish an earlier run."""
-    from orchestrator.app.measure.plan import PlanRequest
+    from orchestrator.app.measure.request import PlanRequest
     from orchestrator.render.plan import PlanningNotes
 
     run_options = options.run_options(
@@ -86,6 +86,7 @@ def _require_matrix(matrix: Path | None) -> Path:
 
 def measure(request: "PlanRequest", table: "ResultTable", *, dry_run: bool, as_json: bool) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
+    request.read()  # a mistake in it is answered before all that runs is imported
     if dry_run:
         from orchestrator.app.measure.plan import report_plan
         from orchestrator.render.plan import print_plan

@@ -7,7 +7,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -19,7 +21,9 @@ from orchestrator.system.files import file_hint
 from orchestrator.system.spill_folder import spill_folder
 from orchestrator.system.text import parse_size
 from runner.contract.errors import DamagedFile, StoreError
-from runner.contract.record import Row, rows
+
+if TYPE_CHECKING:
+    from runner.contract.record import Row
 
 _INTERRUPTED = "Query interrupted"
 
@@ -218,9 +222,34 @@ def transaction(connection: DuckDBPyConnection) -> Iterator[None]:
         raise
 
 
-def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> list[Row]:
-    """The rows that a SELECT answers."""
-    return rows(connection.sql(sql, params=list(parameters)).to_arrow_table())
+_MOMENT = "TIMESTAMP WITH TIME ZONE"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def fetch(connection: DuckDBPyConnection, sql: str, *parameters: object) -> "list[Row]":
+    """The rows that a SELECT answers.
+
+    Arrow would load numpy; and without pytz DuckDB gives no moments, which thus come as numbers.
+    """
+    relation = connection.sql(sql, params=list(parameters))
+    names = relation.columns
+    moments = {at for at, type_ in enumerate(relation.types) if str(type_) == _MOMENT}
+    if moments:
+        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+        for at in moments:
+            quoted[at] = f"epoch_us({quoted[at]})"
+        relation = relation.project(", ".join(quoted))
+    return [
+        {
+            name: _moment(value) if at in moments else value
+            for at, (name, value) in enumerate(zip(names, row, strict=True))
+        }
+        for row in relation.fetchall()
+    ]
+
+
+def _moment(microseconds: Any) -> datetime | None:
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
 def count_rows(connection: DuckDBPyConnection, database: str | None = None) -> dict[str, int]:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
-from filelock import FileLock, Timeout
 
 from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
@@ -78,6 +77,8 @@ def writer_lock(path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
         StoreError: another one keeps it longer than `wait_s` seconds, the folder is read-only, or
             the path is a link that leads nowhere.
     """
+    from filelock import FileLock, Timeout
+
     refuse_dangling_link(path)
     path = path.resolve()
     lock = FileLock(f"{path}.lock", timeout=wait_s)

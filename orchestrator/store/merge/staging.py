@@ -4,11 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 from duckdb import DuckDBPyConnection
-from pyarrow.fs import LocalFileSystem
 
 from orchestrator.store.records.find import ID_COLUMNS, is_path
 from orchestrator.store.records.validate import (
@@ -44,9 +43,6 @@ _LARGE_FILE = "incoming_file_"
 OFFERED = "offered_rows"
 """The view of all rows of large files, where `incoming` leaves some of them out."""
 _ORIGIN = ", ".join(ORIGIN_COLUMNS)
-_FORMAT = ds.ParquetFileFormat(
-    default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False)
-)
 _FIRST, _LAST = (f"TIMESTAMPTZ '{day} 00:00:00+00'" for day in ("0001-01-02", "9999-12-31"))
 """The times that Python knows, wherever on earth."""
 
@@ -262,9 +258,7 @@ def _attach_large(
             damaged.append(Damaged(path, str(error)))
             continue
         name = f"{_LARGE_FILE}{number}"
-        connection.register(
-            name, ds.dataset([str(path)], format=_FORMAT, filesystem=LocalFileSystem())
-        )
+        connection.register(name, _dataset(path))
         located = (
             f"(SELECT *, {text(str(path))} AS filename,"
             f" row_number() OVER () - 1 AS file_row_number FROM {name})"
@@ -275,6 +269,16 @@ def _attach_large(
     if unsound:
         _create_view(connection, {name: queries[name] for name in queries if name not in unsound})
     return damaged + [_unsound(Path(name)) for name in unsound]
+
+
+def _dataset(path: Path) -> Any:
+    """A large file, which DuckDB reads in pieces."""
+    import pyarrow.dataset as ds  # loads pandas where there is one
+    from pyarrow.fs import LocalFileSystem
+
+    pieces = ds.ParquetFragmentScanOptions(pre_buffer=False)
+    form = ds.ParquetFileFormat(default_fragment_scan_options=pieces)
+    return ds.dataset([str(path)], format=form, filesystem=LocalFileSystem())
 
 
 def _create_view(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> None:

@@ -1,14 +1,15 @@
 """Questions in SQL, asked on a connection that cannot change the database."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import duckdb
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import interruptible, limit_memory
@@ -22,8 +23,10 @@ from orchestrator.store.query.question_errors import (
     question_error,
     too_large,
 )
-from orchestrator.store.query.values import cast_for_arrow
 from runner.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BATCH_ROWS = 65_536
 _HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
@@ -59,7 +62,9 @@ class Answer:
         Raises:
             UsageError: it takes more memory than the question may.
         """
-        return pa.Table.from_batches(list(self.within(self.most_bytes)), self.schema)
+        from pyarrow import Table
+
+        return Table.from_batches(list(self.within(self.most_bytes)), self.schema)
 
     def within(self, most_bytes: int) -> Iterator[pa.RecordBatch]:
         """Its rows, for somebody who keeps them all.
@@ -123,6 +128,8 @@ class _Question:
 
     def ask(self, sql: str, memory_bytes: int | None) -> Answer:
         """The answer, of which no row has been read."""
+        import pyarrow as pa
+
         most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
         reader = self._wait_for(lambda: self._reader(sql))
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
@@ -133,16 +140,22 @@ class _Question:
         self._thread.close(self._owned.close)
 
     def _reader(self, sql: str) -> pa.RecordBatchReader:
+        from orchestrator.store.query.values import cast_for_arrow
+
         require_question(self._connection, sql)
         relation = cast_for_arrow(self._connection.sql(sql))
         # Left open, the reader would let nobody open the file again.
         return self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
 
     def _batches(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
         while (batch := self._wait_for(lambda: _next(reader))) is not None:
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
     def _wait_for(self, work: Callable[[], _T]) -> _T:
+        from pyarrow import ArrowException
+
         with interruptible():
             try:
                 return self._thread.wait_for(work)
@@ -150,7 +163,7 @@ class _Question:
                 if self._timeout_s is None:
                     raise
                 raise no_answer_within(self._timeout_s) from error
-            except (duckdb.Error, OSError, pa.ArrowException, MemoryError) as error:
+            except (duckdb.Error, OSError, ArrowException, MemoryError) as error:
                 raise question_error(error) from error
 
 

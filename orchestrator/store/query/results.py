@@ -187,22 +187,29 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
     ]
 
 
-def history(connection: DuckDBPyConnection, host: str) -> dict[str, float]:
-    """Median wall seconds of each cell timed on this machine: its loads and all its iterations.
+@dataclass(frozen=True)
+class CellSpeed:
+    """Seconds that parts of a cell took."""
 
-    Cells of a job share one load a round, so the sum over a job's cells is an upper bound.
-    """
+    iteration_s: float
+    """One iteration; of a server one query."""
+    load_s: float
+    """One launch's imports and load."""
+
+
+def history(connection: DuckDBPyConnection, host: str) -> dict[str, CellSpeed]:
+    """The speed of each cell timed on this machine, medians of its results."""
     rows = fetch(
         connection,
         f"""
-        SELECT r.cell_id, median(
-            (coalesce(import_time_s, 0) + coalesce(load_time_s, 0)) * coalesce(rounds, 1)
-            + coalesce(first_latency_s, 0) + coalesce(warmup_time_s, 0)
-            + coalesce(steady_time_s, 0) + coalesce(concurrent_time_s, 0)) AS seconds
+        SELECT r.cell_id,
+            median(CASE WHEN r.scenario = 'server' THEN r.latency_p50_s
+                ELSE r.steady_time_s / r.iterations END) AS iteration_s,
+            median(coalesce(r.import_time_s, 0) + coalesce(r.load_time_s, 0)) AS load_s
         FROM {joined_results()}
-        WHERE r.status = 'ok' AND h.host = ? AND r.steady_time_s IS NOT NULL
-        GROUP BY r.cell_id ORDER BY r.cell_id
+        WHERE r.status = 'ok' AND h.host = ? AND r.steady_time_s IS NOT NULL AND r.iterations > 0
+        GROUP BY r.cell_id HAVING iteration_s IS NOT NULL ORDER BY r.cell_id
         """,
         host,
     )
-    return {row["cell_id"]: row["seconds"] for row in rows}
+    return {row["cell_id"]: CellSpeed(row["iteration_s"], row["load_s"]) for row in rows}

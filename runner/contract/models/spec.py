@@ -30,7 +30,9 @@ TensorKind = Literal[
 class TensorSpec(BaseModel):
     """One input tensor, synthesised from this description and a seed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
     name: str
     """The argument's name in the model's forward pass."""
@@ -71,7 +73,9 @@ ImagePrompt = Literal["anyres", "grid"]
 class AxisRange(BaseModel):
     """The values that a model takes on one axis."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
     default: SizeNumber
     """The value where a matrix names none."""
@@ -86,7 +90,9 @@ class AxisRange(BaseModel):
 class ModelSpec(BaseModel):
     """A model of the catalogue, or a custom one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
     name: ModelName
     """The name used in matrices and cell ids."""

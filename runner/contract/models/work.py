@@ -24,7 +24,9 @@ FACTOR_SIGN = "*"
 class Work(BaseModel):
     """Arithmetic and memory of one forward pass over one query."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
+    )
 
     macs: NonNegativeInt
     """Multiply-accumulates in matrix products and convolutions."""

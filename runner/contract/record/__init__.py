@@ -1,33 +1,52 @@
 """Records, the output of a job: one per cell, one Parquet row per record."""
 
-from runner.contract.record.files import (
-    UNREADABLE,
-    Row,
-    arrow_schema,
-    drop_empty_columns,
-    each_row,
-    read_record,
-    read_table,
-    record_of,
-    rows,
-    save_record,
-    to_table,
-    write_one_row,
-    write_records,
-)
-from runner.contract.record.ids import (
-    ENVIRONMENT_FACTS,
-    MACHINE_FACTS,
-    SHARED_FACTS,
-    digest,
-    environment_id,
-    false_id,
-    hardware_id,
-    model_id,
-)
-from runner.contract.record.parquet_bounds import open_parquet
-from runner.contract.record.quality import RETRIED, Grade, Outcome, Phase, Proof, Status
-from runner.contract.record.record import SCHEMA_VERSION, Columns, Record, known_columns
+from typing import TYPE_CHECKING
+
+from runner.contract.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from runner.contract.record.files import (
+        UNREADABLE,
+        arrow_schema,
+        drop_empty_columns,
+        each_row,
+        read_record,
+        read_table,
+        record_of,
+        rows,
+        save_record,
+        to_table,
+        write_one_row,
+        write_records,
+    )
+    from runner.contract.record.ids import (
+        ENVIRONMENT_FACTS,
+        MACHINE_FACTS,
+        SHARED_FACTS,
+        digest,
+        environment_id,
+        false_id,
+        hardware_id,
+        model_id,
+    )
+    from runner.contract.record.parquet_bounds import (
+        open_parquet,
+    )
+    from runner.contract.record.quality import (
+        RETRIED,
+        Grade,
+        Outcome,
+        Phase,
+        Proof,
+        Status,
+    )
+    from runner.contract.record.record import (
+        SCHEMA_VERSION,
+        Columns,
+        Record,
+        Row,
+        known_columns,
+    )
 
 __all__ = [
     "ENVIRONMENT_FACTS",
@@ -63,3 +82,41 @@ __all__ = [
     "write_one_row",
     "write_records",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "ENVIRONMENT_FACTS": "ids",
+        "MACHINE_FACTS": "ids",
+        "RETRIED": "quality",
+        "SCHEMA_VERSION": "record",
+        "SHARED_FACTS": "ids",
+        "UNREADABLE": "files",
+        "Columns": "record",
+        "Grade": "quality",
+        "Outcome": "quality",
+        "Phase": "quality",
+        "Proof": "quality",
+        "Record": "record",
+        "Row": "record",
+        "Status": "quality",
+        "arrow_schema": "files",
+        "digest": "ids",
+        "drop_empty_columns": "files",
+        "each_row": "files",
+        "environment_id": "ids",
+        "false_id": "ids",
+        "hardware_id": "ids",
+        "known_columns": "record",
+        "model_id": "ids",
+        "open_parquet": "parquet_bounds",
+        "read_record": "files",
+        "read_table": "files",
+        "record_of": "files",
+        "rows": "files",
+        "save_record": "files",
+        "to_table": "files",
+        "write_one_row": "files",
+        "write_records": "files",
+    },
+)

@@ -13,9 +13,8 @@ from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import save_file
 from runner.contract.plain_files import RECORD_BYTES, TABLE_BYTES, read_plain
 from runner.contract.record.parquet_bounds import open_parquet
-from runner.contract.record.record import Record
+from runner.contract.record.record import Record, Row
 
-Row = dict[str, Any]
 _UNITS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 

@@ -19,6 +19,8 @@ from runner.contract.record.measured import (
 )
 from runner.contract.record.quality import Outcome, Trust
 
+Row = dict[str, Any]
+"""One record by the names of its columns."""
 Columns = Mapping[str, Any]
 """Columns of `Record`, by name."""
 NO_COLUMNS: Columns = MappingProxyType({})

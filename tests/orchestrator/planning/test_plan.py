@@ -1,13 +1,17 @@
 """A plan holds every cell of the run once, with a decision and its reason."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from orchestrator.backends.machine import Machine
 from orchestrator.planning.plan import Plan, make_plan, mark_done
+from orchestrator.planning.schedule import planned_jobs
+from orchestrator.store import CellSpeed
 from runner.contract.cell import Selector
 from runner.contract.errors import NothingToDo
+from runner.contract.job import PROFILES
 from tests.support.matrices import matrix_of
 
 AXES: dict[str, Any] = {
@@ -160,10 +164,24 @@ def test_a_plan_tells_how_far_it_is() -> None:
     assert heard[-1][2] == cells
 
 
-def test_history_beats_the_estimate() -> None:
-    name = "cpu-gpt2-fp32-b1-s128-training"
-    plan = make_plan(matrix_of(AXES), history={name: 123.0})
-    assert {entry.cell.id: entry.estimate_s for entry in plan.entries}[name] == 123.0
+def test_speed_and_load_come_from_history_and_durations_from_the_profile() -> None:
+    name = "cpu-bert-tiny-fp32-b1-s128-inference"
+    before = {name: CellSpeed(iteration_s=0.01, load_s=5.0)}
+
+    def planned(profile: str, history: Mapping[str, CellSpeed]) -> tuple[float, float]:
+        matrix = matrix_of({"model": "bert-tiny"}, measure={"profile": profile})
+        plan = make_plan(matrix, history=history)
+        (entry,) = plan.entries
+        (job,) = planned_jobs(plan)
+        return entry.estimate_s, job.estimate_s
+
+    for profile in ("quick", "standard", "audit"):
+        measure = PROFILES[profile]
+        cell_s, job_s = planned(profile, before)
+        assert measure.min_s <= cell_s <= measure.max_s + measure.rounds * measure.warmup_max_s
+        assert job_s > cell_s + measure.rounds * 5.0
+    assert planned("audit", before)[0] > 10 * planned("quick", before)[0]
+    assert planned("quick", {name: CellSpeed(3.0, 5.0)})[0] > planned("quick", before)[0]
 
 
 def test_measure_and_limits_travel_with_the_plan() -> None:

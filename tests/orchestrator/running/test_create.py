@@ -1,20 +1,19 @@
 import json
 from pathlib import Path
-from socket import gethostname
 
 import pytest
 
-from orchestrator.backends.machine import host_facts
 from orchestrator.planning.plan import Plan
-from orchestrator.running.create import create_run, past_durations, reopen_run
+from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RunOptions, RunSource
+from orchestrator.running.options import RunOptions
+from orchestrator.running.run_file import RunSource
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance
-from runner.contract.record import Status, save_record
+from runner.contract.record import Status
 from tests.support.jobs import fake_cell
-from tests.support.records import a_record, record_for
+from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
@@ -171,23 +170,6 @@ def test_nothing_is_forgotten_when_resuming_is_refused(results: Path, database: 
     with pytest.raises(UsageError):
         reopen_run(results, "last", a_source("another"), database)
     assert folder.due(folder.cells, 1) == []
-
-
-def test_what_cells_took_is_remembered_on_the_same_machine_whatever_its_name(
-    tmp_path: Path, database: Path
-) -> None:
-    assert past_durations(database) == {}
-    here = {**host_facts(), "hostname": "renamed-since"}
-    records = [a_record(batch_size=1, **here), a_record(batch_size=2, hostname=gethostname())]
-    with Store.open(database) as store:
-        store.merge([save_record(record, tmp_path) for record in records])
-    assert list(past_durations(database)) == [records[0].cell_id]
-    assert past_durations(database)[records[0].cell_id] > 0
-
-
-def test_an_unreadable_database_remembers_nothing(database: Path) -> None:
-    database.write_bytes(b"no database at all" * 500)
-    assert past_durations(database) == {}
 
 
 def test_a_resumed_run_goes_on_with_its_own_database(results: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from orchestrator.planning.schedule import schedule
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.execution import RunExecution, RunOutcome
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RunOptions
+from orchestrator.running.options import RunOptions
 from orchestrator.store import MergeReport, MissingVerdicts, Store
 from orchestrator.system.git import git_commit
 from orchestrator.system.locks import hold_devices

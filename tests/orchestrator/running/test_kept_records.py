@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execution import RunExecution
-from orchestrator.running.run_file import RunOptions
+from orchestrator.running.options import RunOptions
 from orchestrator.store import Store
 from orchestrator.store.records.compact import compact
 from runner.contract.job import Job

@@ -14,7 +14,7 @@ from orchestrator.app.results.retention import RetentionPolicy
 from orchestrator.launchers.base import Exit
 from orchestrator.running.execution import RunExecution
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.run_file import RunOptions
+from orchestrator.running.options import RunOptions
 from orchestrator.running.sweep import MOST_REFUSED, sweep_jobs
 from orchestrator.running.traces import failed_traces
 from orchestrator.store import Store

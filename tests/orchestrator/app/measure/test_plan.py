@@ -5,8 +5,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.measure import plan as planning
-from orchestrator.app.measure.plan import PlanRequest, plan_run
+from orchestrator.app.measure.plan import past_speeds, plan_for_github, plan_run
+from orchestrator.app.measure.request import PlanRequest
+from orchestrator.backends.machine import host_facts
+from orchestrator.matrix.from_options import BenchOptions
+from orchestrator.store import Store
 from runner.contract.errors import UsageError
+from runner.contract.record import save_record
+from tests.support.records import a_record
 
 
 def test_a_plan_too_large_for_one_run_is_refused(
@@ -20,3 +26,38 @@ def test_a_plan_too_large_for_one_run_is_refused(
     assert "--limit" in str(caught.value.hint)
     plan, source = plan_run(PlanRequest(matrix, results=tmp_path, limit=2))
     assert (len(plan.entries), source.matrix) == (2, matrix.read_text())
+
+
+def remember(database: Path, **facts: object) -> str:
+    """Merge a record that this host made; returns its cell's id."""
+    record = a_record(batch_size=1, **host_facts(), **facts)
+    elsewhere = a_record(batch_size=2, hostname="another-host")
+    with Store.open(database) as store:
+        store.merge([save_record(made, database.parent) for made in (record, elsewhere)])
+    return record.cell_id
+
+
+def test_speeds_are_remembered_on_the_same_host(tmp_path: Path) -> None:
+    database = tmp_path / "benchmarks.duckdb"
+    assert past_speeds(database) == {}
+    cell_id = remember(database)
+    assert list(past_speeds(database)) == [cell_id]
+    assert past_speeds(database)[cell_id].iteration_s > 0
+
+
+def test_an_unreadable_database_remembers_nothing(tmp_path: Path) -> None:
+    database = tmp_path / "benchmarks.duckdb"
+    database.write_bytes(b"no database at all" * 500)
+    assert past_speeds(database) == {}
+
+
+def test_github_gets_the_minutes_of_the_profile_that_is_asked_for(tmp_path: Path) -> None:
+    remember(tmp_path / "benchmarks.duckdb", profile="quick", iterations=10, steady_time_s=1)
+
+    def minutes(profile: str) -> int:
+        options = BenchOptions({"model": ["bert-tiny"]}, profile=profile)
+        (entry,) = plan_for_github(PlanRequest(options, results=tmp_path))["include"]
+        return int(entry["estimate_minutes"])
+
+    assert minutes("quick") == 1
+    assert minutes("audit") >= 10

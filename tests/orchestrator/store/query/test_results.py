@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import Measurement, Run, Store, newest_run
+from orchestrator.store import CellSpeed, Measurement, Run, Store, newest_run
 from runner.contract.record import to_table
 from tests.orchestrator.store.conftest import Save
 from tests.support.records import EXAMPLE_HOST, RECORDED_AT, a_failure, a_record
@@ -84,7 +84,7 @@ def test_a_clock_that_was_set_back_changes_nothing_of_which_run_is_the_last(
     assert newest.run_id == last
 
 
-def test_history_is_the_median_of_this_hosts_successes(
+def test_history_is_the_median_speed_of_this_hosts_successes(
     database: Path, results: Path, save: Save
 ) -> None:
     for number, seconds in enumerate((1.0, 2.0, 30.0)):
@@ -93,8 +93,6 @@ def test_history_is_the_median_of_this_hosts_successes(
                 run_id=str(number),
                 import_time_s=0.25,
                 load_time_s=0.25,
-                first_latency_s=0.25,
-                warmup_time_s=0.25,
                 steady_time_s=seconds,
             )
         )
@@ -106,26 +104,9 @@ def test_history_is_the_median_of_this_hosts_successes(
     )
     with Store.open(database) as store:
         store.merge([results])
-        assert store.history(EXAMPLE_HOST) == {CELL: pytest.approx(3.0)}
+        speed = CellSpeed(iteration_s=2.0 / a_record().iterations, load_s=0.5)
+        assert store.history(EXAMPLE_HOST) == {CELL: speed}
         assert store.history("another machine") == {}
-
-
-def test_history_counts_every_load_and_what_ran_at_once(
-    database: Path, results: Path, save: Save
-) -> None:
-    parts = {"import_time_s": 1.0, "first_latency_s": None, "warmup_time_s": None}
-    save(
-        a_record(load_time_s=1.0, rounds=3, steady_time_s=2.0, **parts),
-        a_record(
-            mode="startup", load_time_s=1.0, steady_time_s=10.0, concurrent_time_s=4.0, **parts
-        ),
-    )
-    with Store.open(database) as store:
-        store.merge([results])
-        assert sorted(store.history(EXAMPLE_HOST).values()) == [
-            pytest.approx(3 * 2.0 + 2.0),
-            pytest.approx(2.0 + 10.0 + 4.0),
-        ]
 
 
 def test_a_result_comes_with_what_it_takes_to_measure_it_again(

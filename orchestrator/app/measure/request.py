@@ -1,0 +1,57 @@
+"""A request for a plan: a matrix and the options of its run.
+
+It imports little, so that a mistake in either is answered at once.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from orchestrator.matrix import Matrix, load_matrix
+from orchestrator.matrix.from_options import BenchOptions, bench_matrix
+from orchestrator.planning.expand import PlanningProgress, unheard
+from orchestrator.running.options import RunOptions
+from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """A matrix, the part of it that is wanted, and the options of its run."""
+
+    matrix: Path | BenchOptions | Matrix
+    """The matrix file, the options of `bench` that stand for one, or the matrix itself."""
+    overrides: tuple[str, ...] = ()
+    """Changes of the file, or of the options of `bench`, `path=value`."""
+    select: tuple[str, ...] = ()
+    """Globs that keep cells."""
+    limit: int | None = None
+    """At most so many cells run."""
+    results: Path = RESULTS_FOLDER
+    """The folder of all runs."""
+    options: RunOptions = field(default_factory=RunOptions)
+    """Options of the run that is planned."""
+    command: str | None = None
+    """The command line, for `run.json`."""
+    progress: PlanningProgress = field(default=unheard, compare=False, repr=False)
+    """Hears how far the planning is."""
+
+    @property
+    def database(self) -> Path:
+        """The database named, or the one in the results folder."""
+        return self.options.database or self.results / DATABASE_NAME
+
+    def read(self) -> Matrix:
+        """The matrix, read once.
+
+        Raises:
+            UsageError: the file or an option is wrong.
+        """
+        return self._read
+
+    @cached_property
+    def _read(self) -> Matrix:
+        if isinstance(self.matrix, Path):
+            return load_matrix(self.matrix, self.overrides)
+        if isinstance(self.matrix, BenchOptions):
+            return bench_matrix(self.matrix, self.overrides)
+        return self.matrix

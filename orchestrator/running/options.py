@@ -1,0 +1,33 @@
+"""Options of a run, as the command line sets them."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.backends.catalogue import LauncherName
+from runner.contract.cell import Frozen, Purpose
+
+
+class RunOptions(Frozen):
+    """Options of a run: set by the command line, kept in `run.json`, read by the execution.
+
+    A resumed run keeps those of `run.json`; the others are chosen anew.
+    """
+
+    launcher: LauncherName | Literal["auto"] = "auto"
+    """The launcher of its jobs; `auto` until one is chosen."""
+    database: Path | None = None
+    """The DuckDB file that takes its records, absolute once kept; null: the one beside the runs."""
+    seed: int = 0
+    """Seed of weights, inputs and the order of execution."""
+    scratch: bool = False
+    """True if the database is a scratch one, which alone takes rows of the fake backend."""
+    purpose: Purpose = "measure"
+    """Cells are timed, verified or both."""
+    trace: bool = False
+    """True if each cell leaves a trace of one untimed iteration."""
+    fail_fast: bool = Field(default=False, exclude=True)
+    """Launch nothing more after the first failure. Not kept in `run.json`."""
+    budget_s: float | None = Field(default=None, exclude=True)
+    """Launch nothing more after this many seconds. Not kept in `run.json`."""
