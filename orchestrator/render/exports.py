@@ -9,7 +9,7 @@ from orchestrator.app.results.export import CheckedBundle, ExportedBundle
 from orchestrator.app.results.query import TABLE, Question
 from orchestrator.bundles import INSTALL_HINT, BundleManifest
 from orchestrator.render.lines import print_json, print_line
-from orchestrator.render.tables import print_table
+from orchestrator.render.tables import Column, print_table
 from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, text_rows
 from orchestrator.system.text import escape_control, escape_control_line, format_size, plural
 from runner.contract.errors import UsageError
@@ -49,9 +49,9 @@ def print_answer(answer: Answer, form: str, question: Question) -> None:
     if form == TABLE:
         batches = answer.within(answer.most_bytes // _AS_TEXT)
         rows = [row for batch in batches for row in text_rows(batch)]
-        print_table(answer.schema.names, rows, wide=not question.may_shrink)
-        if question.left_out:
-            print_line(f"{question.left_out} more columns: --wide")
+        names = answer.schema.names
+        columns = [Column(name, essential=not question.may_shrink) for name in names]
+        print_table(columns, rows, beyond=question.left_out)
         return
     sys.stdout.flush()
     WRITERS[form](answer, _TerminalText() if sys.stdout.isatty() else sys.stdout.buffer)

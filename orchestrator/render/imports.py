@@ -10,7 +10,7 @@ from orchestrator.imports.importing import ImportReport
 from orchestrator.imports.outcome import FileOutcome, OutcomeKind
 from orchestrator.imports.removal import Removal
 from orchestrator.render.lines import print_data, print_line
-from orchestrator.render.tables import print_table, wrapping
+from orchestrator.render.tables import Column, print_table, wrapping
 from orchestrator.system.text import plural
 
 _COLUMNS = ("file", "format", "records", "simulated", "failed", "outcome")
@@ -55,7 +55,8 @@ def _print_files(lines: Sequence[Sequence[object]]) -> None:
     """A row for each file; counts that no file has are no column."""
     first, *counted, last = range(len(_COLUMNS))
     filled = [index for index in counted if any(line[index] is not None for line in lines)]
-    heads = (*wrapping("file"), *(_COLUMNS[index] for index in filled), *wrapping("outcome"))
+    counts = [_COLUMNS[index] for index in filled]
+    heads: list[str | Column] = [*wrapping("file"), *counts, *wrapping("outcome")]
     shown = (first, *filled, last)
     print_table(heads, [[line[index] for index in shown] for line in lines])
 

@@ -165,7 +165,8 @@ def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> Non
 
 
 def _axis_column(name: AxisName, *, essential: bool = False) -> Column:
-    return Column(_HEADINGS.get(name, name), essential=essential)
+    heading = _HEADINGS.get(name, name)
+    return Column(heading, essential=essential, wraps=name == "model")
 
 
 def _is_informative(column: _Measured, rows: Sequence[ResultRow]) -> bool:

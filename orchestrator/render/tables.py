@@ -13,6 +13,9 @@ _GAP = "  "
 _LEAST_WRAPPED = 20
 """Columns that a wrapped text gets at least: narrower, it is tiring to read."""
 
+_MOST_NAMED = 6
+"""Columns that are named where they are left out; more are counted alone."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -48,18 +51,24 @@ class _Grid:
 
 
 def print_table(
-    columns: Sequence[str | Column], rows: Sequence[Sequence[object]], *, wide: bool = False
+    columns: Sequence[str | Column],
+    rows: Sequence[Sequence[object]],
+    *,
+    wide: bool = False,
+    beyond: int = 0,
 ) -> None:
     """Print rows under headings: numbers stand right, None is shown as a dash.
 
     On a terminal that is too narrow, columns that are not essential are left out from the right,
     and counted below; with `wide`, none is. If that is not enough, texts wrap where their column
-    allows it; else every row is printed with one column a line.
+    allows it; else every row is printed with one column a line. Columns `beyond` these, which the
+    question has and the caller left out, are counted too.
     """
     grid = _grid(columns, rows)
     width = terminal_width(sys.stdout)
     if width is None:
         _print_rows(grid, dict(enumerate(grid.widths)))
+        _print_left_out([], beyond)
         return
     choices = _choices(grid, wide=wide)
     natural = ({index: grid.widths[index] for index in kept} for kept in choices)
@@ -67,9 +76,11 @@ def print_table(
     widths = next((widths for widths in (*natural, *wrapped) if _fits(widths, width)), None)
     if widths is None:
         _print_records(grid, width)
+        _print_left_out([], beyond)
         return
     _print_rows(grid, widths, bold=_takes_style())
-    _print_left_out([grid.headings[index] for index in range(len(columns)) if index not in widths])
+    absent = [heading for index, heading in enumerate(grid.headings) if index not in widths]
+    _print_left_out(absent, beyond)
 
 
 def format_number(value: float) -> str:
@@ -181,7 +192,9 @@ def _print_records(grid: _Grid, width: int) -> None:
         print_line(f"no row; columns: {', '.join(grid.headings)}")
 
 
-def _print_left_out(headings: Sequence[str]) -> None:
-    if headings:
-        columns = f"{len(headings)} {plural(len(headings), 'column')}"
-        print_line(f"{columns} left out: {', '.join(headings)} (--wide)")
+def _print_left_out(headings: Sequence[str], beyond: int) -> None:
+    count = len(headings) + beyond
+    if count:
+        named = not beyond and count <= _MOST_NAMED
+        names = f": {', '.join(headings)}" if named else ""
+        print_line(f"{count} {plural(count, 'column')} left out{names} (--wide)")
