@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from orchestrator.app.results.export import CheckedBundle, ExportedBundle
+from orchestrator.app.results.query import Question
 from orchestrator.bundles import BundleManifest
 from orchestrator.bundles.manifest import BundleCounts
 from orchestrator.render.exports import (
@@ -28,6 +29,7 @@ TABLE = pa.table(
         "libraries": pa.array([[("torch", "2.13.0")], None], pa.map_(pa.string(), pa.string())),
     }
 )
+ASKED = Question("FROM cells")
 ZIP, LAKE = Path("ours.zip"), Path("lake")
 HASH = "ab" * 32
 
@@ -37,7 +39,7 @@ def an_answer() -> Answer:
 
 
 def test_a_table_is_aligned_and_rounded(screen: Screen) -> None:
-    print_answer(an_answer(), "table")
+    print_answer(an_answer(), "table", ASKED)
     assert screen.printed() == [
         "cell  median  reasons    libraries",
         'a      0.812  ["noisy"]  {"torch": "2.13.0"}',
@@ -49,7 +51,7 @@ def test_a_table_is_aligned_and_rounded(screen: Screen) -> None:
 def test_other_formats_are_printed_as_they_are_written(
     form: str, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    print_answer(an_answer(), form)
+    print_answer(an_answer(), form, ASKED)
     content = capfdbinary.readouterr().out
     assert content.startswith(b"PAR1" if form == "parquet" else (b"cell,", b"[\n", b"| cell |"))
 
@@ -60,7 +62,7 @@ def test_no_value_steers_a_terminal(
 ) -> None:
     table = pa.table({"reason": ["\x1b[2J\x9b2J\nwell"]})
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    print_answer(Answer(table.schema, iter(table.to_batches())), form)
+    print_answer(Answer(table.schema, iter(table.to_batches())), form, ASKED)
     printed = capfdbinary.readouterr().out.decode()
     assert "\\u001b[2J" in printed.replace("\\\\", "\\").replace("\\[", "[")
     assert not {"\x1b", "\x9b"} & {*printed}

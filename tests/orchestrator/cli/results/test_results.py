@@ -179,7 +179,7 @@ def test_a_views_name_shows_its_most_useful_columns(measured: Workplace) -> None
     in_json = json.loads(measured.do("query", "benchmark_results", "--json").stdout)
     assert wide[0].split() == list(in_json[0])
     assert len(wide) == len(in_json) + 1
-    complains(measured.do("query", "latest_result"), 2, "did you mean 'latest_results'?")
+    complains(measured.do("query", "latest_result"), 2, "did you mean latest_results?")
 
 
 def test_a_missing_database_is_named_with_the_folder_that_was_searched(place: Workplace) -> None:
