@@ -91,15 +91,38 @@ class Forecast:
         return (self._clock() - self._started + trust) / (planned - left_s + trust)
 
 
+class _Verdicts:
+    """Records in one line; a reason that was shown, or that the results will show, goes unsaid."""
+
+    def __init__(self) -> None:
+        self._notes: set[str] = set()
+
+    def note(self, text: str) -> None:
+        """Remember what was shown."""
+        self._notes.add(text)
+
+    def describe(self, record: Record) -> str:
+        """The median latency, or status and the reason's first line."""
+        if record.status == "ok" and record.latency_median_s is not None:
+            return f"{format_number(record.latency_median_s * 1000)} ms"
+        reason = (record.reason or "").partition("\n")[0]
+        if not reason or record.phase == "plan" or any(reason in note for note in self._notes):
+            return record.status
+        self.note(reason)
+        return f"{record.status} ({escape_control_line(reason)})"
+
+
 class PlainObserver:
     """One line per event that matters, for logs and pipes."""
 
     def __init__(self, clock: _Clock = time.monotonic) -> None:
         self._clock = clock
+        self._verdicts = _Verdicts()
         self._forecast = Forecast({}, clock)
 
     def note(self, text: str) -> None:
         """Print the note."""
+        self._verdicts.note(text)
         print_note(text)
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
@@ -122,7 +145,8 @@ class PlainObserver:
         """Print the verdict, the count and the time left."""
         self._forecast.end(cell)
         count = f"{self._forecast.done}/{self._forecast.total}"
-        print_note(f"[{count}] {cell.id}: {_describe_record(record)}, {self._forecast.time_left}")
+        verdict = self._verdicts.describe(record)
+        print_note(f"[{count}] {cell.id}: {verdict}, {self._forecast.time_left}")
 
 
 class LiveObserver:
@@ -130,6 +154,7 @@ class LiveObserver:
 
     def __init__(self, console: Console, clock: _Clock = time.monotonic) -> None:
         self._clock = clock
+        self._verdicts = _Verdicts()
         self._forecast = Forecast({}, clock)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -150,6 +175,7 @@ class LiveObserver:
 
     def note(self, text: str) -> None:
         """Print the note above the live lines."""
+        self._verdicts.note(text)
         console = self._progress.console
         console.print("\n".join(wrap(escape_control(text), console.width)), soft_wrap=True)
 
@@ -183,11 +209,12 @@ class LiveObserver:
     def cell_ended(self, cell: Cell, record: Record) -> None:
         """Advance the counts; a verdict other than ok gets a line of its own."""
         self._forecast.end(cell)
+        verdict = self._verdicts.describe(record)
         if record.status != "ok":
-            self.note(f"{cell.id}: {_describe_record(record)}")
+            self.note(f"{cell.id}: {verdict}")
         if self._job is not None and cell.job_id == self._job.id:
-            verdict = _describe_record(record) if record.status == "ok" else record.status
-            self._progress.update(self._task, advance=1, now=verdict)
+            now = verdict if record.status == "ok" else record.status
+            self._progress.update(self._task, advance=1, now=now)
         now = self._forecast.time_left
         self._progress.update(self._run, completed=self._forecast.done, now=now)
 
@@ -207,12 +234,3 @@ def _describe_job(job: Job) -> str:
 def _describe_round(job: Job) -> str:
     """`, round 2 of 3`, or nothing where there is one round alone."""
     return f", round {job.round} of {job.measure.rounds}" if job.measure.rounds > 1 else ""
-
-
-def _describe_record(record: Record) -> str:
-    """A record in one line: its median latency, or status and the reason's first line."""
-    if record.status == "ok" and record.latency_median_s is not None:
-        return f"{format_number(record.latency_median_s * 1000)} ms"
-    if not record.reason:
-        return record.status
-    return f"{record.status} ({escape_control_line(record.reason.partition(chr(10))[0])})"

@@ -62,6 +62,11 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else share * 100
 
 
+def _grade(row: ResultRow) -> str | None:
+    """The grade; in its place the status of a cell that did not end well."""
+    return row.grade if row.status == "ok" else row.status
+
+
 def _yes(value: bool | None) -> str | None:
     return None if value is None else "yes" if value else "no"
 
@@ -81,8 +86,7 @@ _COLUMNS = (
         "off by %",
         lambda row: None if row.precision == "fp32" else _percent(row.off),
     ),
-    _Measured("grade", lambda row: row.grade, essential=True),
-    _Measured("status", lambda row: row.status, essential=True),
+    _Measured("grade", _grade, essential=True),
     _Measured("proof", lambda row: row.proof),
     _Measured("correct", lambda row: _yes(row.correct)),
     _Measured("forward ms", lambda row: row.forward_median_ms),
@@ -98,7 +102,7 @@ _COLUMNS = (
     _Measured("p90 ms", lambda row: row.latency_p90_ms),
     _Measured("p99 ms", lambda row: row.latency_p99_ms),
 )
-_USUAL = {"status": "ok", "proof": "proven", "correct": "yes"}
+_USUAL = {"proof": "proven", "correct": "yes"}
 """Columns that are left out where every row has this value."""
 TABLE_COLUMNS = tuple(dict.fromkeys(column.heading for column in _COLUMNS))
 """Headings of what may be measured; those that no row fills are left out."""
@@ -171,8 +175,8 @@ def _axis_column(name: AxisName, *, essential: bool = False) -> Column:
 
 def _is_informative(column: _Measured, rows: Sequence[ResultRow]) -> bool:
     """True if the column says something that not every row says by itself."""
-    shown = {column.value(row) for row in rows}
-    return shown != {None} and shown != {_USUAL.get(column.heading)}
+    shown = {column.value(row) for row in rows if row.status == "ok" or column.essential}
+    return bool(shown - {None}) and shown != {_USUAL.get(column.heading)}
 
 
 def question_axes(rows: Sequence[ResultRow], known: Collection[AxisName] = ()) -> list[AxisName]:

@@ -17,9 +17,10 @@ from orchestrator.store.database.connect import connect, create, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
-from orchestrator.store.query import results
+from orchestrator.store.query import results, series
 from orchestrator.store.query.coverage import Coverage, coverage
 from orchestrator.store.query.results import CellSpeed, Measurement, RunSummary
+from orchestrator.store.query.series import MeasuredBefore
 from orchestrator.store.query.stale import Installation, Stale, stale
 from orchestrator.system.files import REMEDY
 from runner.contract.errors import StoreError
@@ -212,7 +213,14 @@ class Store:
     def earlier_results(self, run_id: str) -> list[Earlier]:
         """The last results before this run of the same series, as far as they can be quoted."""
         with self._reading():
-            return results.earlier_results(self._connection, run_id)
+            return series.earlier_results(self._connection, run_id)
+
+    def measured_before(
+        self, model_ids: Mapping[str, str], host: str, launcher: str
+    ) -> MeasuredBefore | None:
+        """The newest run on this machine that measured cells of these, by id with their models."""
+        with self._reading():
+            return series.measured_before(self._connection, model_ids, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
         """The command line that planned this run; None if nobody said."""

@@ -52,6 +52,15 @@ def format_duration(seconds: float) -> str:
     return "".join(parts)
 
 
+def format_age(seconds: float) -> str:
+    """A time that has passed, in its largest unit: `12 minutes ago`, `1 day ago`."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {plural(count, unit)} ago"
+    return "a moment ago"
+
+
 def parse_size(value: object) -> int:
     """Bytes from `8GiB` (powers of 1024), `512MB` (powers of 1000) or a plain number of bytes.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orchestrator.app.measure.plan import plan_run, run_source
+from orchestrator.app.measure.repeats import describe_repeat
 from orchestrator.app.measure.report import RunReport, report_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import LauncherName
@@ -56,6 +57,10 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
     """
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
+    if request.options.purpose in ("measure", "time") and (
+        repeat := describe_repeat(plan, folder.run.launcher, request.database)
+    ):
+        observer.note(repeat)
     return _finish(folder, folder.run.launcher, observer, request.options)
 
 

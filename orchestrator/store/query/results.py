@@ -7,11 +7,10 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from analysis.changes import Earlier
 from analysis.result import ResultRow
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.tables import OURS
-from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
+from orchestrator.store.schema.view import joined_results
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 """The id of a run of ours: its beginning, or a moment after the run before it."""
@@ -66,35 +65,6 @@ def _shown(row: type[ResultRow]) -> str:
     parts = {f"{name}_ms": f"r.{name}_s * 1000 AS {name}_ms" for name in _PARTS}
     names = (field.name for field in fields(row))
     return ", ".join(parts.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)
-
-
-def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Earlier]:
-    """The last result that can be quoted before each one of this run, in the same series."""
-    sql = f"""
-        SELECT cell_id, before.* EXCLUDE (environment_id),
-            coalesce(before.environment_id = environment_id, false) AS same_software
-        FROM (
-            SELECT r.run_id, r.cell_id, r.environment_id, last_value(
-                CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
-                    'run_id': r.run_id,
-                    'measured_at': r.recorded_at,
-                    'grade': r.grade,
-                    'latency_median_ms': r.latency_median_s * 1000,
-                    'latency_median_low_ms': r.latency_median_low_s * 1000,
-                    'latency_median_high_ms': r.latency_median_high_s * 1000,
-                    'environment_id': r.environment_id
-                }} END IGNORE NULLS
-            ) OVER (
-                PARTITION BY {SERIES} ORDER BY {RESULT_ORDER}
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS before
-            FROM benchmark_results r WHERE {TRUSTED} AND r.cell_id IN (
-                SELECT cell_id FROM benchmark_results WHERE run_id = $1
-            )
-        )
-        WHERE run_id = $1 AND before IS NOT NULL ORDER BY cell_id
-    """
-    return [Earlier(**row) for row in fetch(connection, sql, run_id)]
 
 
 def command_of(connection: DuckDBPyConnection, run_id: str) -> str | None:

@@ -241,6 +241,20 @@ def test_a_record_in_few_words(
     assert f"[1/3] {CELLS[0].id}: {text}, about" in capsys.readouterr().err
 
 
+def test_a_reason_is_shown_once(plain: PlainObserver, capsys: Capture) -> None:
+    plain.note("no reference of bert-tiny: no such class")
+    failed = [("failed", "no such class"), ("failed", "no memory"), ("failed", "no memory")]
+    for status, reason in failed:
+        plain.cell_ended(CELLS[0], record_for(JOB, CELLS[0], status=status, reason=reason))
+    planned = {"status": "unsupported", "reason": "no kernels", "phase": "plan"}
+    plain.cell_ended(CELLS[0], record_for(JOB, CELLS[0], **planned))
+    verdicts = [
+        line.partition(": ")[2].rpartition(",")[0]
+        for line in capsys.readouterr().err.splitlines()[1:]
+    ]
+    assert verdicts == ["failed", "failed (no memory)", "failed", "unsupported"]
+
+
 def test_quiet_progress_prints_nothing(capsys: Capture) -> None:
     with show_progress(quiet=True) as observer:
         assert isinstance(observer, QuietObserver)

@@ -1,0 +1,68 @@
+"""Results of one series over time: the last ones before a run, and those that a run repeats."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from duckdb import DuckDBPyConnection
+
+from analysis.changes import Earlier
+from orchestrator.store.database.connect import fetch
+from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
+
+
+@dataclass(frozen=True)
+class MeasuredBefore:
+    """The newest run that measured some of these cells."""
+
+    run_id: str
+    measured_at: datetime
+    """The moment of the last of them."""
+    cells: int
+    """The number of them that it measured."""
+
+
+def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Earlier]:
+    """The last result that can be quoted before each one of this run, in the same series."""
+    sql = f"""
+        SELECT cell_id, before.* EXCLUDE (environment_id),
+            coalesce(before.environment_id = environment_id, false) AS same_software
+        FROM (
+            SELECT r.run_id, r.cell_id, r.environment_id, last_value(
+                CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
+                    'run_id': r.run_id,
+                    'measured_at': r.recorded_at,
+                    'grade': r.grade,
+                    'latency_median_ms': r.latency_median_s * 1000,
+                    'latency_median_low_ms': r.latency_median_low_s * 1000,
+                    'latency_median_high_ms': r.latency_median_high_s * 1000,
+                    'environment_id': r.environment_id
+                }} END IGNORE NULLS
+            ) OVER (
+                PARTITION BY {SERIES} ORDER BY {RESULT_ORDER}
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before
+            FROM benchmark_results r WHERE {TRUSTED} AND r.cell_id IN (
+                SELECT cell_id FROM benchmark_results WHERE run_id = $1
+            )
+        )
+        WHERE run_id = $1 AND before IS NOT NULL ORDER BY cell_id
+    """
+    return [Earlier(**row) for row in fetch(connection, sql, run_id)]
+
+
+def measured_before(
+    connection: DuckDBPyConnection, model_ids: Mapping[str, str], host: str, launcher: str
+) -> MeasuredBefore | None:
+    """The newest run of cells with these models, by cell id, on this machine; None without one."""
+    sql = f"""
+        SELECT r.run_id, max(r.recorded_at) AS measured_at, count(*) AS cells
+        FROM {joined_results()}
+        JOIN (SELECT unnest($1::VARCHAR[]) AS cell_id, unnest($2::VARCHAR[]) AS model_id) wanted
+            ON r.cell_id = wanted.cell_id AND r.model_id = wanted.model_id
+        WHERE h.host = $3 AND r.launcher = $4 AND {TRUSTED}
+        GROUP BY r.run_id ORDER BY measured_at DESC, r.run_id DESC LIMIT 1
+    """
+    values = [[*model_ids.keys()], [*model_ids.values()], host, launcher]
+    rows = fetch(connection, sql, *values)
+    return MeasuredBefore(**rows[0]) if rows else None
