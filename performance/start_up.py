@@ -1,26 +1,87 @@
-"""Time of `orchestrator --help`, against importing typer alone."""
+"""Time of short commands, against an empty Python program that takes turns with them."""
 
+import json
+import statistics
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from performance.comparison import compare
+from performance.comparison import seconds
+from performance.merging import merge
+from performance.scratch_results import make_results
 
 ROUNDS = 15
-LIMIT = 2.0
+ROWS = 200
+MATRIX = "version: 1\naxes: {model: bert-tiny, backend: cpu, batch_size: [1, 8]}\n"
+BASELINE = ("-c", "pass")
 
 
-def main() -> None:
-    """Measure and print."""
-    help_ = [sys.executable, "-m", "orchestrator", "--help"]
-    typer = [sys.executable, "-c", "import typer"]
-    compare("start_up", lambda: _run(help_), lambda: _run(typer), ROUNDS, LIMIT).report(
-        "orchestrator --help", "python -c 'import typer'"
-    )
+@dataclass(frozen=True)
+class ShortCommand:
+    """A command that a user waits for at the keyboard."""
+
+    arguments: Sequence[str]
+    limit: float
+    """The highest ratio of its median to that of the empty program."""
+    exit_code: int = 0
+
+    @property
+    def line(self) -> Sequence[str]:
+        """The arguments of Python."""
+        return ("-m", "orchestrator", *self.arguments)
 
 
-def _run(command: list[str]) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+COMMANDS: Mapping[str, ShortCommand] = {
+    "help": ShortCommand(("--help",), 8),
+    "error": ShortCommand(("bench", "--precision", "fp17"), 25, exit_code=2),
+    "status": ShortCommand(("status",), 30),
+    "query": ShortCommand(("query", "SELECT model, status FROM benchmark_results LIMIT 10"), 30),
+    "plan": ShortCommand(("plan", "matrix.yaml"), 35),
+}
+
+
+def main() -> int:
+    """Measure all commands in turns and print their ratios; 1 if one is over its limit."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "matrix.yaml").write_text(MATRIX, "utf-8")
+        results = make_results(folder / "results", ROWS)
+        merge(results, results / "benchmarks.duckdb", ROWS, scratch=True)
+        times: dict[str, list[float]] = {key: [] for key in ("baseline", *COMMANDS)}
+        for round_ in range(1 + ROUNDS):
+            for key, times_of in times.items():
+                duration = seconds(lambda key=key: _run(key, folder))  # type: ignore[misc]
+                if round_:
+                    times_of.append(duration)
+    return _report({key: statistics.median(of) for key, of in times.items()})
+
+
+def _run(key: str, folder: Path) -> None:
+    command = COMMANDS.get(key)
+    line, expected = (command.line, command.exit_code) if command else (BASELINE, 0)
+    process = subprocess.run([sys.executable, *line], cwd=folder, capture_output=True, check=False)
+    if process.returncode != expected:
+        raise SystemExit(f"{' '.join(line)} ended with {process.returncode}:\n{process.stderr!r}")
+
+
+def _report(medians: Mapping[str, float]) -> int:
+    baseline = medians["baseline"]
+    print(f"python -c pass: {baseline * 1e3:.0f} ms, median of {ROUNDS}")
+    ratios = {key: medians[key] / baseline for key in COMMANDS}
+    for key, command in COMMANDS.items():
+        verdict = "" if ratios[key] <= command.limit else "  over its limit"
+        print(
+            f"orchestrator {' '.join(command.arguments)}: {medians[key] * 1e3:.0f} ms,"
+            f" {ratios[key]:.1f} times as long (at most {command.limit:g}){verdict}"
+        )
+    within = all(ratios[key] <= command.limit for key, command in COMMANDS.items())
+    result = {key: round(ratio, 2) for key, ratio in ratios.items()}
+    print(json.dumps({"measurement": "start_up", "ratios": result, "within": within}))
+    return 0 if within else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
