@@ -72,6 +72,8 @@ def print_sheets(sheets: Sequence[ModelSheet], *, as_json: bool) -> None:
 def _print_sheet(sheet: ModelSheet) -> None:
     facts = sheet.model.model_dump(mode="json", exclude={"config", "inputs"})
     facts["modes"] = ", ".join(sheet.modes)
+    if sheet.model.parameters is not None:
+        facts["parameters"] = f"{sheet.model.parameters:,}"
     shown = {key: value for key, value in facts.items() if value not in (None, {}, False)}
     print_table(
         ("fact", *wrapping("value")), [(key, _format(value)) for key, value in shown.items()]

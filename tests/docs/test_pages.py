@@ -12,10 +12,13 @@ from tests.conftest import ROOT
 from tests.docs.command_line import command_line, parse
 from tests.docs.pages import COMMANDS as COMMANDS_PAGE
 from tests.docs.pages import PAGES, Page, anchor
+from tests.support.weights import a_weights_folder
 
 SOURCE_PATH = re.compile(r"(\.github|docs|images|orchestrator|performance|runner|tests)/[\w./-]+")
 TRIED = {"plan", "schema", "models"}
 MEASURING = {"run", "bench"}
+FOLDER = "all-MiniLM-L6-v2"
+"""The model that pages call the reader's own."""
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -68,12 +71,13 @@ def test_commands_that_change_nothing_work(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "matrix.yaml").write_text((ROOT / "matrix.yaml").read_text("utf-8"))
+    a_weights_folder(tmp_path / FOLDER)
     monkeypatch.chdir(tmp_path)
     command_line()
     dry = ["--dry-run"] if {*arguments} & MEASURING else []
     assert app([*arguments, *dry], standalone_mode=False) in (None, 0)
     assert capsys.readouterr().out
-    assert [path.name for path in tmp_path.iterdir()] == ["matrix.yaml"]
+    assert {path.name for path in tmp_path.iterdir()} == {"matrix.yaml", FOLDER}
 
 
 @pytest.mark.parametrize(
