@@ -3,6 +3,7 @@
 from orchestrator.bundles.check import (
     INSTALL_HINT,
     Bundle,
+    has_manifest,
     is_bundle,
     merge_bundle,
     open_bundle,
@@ -16,6 +17,7 @@ __all__ = [
     "Bundle",
     "BundleManifest",
     "WrittenBundle",
+    "has_manifest",
     "is_bundle",
     "is_database",
     "merge_bundle",

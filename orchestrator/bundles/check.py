@@ -108,6 +108,15 @@ def is_bundle(path: Path) -> bool:
     return path.is_file() and (path.suffix == ".zip" or zipfile.is_zipfile(path))
 
 
+def has_manifest(path: Path) -> bool:
+    """True if this is an archive with the members by which every bundle of ours is known."""
+    try:
+        with open_plain(path.resolve(), STREAM_BYTES) as file, open_archive(file) as archive:
+            return {Member.MANIFEST, Member.SUMS, Member.RECORDS} <= {*archive.namelist()}
+    except (DamagedFile, *ZIP_ERRORS):
+        return False
+
+
 @contextmanager
 def open_bundle(path: Path) -> Iterator[Bundle]:
     """Check the whole bundle. Faults don't raise; ask for `faults` or `require_sound`.

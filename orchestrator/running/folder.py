@@ -27,7 +27,7 @@ from pathlib import Path
 from orchestrator.running.claims import false_claim
 from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
-from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file
+from orchestrator.running.run_file import RUN_FILE, RunFile, read_run_file, run_file_text
 from orchestrator.store import Damaged, ExpectedCell, ExpectedRecords, claim_fault, compact_files
 from orchestrator.system.files import (
     DATABASE_NAME,
@@ -74,15 +74,16 @@ class RunFolder:
         """Make the folder of a new run.
 
         Raises:
+            UsageError: its plan is too large.
             StoreError: the results folder cannot be written.
         """
-        path = results / run.run_id
+        path, text = results / run.run_id, run_file_text(run)
         try:
             remove_half_made(results)
             with new_folder(path) as unfinished:
                 for name in _SUBFOLDERS:
                     (unfinished / name).mkdir()
-                write_atomic(unfinished / RUN_FILE, run.model_dump_json())
+                write_atomic(unfinished / RUN_FILE, text)
         except OSError as error:
             raise StoreError(
                 f"{path}: the run's folder cannot be made: {error.strerror}",

@@ -10,14 +10,14 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
 from orchestrator.running.options import RunOptions
 from orchestrator.store import RUN_ID
-from orchestrator.system.text import escape_control_line
-from runner.contract.cell import Frozen
-from runner.contract.errors import DamagedFile
+from orchestrator.system.text import escape_control_line, format_size
+from runner.contract.cell import FileName, Frozen
+from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.plain_files import read_plain
 
 RUN_FILE = "run.json"
-RUN_BYTES = 1 << 30
-"""Most bytes of a `run.json`: the plan of a million cells has some 600 MB."""
+RUN_BYTES = 64 << 20
+"""Most bytes of a `run.json`, and of a job: the plan of 100,000 cells has some 60 MB."""
 _SECONDS = "%Y%m%d-%H%M%S"
 _LETTERS = 300
 """Letters of a reason."""
@@ -39,8 +39,8 @@ class RunSource(Frozen):
 class RunFile(RunOptions, RunSource):
     """The content of `run.json`."""
 
-    run_id: str
-    """The run's id."""
+    run_id: FileName
+    """The run's id, which names its folder."""
     started_at: AwareDatetime
     """The moment it was planned, UTC."""
     launcher: LauncherName
@@ -73,6 +73,22 @@ def new_run_id(results: Path) -> str:
 
 def _id_at(moment: datetime) -> str:
     return f"{moment:{_SECONDS}}-{moment.microsecond * 0x10000 // 1_000_000:04x}"
+
+
+def run_file_text(run: RunFile) -> str:
+    """The text of a `run.json`.
+
+    Raises:
+        UsageError: its plan is larger than any that could be read again.
+    """
+    text = run.model_dump_json()
+    if (size := len(text.encode())) > RUN_BYTES:
+        raise UsageError(
+            f"the plan of {len(run.plan.entries):,} cells takes {format_size(size)} in {RUN_FILE};"
+            f" a run may have {format_size(RUN_BYTES)}",
+            hint="leave cells out with `--select`, or split the matrix into several runs",
+        )
+    return text
 
 
 def read_run_file(path: Path) -> RunFile:

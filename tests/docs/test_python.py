@@ -21,6 +21,7 @@ PRINTED = (
     "1000.0",
     "did you mean bert-tiny?",
     "2 model\nbert-tiny    1000.0",
+    "torch fp32",
     "[{'results': 3}]",
     "3 0 0",
     "bert-tiny cpu proven 2",

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,7 @@ def _write_theirs(place: Path) -> None:
     with Store.open(folder / "their.duckdb") as store:
         store.merge([folder])
     write_bundle(folder / "their.duckdb", (), place / "theirs.zip", force=False)
+    shutil.copy(folder / "their.duckdb", place / "theirs.duckdb")
 
 
 def test_the_commands_write_what_is_shown(shared: Path) -> None:

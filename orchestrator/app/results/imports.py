@@ -1,9 +1,11 @@
 """Import of other benchmarks' results: read the files, merge their records, delete the sources."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.bundles import has_manifest, is_database
 from orchestrator.imports.document import files_in
 from orchestrator.imports.formats import FORMATS
 from orchestrator.imports.formats.mapping import MappedFormat
@@ -11,7 +13,9 @@ from orchestrator.imports.importing import ImportReport, import_files, preview_i
 from orchestrator.imports.outcome import FileOutcome, read_files
 from orchestrator.imports.reading import Format
 from orchestrator.imports.removal import Removal, RemovalTerms, preview_removal, remove_sources
-from runner.contract.errors import NothingToDo
+from orchestrator.running.run_file import RUN_FILE
+from orchestrator.system.files import DATABASE_NAME
+from runner.contract.errors import NothingToDo, UsageError
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,12 @@ def import_results(request: ImportRequest) -> ImportResult:
     """Import the files, or preview it.
 
     Raises:
-        UsageError: a path does not exist, or the mapping is wrong.
+        UsageError: a path does not exist or holds AccelMatrix' own results, or the mapping is
+            wrong.
         NothingToDo: there is no file.
         StoreError: the results folder or the database cannot be written.
     """
+    _require_foreign(request.paths)
     formats: Sequence[Format] = FORMATS
     if request.mapping is not None:
         formats = (MappedFormat.load(request.mapping),)
@@ -62,6 +68,27 @@ def import_results(request: ImportRequest) -> ImportResult:
     refused = {outcome.path for outcome in outcomes if outcome.kind == "not recognised"}
     has_refused = len(refused) == len(outcomes) or not refused.isdisjoint(request.paths)
     return ImportResult(outcomes, report, _removals(request, outcomes, formats), has_refused)
+
+
+def _require_foreign(paths: Iterable[Path]) -> None:
+    """Refuse what AccelMatrix itself wrote, which `merge` takes with all that is known of it."""
+    for path in paths:
+        if kind := _own_kind(path):
+            raise UsageError(
+                f"{path}: {kind} of AccelMatrix, and `import` reads what other benchmarks wrote",
+                hint=f"`{shlex.join(['orchestrator', 'merge', str(path)])}`",
+            )
+
+
+def _own_kind(path: Path) -> str | None:
+    if path.is_dir():
+        runs = any((path / RUN_FILE).exists() for path in (path, *path.glob("[!.]*")))
+        return "results" if runs or (path / DATABASE_NAME).exists() else None
+    if is_database(path):
+        return "a database"
+    if path.is_file() and has_manifest(path):
+        return "a bundle"
+    return "records" if path.suffix == ".parquet" and path.is_file() else None
 
 
 def _files(request: ImportRequest) -> list[Path]:

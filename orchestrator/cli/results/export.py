@@ -15,6 +15,7 @@ class TopicChoice(StrEnum):
     """Tables that can be exported."""
 
     performance = "performance"
+    generation = "generation"
     hardware = "hardware"
     compatibility = "compatibility"
     raw = "raw"

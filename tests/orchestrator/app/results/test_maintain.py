@@ -141,7 +141,7 @@ def test_imports_go_only_where_they_are_named(results: Path) -> None:
 def test_a_run_of_a_strange_name_leads_to_no_other_folder(results: Path) -> None:
     names = ["../outside", "/tmp", "..", ".hidden", "", "benchmarks.duckdb"]
     outside = finished(results.parent, "outside", 1)
-    a_run_folder(results, run_id=".hidden")
+    a_run_folder(results, run_id="shown").path.rename(results / ".hidden")
     for name in names:
         table = to_table([a_record(run_id=f"strange-{names.index(name)}")])
         pq.write_table(table, results.parent / f"{names.index(name)}.parquet")

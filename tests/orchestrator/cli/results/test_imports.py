@@ -166,3 +166,14 @@ def test_the_real_files_of_others(user: Workplace) -> None:
     again = told(user, *folders)
     assert (again["added"], again["already_there"]) == (0, done["added"])
     assert user.do("validate").returncode == 0
+
+
+def test_what_accelmatrix_wrote_is_left_to_merge(measured: Workplace) -> None:
+    measured.do("export", "--bundle", "ours.zip")
+    for path, kind in (
+        ("ours.zip", "a bundle"),
+        ("results", "results"),
+        ("results/benchmarks.duckdb", "a database"),
+    ):
+        done = measured.do("import", path)
+        complains(done, 2, f"{path}: {kind} of AccelMatrix", f"`orchestrator merge {path}`")
