@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
-from orchestrator.system.problems import not_one_of
+from orchestrator.matrix.heads import require_family
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError
-from runner.contract.models import Family, catalogue
+from runner.contract.models import catalogue
 
 _OPTIONS: Mapping[Location, str] = {
     **{("axes", axis.name): axis.option for axis in AXES},
@@ -61,7 +61,7 @@ def bench_matrix(options: BenchOptions, overrides: Sequence[str] = ()) -> Matrix
 
 def _models(options: BenchOptions) -> list[str]:
     models = split(options.axes.get("model", ()))
-    families = split(options.families)
+    families = [require_family(name) for name in split(options.families)]
     ways = [bool(models), bool(families), options.every_model]
     if sum(ways) != 1:
         raise UsageError(
@@ -70,9 +70,6 @@ def _models(options: BenchOptions) -> list[str]:
         )
     if options.every_model:
         return list(catalogue())
-    for family in families:
-        if family not in get_args(Family):
-            raise UsageError(f"--family: {not_one_of(family, get_args(Family))}")
     return models or [name for name, spec in catalogue().items() if spec.family in families]
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from orchestrator.matrix.signatures import Config
-from orchestrator.system.problems import quote
-from runner.contract.errors import SkipEntry
+from orchestrator.system.problems import not_one_of, quote
+from runner.contract.errors import SkipEntry, UsageError
 from runner.contract.models import Family, Modality
 from runner.contract.weights import CONFIG_FILE
 
@@ -95,6 +96,25 @@ def family_of(head: Head, modality: Modality, *, two_parts: bool) -> Family:
         return _FAMILIES[modality]
     writes = two_parts or head.architecture in ("AutoModelForCausalLM", "AutoModelForSeq2SeqLM")
     return "text_generation" if writes else "embedding"
+
+
+def family_word(value: object) -> object:
+    """A family as people write it, `text generation` or `text-generation`, as files do."""
+    return "_".join(value.replace("-", " ").split()) if isinstance(value, str) else value
+
+
+def require_family(name: str) -> Family:
+    """The family that an option names.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    families: tuple[Family, ...] = get_args(Family)
+    word = family_word(name)
+    for family in families:
+        if family == word:
+            return family
+    raise UsageError(f"--family: {not_one_of(name, families)}")
 
 
 def _original(config: Config) -> str:

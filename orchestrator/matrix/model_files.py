@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PositiveInt, ValidationError
 
+from orchestrator.matrix.heads import family_word
 from orchestrator.matrix.model_config import implied
 from orchestrator.matrix.model_folder import Weights, read_folder
 from orchestrator.matrix.model_types import unknown_type
@@ -39,17 +40,12 @@ _TASKS: dict[Family, str] = {
 }
 
 
-def with_underscores(value: object) -> object:
-    """A family's name as pages write it, `text generation`, as files do: `text_generation`."""
-    return "_".join(value.replace("-", " ").split()) if isinstance(value, str) else value
-
-
 class _Described(Frozen):
     """The keys of any entry of the file."""
 
     name: str
     """The name used in matrices and cell ids; none that the catalogue has."""
-    family: Annotated[Family, BeforeValidator(with_underscores)] | None = None
+    family: Annotated[Family, BeforeValidator(family_word)] | None = None
     """The purpose of the model; follows from a configuration that is whole."""
     modality: Modality | None = None
     """The content of a sample; follows from a configuration that is whole."""

@@ -24,15 +24,13 @@ def list_models(
     json: options.Json = False,
 ) -> None:
     """List the catalogue."""
-    from typing import get_args
-
+    from orchestrator.matrix.heads import require_family
     from orchestrator.render.models import print_models
     from orchestrator.system.problems import not_one_of
     from runner.contract.errors import UsageError
-    from runner.contract.models import Family, catalogue, model_sets
+    from runner.contract.models import catalogue, model_sets
 
-    if family is not None and family not in get_args(Family):
-        raise UsageError(f"--family: {not_one_of(family, get_args(Family))}")
+    wanted = None if family is None else require_family(family)
     if of_set is not None and of_set not in model_sets():
         raise UsageError(f"--set: {not_one_of(of_set, list(model_sets()))}")
     names = catalogue() if of_set is None else model_sets()[of_set]
@@ -41,7 +39,7 @@ def list_models(
         name: ", ".join(key for key, members in model_sets().items() if name in members)
         for name in catalogue()
     }
-    shown = [model for model in models if family in (None, model.family)]
+    shown = [model for model in models if wanted in (None, model.family)]
     print_models(shown, sets, wide=wide, as_json=json)
 
 

@@ -63,6 +63,8 @@ def test_what_is_left_out_has_the_files_defaults() -> None:
 
 def test_a_family_and_all_name_catalogued_models() -> None:
     vision = bench_matrix(BenchOptions(families=["vision"]))
+    writers = bench_matrix(BenchOptions(families=["text generation"])).models.values()
+    assert {spec.family for spec in writers} == {"text_generation"}
     assert set(vision.models) == {
         name for name, spec in catalogue().items() if spec.family == "vision"
     }
