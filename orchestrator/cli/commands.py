@@ -4,7 +4,7 @@ import typer
 
 from orchestrator.cli.measure import bench, plan, prepare, replay, run, verify
 from orchestrator.cli.results import export, imports, maintain, results, snapshots, status, validate
-from orchestrator.cli.setup import doctor, images, models
+from orchestrator.cli.setup import doctor, explain, images, models
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     app.command(name="snapshot")(snapshots.snapshot)
     app.command(name="restore")(snapshots.restore)
     app.command(name="doctor")(doctor.doctor)
+    app.command(name="explain")(explain.explain)
     app.add_typer(images.group, name="images")
     app.add_typer(models.group, name="models")
     app.command(name="schema")(plan.schema)

@@ -10,6 +10,7 @@ from orchestrator.matrix import matrix_json_schema
 from orchestrator.system.git import ROOT
 from tools.docs.schema import schema_markdown
 from tools.docs.sections import with_sections
+from tools.docs.words import words_markdown
 
 PAGES = (
     "README.md",
@@ -29,6 +30,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     **{name: partial(with_sections, ROOT / name) for name in PAGES},
     "docs/matrix.schema.json": _matrix_schema,
     "docs/schema.md": schema_markdown,
+    "docs/words.md": words_markdown,
 }
 
 

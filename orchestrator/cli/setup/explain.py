@@ -1,0 +1,23 @@
+"""`explain`: words on the screen that a reader may not know."""
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli import options
+
+
+def explain(
+    word: Annotated[
+        str | None,
+        typer.Argument(metavar="WORD", help="E.g. grade.  [default: all]", show_default=False),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Explain a word of the tables and messages in three lines; without one, list them."""
+    from orchestrator.render.explain import find_word, print_word, print_words
+
+    if word is None:
+        print_words(as_json=json)
+    else:
+        print_word(find_word(word), as_json=json)

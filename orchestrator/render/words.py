@@ -1,0 +1,320 @@
+"""Words of the screen that a reader may not know, three lines each; docs/words.md has the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word with its meaning, how to read it, and where it stands or leads."""
+
+    name: str
+    lines: tuple[str, str, str]
+    others: Sequence[str] = ()
+    """Other names of the same."""
+
+
+WORDS: Sequence[Word] = (
+    Word(
+        "autocorrelation",
+        (
+            "How much one duration says about the next: 0 nothing, 1 everything.",
+            "Durations that repeat each other count as fewer measurements than there are.",
+            "High values widen the interval and lower the grade; columns `autocorrelation`, "
+            "`effective_iterations`.",
+        ),
+    ),
+    Word(
+        "b8",
+        (
+            "Part of a cell's id: batch size 8, the samples of one query.",
+            "A larger batch often gives more samples/s and always a longer query.",
+            "Set it with `--batch-size 1,8`, or axes.batch_size in the matrix file.",
+        ),
+        ("batch", "batch size"),
+    ),
+    Word(
+        "backend",
+        (
+            "The hardware path that a cell takes: cpu, cuda, rocm, mps, openvino, qnn, webgpu, …",
+            "Each has one default runtime; PyTorch on a CPU is backend cpu, runtime torch.",
+            "`orchestrator doctor` says which run here.",
+        ),
+    ),
+    Word(
+        "cell",
+        (
+            "One point of the matrix: a model, backend, runtime, precision, shape and mode.",
+            "Each planned cell ends with exactly one verdict in the database.",
+            "Its id is readable, and globs select it: --select '*bert-tiny*'.",
+        ),
+        ("cell id",),
+    ),
+    Word(
+        "correct",
+        (
+            "Whether outputs for a fixed input agree with an fp32 reference on the CPU.",
+            "Below fp32 the table says how far they are off: `off by %`.",
+            "A fast answer that is wrong is no answer: cells that disagree are told.",
+        ),
+        ("off by", "off by %"),
+    ),
+    Word(
+        "cv",
+        (
+            "Coefficient of variation: the standard deviation divided by the mean.",
+            "5 % says that single durations spread little around their mean.",
+            "A high one often means that other processes were at work.",
+        ),
+        ("coefficient of variation",),
+    ),
+    Word(
+        "fixed arithmetic",
+        (
+            "A short loop of known work, run before and after a cell.",
+            "It should always take the same time; its spread shows how noisy the machine was.",
+            "If it spreads, stop what else runs and measure again.",
+        ),
+        ("kernel spread",),
+    ),
+    Word(
+        "grade",
+        (
+            "What a number can be used for: A down to its own ±, B for differences of 5 %,",
+            "C for differences of 20 %, D for nothing: do not quote it.",
+            "`orchestrator status last --why` says what speaks against a number, and the remedy.",
+        ),
+    ),
+    Word(
+        "host",
+        (
+            "One machine: a hash of CPU model, cores, memory and machine type.",
+            "Renaming a machine changes nothing; two that share a name stay two.",
+            "Views carry it as `host`.",
+        ),
+    ),
+    Word(
+        "iteration",
+        (
+            "One timed query of the steady phase; its raw duration is kept.",
+            "More iterations make the interval narrower.",
+            "`--iterations N` sets the fewest, the profile their usual number.",
+        ),
+    ),
+    Word(
+        "job",
+        (
+            "The cells that one launch executes: they differ in batch, sequence and sizes alone.",
+            "The model is loaded once for all of them.",
+            "`run --keep-going` goes on with the next job when one fails.",
+        ),
+    ),
+    Word(
+        "launcher",
+        (
+            "Where a job executes: docker, in a container, or process, beside the orchestrator.",
+            "Numbers of two launchers are never compared as if they were one.",
+            "`--launcher auto` takes containers if an engine answers.",
+        ),
+    ),
+    Word(
+        "matrix",
+        (
+            "The YAML file that says what to measure: lists of values for each axis.",
+            "Every combination that is possible becomes a cell.",
+            "`orchestrator plan matrix.yaml` shows them all; `bench` needs no file.",
+        ),
+        ("axis", "axes"),
+    ),
+    Word(
+        "mode",
+        (
+            "The work that is measured: inference, generation, training or startup.",
+            "Each mode has columns of its own in the table of results.",
+            "Set it with `--mode generation`.",
+        ),
+    ),
+    Word(
+        "p90",
+        (
+            "The duration that 90 % of the iterations stayed below; p99 likewise for 99 %.",
+            "Shown only where enough independent iterations support it: 64 for p90, 662 for p99.",
+            "A dash says that there were fewer.",
+        ),
+        ("p99", "percentile", "p90 ms", "p99 ms"),
+    ),
+    Word(
+        "peak MB",
+        (
+            "Highest memory use while the cell ran, megabytes.",
+            "It includes the runtime: torch alone takes some hundred of them.",
+            "View column `memory_mb`; bytes stand in `memory_peak_bytes`.",
+        ),
+        ("peak", "memory"),
+    ),
+    Word(
+        "phase",
+        (
+            "A stretch of a measurement: load, first, warmup, steady.",
+            "Latencies come from the steady phase, after the warm-up has settled.",
+            "A failed cell says in which phase it ended.",
+        ),
+        ("warmup", "steady"),
+    ),
+    Word(
+        "plan",
+        (
+            "Every cell with a decision: run, skip or done, and the reason.",
+            "Estimates take speed and load time from earlier results of this machine.",
+            "`orchestrator plan matrix.yaml`, or `--dry-run` of run and bench.",
+        ),
+    ),
+    Word(
+        "precision",
+        (
+            "Number format of weights and arithmetic: fp32, bf16, fp16, int8, int4.",
+            "Fewer bits are often faster and smaller, and always further from fp32.",
+            "`off by %` says how far; set it with `--precision fp32,int8`.",
+        ),
+        ("int8", "fp16", "bf16", "fp32"),
+    ),
+    Word(
+        "profile",
+        (
+            "How long to measure: quick for a look, standard to compare, audit to publish.",
+            "It sets iterations, shortest and longest duration and the precision that is sought.",
+            "`--profile standard`, or measure.profile in the matrix file.",
+        ),
+        ("quick", "standard", "audit"),
+    ),
+    Word(
+        "proof",
+        (
+            "Evidence that the device which the cell names did the work.",
+            "proven, partial, contradicted or none; views leave out what is not proven.",
+            "It comes from where the tensors lay, or which device each node ran on.",
+        ),
+        ("proven", "partial", "contradicted"),
+    ),
+    Word(
+        "query",
+        (
+            "A batch that is issued together; a sample is one item of it.",
+            "`median ms` is the time of one query, `samples/s` counts items.",
+            "`orchestrator query` is another thing: a question to the database.",
+        ),
+        ("sample",),
+    ),
+    Word(
+        "record",
+        (
+            "Measurement, cell, environment and outcome: one row of a Parquet file.",
+            "Records are saved after each cell and merged into the database.",
+            "`orchestrator merge FOLDER` brings in those of others.",
+        ),
+    ),
+    Word(
+        "round",
+        (
+            "One launch's share of a cell's iterations: fresh process, fresh load.",
+            "Processes differ more than iterations do, so several rounds show more.",
+            "`drift` compares the last round with the first.",
+        ),
+        ("rounds", "drift"),
+    ),
+    Word(
+        "run",
+        (
+            "One invocation of `orchestrator run` or `bench`; its id begins with day and time.",
+            "`last` means the newest: `orchestrator status last`.",
+            "`orchestrator run --resume last` finishes one that was interrupted.",
+        ),
+        ("run id", "run_id"),
+    ),
+    Word(
+        "runtime",
+        (
+            "The software that executes the graph: torch, onnxruntime, openvino, …",
+            "A backend has a default one; ids name it only where it is another.",
+            "Set it with `--runtime onnxruntime`.",
+        ),
+    ),
+    Word(
+        "s128",
+        (
+            "Part of a cell's id: sequence length 128, the tokens of one sample.",
+            "In generation it is the prompt's length; the new tokens come on top.",
+            "Set it with `--sequence-length 128`.",
+        ),
+        ("sequence length", "tokens"),
+    ),
+    Word(
+        "samples/s",
+        (
+            "Items per second: the batch size times queries per second.",
+            "Compare runtimes and batches by it; for one answer at a time look at `median ms`.",
+            "View column `throughput`.",
+        ),
+        ("throughput",),
+    ),
+    Word(
+        "scenario",
+        (
+            "The arrival pattern, in MLPerf's sense: single_stream, offline or server.",
+            "single_stream asks one query after the other, offline seeks the best batch, server",
+            "offers queries at a rate, or seeks the highest that meets a limit of latency.",
+        ),
+    ),
+    Word(
+        "series",
+        (
+            "Results that may be compared over time: same cell, model, weights, machine, launcher.",
+            "A change of any of these begins a new series.",
+            "The view `history` compares each result with the one before in its series.",
+        ),
+    ),
+    Word(
+        "support class",
+        (
+            "How well a backend is known to work: 1 measured in CI, 2 measured by hand,",
+            "3 built and never measured.",
+            "`orchestrator images list` and docs/supported.md show it.",
+        ),
+    ),
+    Word(
+        "TPOT",
+        (
+            "Time per output token: (end - first token) / (tokens - 1) of one generation.",
+            "The table calls it `ms/token`; its inverse, times the batch, is about `tokens/s`.",
+            "TTFT is the time before it.",
+        ),
+        ("ms/token", "tokens/s"),
+    ),
+    Word(
+        "TTFT",
+        (
+            "Time to first token: what a reader waits before text appears.",
+            "It is the pass over the prompt, so it grows with the sequence length.",
+            "The table calls it `ttft ms`; further tokens come every `ms/token`.",
+        ),
+        ("ttft ms",),
+    ),
+    Word(
+        "verdict",
+        (
+            "How a cell ended: ok, unsupported, unavailable, out_of_memory, timeout, failed, lost.",
+            "Each planned cell has exactly one, so nothing is left out in silence.",
+            "`orchestrator status last` shows those of the newest run.",
+        ),
+        ("status",),
+    ),
+    Word(
+        "±",
+        (
+            "Half the width of the median's 95 % interval, divided by the median.",
+            "64.7 ms ± 1 % says: in this run the middle iteration took 64.1 to 65.3 ms.",
+            "The next run may differ by more: the grade says what differences can be told.",
+        ),
+        ("± %", "+-", "interval"),
+    ),
+)
