@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import runner
+from orchestrator.cli import completion
 from orchestrator.cli.program import READING, CommandGroup, Program
 
 EPILOG = """\
@@ -16,11 +17,12 @@ interrupted.
 """
 
 app = Program(
-    name="orchestrator",
+    name=completion.PROGRAM,
     cls=CommandGroup,
     help="Run a matrix of ML benchmarks in containers and ask the results in SQL.",
     epilog=EPILOG,
     no_args_is_help=True,
+    add_completion=False,
     context_settings=dict(READING),
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -79,6 +81,25 @@ def choose(
             expose_value=False,
         ),
     ] = False,
+    install_completion: Annotated[
+        bool,
+        typer.Option(
+            "--install-completion",
+            help="Teach your shell to complete: writes a script into your home and, for bash and "
+            "zsh, a line into its start file; says which.",
+            callback=completion.install_completion,
+            expose_value=False,
+        ),
+    ] = False,
+    show_completion: Annotated[
+        bool,
+        typer.Option(
+            "--show-completion",
+            help="Print that script instead.",
+            callback=completion.show_completion,
+            expose_value=False,
+        ),
+    ] = False,
 ) -> None:
     """Take the global options, which their callbacks keep."""
-    del quiet, debug, version
+    del quiet, debug, version, install_completion, show_completion

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from orchestrator.cli.completion import complete_axis
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
 from runner.contract.synonyms import counsel, meaning
@@ -17,9 +18,12 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 def list_option(axis: Axis) -> dict[str, Any]:
     """The option that lists values of an axis, by the name of its parameter."""
     metavar = axis.metavar or ("N" if axis.kind == "size" else "NAMES")
-    return {
-        axis.name: Annotated[list[str] | None, typer.Option(metavar=metavar, help=axis.full_help)]
-    }
+    option = typer.Option(
+        metavar=metavar,
+        help=axis.full_help,
+        autocompletion=complete_axis(axis.name) if metavar == "NAMES" else None,
+    )
+    return {axis.name: Annotated[list[str] | None, option]}
 
 
 def size_options() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typer import TyperException
 
 from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
+from orchestrator.cli.completion import PROGRAM, completing
 from orchestrator.cli.refusals import usage_error
 from orchestrator.render.lines import print_note
 from orchestrator.render.streams import LossyStream, discard, occupy_descriptors, open_stream
@@ -71,7 +72,9 @@ def main() -> NoReturn:
 def _run() -> int:
     if not app.registered_commands:
         commands.register(app)
-    result = app(standalone_mode=False, prog_name="orchestrator")
+    if completing(app):
+        return 0
+    result = app(standalone_mode=False, prog_name=PROGRAM)
     return result if isinstance(result, int) else 0
 
 

@@ -6,6 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.axis_options import axis_values, list_option, with_options
+from orchestrator.cli.completion import complete_family
 from orchestrator.cli.measure.run import measure
 from orchestrator.cli.options import (
     LauncherChoice,
@@ -19,7 +20,14 @@ from runner.contract.axes import AXES
 if TYPE_CHECKING:
     from orchestrator.render.result_table import ResultTable
 
-_Family = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="All models of a family.")]
+_Family = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="All models of a family.",
+        autocompletion=complete_family,
+    ),
+]
 _All = Annotated[bool, typer.Option("--all", help="All models of the catalogue.")]
 _Profile = Annotated[
     ProfileChoice, typer.Option(metavar=options.one_of(ProfileChoice), help="How long to measure.")

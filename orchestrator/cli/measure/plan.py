@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import LauncherChoice
 from orchestrator.system.files import RESULTS_FOLDER
 
@@ -34,7 +35,11 @@ def plan(
     limit: options.Limit = None,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="RUN_ID|last", help="Show what this run has done already."),
+        typer.Option(
+            metavar="RUN_ID|last",
+            help="Show what this run has done already.",
+            autocompletion=complete_run,
+        ),
     ] = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,

@@ -6,6 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
+from orchestrator.cli.completion import complete_result
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
@@ -14,7 +15,9 @@ def replay(
     result: Annotated[
         str,
         typer.Argument(
-            metavar="RESULT_ID", help="<run_id>/<cell_id>; last/<cell_id> is of the newest run."
+            metavar="RESULT_ID",
+            help="<run_id>/<cell_id>; last/<cell_id> is of the newest run.",
+            autocompletion=complete_result,
         ),
     ],
     launcher: Annotated[

@@ -7,6 +7,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
+from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
 
 _Resume = Annotated[
-    str | None, typer.Option("--resume", metavar="RUN_ID|last", help="Finish an earlier run.")
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="RUN_ID|last",
+        help="Finish an earlier run.",
+        autocompletion=complete_run,
+    ),
 ]
 
 

@@ -8,28 +8,50 @@ import typer
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
 from orchestrator.cli.axis_options import axis_values
+from orchestrator.cli.completion import complete_axis
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
 
 _NAMES = "NAMES"
 _Model = Annotated[
-    list[str] | None, typer.Option(metavar=_NAMES, help="Models or sets.  [default: micro]")
+    list[str] | None,
+    typer.Option(
+        metavar=_NAMES,
+        help="Models or sets.  [default: micro]",
+        autocompletion=complete_axis("model"),
+    ),
 ]
 _Backend = Annotated[
     list[str] | None,
-    typer.Option(metavar=_NAMES, help="Hardware paths.  [default: those that run here]"),
+    typer.Option(
+        metavar=_NAMES,
+        help="Hardware paths.  [default: those that run here]",
+        autocompletion=complete_axis("backend"),
+    ),
 ]
 _Runtime = Annotated[
     list[str] | None,
-    typer.Option(metavar=_NAMES, help="Runtimes.  [default: all that a backend has]"),
+    typer.Option(
+        metavar=_NAMES,
+        help="Runtimes.  [default: all that a backend has]",
+        autocompletion=complete_axis("runtime"),
+    ),
 ]
 _Precision = Annotated[
     list[str] | None,
-    typer.Option(metavar=_NAMES, help="Number formats.  [default: fp32; fp16 on qnn]"),
+    typer.Option(
+        metavar=_NAMES,
+        help="Number formats.  [default: fp32; fp16 on qnn]",
+        autocompletion=complete_axis("precision"),
+    ),
 ]
 _Mode = Annotated[
     list[str] | None,
-    typer.Option(metavar=_NAMES, help="What models do.  [default: inference,generation]"),
+    typer.Option(
+        metavar=_NAMES,
+        help="What models do.  [default: inference,generation]",
+        autocompletion=complete_axis("mode"),
+    ),
 ]
 _Save = Annotated[
     Path | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import database_in, note
 from orchestrator.system.files import RESULTS_FOLDER
 
@@ -63,7 +64,10 @@ BundleFile = Annotated[
 Runs = Annotated[
     list[str] | None,
     typer.Option(
-        "--run", metavar="RUN_ID|last", help="A run of the bundle. Repeatable.  [default: all]"
+        "--run",
+        metavar="RUN_ID|last",
+        help="A run of the bundle. Repeatable.  [default: all]",
+        autocompletion=complete_run,
     ),
 ]
 

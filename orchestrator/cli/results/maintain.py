@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
@@ -33,7 +34,12 @@ def maintain(
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option("--drop", metavar="RUN_ID", help="List this run or import. Repeatable."),
+        typer.Option(
+            "--drop",
+            metavar="RUN_ID",
+            help="List this run or import. Repeatable.",
+            autocompletion=complete_run,
+        ),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Drop what is listed: rows, record files and folders.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_view
 from orchestrator.cli.options import AnswerFormat, database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
@@ -20,6 +21,7 @@ def query_command(
             metavar="SQL|NAME",
             help="One statement, read-only, or a name of a view or table.  [default: list them]",
             show_default=False,
+            autocompletion=complete_view,
         ),
     ] = None,
     format_: Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_snapshot
 from orchestrator.cli.options import database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
@@ -37,7 +38,11 @@ def snapshot(
 def restore(
     snapshot: Annotated[
         str,
-        typer.Argument(metavar="NAME|last", help="A snapshot's name, or its folder's."),
+        typer.Argument(
+            metavar="NAME|last",
+            help="A snapshot's name, or its folder's.",
+            autocompletion=complete_snapshot,
+        ),
     ],
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,

@@ -6,6 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
+from orchestrator.cli.completion import complete_run
 from orchestrator.cli.options import database_in
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
@@ -20,7 +21,10 @@ def status(
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="RUN_ID|last", help="One run.  [default: the database]", show_default=False
+            metavar="RUN_ID|last",
+            help="One run.  [default: the database]",
+            show_default=False,
+            autocompletion=complete_run,
         ),
     ] = None,
     findings: Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_backend
 from orchestrator.cli.options import note
 from orchestrator.cli.program import ListingGroup, Program
 
@@ -12,7 +13,14 @@ group = Program(
     help="List, build, pull, push and remove images.", cls=ListingGroup, rich_markup_mode=None
 )
 
-BackendName = Annotated[str, typer.Argument(metavar="BACKEND", help="The backend, e.g. cpu.")]
+BackendName = Annotated[
+    str,
+    typer.Argument(
+        metavar="BACKEND",
+        help="The backend, e.g. cpu.",
+        autocompletion=complete_backend,
+    ),
+]
 Registry = Annotated[
     str | None,
     typer.Option(

@@ -6,6 +6,7 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.axis_options import size_options, with_options
+from orchestrator.cli.completion import complete_family, complete_mode, complete_model, complete_set
 from orchestrator.cli.program import ListingGroup, Program
 
 group = Program(help="List and show models.", cls=ListingGroup, rich_markup_mode=None)
@@ -14,11 +15,21 @@ group = Program(help="List and show models.", cls=ListingGroup, rich_markup_mode
 @group.command(name="list")
 def list_models(
     family: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only models of this family.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only models of this family.",
+            autocompletion=complete_family,
+        ),
     ] = None,
     of_set: Annotated[
         str | None,
-        typer.Option("--set", metavar="NAME", help="Only models of this set, in its order."),
+        typer.Option(
+            "--set",
+            metavar="NAME",
+            help="Only models of this set, in its order.",
+            autocompletion=complete_set,
+        ),
     ] = None,
     wide: options.Wide = False,
     json: options.Json = False,
@@ -46,9 +57,20 @@ def list_models(
 @group.command(name="show")
 @with_options(2, size_options())
 def show(
-    name: Annotated[str, typer.Argument(metavar="MODEL")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            autocompletion=complete_model,
+        ),
+    ],
     mode: Annotated[
-        str, typer.Option(metavar="NAME", help="What would be measured.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What would be measured.",
+            autocompletion=complete_mode,
+        ),
     ] = "inference",
     json: options.Json = False,
     **sizes: int | None,
