@@ -105,18 +105,14 @@ def _item_ms(row: ResultRow, grade: Grade) -> Estimate | None:
             return None
         slowest = 1000 / (row.peak_qps * row.batch_size)
         return estimate(slowest, slowest * (1 - _BRACKETS[grade]), slowest)
-    query = _query_ms(row)
+    query = row.median_ms
     return query and query.divided(row.batch_size if _per_sample(row) else 1)
-
-
-def _query_ms(row: ResultRow) -> Estimate | None:
-    return estimate(row.latency_median_ms, row.latency_median_low_ms, row.latency_median_high_ms)
 
 
 def _contender(row: ResultRow) -> Contender | None:
     if objection(row) or row.grade is None or (item := _item_ms(row, row.grade)) is None:
         return None
-    return Contender(row, row.grade, item, _query_ms(row))
+    return Contender(row, row.grade, item, row.median_ms)
 
 
 def _compare(rows: Sequence[ResultRow]) -> Comparison:

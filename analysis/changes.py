@@ -63,7 +63,7 @@ def doubt_contradictions(
 
 
 def _change(row: ResultRow, then: Earlier) -> Change | None:
-    now = estimate(row.latency_median_ms, row.latency_median_low_ms, row.latency_median_high_ms)
+    now = row.median_ms
     before = estimate(
         then.latency_median_ms, then.latency_median_low_ms, then.latency_median_high_ms
     )

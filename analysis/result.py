@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from analysis.ratios import Estimate, estimate
 from runner.contract.record import Grade
 
 
@@ -77,3 +78,10 @@ class ResultRow:
     """None where an imported file does not say."""
     profile: str | None
     measured_at: datetime | None
+
+    @property
+    def median_ms(self) -> Estimate | None:
+        """The median with its interval; None where one of them is missing."""
+        return estimate(
+            self.latency_median_ms, self.latency_median_low_ms, self.latency_median_high_ms
+        )

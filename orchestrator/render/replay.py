@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from analysis.ratios import PROMISES
 from orchestrator.app.measure.replay import DIRTY, Replay
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import print_table, wrapping
@@ -13,6 +14,8 @@ _NUMBERS = (
     ("median ms, 95 % high", "latency_median_high_ms"),
     ("p90 ms", "latency_p90_ms"),
     ("p99 ms", "latency_p99_ms"),
+    ("ttft ms", "time_to_first_token_median_ms"),
+    ("ms/token", "time_per_output_token_median_ms"),
     ("samples/s", "throughput"),
     ("tokens/s", "token_throughput"),
     ("peak queries/s", "peak_qps"),
@@ -64,6 +67,9 @@ def _sentences(replay: Replay) -> Iterator[str]:
         yield f"note: {difference}"
     if "D" in {replay.then.grade, replay.now.grade}:
         yield "note: grade D says not to quote such a number"
+    elif replay.grade and replay.intervals_overlap is False and not replay.shows_difference:
+        least = f"{PROMISES[replay.grade] * 100:.0f} %"
+        yield f"note: grade {replay.grade} shows differences beyond {least} alone"
     yield _verdict(replay)
 
 
@@ -73,7 +79,11 @@ def _verdict(replay: Replay) -> str:
     if replay.intervals_overlap:
         return "The 95 % intervals of the two medians overlap: no difference is shown."
     change = f"{abs(replay.ratio - 1) * 100:.1f} % {'more' if replay.ratio > 1 else 'less'}"
-    return f"The 95 % intervals of the two medians do not overlap: now it takes {change} time."
+    ratio = replay.ratio_interval
+    ends = f", {ratio.low:.2f} to {ratio.high:.2f} times as much" if ratio else ""
+    return (
+        f"The 95 % intervals of the two medians do not overlap: now it takes {change} time{ends}."
+    )
 
 
 def _ratio(then: float | None, now: float | None) -> float | None:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.run import execute_run
 from orchestrator.backends.catalogue import LauncherName
@@ -22,6 +23,7 @@ from orchestrator.system.files import DATABASE_NAME
 from runner.contract.cell import Cell, Purpose
 from runner.contract.errors import UsageError
 from runner.contract.job import Job
+from runner.contract.record import Grade
 
 _LAST = "last/"
 DIRTY = "-dirty"
@@ -87,6 +89,24 @@ class Replay:
         return now / then if then and now else None
 
     @property
+    def ratio_interval(self) -> Estimate | None:
+        """That ratio with its 95 % interval; None unless there are two."""
+        then, now = self.then.median_ms, self.now.median_ms
+        return now.over(then) if then and now else None
+
+    @property
+    def grade(self) -> Grade | None:
+        """The worse grade of the two; None unless both have one."""
+        then, now = self.then.grade, self.now.grade
+        return max(then, now) if then and now else None
+
+    @property
+    def shows_difference(self) -> bool:
+        """True if the ratio is beyond what interval and grades leave open."""
+        ratio, grade = self.ratio_interval, self.grade
+        return ratio is not None and grade is not None and shows_difference(ratio, grade)
+
+    @property
     def intervals_overlap(self) -> bool | None:
         """True if the medians' 95 % intervals overlap; None unless there are two."""
         then, now = _interval(self.then), _interval(self.now)
@@ -117,6 +137,8 @@ class Replay:
             "then": _public(self.then),
             "now": _public(self.now),
             "ratio": self.ratio,
+            "ratio_interval": self.ratio_interval and asdict(self.ratio_interval),
+            "shows_difference": self.shows_difference,
             "intervals_overlap": self.intervals_overlap,
             "differences": self.differences,
         }

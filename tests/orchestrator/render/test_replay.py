@@ -35,8 +35,18 @@ def test_both_stand_side_by_side(screen: Screen) -> None:
     [
         (0.82, 0.81, 0.83, "overlap: no difference is shown."),
         (0.85, 0.82, 0.88, "overlap: no difference is shown."),
-        (0.972, 0.96, 0.98, "do not overlap: now it takes 20.0 % more time."),
-        (0.405, 0.40, 0.41, "do not overlap: now it takes 50.0 % less time."),
+        (
+            0.972,
+            0.96,
+            0.98,
+            "do not overlap: now it takes 20.0 % more time, 1.18 to 1.22 times as much.",
+        ),
+        (
+            0.405,
+            0.40,
+            0.41,
+            "do not overlap: now it takes 50.0 % less time, 0.49 to 0.51 times as much.",
+        ),
     ],
 )
 def test_one_sentence_tells_whether_the_medians_differ(
@@ -70,6 +80,13 @@ def test_what_was_not_the_same_is_said(screen: Screen) -> None:
 def test_a_grade_that_forbids_quoting_is_named(screen: Screen, grade: str, forbids: bool) -> None:
     note = "note: grade D says not to quote such a number"
     assert (note in shown(screen, grade=grade)) is forbids
+
+
+def test_a_difference_that_the_grade_cannot_show_is_named(screen: Screen) -> None:
+    ends = {"latency_median_low_ms": 0.9, "latency_median_high_ms": 0.92}
+    note = "note: grade C shows differences beyond 20 % alone"
+    assert note in shown(screen, grade="C", latency_median_ms=0.91, **ends)
+    assert note not in shown(screen, grade="B", latency_median_ms=0.91, **ends)
 
 
 def test_changes_that_nobody_committed_stay_visible(screen: Screen) -> None:
