@@ -25,6 +25,7 @@ OTHERS = {
     "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
     "orchestrator.images.image": "a file of the checkout",
     "orchestrator.images.trust": "tried in tests/orchestrator/images",
+    "orchestrator.matrix.model_types": "comes with the package",
     "orchestrator.running.claims": "columns of records, which are tried here",
     "orchestrator.running.job_files": "what the host itself has written",
     "orchestrator.store.database.connect": "DuckDB's own messages",

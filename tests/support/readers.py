@@ -199,7 +199,14 @@ READERS = (
            found=(b"[" * 100_000, b'{"a":' * 900 + b"1" + b"}" * 900,
                   b'{"model_type": "bert", "architectures": {"a": 1}}',
                   b'{"model_type": "roberta", "max_position_embeddings": "x", "vocab_size": 9}',
-                  b'{"model_type": "bert", "vocab_size": 1' + b"0" * 400 + b"}")),
+                  b'{"model_type": "bert", "vocab_size": 1' + b"0" * 400 + b"}",
+                  b'{"model_type": "clip", "architectures": ["CLIPModel"], "text_config": [5]}',
+                  b'{"model_type": "bert", "auto_map": {"AutoModel": {"a": ["b.c"]}}}',
+                  b'{"model_type": "bert", "quantization_config": {"quant_method": {}}}',
+                  b'{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], '
+                  b'"vocab_size": 9, "n_layer": "x", "n_embd": [], "n_head": 1e300}',
+                  b'{"model_type": "whisper", "num_mel_bins": 1000000000000, '
+                  b'"max_source_positions": 1000000000000, "vocab_size": 9}')),
     Reader("safetensors", ("runner.contract.weights",),
            lambda: damaged(some_weights()), read_weights),
     Reader("record", ("runner.contract.record.files", "orchestrator.store.records.validate"),

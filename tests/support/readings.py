@@ -114,6 +114,12 @@ def read_model_config(folder: Path, content: bytes) -> None:
     for entry in (PRETRAINED, PRETRAINED | vision):
         with refusals():
             read_model_file(folder, json.dumps([entry]).encode())
+    named = {"version": 1, "axes": {"model": "./weights", "mode": ["inference", "training"]}}
+    with refusals():
+        planned(resolve(Source("matrix", named, folder)))
+    (folder / "weights/model.safetensors").unlink()
+    with refusals():
+        planned(resolve(Source("matrix", named, folder)))
 
 
 def read_weights(folder: Path, content: bytes) -> None:
