@@ -73,11 +73,12 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
             run.run_id,
             f"{run.started_at:%Y-%m-%d %H:%M}",
             run.planned,
+            run.hostname,
             ", ".join(f"{count} {status}" for status, count in run.counts.items()),
         )
         for run in ours_first[:_SHOWN]
     ]
-    print_table(("run", "started", "planned", *wrapping("verdicts")), lines)
+    print_table(("run", "started", "planned", "host", *wrapping("verdicts")), lines)
     _print_more(len(runs), "runs", _SHOWN)
 
 

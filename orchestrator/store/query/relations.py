@@ -37,7 +37,8 @@ _VERDICT = (
     *(*_CELL, "status", "proof", "correct", "grade", "latency_median_ms", "throughput", "reason"),
     *("mode", "source", *_MACHINE, "measured_at", "result_id"),
 )
-_FASTEST = "mode, scenario, model, throughput DESC NULLS LAST, result_id"
+_GOOD_FIRST = "grade IS NOT DISTINCT FROM 'D'"
+_FASTEST = f"mode, scenario, model, {_GOOD_FIRST}, throughput DESC NULLS LAST, result_id"
 _NEWEST = "measured_at DESC NULLS LAST, result_id"
 _FAILURE = (
     *(*_CELL, "status", "reason", "phase", "mode", "hostname", "launcher", "recorded_at"),
@@ -71,7 +72,7 @@ RELATIONS = (
             *("token_agreement", "decode_throughput", "sequence_length", "new_tokens", "profile"),
             *(*_MACHINE, "measured_at", "result_id"),
         ),
-        "model, token_throughput DESC NULLS LAST, result_id",
+        f"model, {_GOOD_FIRST}, token_throughput DESC NULLS LAST, result_id",
     ),
     Relation(
         "training_results",
@@ -81,7 +82,7 @@ RELATIONS = (
             *("loss_median_ms", "backward_median_ms", "optimizer_median_ms", "memory_mb"),
             *("training_loss_first", "training_loss_last", *_MACHINE, "measured_at", "result_id"),
         ),
-        "model, throughput DESC NULLS LAST, result_id",
+        f"model, {_GOOD_FIRST}, throughput DESC NULLS LAST, result_id",
     ),
     Relation(
         "startup_results",
@@ -92,7 +93,7 @@ RELATIONS = (
             *("startup_first_query_mean_s", "startup_interpreter_mean_s", "concurrent_workers"),
             *("concurrent_speedup", "memory_mb", *_MACHINE, "measured_at", "result_id"),
         ),
-        "model, latency_median_ms, result_id",
+        f"model, {_GOOD_FIRST}, latency_median_ms, result_id",
     ),
     Relation(
         "arrival_results",
@@ -102,7 +103,7 @@ RELATIONS = (
             *("peak_qps", "target_qps", "slo_ms", "slo_met", "service_median_ms", "memory_mb"),
             *(*_MACHINE, "measured_at", "result_id"),
         ),
-        "scenario, model, throughput DESC NULLS LAST, result_id",
+        f"scenario, model, {_GOOD_FIRST}, throughput DESC NULLS LAST, result_id",
     ),
     Relation("compatibility", "what runs on which backend, and why not", _COMPATIBLE, _COMBINATION),
     Relation(

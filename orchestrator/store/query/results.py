@@ -97,6 +97,8 @@ class RunSummary:
     """Cells by status."""
     source: str = OURS
     """The project that measured: `accelmatrix`, or that of an imported file."""
+    hostname: str | None = None
+    """The host on which the orchestrator ran."""
 
     @property
     def is_ours(self) -> bool:
@@ -144,7 +146,7 @@ def runs(connection: DuckDBPyConnection) -> list[RunSummary]:
         sources[row["run_id"]] = row["source"]
     rows = fetch(
         connection,
-        "SELECT run_id, started_at, finished_at, planned FROM benchmark_runs"
+        "SELECT run_id, started_at, finished_at, planned, hostname FROM benchmark_runs"
         " ORDER BY started_at DESC, run_id DESC",
     )
     return [

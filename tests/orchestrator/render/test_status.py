@@ -16,7 +16,7 @@ from tests.support.results import a_stale_group
 
 Shown = Callable[..., list[str]]
 RUNS = (
-    RunSummary("run-2", RECORDED_AT, None, 3, {"ok": 2, "lost": 1}),
+    RunSummary("run-2", RECORDED_AT, None, 3, {"ok": 2, "lost": 1}, hostname="vm"),
     RunSummary("run-1", RECORDED_AT, RECORDED_AT, None, {}),
 )
 VERDICTS = (
@@ -82,9 +82,9 @@ def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
         ["gpt2", "untimed", "–"],
     ]
     assert below(lines, "run ", 3) == [
-        ["run", "started", "planned", "verdicts"],
-        ["run-2", "2026-11-21", "12:00", "3", "2", "ok,", "1", "lost"],
-        ["run-1", "2026-11-21", "12:00", "–"],
+        ["run", "started", "planned", "host", "verdicts"],
+        ["run-2", "2026-11-21", "12:00", "3", "vm", "2", "ok,", "1", "lost"],
+        ["run-1", "2026-11-21", "12:00", "–", "–"],
     ]
 
 

@@ -38,6 +38,6 @@ def test_a_statement_stays_as_it_is(sql: str) -> None:
 
 
 def test_a_name_that_is_none_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match="did you mean 'latest_results'") as caught:
+    with pytest.raises(UsageError, match="did you mean latest_results") as caught:
         named_question("latest_result", wide=False)
     assert "orchestrator query" in str(caught.value.hint)
