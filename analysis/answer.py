@@ -67,6 +67,11 @@ class Comparison:
     excluded: Mapping[str, tuple[ResultRow, ...]]
     """Results that cannot be compared, by reason."""
 
+    @property
+    def comparable(self) -> tuple[ResultRow, ...]:
+        """The results that may be compared, the fastest first."""
+        return self.rows[: len(self.rows) - sum(map(len, self.excluded.values()))]
+
 
 def comparisons(rows: Sequence[ResultRow]) -> tuple[Comparison, ...]:
     """The comparison of each question of which something was timed, in the order of rows."""

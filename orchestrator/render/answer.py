@@ -24,12 +24,16 @@ _PATH: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
 def answer_lines(report: RunReport) -> Iterator[str]:
     """The answer that results support, a sentence for each question, beginning with the fastest."""
     everything = [row for comparison in report.comparisons for row in comparison.rows]
-    answered = [one for one in report.comparisons if one.fastest or one.excluded]
+    answered = [one for one in report.comparisons if one.comparable and len(one.rows) > 1]
     for comparison in answered[:_SHOWN]:
-        names = _Names(comparison.rows, everything)
-        yield from _sentences(comparison, names)
-    if len(answered) > _SHOWN:
-        yield f"… and {len(answered) - _SHOWN} more answers; --json has them all"
+        yield from _sentences(comparison, _Names(comparison.rows, everything))
+    if (count := len(answered) - _SHOWN) > 0:
+        yield f"… and {count} more {plural(count, 'answer')}; --json has them all"
+    hopeless = [one for one in report.comparisons if not one.comparable]
+    if count := sum(len(one.rows) for one in hopeless):
+        reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
+        results = f"{count} of {len(everything)} {plural(len(everything), 'result')}"
+        yield f"measure again: {results} cannot be compared ({', '.join(reasons)})"
 
 
 class _Names:
@@ -57,27 +61,15 @@ class _Names:
 def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
     ranking, excluded = comparison.fastest, _excluded(comparison, names)
     if ranking is None:
-        yield f"{names.subject}{_nothing_to_compare(comparison, names)}{excluded}"
+        (held,) = comparison.comparable
+        yield f"{names.subject}only {names.of(held)} can be quoted: {_speed(held)}{excluded}"
         return
     parts = [_lead_of(ranking, comparison, names), *_costs(ranking.first, comparison)]
     yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
     if comparison.shortest:
-        first = comparison.shortest.first
-        yield (
-            f"{names.subject}shortest query: {_named(comparison.shortest, names)}: "
-            f"{_milliseconds(first.latency_median_ms)}"
-        )
-
-
-def _nothing_to_compare(comparison: Comparison, names: _Names) -> str:
-    held = [row for row in comparison.rows if not _is_excluded(row, comparison)]
-    if held:
-        return f"only {names.of(held[0])} can be quoted: {_speed(held[0])}"
-    return "measure again: nothing here can be compared"
-
-
-def _is_excluded(row: ResultRow, comparison: Comparison) -> bool:
-    return any(row in rows for rows in comparison.excluded.values())
+        shortest = _named(comparison.shortest, names)
+        median = _milliseconds(comparison.shortest.first.latency_median_ms)
+        yield f"{names.subject}shortest query: {shortest}: {median}"
 
 
 def _lead_of(ranking: Ranking, comparison: Comparison, names: _Names) -> str:
@@ -103,7 +95,9 @@ def _costs(first: ResultRow, comparison: Comparison) -> Iterator[str]:
     ranking = comparison.fastest
     other = comparison.reference or (ranking and ranking.next)
     if other and first.memory_mb and other.behind.memory_mb:
-        yield f"{first.memory_mb:,.0f} MB instead of {other.behind.memory_mb:,.0f}"
+        sizes = [f"{size:,.0f}" for size in (first.memory_mb, other.behind.memory_mb)]
+        if sizes[0] != sizes[1]:
+            yield f"{sizes[0]} MB instead of {sizes[1]}"
     if first.precision != "fp32" and first.off is not None:
         yield f"outputs off by {format_number(first.off * 100)} %"
     if first.correct is None:
@@ -111,10 +105,7 @@ def _costs(first: ResultRow, comparison: Comparison) -> Iterator[str]:
 
 
 def _excluded(comparison: Comparison, names: _Names) -> str:
-    reasons = [
-        f"{names.list(rows)} ({reason})" if len(comparison.rows) > 1 else reason
-        for reason, rows in comparison.excluded.items()
-    ]
+    reasons = [f"{names.list(rows)} ({reason})" for reason, rows in comparison.excluded.items()]
     return f". Not comparable: {', '.join(reasons)}" if reasons else ""
 
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
 from orchestrator.store import Store
 from orchestrator.system.text import format_age, plural
@@ -11,12 +10,11 @@ from runner.contract.errors import StoreError
 from runner.contract.record import model_id
 
 
-def describe_repeat(plan: Plan, launcher: str, database: Path) -> str | None:
-    """The newest run that measured cells of this plan, in words; None without one.
+def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None) -> str | None:
+    """The newest run on this host that measured cells of this plan, in words; None without one.
 
     A database that cannot be read now is no obstacle: whoever needs it says so.
     """
-    host = this_host()
     models = {name: model_id(spec.model_dump_json()) for name, spec in plan.models.items()}
     cells = [entry.cell for entry in plan.with_decision("run")]
     if host is None or not database.exists():

@@ -9,7 +9,7 @@ from orchestrator.app.measure.repeats import describe_repeat
 from orchestrator.app.measure.report import RunReport, report_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.backends.catalogue import LauncherName
-from orchestrator.backends.machine import this_machine
+from orchestrator.backends.machine import this_host, this_machine
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.registry import choose_launcher, make_launcher
 from orchestrator.matrix import load_matrix
@@ -57,10 +57,10 @@ def run_matrix(request: PlanRequest, observer: Observer) -> RunResult:
     """
     plan, source = plan_run(request)
     folder = begin_run(plan, source, request.results, request.options, observer)
-    if request.options.purpose in ("measure", "time") and (
-        repeat := describe_repeat(plan, folder.run.launcher, request.database)
-    ):
-        observer.note(repeat)
+    if request.options.purpose != "verify":
+        repeat = describe_repeat(plan, folder.run.launcher, request.database, this_host())
+        if repeat is not None:
+            observer.note(repeat)
     return _finish(folder, folder.run.launcher, observer, request.options)
 
 
