@@ -132,9 +132,9 @@ AXES: tuple[Axis, ...] = (
         "model",
         "model",
         doc="Name of a model, or of a model set for all models in it.",
-        list_doc="Names of models, names of model sets, or files of custom models "
-        "(.yaml, .yml, .json).",
-        help="Models, sets or files of custom models.",
+        list_doc="Names of models or of model sets, hub ids, folders with a config.json "
+        "(./folder), or files of custom models (.yaml, .yml, .json).",
+        help="Models, sets, hub ids, ./folders, or files of custom models.",
     ),
     Axis(
         "backend",
