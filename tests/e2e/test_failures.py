@@ -55,7 +55,8 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     measured = {path: path.stat().st_mtime_ns for path in workplace.records()}
     assert set(workplace.verdicts()) == {path.stem for path in measured}
     workplace.heal()
-    assert workplace.resume().returncode == 0
+    resumed = workplace.resume()
+    assert resumed.returncode == 0, resumed.stdout
     workplace.check("ok")
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
 

@@ -58,9 +58,7 @@ ROUNDS = {
 }
 TRACES = {
     "while a trace is written": kill("after", f"{OBSERVER}.cell_ended", nth=3),
-    "when the traces are listed": kill(
-        "before", "orchestrator.running.folder:RunFolder.failed_traces"
-    ),
+    "when the traces are listed": kill("before", "orchestrator.app.measure.run:failed_traces"),
 }
 
 

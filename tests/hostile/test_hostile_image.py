@@ -1,5 +1,6 @@
 """An image that lies, in real containers: one run in which each job commits an attack."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -58,7 +59,11 @@ def _withstand(folder: Path, launcher: DockerLauncher, expected: Mapping[Attack,
     assert village.verdicts() == village.planned(**names)
     assert outcome.exit_code == 6
     village.require_untouched(before, elsewhere)
-    owners = {path.lstat().st_uid for path in village.path.rglob("*")}
+    owners = {
+        os.stat(name, dir_fd=folder, follow_symlinks=False).st_uid
+        for _, folders, files, folder in os.fwalk(village.path)
+        for name in (*folders, *files)
+    }
     assert owners == {folder.stat().st_uid}
 
 

@@ -23,6 +23,12 @@ BATCH_SIZES = (1, 2, 4)
 PATIENCE_S = 60.0
 
 
+def heed_signals() -> None:
+    """Restore what a shell's background jobs, and `nohup`, ignore and would bequeath."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @dataclass
 class Workplace:
     """Calls the real command line the way a user does."""
@@ -81,8 +87,7 @@ class Workplace:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # A shell's background jobs ignore Ctrl-C, and so would what they start.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+            preexec_fn=heed_signals,  # noqa: PLW1509
         )
 
     def do(self, *arguments: str) -> subprocess.CompletedProcess[str]:
