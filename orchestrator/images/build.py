@@ -10,6 +10,7 @@ from docker import DockerClient
 from docker.errors import APIError
 
 from orchestrator.backends.catalogue import CATALOGUE, image_names
+from orchestrator.images.build_steps import BuildSteps
 from orchestrator.images.image import (
     BACKEND_LABEL,
     BASE_LABEL,
@@ -90,7 +91,7 @@ def build_image(
     source: ImageSource,
     report: ReportLine,
 ) -> str:
-    """Build the image under its reference; every line goes to `report` and to a log file.
+    """Build the image under its reference; its steps go to `report`, every line to a log file.
 
     Returns its id, `sha256:…`, as the engine says it at the end of this build.
 
@@ -101,7 +102,7 @@ def build_image(
     reference = settings.reference(name)
     log = settings.logs / f"build-{name}.log"
     with (
-        _teed(log, report) as both,
+        _teed(log, BuildSteps(name, report)) as both,
         image_errors(f"{reference}: cannot be built", _hint(settings, name, source, log)),
     ):
         events = client.api.build(

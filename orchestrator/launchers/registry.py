@@ -17,7 +17,8 @@ LAUNCHERS: Mapping[LauncherName, type[Launcher]] = {
     "process": ProcessLauncher,
 }
 NO_ENGINE = "no container engine answers: jobs run as local processes"
-BUILD_STEP = "Step "
+BUILDING = "building "
+"""The beginning of a build's lines; those of a pull are too many."""
 
 Note = Callable[[str], None]
 """Takes one line that the user should see."""
@@ -83,8 +84,8 @@ def preview_launcher(requested: str) -> type[Launcher]:
     return DockerLauncher if engine_answers() else ProcessLauncher
 
 
-def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) -> Launcher:
-    """The launcher of that name. The steps of a build are notes.
+def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = None) -> Launcher:
+    """The launcher of that name, which tells the steps of a build.
 
     Containers execute in today's images, save in the one that is pinned.
 
@@ -98,8 +99,8 @@ def make_launcher(name: LauncherName, note: Note, pinned: Pinned | None = None) 
     settings = ImageSettings.from_environment(revision=git_commit())
 
     def report(line: str) -> None:
-        if line.startswith(BUILD_STEP):
-            note(f"building the image, {line}")
+        if line.startswith(BUILDING):
+            build_step(line)
 
     images = LocalImages(client, settings, report)
     return DockerLauncher(client, PinnedImages(images, pinned) if pinned else images)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from orchestrator.images.build_steps import fitted_step
 from orchestrator.render.lines import print_note
 from orchestrator.render.tables import format_number
 from orchestrator.render.wrapping import wrap
@@ -23,6 +24,8 @@ _BAR = 12
 _BESIDE_NAME = _BAR + 36
 """Columns that a live line needs beside a job's name: bar, count, shape and phase."""
 _LEAST_NAME = 20
+_BESIDE_STEP = len("all cells ") + _BAR + len(" 999/999 ")
+"""Columns that the run's line needs beside the step of a build."""
 _Clock = Callable[[], float]
 """Seconds that never go backwards."""
 
@@ -38,6 +41,19 @@ def show_progress(*, quiet: bool) -> Iterator[Observer]:
             yield observer
     else:
         yield PlainObserver()
+
+
+@contextmanager
+def show_build(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Takes the steps of a build: on a terminal one line, rewritten in place."""
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    if quiet:
+        yield QuietObserver().note
+    elif console.is_terminal and not console.is_dumb_terminal:
+        with console.status("", refresh_per_second=1) as status:
+            yield lambda line: status.update(fitted_step(escape_control_line(line), console.width))
+    else:
+        yield print_note
 
 
 class Forecast:
@@ -125,6 +141,10 @@ class PlainObserver:
         self._verdicts.note(text)
         print_note(text)
 
+    def build_step(self, line: str) -> None:
+        """Print the step."""
+        print_note(line)
+
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Begin the count."""
         self._forecast = Forecast(estimates_s, self._clock)
@@ -179,6 +199,12 @@ class LiveObserver:
         console = self._progress.console
         console.print("\n".join(wrap(escape_control(text), console.width)), soft_wrap=True)
 
+    def build_step(self, line: str) -> None:
+        """Show the step in the run's line, in place of the one before."""
+        self._progress.start()
+        room = self._progress.console.width - _BESIDE_STEP
+        self._progress.update(self._run, now=fitted_step(escape_control_line(line), room))
+
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Draw the line of the whole run."""
         self._forecast = Forecast(estimates_s, self._clock)
@@ -188,6 +214,7 @@ class LiveObserver:
     def job_started(self, job: Job) -> None:
         """Begin the job's line, or go on with it when the job is launched again."""
         self._forecast.begin()
+        self._progress.update(self._run, now=self._forecast.time_left)
         if self._job is None or (job.id, job.round) != (self._job.id, self._job.round):
             self._retire()
             self._job = job

@@ -15,6 +15,10 @@ class Observer(Protocol):
         """Something the user should know, one line."""
         ...
 
+    def build_step(self, line: str) -> None:
+        """An image is being built and has come to this step."""
+        ...
+
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """A run is about to measure these cells: seconds that each may take, by cell id."""
         ...
@@ -41,6 +45,9 @@ class QuietObserver:
 
     def note(self, text: str) -> None:
         """Drop the note."""
+
+    def build_step(self, line: str) -> None:
+        """Drop the event."""
 
     def run_started(self, estimates_s: Mapping[str, float]) -> None:
         """Drop the event."""

@@ -236,6 +236,9 @@ class KeptObserver:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
+    def build_step(self, line: str) -> None:
+        self.notes.append(line)
+
     def job_started(self, job: Job) -> None:
         self.jobs.append(job)
 

@@ -177,7 +177,7 @@ def replay_result(request: ReplayRequest, observer: Observer) -> ReplayResult:
         )
     if request.launcher is not None:
         original = replace(original, launcher=request.launcher)
-    launcher = make_launcher(original.launcher, observer.note, original.pinned)
+    launcher = make_launcher(original.launcher, observer.build_step, original.pinned)
     launcher.prepare(original.cell.backend)
     folder = begin_replay(original, request)
     outcome = execute_run(folder, launcher, observer, RunOptions(database=database))

@@ -140,7 +140,7 @@ def _clean_finished(folder: RunFolder, observer: Observer) -> None:
 
     devices = devices_of(folder)
     with suppress(EngineUnavailable, _Occupied):
-        launcher = make_launcher(folder.run.launcher, observer.note)
+        launcher = make_launcher(folder.run.launcher, observer.build_step)
         with launcher.reserve(devices, f"run {folder.run.run_id}", give_up):
             folder.remove_unfinished()
             launcher.clean(devices)
@@ -149,7 +149,7 @@ def _clean_finished(folder: RunFolder, observer: Observer) -> None:
 def _finish(
     folder: RunFolder, launcher: LauncherName, observer: Observer, options: RunOptions
 ) -> RunResult:
-    outcome = execute_run(folder, make_launcher(launcher, observer.note), observer, options)
+    outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
     for cell_id, reason in failed_traces(folder).items():
         observer.note(f"{cell_id}: no trace: {reason}")
     report = report_run(folder.run.run_id, options.database or folder.database)

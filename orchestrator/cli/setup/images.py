@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.app import chosen
 from orchestrator.cli.completion import complete_backend
 from orchestrator.cli.options import note
 from orchestrator.cli.program import ListingGroup, Program
@@ -47,9 +48,12 @@ def list_images(
 def build(backend: BackendName = "cpu", registry: Registry = None) -> None:
     """Build an image from this checkout."""
     from orchestrator.app.setup.images import known_backend, open_images
+    from orchestrator.render.progress import show_build
     from orchestrator.render.setup import print_image
 
-    print_image("built", open_images(registry, note).build(known_backend(backend)))
+    with show_build(quiet=chosen.quiet) as report:
+        image = open_images(registry, report).build(known_backend(backend))
+    print_image("built", image)
 
 
 @group.command()

@@ -59,10 +59,10 @@ def plain(stopwatch: Stopwatch) -> PlainObserver:
 
 
 @contextmanager
-def live(stopwatch: Stopwatch) -> Iterator[tuple[LiveObserver, io.StringIO]]:
+def live(stopwatch: Stopwatch, width: int = 120) -> Iterator[tuple[LiveObserver, io.StringIO]]:
     text = io.StringIO()
     console = Console(
-        file=text, force_terminal=True, width=120, markup=False, emoji=False, highlight=False
+        file=text, force_terminal=True, width=width, markup=False, emoji=False, highlight=False
     )
     with LiveObserver(console, stopwatch) as observer:
         observer.run_started(estimates(10, 10, 20))
@@ -188,6 +188,29 @@ def test_live_progress_shows_cell_phase_count_and_time_left(stopwatch: Stopwatch
     assert re.search(r"0/3 b2-s8\S* steady", shown)
     assert "1/3 500 ms" in shown
     assert "1/3 about 30s left" in shown
+
+
+STEP = "building cpu: step 3/18, pip install --no-cache-dir …, 12s"
+
+
+def test_a_build_is_one_line_a_step_in_a_log(plain: PlainObserver, capsys: Capture) -> None:
+    plain.build_step(STEP)
+    assert capsys.readouterr().err == f"{STEP}\n"
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [(120, STEP), (80, "0/3 building cpu: step 3/18, 12s")]
+)
+def test_a_build_is_one_line_in_place_on_a_terminal(
+    stopwatch: Stopwatch, width: int, shown: str
+) -> None:
+    with live(stopwatch, width) as (observer, text):
+        for step in ("building cpu: step 2/18, FROM python, 3s", STEP):
+            observer.build_step(step)
+            observer._progress.refresh()
+        observer.job_started(JOB)
+    assert shown in text.getvalue()
+    assert "building" not in text.getvalue().splitlines()[-1]
 
 
 def test_live_progress_counts_visits_in_their_round(stopwatch: Stopwatch) -> None:
