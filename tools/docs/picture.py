@@ -20,7 +20,9 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-COLUMNS, LINES = 124, 40
+from orchestrator.render.wrapping import wrap_command
+
+COLUMNS, LINES = 80, 70
 
 
 def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
@@ -44,7 +46,9 @@ def drawn(screen: pyte.Screen, title: str) -> str:
     lines = [_line(screen, number) for number in range(LINES)]
     while lines and not lines[-1].plain.strip():
         lines.pop()
-    console.print(Text(f"$ {title}", style="bold"))
+    first, *others = wrap_command(title, COLUMNS)
+    for text in (f"$ {first.lstrip()}", *others):
+        console.print(Text(text, style="bold"))
     for line in lines:
         console.print(line, no_wrap=True, crop=True)
     return console.export_svg(title="AccelMatrix", unique_id="terminal")
