@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from orchestrator.render.lines import print_json, print_line
+from orchestrator.render.tables import print_table, wrapping
 from orchestrator.render.words import WORDS, Word
 from runner.contract.errors import UsageError, suggest
 
@@ -50,8 +51,6 @@ def print_words(*, as_json: bool) -> None:
     if as_json:
         print_json({word.name: word.lines for word in WORDS})
         return
-    width = max(len(word.name) for word in WORDS)
-    for word in WORDS:
-        print_line(f"{word.name:<{width}}  {word.lines[0]}")
+    print_table(("word", *wrapping("meaning")), [(word.name, word.lines[0]) for word in WORDS])
     print_line()
     print_line("`orchestrator explain WORD` says more.")

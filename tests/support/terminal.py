@@ -13,7 +13,7 @@ from rich.cells import cell_len
 WIDTHS = (80, 100, 120, 200)
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 _PART = re.compile(r"[^-/,:]*[-/,:]*")
-_FRAME = re.compile(r"row [\d,]+ of [\d,]+$|\d+ columns? left out: .*", re.DOTALL)
+_FRAME = re.compile(r"row [\d,]+ of [\d,]+$|\d+ columns? left out.*", re.DOTALL)
 """Lines that a table has for a terminal alone."""
 
 _SIGNS = {"\\", "(--wide)"}
