@@ -11,8 +11,9 @@ from runner.backends.torch.model import (
     parameter_count,
     weights_restorer,
 )
+from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, catalogue, find
-from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder
+from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder
 
 
 def build(seed: int, spec: ModelSpec | None = None) -> torch.nn.Module:
@@ -34,6 +35,15 @@ def test_the_seed_decides_the_weights() -> None:
     first, again, other = (weights(build(seed)) for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+
+
+def test_a_misspelt_key_is_refused_and_what_transformers_wrote_is_not() -> None:
+    old = {"gradient_checkpointing": False, "layer_norm_epsilom": {"__float__": "Infinity"}}
+    with pytest.raises(Unsupported, match="gpt2 has no gradient_checkpointing, layer_norm_epsilom"):
+        parameter_count(tiny("AutoModelForCausalLM", DECODER | old))
+    written = DECODER | old | {"transformers_version": "4.8.2"}
+    count = parameter_count(tiny("AutoModelForCausalLM", written))
+    assert count == parameter_count(tiny_decoder())
 
 
 def test_norms_are_one_biases_zero_and_the_rest_small() -> None:
