@@ -81,8 +81,8 @@ def test_a_bundle_is_written_checked_and_merged(measured: Workplace, tmp_path: P
     told = json.loads(measured.do("verify", bundle, "--json").stdout)
     assert (told["sound"], told["faults"]) == (True, [])
     merge = ["merge", bundle, "--scratch", "--database", other]
-    assert measured.do(*merge).stdout == "3 inserted, 0 replaced, 0 unchanged\n"
-    assert measured.do(*merge).stdout == "0 inserted, 0 replaced, 3 unchanged\n"
+    assert measured.do(*merge).stdout.startswith("3 inserted, 0 replaced, 0 unchanged\n")
+    assert measured.do(*merge).stdout.startswith("0 inserted, 0 replaced, 3 unchanged\n")
 
 
 def test_a_damaged_bundle_is_told_and_not_merged(measured: Workplace, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -151,8 +152,14 @@ def test_a_query_that_cannot_be_answered(measured: Workplace, sql: str, word: st
 
 
 def test_merge_tells_what_it_did(measured: Workplace, tmp_path: Path) -> None:
-    merge = ["merge", "results", "--scratch", "--database", str(tmp_path / "other.duckdb")]
-    assert measured.do(*merge).stdout == "3 inserted, 0 replaced, 0 unchanged\n"
+    database = str(tmp_path / "other.duckdb")
+    merge = ["merge", "results", "--scratch", "--database", database]
+    assert measured.do(*merge).stdout.splitlines() == [
+        "3 inserted, 0 replaced, 0 unchanged",
+        f"3 records from {gethostname()} into {database}",
+        "next:",
+        f"  orchestrator query latest_results --database {database}",
+    ]
     assert json.loads(measured.do(*merge, "--json").stdout)["unchanged"] == 3
     complains(measured.do("merge", "nowhere"), 2, "nowhere: no such file or folder")
 
