@@ -105,13 +105,20 @@ def _without_weights(folder: Path) -> str:
 def _require_no_code(folder: Path, config: Config) -> None:
     names = [*_mapped_code(config), *_code_beside(folder)]
     if names:
-        kind = quote(config.get("model_type"))
         raise SkipEntry(
-            f"{str(folder)!r} brings its own code ({_listed(names)}); AccelMatrix runs none. If "
-            f"transformers' own {kind} is the same model, name a copy of the folder without "
-            "those files and without auto_map in config.json",
+            f"{str(folder)!r} brings its own code ({_listed(names)}); AccelMatrix runs none"
+            f"{_instead_of_code(config)}",
             key="path",
         )
+
+
+def _instead_of_code(config: Config) -> str:
+    if fault := unknown_type(config):
+        return f", and {CONFIG_FILE} {fault}"
+    return (
+        f". If transformers' own {config['model_type']} is the same model, name a copy of the "
+        f"folder without such files and without auto_map in {CONFIG_FILE}"
+    )
 
 
 def _code_beside(folder: Path) -> Iterator[str]:

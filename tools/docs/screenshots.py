@@ -15,8 +15,7 @@ from tools.docs.picture import drawn, screen_after
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = (
-    "bench --model bert-base-uncased --backend cpu,openvino --precision fp32,int8"
-    " --batch-size 1,8"
+    "bench --model bert-base-uncased --backend cpu,openvino --precision fp32,int8 --batch-size 1,8"
 )
 SCREENS: Mapping[str, str] = {
     "status": "status",

@@ -264,11 +264,11 @@ OWN = {"model_type": "mine", "auto_map": {"AutoModel": "modeling_mine.Mine"}}
 @pytest.mark.parametrize(
     ("config", "files", "sentence"),
     [
-        (OWN, [], "brings its own code (modeling_mine.py); AccelMatrix runs none. If transformers"),
+        (OWN, [], "brings its own code (modeling_mine.py); AccelMatrix runs none, and config"),
         (BERT | {"auto_map": {"AutoConfig": "a/b--configuration_b.C", "AutoModel": "m.M"}}, [],
          "(a/b--configuration_b.py, m.py)"),
         (BERT | {"auto_map": {"AutoTokenizer": ["t.T", None]}}, ["modeling_own.py"],
-         "brings its own code (modeling_own.py); AccelMatrix runs none."),
+         "(modeling_own.py); AccelMatrix runs none. If transformers' own bert is the same"),
         (BERT | {"auto_map": 5}, [], "brings its own code (auto_map)"),
         ({"model_type": "mine"}, [], "names model_type 'mine', which transformers 5.23.0 doesn't"),
         ({"model_type": "bort"}, [], "doesn't have; did you mean bert?"),
