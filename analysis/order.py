@@ -19,11 +19,8 @@ ORDERS: tuple[str, ...] = (BY_SPEED, *_MEASURES, *AXIS_NAMES)
 """Names of orders: by an axis, or by what was measured, the least first."""
 
 
-def order_results(rows: Sequence[ResultRow], order: str = BY_SPEED) -> list[ResultRow]:
-    """The results in this order; those without the value come last.
-
-    `fastest` keeps results together that answer one question, the fastest of each first and those
-    that cannot be compared behind them.
+def known_order(order: str) -> str:
+    """The order of that name, be it written with hyphens.
 
     Raises:
         UsageError: there is no such order.
@@ -35,6 +32,19 @@ def order_results(rows: Sequence[ResultRow], order: str = BY_SPEED) -> list[Resu
         raise UsageError(
             f"--sort: there is no order {order!r}", hint=f"{guess}({', '.join(ORDERS)})"
         )
+    return name
+
+
+def order_results(rows: Sequence[ResultRow], order: str = BY_SPEED) -> list[ResultRow]:
+    """The results in this order; those without the value come last.
+
+    `fastest` keeps results together that answer one question, the fastest of each first and those
+    that cannot be compared behind them.
+
+    Raises:
+        UsageError: there is no such order.
+    """
+    name = known_order(order)
     fastest = [row for comparison in comparisons(rows) for row in comparison.rows]
     fastest += [row for row in rows if row.latency_median_ms is None]
     if name == BY_SPEED:

@@ -10,6 +10,7 @@ import typer
 from orchestrator.cli.options import Wide
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_BY_SPEED = "fastest"
 _OPTIONS: dict[str, tuple[Any, object]] = {
     "ids": (Annotated[bool, typer.Option("--ids", help="Name cells by their ids.")], False),
     "wide": (Wide, False),
@@ -20,7 +21,7 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
                 "--sort", metavar="ORDER", help="fastest, latency, memory, grade, id or an axis."
             ),
         ],
-        "fastest",
+        _BY_SPEED,
     ),
 }
 
@@ -33,6 +34,10 @@ def with_table_options(command: _Command) -> _Command:
         from orchestrator.render.result_table import ResultTable
 
         chosen = {name: given.pop(name) for name in _OPTIONS}
+        if chosen["sort"] != _BY_SPEED:  # a wrong word must not wait for the end of a run
+            from analysis.order import known_order
+
+            known_order(chosen["sort"])
         return command(*arguments, table=ResultTable(**chosen), **given)
 
     own = inspect.signature(command).parameters.values()

@@ -104,6 +104,8 @@ _COLUMNS = (
 )
 _USUAL = {"proof": "proven", "correct": "yes"}
 """Columns that are left out where every row has this value."""
+_RATES = ("samples/s", "tokens/s", "ms/token")
+"""Columns that give way to ids, which take half of a terminal."""
 TABLE_COLUMNS = tuple(dict.fromkeys(column.heading for column in _COLUMNS))
 """Headings of what may be measured; those that no row fills are left out."""
 
@@ -155,13 +157,14 @@ def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> Non
         values.append([of(row) for row in rows])
 
     if table.ids:
-        add(Column("cell", essential=True, wraps=True), lambda row: row.cell_id)
+        add(Column("cell", essential=True), lambda row: row.cell_id)
     else:
         for name in named:
             add(_axis_column(name, essential=True), lambda row, name=name: getattr(row, name))  # type: ignore[misc]
     for column in _COLUMNS:
         if kind in column.kinds and _is_informative(column, rows):
-            add(Column(column.heading, essential=column.essential), column.value)
+            essential = column.essential and not (table.ids and column.heading in _RATES)
+            add(Column(column.heading, essential=essential), column.value)
     if not table.ids:
         for name in modelled:
             add(_axis_column(name), lambda row, name=name: getattr(row, name))  # type: ignore[misc]

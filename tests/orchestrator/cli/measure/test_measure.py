@@ -49,6 +49,24 @@ def test_a_bad_matrix_is_refused_by_place_and_value(
     assert files(place.folder) == before
 
 
+@pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench"], ["status"]])
+def test_an_unknown_order_is_refused_before_anything_is_measured(
+    place: Workplace, command: list[str]
+) -> None:
+    before = files(place.folder)
+    complains(place.do(*command, "--sort", "memry"), 2, "hint: did you mean memory?")
+    assert files(place.folder) == before
+
+
+def test_a_runs_findings_and_its_table_are_shown_again(measured: Workplace) -> None:
+    table = measured.do("--quiet", "status", "last", "--ids", "--sort", "batch-size").stdout
+    assert [line.split("-")[0] for line in table.splitlines()[2:]] == ["fake"] * 3
+    findings = measured.do("status", "--why")
+    assert findings.returncode == 0
+    assert findings.stdout.splitlines()[0] == f"run {measured.run_folder.name}"
+    assert "a scripted failure" in findings.stdout
+
+
 @pytest.mark.parametrize("command", [["run", "matrix.yaml"], ["bench", "--model", "bert-tiny"]])
 def test_verifying_only_and_not_at_all_exclude_each_other(
     place: Workplace, command: list[str]
