@@ -9,8 +9,9 @@ import typer
 
 from orchestrator.render.lines import print_line
 from orchestrator.system.files import RESULTS_FOLDER
-from runner.contract.axes import AXES, AxisName
+from runner.contract.axes import AxisName
 from runner.contract.errors import UsageError
+from runner.contract.synonyms import axis_called
 
 PROGRAM = "orchestrator"
 _VARIABLE = "_ORCHESTRATOR_COMPLETE"
@@ -104,8 +105,7 @@ def _families() -> list[str]:
 
 
 def _choices(name: AxisName) -> list[str]:
-    choices = next(axis.choices for axis in AXES if axis.name == name)
-    return [choice for choice in choices if choice != "fake"]
+    return [choice for choice in axis_called(name).choices if choice != "fake"]
 
 
 def complete_axis(name: AxisName) -> Complete:

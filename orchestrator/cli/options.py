@@ -79,9 +79,31 @@ def _known_seed(value: int) -> int:
     return value
 
 
-MatrixArgument = Annotated[Path, typer.Argument(metavar="MATRIX", help="The matrix file.")]
+def _no_model(path: Path | None) -> Path | None:
+    """The path of a matrix, unless it is no file and a model is called like that.
+
+    Raises:
+        UsageError: it is a model.
+    """
+    from orchestrator.app.setup.completion import model_names
+    from runner.contract.errors import UsageError
+
+    if path is not None and str(path) in model_names() and not path.exists():
+        raise UsageError(
+            f"{path}: there is no such file; did you mean `orchestrator bench --model {path}`?",
+            hint="a model needs no matrix file",
+        )
+    return path
+
+
+MatrixArgument = Annotated[
+    Path, typer.Argument(metavar="MATRIX", help="The matrix file.", callback=_no_model)
+]
 MatrixIfAny = Annotated[
-    Path | None, typer.Argument(metavar="MATRIX", help="The matrix file.", show_default=False)
+    Path | None,
+    typer.Argument(
+        metavar="MATRIX", help="The matrix file.", show_default=False, callback=_no_model
+    ),
 ]
 Select = Annotated[
     list[str] | None,

@@ -1,7 +1,7 @@
 """Refusals of words on the command line: typer's errors in the form that all errors have."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,13 @@ _QUOTED = re.compile(r"'([^']*)'")
 _NOT_ONE_OF = " is not one of "
 _OF_MATRIX = frozenset({"run", "plan", "prepare"})
 """Commands whose axes stand in a file."""
+_PATHS: Mapping[str, str] = {
+    "cell-timeout": "limits.cell_timeout",
+    "iterations": "measure.iterations",
+    "memory": "limits.memory",
+}
+"""The places in a file of what `bench` has other options for."""
+_FILES = (".yaml", ".yml", ".json")
 
 
 def usage_error(error: TyperException, words: Sequence[str]) -> UsageError:
@@ -43,16 +50,21 @@ def _path(words: Sequence[str]) -> str:
     return f"orchestrator {command}".rstrip()
 
 
+def _command(path: str) -> str:
+    return path.rpartition(" ")[2]
+
+
 def _help(path: str) -> str:
     return f"`{path} --help` shows what it takes"
 
 
 def _no_option(option: str, error: Any, path: str) -> UsageError:
     axis = axis_of(option.lstrip("-"))
-    if axis and path.rsplit(maxsplit=1)[-1] in _OF_MATRIX:
+    path_in_file = f"axes.{axis.name}" if axis else _PATHS.get(option.lstrip("-"))
+    if path_in_file and _command(path) in _OF_MATRIX:
         return UsageError(
-            f"{path}: no option {option}; did you mean --set axes.{axis.name}=…?",
-            hint="the axes stand in the matrix file, and --set changes them",
+            f"{path}: no option {option}; did you mean --set {path_in_file}=…?",
+            hint="the matrix file says so, and --set changes it",
         )
     names = [name.lstrip("-") for name in error.possibilities or ()]
     guess = "".join(f"; did you mean --{near}?" for near in closest(option.lstrip("-"), names))
@@ -80,8 +92,10 @@ def _name(error: Any) -> str:
     parameter = error.param
     if error.param_hint or parameter is None:
         return str(error.param_hint or "")
-    is_option = parameter.param_type_name == "option"
-    return str(parameter.opts[0] if is_option else parameter.display_name_raw)
+    if parameter.param_type_name == "option":
+        return str(parameter.opts[0])
+    name = str(parameter.display_name_raw)
+    return parameter.name.upper() if "|" in name else name
 
 
 def _value_of(option: str, words: Sequence[str]) -> str:
@@ -102,4 +116,14 @@ def _extra(message: str, words: Sequence[str], path: str) -> UsageError:
                 hint="commas join the values of a list, and a blank ends it",
             )
     extra = message.partition("(s) (")[2].removesuffix(")")
-    return UsageError(f"{path}: unexpected {extra!r}", hint=_help(path))
+    for option, first, second in zip(words, words[1:], words[2:], strict=False):
+        if second == extra and axis_of(option.lstrip("-")):
+            return UsageError(
+                f"{option} {first} {second}: a comma joins the values: {first},{second}",
+                hint=_help(path),
+            )
+    guess = ""
+    if _command(path) == "bench":
+        meant = f"`orchestrator run {extra}`" if extra.endswith(_FILES) else f"--model {extra}"
+        guess = f"; did you mean {meant}?"
+    return UsageError(f"{path}: unexpected {extra!r}{guess}", hint=_help(path))

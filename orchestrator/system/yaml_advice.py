@@ -1,4 +1,4 @@
-"""What is wrong with a text that is no YAML, in the words of somebody who wrote it."""
+"""Advice on a text that is no YAML, in the words of somebody who wrote it."""
 
 import re
 from collections.abc import Sequence
@@ -36,8 +36,8 @@ def _tab(lines: Sequence[str], near: Sequence[int]) -> str | None:
     for number in near:
         indent = _leading(lines[number])
         if "\t" in indent:
-            place = "begins with a tab" if indent[0] == "\t" else "has a tab before its first word"
-            return f"line {number + 1} {place}; YAML wants blanks"
+            fault = "begins with a tab" if indent[0] == "\t" else "has a tab before its first word"
+            return f"line {number + 1} {fault}; YAML wants blanks"
     return None
 
 
@@ -88,5 +88,5 @@ def _word(lines: Sequence[str], near: Sequence[int]) -> str | None:
 
 
 def _leading(line: str) -> str:
-    found = _INDENT.match(line)
-    return found.group() if found else ""
+    indent = _INDENT.match(line)
+    return indent.group() if indent else ""

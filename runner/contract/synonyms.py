@@ -4,9 +4,7 @@ from collections.abc import Mapping
 
 from runner.contract.axes import AXES, RUNTIMES, Axis, AxisName
 
-_KEYS: Mapping[str, AxisName] = {
-    word: axis.name for axis in AXES for word in (axis.name, *axis.synonyms)
-}
+_KEYS: Mapping[str, Axis] = {word: axis for axis in AXES for word in (axis.name, *axis.synonyms)}
 _VALUES: Mapping[AxisName, Mapping[str, str]] = {
     "backend": {
         "amd": "rocm",
@@ -70,8 +68,12 @@ _GPUS = "cuda (NVIDIA), rocm (AMD) or mps (Apple)"
 
 def axis_of(word: str) -> Axis | None:
     """The axis of this key, in singular or plural, with `-` or `_`."""
-    name = _KEYS.get(word.replace("-", "_"))
-    return next((axis for axis in AXES if axis.name == name), None)
+    return _KEYS.get(word.replace("-", "_"))
+
+
+def axis_called(name: AxisName) -> Axis:
+    """The axis of that name."""
+    return _KEYS[name]
 
 
 def meaning(axis: Axis, word: str) -> str:

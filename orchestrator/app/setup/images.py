@@ -10,6 +10,7 @@ from orchestrator.system.git import git_commit
 from orchestrator.system.problems import not_one_of
 from runner.contract.cell import Backend
 from runner.contract.errors import UsageError
+from runner.contract.synonyms import axis_called, counsel, meaning
 
 
 def open_images(registry: str | None, report: Callable[[str], None]) -> LocalImages:
@@ -35,15 +36,17 @@ def remove_images(registry: str | None, *, everything: bool) -> PrunedImages:
 
 
 def known_backend(name: str) -> Backend:
-    """The backend of that name.
+    """The backend of that name, or of another word for it.
 
     Raises:
         UsageError: there is none.
     """
+    axis = axis_called("backend")
+    meant = meaning(axis, name)
     for backend in real_backends():
-        if backend == name:
+        if backend == meant:
             return backend
-    raise UsageError(not_one_of(name, real_backends()))
+    raise UsageError(counsel(axis, name) or not_one_of(name, real_backends()))
 
 
 def _settings(registry: str | None) -> ImageSettings:

@@ -55,7 +55,7 @@ _Mode = Annotated[
 ]
 _Save = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Keep the verdicts; docs/verified.json feeds the README."),
+    typer.Option(metavar="FILE", help="Keep the verdicts in a file, as JSON."),
 ]
 
 
@@ -129,6 +129,13 @@ def verify(
 
 def _verify_bundle(path: Path, *, as_json: bool) -> int:
     """Check an archive; the exit code says whether others can merge it."""
+    from runner.contract.errors import UsageError
+
+    if not path.suffix and not path.exists():
+        raise UsageError(
+            f"{path}: there is no such bundle; did you mean --model {path}?",
+            hint="a bundle is a file that `orchestrator export --bundle` wrote",
+        )
     from orchestrator.app.results.export import check_bundle
     from orchestrator.render.exports import print_checked
 

@@ -49,7 +49,7 @@ def query_command(
     database: options.Database = None,
     json: options.Json = False,
 ) -> None:
-    """Ask the database in SQL, or look into a view: `query latest_results`."""
+    """Ask the database in SQL, or show a view by its name."""
     from orchestrator.app.results.query import TABLE, Question, ask_database, save_query
     from orchestrator.render.exports import print_answer, require_printable
     from orchestrator.system.files import is_stdout

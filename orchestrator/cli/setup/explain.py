@@ -14,7 +14,7 @@ def explain(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Explain a word of the tables and messages in three lines; without one, list them."""
+    """Explain a word of the screen; without one, list them."""
     from orchestrator.render.explain import find_word, print_word, print_words
 
     if word is None:

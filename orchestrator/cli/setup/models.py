@@ -8,6 +8,7 @@ from orchestrator.cli import options
 from orchestrator.cli.axis_options import size_options, with_options
 from orchestrator.cli.completion import complete_family, complete_mode, complete_model, complete_set
 from orchestrator.cli.program import ListingGroup, Program
+from runner.contract.synonyms import axis_called, meaning
 
 group = Program(help="List and show models.", cls=ListingGroup, rich_markup_mode=None)
 
@@ -79,7 +80,8 @@ def show(
 
     MODEL is a name, a hub id, ./folder with a config.json, or a file of custom models.
     """
+    meant = meaning(axis_called("mode"), mode)
     from orchestrator.app.setup.models import model_sheets
     from orchestrator.render.models import print_sheets
 
-    print_sheets(model_sheets(name, mode, **sizes), as_json=json)
+    print_sheets(model_sheets(name, meant, **sizes), as_json=json)

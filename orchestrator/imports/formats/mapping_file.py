@@ -20,7 +20,10 @@ from orchestrator.system.problems import (
 from orchestrator.system.yaml_file import read_source
 from runner.contract.cell import Frozen
 
-_HINT = "docs/import.md describes the mapping file"
+_HINT = (
+    "a mapping names its source and columns, such as {source: lab, columns: {model: {from: name}, "
+    "backend: {const: cpu}, latency_p50_s: {from: ms, unit: ms}}}"
+)
 TEXT_COLUMNS = frozenset(
     name
     for name, info in ImportedMeasurement.model_fields.items()

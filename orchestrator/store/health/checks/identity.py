@@ -183,7 +183,7 @@ _COUNTS = (
     ),
     Check(
         "in quarantine",
-        "ask `SELECT * FROM quarantine`; docs/health.md says how to bring a row back",
+        "ask `SELECT * FROM quarantine`; the copy that `--fix` made has each row in its place",
         severity="note",
     ),
 )

@@ -25,7 +25,7 @@ def told_of(folder: Path, text: str) -> list[str]:
     """The lines of the error about a file with this text."""
     with pytest.raises(UsageError) as refused:
         read_mapping(written(folder, text))
-    assert refused.value.hint == "docs/import.md describes the mapping file"
+    assert "such as {source: lab, columns: {model: {from: name}" in (refused.value.hint or "")
     return [line.removeprefix(f"{folder}/") for line in str(refused.value).splitlines()]
 
 
