@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from orchestrator.render.lines import print_json, print_line, print_note, stream_json
@@ -51,7 +51,8 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
     for entry in shown:
         if entry.reason:
             reasons.setdefault(entry.reason, len(reasons) + 1)
-    rows = [
+    columns: Sequence[str | Column] = _COLUMNS
+    rows: list[Sequence[object]] = [
         (
             entry.cell.id,
             entry.decision,
@@ -60,7 +61,9 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         )
         for entry in shown
     ]
-    print_table(_COLUMNS, rows)
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    print_table(columns, rows)
     if len(shown) < len(plan.entries):
         print_line(f"… and {len(plan.entries) - len(shown):,} more: --format json tells them all")
     sums = report.sums()

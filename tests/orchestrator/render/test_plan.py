@@ -29,6 +29,11 @@ def test_a_plan_shows_every_cell_with_its_decision_then_the_sums(screen: Screen)
     assert lines[-1].startswith("3 to run in 1 job, 1 to skip, 0 done; about ")
 
 
+def test_without_a_reason_there_is_no_column_of_reasons(screen: Screen) -> None:
+    words = screen.words(print_plan, PlanReport(a_plan(), ()))
+    assert words[:2] == [["cell", "decision", "estimate"], [fake_cell(1).id, "run", "1s"]]
+
+
 def test_a_plan_in_rounds_counts_the_launches_of_jobs(screen: Screen) -> None:
     plan = a_plan(skips={SKIPPED: "the model ends at 32"}, rounds=3)
     last = screen.lines(print_plan, PlanReport(plan, ()))[-1]
