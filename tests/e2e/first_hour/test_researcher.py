@@ -33,6 +33,7 @@ def test_a_folder_becomes_a_latency_in_one_command(researcher: Workplace) -> Non
     assert "embedding of text, AutoModel, pretrained weights (22,713,216 parameters)" in done.stderr
     assert "all-MiniLM-L6-v2" in done.stdout
     assert "median ms" in done.stdout
+    assert "device proven, outputs agree with fp32" in done.stdout
     made = files(researcher.folder) - given
     assert {path.split("/")[0] for path in made} == {"results"}
     (row,) = researcher.ask("SELECT status, correct, weights, weights_revision FROM latest_results")
