@@ -8,6 +8,9 @@ from analysis.ratios import Estimate, estimate, shows_difference
 from analysis.result import ResultRow
 from runner.contract.record import Grade
 
+DOUBTFUL_FACTOR = 2.0
+"""Change beyond which a result of grade D is named: such a number shows orders of size alone."""
+
 
 @dataclass(frozen=True)
 class Earlier:
@@ -36,7 +39,7 @@ class Change:
     @property
     def is_contradiction(self) -> bool:
         """True if nothing that is known explains it, so that one of the grades is wrong."""
-        return self.then.same_software
+        return self.then.same_software and self.now.grade != "D"
 
 
 def changes(rows: Sequence[ResultRow], earlier: Sequence[Earlier]) -> tuple[Change, ...]:
@@ -70,7 +73,10 @@ def _change(row: ResultRow, then: Earlier) -> Change | None:
     if now is None or before is None or row.grade is None:
         return None
     ratio = now.over(before)
-    differs = shows_difference(ratio, max(row.grade, then.grade))
+    if row.grade == "D":
+        differs = _factor(ratio) > DOUBTFUL_FACTOR and not ratio.low <= 1 <= ratio.high
+    else:
+        differs = shows_difference(ratio, max(row.grade, then.grade))
     return Change(row, then, ratio) if differs else None
 
 

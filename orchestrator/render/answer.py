@@ -32,8 +32,8 @@ def answer_lines(report: RunReport) -> Iterator[str]:
     hopeless = [one for one in report.comparisons if not one.comparable]
     if count := sum(len(one.rows) for one in hopeless):
         reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
-        results = f"{count} of {len(everything)} {plural(len(everything), 'result')}"
-        yield f"measure again: {results} cannot be compared ({', '.join(reasons)})"
+        subject = f"{count} of {len(everything)} results cannot be compared: "
+        yield f"measure again: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
 
 
 class _Names:
@@ -159,7 +159,8 @@ def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterat
     for change in changes[:_SHOWN]:
         name = " ".join(describe_axes(change.now, varying or AXIS_NAMES[:4]))
         now, then = change.now.latency_median_ms, change.then.latency_median_ms
-        cause = "same software" if change.is_contradiction else "other software"
+        cause = "same software" if change.then.same_software else "other software"
+        cause = "grade D" if change.now.grade == "D" else cause
         yield (
             f"changed: {name} {_milliseconds(now)}, was {_milliseconds(then)}"
             f" {_moment(change.then.measured_at)} ({cause})"

@@ -20,7 +20,7 @@ _MEASURING = ("run", "bench")
 _FOR_READERS = ("--json", "--quiet", "-q", "--wide", "--ids")
 _BATCHES = "1,2,4,8"
 _KEY = re.compile(r"\bmeasure\.\w+")
-_NO_COMMAND = ("use a host", "measure a larger")
+_NO_COMMAND = ("use a host", "measure a larger", "take latencies")
 """Remedies that the same command cannot bring."""
 
 
@@ -55,7 +55,8 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
         return ()
     where = database_option(report.database)
     topic = "generation" if {row.mode for row in timed} == {"generation"} else "performance"
-    commands = [["export", topic, "--output", f"{topic}.csv", *where]]
+    quotable = any(row.grade != "D" for row in timed)
+    commands = [["export", topic, "--output", f"{topic}.csv", *where]] if quotable else []
     if any(row.grade_reasons for row in timed):
         commands.insert(0, ["status", report.run_id, "--why", *where])
     if wider := _more_batches(report):

@@ -203,7 +203,7 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
         ),
         (
             [a_row("a", grade="D"), a_row("b", precision="int8", grade="D")],
-            ["measure again: 2 of 2 results cannot be compared (grade D)"],
+            ["measure again: 2 of 2 results cannot be compared: grade D"],
         ),
         (
             [a_row("a"), a_row("b", precision="int8", correct=False, correct_reason="they differ")],
@@ -212,9 +212,10 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
                 "Not comparable: int8 (outputs do not agree with the reference)"
             ],
         ),
+        ([a_row("a", grade="D")], ["measure again: grade D"]),
         ([a_row("a")], []),
     ],
-    ids=["batches", "int8", "not told apart", "grade D", "wrong", "one"],
+    ids=["batches", "int8", "not told apart", "grade D", "wrong", "one D", "one"],
 )
 def test_the_answer_says_what_the_measurements_support(
     rows: list[ResultRow], answer: list[str]
@@ -290,6 +291,12 @@ def test_the_remedy_is_a_command_with_options_it_has(
     [
         ([a_failed_row("a", "failed", "died")], BENCH, "benchmarks.duckdb", []),
         (
+            [a_row("a", grade="D", grade_reasons=["busy: stop"])],
+            BENCH,
+            "benchmarks.duckdb",
+            ["status run-1 --why --database benchmarks.duckdb"],
+        ),
+        (
             [a_row("a", mode="generation")],
             BENCH,
             "there/benchmarks.duckdb",
@@ -314,7 +321,7 @@ def test_the_remedy_is_a_command_with_options_it_has(
             ],
         ),
     ],
-    ids=["nothing measured", "generation", "findings", "one batch"],
+    ids=["nothing measured", "grade D", "generation", "findings", "one batch"],
 )
 def test_what_is_next_fits_what_was_run(
     rows: list[ResultRow], command: str | None, database: str, offered: list[str]
@@ -330,9 +337,12 @@ def an_earlier_result(**values: Any) -> Earlier:
     return Earlier(**{"grade": "C", **facts, **median} | values)
 
 
-@pytest.mark.parametrize(("same", "why"), [(True, "same software"), (False, "other software")])
-def test_what_changed_since_the_last_run_is_named(same: bool, why: str) -> None:
-    rows = [a_row("a", precision="int8", **interval(1217.0))]
+@pytest.mark.parametrize(
+    ("same", "grade", "why"),
+    [(True, "C", "same software"), (False, "C", "other software"), (True, "D", "grade D")],
+)
+def test_what_changed_since_the_last_run_is_named(same: bool, grade: str, why: str) -> None:
+    rows = [a_row("a", precision="int8", grade=grade, **interval(1217.0))]
     lines = change_lines(changes(rows, [an_earlier_result(same_software=same)]), rows)
     assert list(lines) == [
         f"changed: bert-tiny cpu torch int8 1,217 ms, was 64.7 ms on 2026-11-21 ({why})"
