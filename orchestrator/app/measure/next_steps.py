@@ -56,12 +56,12 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
     where = database_option(report.database)
     topic = "generation" if {row.mode for row in timed} == {"generation"} else "performance"
     quotable = any(row.grade != "D" for row in timed)
-    commands = [["export", topic, "--output", f"{topic}.csv", *where]] if quotable else []
-    if any(row.grade_reasons for row in timed):
-        commands.insert(0, ["status", report.run_id, "--why", *where])
-    if wider := _more_batches(report):
-        commands.insert(0, wider)
-    return tuple(map(shlex.join, commands))
+    commands = [
+        _more_batches(report) if quotable else None,
+        ["status", report.run_id, "--why", *where] if any(r.grade_reasons for r in timed) else None,
+        ["export", topic, "--output", f"{topic}.csv", *where] if quotable else None,
+    ]
+    return tuple(shlex.join(command) for command in commands if command)
 
 
 def _words_of(report: RunReport) -> list[str] | None:
@@ -72,7 +72,7 @@ def _words_of(report: RunReport) -> list[str] | None:
         return None
     if not words or words[0] not in _MEASURING:
         return None
-    return [word for word in words if word not in _FOR_READERS]
+    return [word for word in _without(words, "--sort") if word not in _FOR_READERS]
 
 
 def _sentence(cause: Cause, *, is_longer: bool) -> str:

@@ -235,7 +235,7 @@ def test_models_are_answered_one_by_one() -> None:
 
 
 BUSY = "other processes used {} % of the CPU time: stop them"
-BENCH = "orchestrator bench --model bert-tiny --profile quick --json"
+BENCH = "orchestrator bench --model bert-tiny --profile quick --json --sort id"
 
 
 def test_trust_names_the_worst_grade_its_cause_and_a_command(screen: Screen) -> None:
@@ -294,7 +294,7 @@ def test_the_remedy_is_a_command_with_options_it_has(
             [a_row("a", grade="D", grade_reasons=["busy: stop"])],
             BENCH,
             "benchmarks.duckdb",
-            ["status run-1 --why --database benchmarks.duckdb"],
+            ["status run-1 --why --results ."],
         ),
         (
             [a_row("a", mode="generation")],
