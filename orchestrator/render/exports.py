@@ -1,19 +1,24 @@
 """Answers, exports and bundles, on a terminal or in a pipe."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.app.results.export import CheckedBundle, ExportedBundle
 from orchestrator.app.results.query import TABLE, Question
-from orchestrator.bundles import INSTALL_HINT, BundleManifest
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import Column, print_table
-from orchestrator.store import WRITERS, Answer, ExportedTopic, ExportOptions, text_rows
+from orchestrator.store import WRITERS, text_rows
 from orchestrator.system.text import escape_control, escape_control_line, format_size, plural
 from runner.contract.errors import UsageError
 from runner.contract.record import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from orchestrator.app.results.export import CheckedBundle, ExportedBundle
+    from orchestrator.bundles import BundleManifest
+    from orchestrator.store import Answer, ExportedTopic, ExportOptions
 
 _AS_TEXT = 16
 """Memory of a value as padded text, by that of the value."""
@@ -100,6 +105,8 @@ def _checked_lines(checked: CheckedBundle) -> Iterator[str]:
     for fault in checked.faults:
         yield f"{checked.bundle}: {fault}"
     if checked.newer:
+        from orchestrator.bundles import INSTALL_HINT
+
         yield INSTALL_HINT
     if checked.manifest is not None:
         yield from _whole_lines(checked, checked.manifest)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import types
 
 from orchestrator.store.query.ask import Answer
@@ -52,7 +51,9 @@ def write_markdown(answer: Answer, file: IO[bytes]) -> None:
 
 def write_parquet(answer: Answer, file: IO[bytes]) -> None:
     """Write compressed Parquet, types as they are."""
-    with pq.ParquetWriter(file, answer.schema, compression="zstd") as writer:
+    from pyarrow.parquet import ParquetWriter
+
+    with ParquetWriter(file, answer.schema, compression="zstd") as writer:
         for batch in answer.batches:
             writer.write_batch(batch)
 

@@ -32,7 +32,10 @@ finally:
         (("bench", "--precision", "fp17"), (*ENGINE, *TABLES, *DATABASE, *SCREEN)),
         (("plan", "matrix.yaml"), (*ENGINE, *TABLES, "orchestrator.running.execution")),
         (("status",), (*ENGINE, *TABLES, "orchestrator.store.merge.merge")),
-        (("query", "SELECT 1"), (*ENGINE, "pandas", "orchestrator.store.merge.merge")),
+        (
+            ("query", "SELECT 1"),
+            (*ENGINE, "pandas", "pyarrow.parquet", "orchestrator.bundles.check"),
+        ),
     ],
     ids=lambda value: value[0] if value[0] in {"--help", "bench", "plan", "status"} else None,
 )
