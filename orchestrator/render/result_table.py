@@ -9,30 +9,11 @@ from analysis.order import BY_SPEED, order_results
 from analysis.result import ResultRow
 from orchestrator.render.lines import print_line
 from orchestrator.render.tables import Column, print_table
-from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
+from runner.contract.axes import AXES, AXIS_NAMES, SIZE_AXES, Axis, AxisName
 
 _Value = TypeVar("_Value", str, int)
 _KINDS = ("inference", "generation", "training", "startup", "server")
-_HEADINGS: Mapping[AxisName, str] = {
-    "batch_size": "batch",
-    "sequence_length": "tokens",
-    "image_size": "pixels",
-    "audio_seconds": "seconds",
-    "new_tokens": "new tokens",
-    "target_qps": "offered q/s",
-    "slo_ms": "slo ms",
-}
-"""Headings of axes, where their names are not short."""
-_FACTS: Mapping[AxisName, str] = {
-    "batch_size": "batch {}",
-    "sequence_length": "{} tokens",
-    "image_size": "{} pixels",
-    "audio_seconds": "{} s of sound",
-    "new_tokens": "{} new tokens",
-    "target_qps": "{:g} queries/s",
-    "slo_ms": "slo {:g} ms",
-}
-"""Values of axes in a sentence, where they do not speak for themselves."""
+_AXES: Mapping[AxisName, Axis] = {axis.name: axis for axis in AXES}
 
 
 @dataclass(frozen=True)
@@ -134,7 +115,7 @@ def describe_axes(row: ResultRow, names: Sequence[AxisName]) -> list[str]:
     """The values of these axes in words, without those that the row lacks."""
     values = {name: getattr(row, name) for name in names}
     return [
-        _FACTS.get(name, "{}").format(value)
+        _AXES[name].phrase.format(value)
         for name, value in values.items()
         if value is not None and value != "single_stream"
     ]
@@ -172,7 +153,7 @@ def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> Non
 
 
 def _axis_column(name: AxisName, *, essential: bool = False) -> Column:
-    heading = _HEADINGS.get(name, name)
+    heading = _AXES[name].heading or name
     return Column(heading, essential=essential, wraps=name == "model")
 
 

@@ -78,6 +78,10 @@ class Axis:
     """The value where a matrix names none; None if it follows from the model."""
     choices: tuple[str, ...] = ()
     """All values of a `choice`."""
+    heading: str | None = None
+    """The heading of its column in tables of results, where its name is too long."""
+    phrase: str = "{}"
+    """A value in a sentence, e.g. `batch 8`."""
     letter: str | None = None
     """The letter of a size in a cell's id, e.g. `b`."""
     size_help: str | None = None
@@ -169,6 +173,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "batch_size",
         "size",
+        heading="batch",
+        phrase="batch {}",
         doc="Samples in one query.",
         list_doc="Samples in one query; 1 if not named.",
         help="Samples in a query, e.g. 1,2,4.",
@@ -183,6 +189,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "sequence_length",
         "size",
+        heading="tokens",
+        phrase="{} tokens",
         doc="Tokens in one sample, those of the prompt.",
         list_doc="Tokens in one sample, those of the prompt; 128, or all it takes if less, "
         "if not named.",
@@ -197,6 +205,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "image_size",
         "size",
+        heading="pixels",
+        phrase="{} pixels",
         doc="Height and width of an image, pixels.",
         list_doc="Height and width of an image, pixels; the model's own if not named; "
         "not if it is fixed.",
@@ -211,6 +221,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "audio_seconds",
         "size",
+        heading="seconds",
+        phrase="{} s of sound",
         doc="Seconds of sound in one sample.",
         list_doc="Seconds of sound in one sample; the model's own if not named; "
         "not where it is fixed.",
@@ -225,6 +237,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "new_tokens",
         "size",
+        heading="new tokens",
+        phrase="{} new tokens",
         doc="Tokens to generate for each sample.",
         list_doc="Tokens to generate for each sample; 32 if not named; mode generation alone.",
         help="Tokens to generate, e.g. 32,128; --mode generation alone.",
@@ -264,6 +278,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "target_qps",
         "rate",
+        heading="offered q/s",
+        phrase="{:g} queries/s",
         doc="Queries per second that scenario server offers, or find_peak.",
         list_doc="Queries per second that scenario server offers; find_peak, the highest, "
         "if not named.",
@@ -278,6 +294,8 @@ AXES: tuple[Axis, ...] = (
     Axis(
         "slo_ms",
         "milliseconds",
+        heading="slo ms",
+        phrase="slo {:g} ms",
         doc="Milliseconds that 99 % of queries must meet at the rate sought.",
         list_doc="Milliseconds that 99 % of queries must meet at the rate sought; "
         "100 if not named.",

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
 
 PAGE = Page(ROOT / "docs/adding-a-backend.md")
-COPIED = ("runner", "orchestrator", "tests", "images", "pyproject.toml")
+COPIED = ("runner", "analysis", "orchestrator", "tests", "images", "pyproject.toml")
 HOMES = {
     "runner/backends/": "one package and its line in the registry",
     "runner/contract/": "names and rows",

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-INITS = (path for name in ("runner", "orchestrator") for path in (ROOT / name).rglob("__init__.py"))
+PACKAGES = ("runner", "analysis", "orchestrator")
+INITS = (path for name in PACKAGES for path in (ROOT / name).rglob("__init__.py"))
 FACES = sorted(
     ".".join(path.parent.relative_to(ROOT).parts)
     for path in INITS
