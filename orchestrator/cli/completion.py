@@ -104,6 +104,13 @@ def _families() -> list[str]:
     return list(get_args(Family))
 
 
+def _words(context: typer.Context) -> list[str]:
+    from orchestrator.render.words import WORDS
+
+    del context
+    return [word.name for word in WORDS]
+
+
 def _choices(name: AxisName) -> list[str]:
     return [choice for choice in axis_called(name).choices if choice != "fake"]
 
@@ -121,6 +128,7 @@ complete_mode = _offer(lambda _: _choices("mode"))
 complete_run = _offer(_run_ids)
 complete_snapshot = _offer(_snapshots)
 complete_view = _offer(_views)
+complete_word = _offer(_words)
 
 
 def complete_result(context: typer.Context, incomplete: str) -> list[str]:

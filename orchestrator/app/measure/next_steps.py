@@ -17,7 +17,7 @@ _PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
 """From the shortest to the longest."""
 _PROFILE = "--profile"
 _MEASURING = ("run", "bench")
-_FOR_READERS = ("--json", "--quiet", "-q", "--wide", "--ids")
+_FOR_READERS = ("--json", "--quiet", "-q", "--debug", "--wide", "--ids")
 _BATCHES = "1,2,4,8"
 _KEY = re.compile(r"\bmeasure\.\w+")
 _NO_COMMAND = ("use a host", "measure a larger", "take latencies")
@@ -67,12 +67,11 @@ def next_commands(report: RunReport) -> tuple[str, ...]:
 def _words_of(report: RunReport) -> list[str] | None:
     """The command that planned the run, behind the program's name; None if it cannot be given."""
     try:
-        words = shlex.split(report.command or "")[1:]
+        typed = shlex.split(report.command or "")[1:]
     except ValueError:  # a stranger's run may say anything
         return None
-    if not words or words[0] not in _MEASURING:
-        return None
-    return [word for word in _without(words, "--sort") if word not in _FOR_READERS]
+    words = [word for word in _without(typed, "--sort") if word not in _FOR_READERS]
+    return words if words and words[0] in _MEASURING else None
 
 
 def _sentence(cause: Cause, *, is_longer: bool) -> str:

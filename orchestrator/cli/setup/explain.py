@@ -5,12 +5,18 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.completion import complete_word
 
 
 def explain(
     word: Annotated[
         str | None,
-        typer.Argument(metavar="WORD", help="E.g. grade.  [default: all]", show_default=False),
+        typer.Argument(
+            metavar="WORD",
+            help="E.g. grade.  [default: all]",
+            show_default=False,
+            autocompletion=complete_word,
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:

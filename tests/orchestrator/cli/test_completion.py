@@ -66,6 +66,7 @@ def offered(place: Workplace, line: str) -> list[str]:
         ("models list --set mi", ["micro"]),
         ("images build cp", ["cpu"]),
         ("query lat", [name for name in VIEWS if name.startswith("lat")]),
+        ("explain gra", ["grade"]),
         ("status ", ["last", "20261102-090000-bbbb", "20261101-090000-aaaa"]),
         ("run --resume la", ["last"]),
         ("plan m.yaml --resume 20261101", ["20261101-090000-aaaa"]),
