@@ -4,7 +4,6 @@ import atexit
 import fcntl
 import os
 import shutil
-import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,8 @@ def spill_folder() -> Path | None:
     It is removed at the process's end. A killed process leaves its folder to the next one that
     asks for one: whoever holds the lock on a folder is alive.
     """
+    import tempfile
+
     with suppress(OSError):
         _remove_left(Path(tempfile.gettempdir()))
         while True:

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _T = TypeVar("_T")
 _Task = Callable[[], None]
@@ -23,8 +25,10 @@ class WorkThread:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[], _T]) -> Future[_T]:
+    def submit(self, work: Callable[[], _T]) -> "Future[_T]":
         """Do this work once all earlier work has ended."""
+        from concurrent.futures import Future
+
         future: Future[_T] = Future()
 
         def task() -> None:

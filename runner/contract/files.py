@@ -1,7 +1,6 @@
 """Atomic writes, and hashes of files."""
 
 import errno
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -115,6 +114,8 @@ def save_text(path: Path, text: str) -> None:
 
 def hash_files(root: Path, files: Iterable[Path]) -> str:
     """SHA-256 over names and contents of files in this order, in hex; paths start from `root`."""
+    import hashlib
+
     digest = hashlib.sha256()
     for path in files:
         content = (root / path).read_bytes()
@@ -125,5 +126,7 @@ def hash_files(root: Path, files: Iterable[Path]) -> str:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of the file's content, in hex."""
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
