@@ -107,8 +107,8 @@ def _environment(folder: Path) -> Mapping[str, str]:
 def _failure(path: Path, message: Path, status: int) -> StoreError:
     """The error that the child told of; a child that was killed tells of none."""
     try:
-        told = parse_json(read_plain_text(message))
-        return StoreError(*map(_line, (told["message"],)), hint=_line(told["hint"]))
+        error = parse_json(read_plain_text(message))
+        return StoreError(_line(error["message"]), hint=_line(error["hint"]))
     except (ValueError, KeyError, TypeError, OSError, DamagedFile):
         end = f"signal {-status}" if status < 0 else f"exit status {status}"
         return StoreError(

@@ -176,7 +176,7 @@ def container_name(task: Task) -> str:
     return f"accelmatrix-{readable}-{uuid.uuid4().hex[:8]}"
 
 
-def host_id(machine_id: Path = MACHINE_ID) -> str:
+def machine_id_hash(machine_id: Path = MACHINE_ID) -> str:
     """An id of this machine, which other machines that use the same engine don't share."""
     try:
         identity = machine_id.read_text("utf-8").strip()

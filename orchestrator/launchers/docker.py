@@ -21,11 +21,11 @@ from orchestrator.launchers.container import (
     command,
     container_environment,
     container_name,
-    host_id,
     host_options,
     ignored_options,
     is_orphan,
     labels,
+    machine_id_hash,
     occupies,
     open_inputs,
 )
@@ -64,7 +64,7 @@ class DockerLauncher(LocalLauncher):
     ) -> None:
         self._client = client
         self._images = images
-        self._host = host or host_id()
+        self._host = host or machine_id_hash()
         self._prepared: dict[Backend, Image] = {}
 
     def prepare(self, backend: Backend) -> Provenance:

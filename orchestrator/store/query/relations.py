@@ -17,7 +17,7 @@ class Relation:
 
     name: str
     use: str
-    """What it is for, short enough to stand beside its name on 80 columns."""
+    """Its purpose, short enough to stand beside its name on 80 columns."""
     columns: Sequence[str]
     """The most useful columns, the ones to keep first."""
     order: str

@@ -18,11 +18,11 @@ from orchestrator.launchers.container import (
     command,
     container_environment,
     container_name,
-    host_id,
     host_options,
     ignored_options,
     is_orphan,
     labels,
+    machine_id_hash,
     occupies,
     owner_id,
 )
@@ -170,11 +170,12 @@ def test_names_are_valid_and_never_repeat() -> None:
     assert container_name(strange).startswith("accelmatrix---b-c-x-y-")
 
 
-def test_the_host_id_is_stable_and_differs_by_machine(tmp_path: Path) -> None:
+def test_the_hash_of_the_machine_id_is_stable_and_differs_by_machine(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a\n")
     (tmp_path / "b").write_text("b\n")
-    assert host_id(tmp_path / "a") == host_id(tmp_path / "a") != host_id(tmp_path / "b")
-    assert host_id(tmp_path / "missing") == host_id(tmp_path / "missing")
+    first, again, other = (machine_id_hash(tmp_path / name) for name in "aab")
+    assert first == again != other
+    assert machine_id_hash(tmp_path / "missing") == machine_id_hash(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(
