@@ -10,8 +10,8 @@ import runner
 from orchestrator.planning.plan import Plan
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunFile, RunSource, new_run_id
+from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.run_file import RunFile, new_run_id
 from orchestrator.store import Store
 from orchestrator.system.files import DATABASE_NAME
 from orchestrator.system.git import git_commit

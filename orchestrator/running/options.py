@@ -1,4 +1,4 @@
-"""Options of a run, as the command line sets them."""
+"""Options of a run, as the command line sets them, and where its plan came from."""
 
 from pathlib import Path
 from typing import Literal
@@ -31,3 +31,14 @@ class RunOptions(Frozen):
     """Launch nothing more after the first failure. Not kept in `run.json`."""
     budget_s: float | None = Field(default=None, exclude=True)
     """Launch nothing more after this many seconds. Not kept in `run.json`."""
+
+
+class RunSource(Frozen):
+    """The matrix and the command line that a run came from."""
+
+    matrix: str | None = None
+    """The matrix as text; null when options stood for one."""
+    matrix_path: Path | None = None
+    """The file the matrix came from."""
+    command: str | None = None
+    """The command line that planned it."""

@@ -8,10 +8,10 @@ from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
-from orchestrator.running.options import RunOptions
+from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import RUN_ID
 from orchestrator.system.text import escape_control_line, format_size
-from runner.contract.cell import FileName, Frozen
+from runner.contract.cell import FileName
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.plain_files import read_plain
 
@@ -23,17 +23,6 @@ _LETTERS = 300
 """Letters of a reason."""
 PREPARATIONS_FOLDER = "preparations"
 """The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
-
-
-class RunSource(Frozen):
-    """The matrix and the command line that a run came from."""
-
-    matrix: str | None = None
-    """The matrix as text; null when options stood for one."""
-    matrix_path: Path | None = None
-    """The file the matrix came from."""
-    command: str | None = None
-    """The command line that planned it."""
 
 
 class RunFile(RunOptions, RunSource):

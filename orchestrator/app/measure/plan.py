@@ -12,7 +12,7 @@ from orchestrator.backends.machine import Machine, this_host, this_machine
 from orchestrator.planning.estimate import export_estimate
 from orchestrator.planning.plan import Decision, Plan, make_plan, mark_done
 from orchestrator.planning.schedule import planned_jobs
-from orchestrator.running.run_file import RunSource
+from orchestrator.running.options import RunSource
 from orchestrator.system.yaml_file import document_text
 from runner.contract.cell import Selector
 from runner.contract.errors import StoreError, UsageError

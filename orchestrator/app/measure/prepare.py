@@ -19,8 +19,8 @@ from orchestrator.running.execute_job import LaunchContext
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.graphs import Graphs, executes_graph, graph_variant
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile, RunSource
+from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.run_file import PREPARATIONS_FOLDER, RunFile
 from runner.contract.cell import Cell
 from runner.contract.errors import (
     BenchError,

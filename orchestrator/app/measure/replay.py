@@ -16,8 +16,7 @@ from orchestrator.running.create import create_run
 from orchestrator.running.execution import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
+from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import Measurement, Store, newest_run
 from orchestrator.system.files import DATABASE_NAME
 from runner.contract.cell import Cell, Purpose

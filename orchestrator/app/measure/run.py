@@ -18,8 +18,7 @@ from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.execution import RunExecution, RunOutcome, devices_of
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
+from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.running.traces import failed_traces, saved_traces
 from runner.contract.errors import EngineUnavailable, NothingToDo
 

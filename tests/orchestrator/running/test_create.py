@@ -6,8 +6,7 @@ import pytest
 from orchestrator.planning.plan import Plan
 from orchestrator.running.create import create_run, reopen_run
 from orchestrator.running.folder import RunFolder
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunSource
+from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import Store
 from runner.contract.errors import NothingToDo, StoreError, UsageError
 from runner.contract.job import Provenance

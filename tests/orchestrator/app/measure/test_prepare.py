@@ -13,8 +13,8 @@ from orchestrator.app.measure.prepare import (
     plan_preparation,
 )
 from orchestrator.launchers.base import Exit
-from orchestrator.running.options import RunOptions
-from orchestrator.running.run_file import RunFile, RunSource
+from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.running.run_file import RunFile
 from runner.contract.cell import Cell
 from runner.contract.errors import EngineUnavailable, ImageError, NothingToDo
 from runner.contract.job import Job
