@@ -75,21 +75,21 @@ def bench(
     **axes: list[str] | None,
 ) -> int:
     """Measure without a file: the options are the matrix. Lists take commas or repeat."""
+    values = axis_values({axis.name: axes[axis.name] for axis in AXES})
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
     from orchestrator.render.plan import PlanningNotes
 
-    matrix = BenchOptions(
-        axes=axis_values({axis.name: axes[axis.name] for axis in AXES}),
-        families=family or (),
-        every_model=all_,
-        profile=profile.value,
-        iterations=iterations,
-        cell_timeout=cell_timeout,
-        memory=memory,
-    )
     request = PlanRequest(
-        matrix,
+        BenchOptions(
+            axes=values,
+            families=family or (),
+            every_model=all_,
+            profile=profile.value,
+            iterations=iterations,
+            cell_timeout=cell_timeout,
+            memory=memory,
+        ),
         overrides=tuple(set_ or ()),
         select=tuple(select or ()),
         limit=limit,
