@@ -38,7 +38,9 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     records.mkdir()
     for record in (
         a_record(batch_size=1),
-        a_record(batch_size=2, model="gpt2", runtime="onnxruntime"),
+        a_record(
+            batch_size=2, model="gpt2", runtime="onnxruntime", mode="generation", new_tokens=8
+        ),
         a_record(batch_size=4, backend="openvino", runtime="openvino"),
         a_record(batch_size=8, correct=False, correct_reason="beyond the tolerance"),
         a_record(batch_size=16, proof="partial"),
@@ -93,6 +95,16 @@ def test_each_topic_comes_in_each_format(
     else:
         lines = list(csv.reader(path.read_text("utf-8").splitlines()))
         assert (len(lines) - 1, lines[0]) == (rows, columns)
+
+
+def test_generation_has_its_own_columns_and_all_marks(database: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    for everything in (False, True):
+        options = ExportOptions("generation", path, everything=everything, force=True)
+        assert export_topic(database, options).rows == 1
+        columns = {*pl.read_parquet(path).columns}
+        assert {"time_to_first_token_p90_ms", "token_throughput", "memory_mb", "off"} <= columns
+        assert {"status", "proof", "correct", "grade", "source", "simulated"} <= columns
 
 
 def test_the_name_says_the_format_unless_somebody_does(database: Path, tmp_path: Path) -> None:
