@@ -21,6 +21,7 @@ PARSERS = re.compile(
     r"read_source|ZipFile|open_parquet|read_table|read_metadata|csv\.reader)\("
 )
 OTHERS = {
+    "orchestrator.app.setup.completion": "comes with the package",
     "orchestrator.bundles.foreign": "what its child writes, tried in tests/orchestrator/bundles",
     "orchestrator.app.measure.replay": "tried in tests/orchestrator/app/measure",
     "orchestrator.images.image": "a file of the checkout",

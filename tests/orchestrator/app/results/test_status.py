@@ -128,5 +128,5 @@ def test_every_field_of_a_cell_is_an_option_that_bench_takes() -> None:
     given = parse(remeasure_command(group).split()[1:])
     assert given["target_qps"] == ["2.5,20"]
     assert given["slo_ms"] == ["100"]
-    for axis in ("image_sizes", "audio_seconds", "new_tokens"):
+    for axis in ("image_size", "audio_seconds", "new_tokens"):
         assert given[axis] == ["7"]

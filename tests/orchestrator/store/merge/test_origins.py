@@ -66,11 +66,11 @@ def test_of_imported_rows_the_later_measured_one_is_the_latest(
     assert ask(database, "SELECT run_id FROM latest_results_all") == [("1",)]
 
 
-def test_files_that_name_no_host_replace_nothing_in_each_other(
+def test_files_that_name_neither_machine_nor_host_replace_nothing_in_each_other(
     database: Path, files: Iterator[Path]
 ) -> None:
     for run_id in ("1", "2"):
-        record = a_record(run_id=run_id, hostname=None, proof="none")
+        record = a_record(run_id=run_id, hostname=None, hardware_id=None, proof="none")
         merge(database, save(next(files), record, source="somebody"))
     found = ask(database, "SELECT run_id FROM latest_results_all ORDER BY run_id")
     assert found == [("1",), ("2",)]

@@ -164,10 +164,11 @@ def test_code_beside_the_weights_is_not_run(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "saved/config.json").read_text())
     remote = {"AutoConfig": "code.Theirs", "AutoModel": "code.TheirModel"}
     foreign = config | {"model_type": "theirs", "auto_map": remote}
+    spec = described(tmp_path / "saved", tmp_path).model_copy(update={"config": foreign})
     (tmp_path / "saved/config.json").write_text(json.dumps(foreign))
     (tmp_path / "saved/code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     with pytest.raises(Unsupported, match="transformers cannot build ours"):
-        loaded(described(tmp_path / "saved", tmp_path))
+        loaded(spec)
     assert not (tmp_path / "ran").exists()
 
 
