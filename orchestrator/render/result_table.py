@@ -44,8 +44,8 @@ def _percent(share: float | None) -> float | None:
 
 
 def _grade(row: ResultRow) -> str | None:
-    """The grade; in its place the status of a cell that did not end well."""
-    return row.grade if row.status == "ok" else row.status
+    """The grade; in its place the status of a cell that has none."""
+    return row.grade if row.status == "ok" and row.grade else row.status
 
 
 def _yes(value: bool | None) -> str | None:
@@ -145,11 +145,16 @@ def _print_kind(kind: str, rows: Sequence[ResultRow], table: ResultTable) -> Non
     for column in _COLUMNS:
         if kind in column.kinds and _is_informative(column, rows):
             essential = column.essential and not (table.ids and column.heading in _RATES)
-            add(Column(column.heading, essential=essential), column.value)
+            add(Column(_heading_of(column, rows), essential=essential), column.value)
     if not table.ids:
         for name in modelled:
             add(_axis_column(name), lambda row, name=name: getattr(row, name))  # type: ignore[misc]
     print_table(columns, list(zip(*values, strict=True)), wide=table.wide)
+
+
+def _heading_of(column: _Measured, rows: Sequence[ResultRow]) -> str:
+    is_verdict = column.value is _grade and not any(row.grade for row in rows)
+    return "verdict" if is_verdict else column.heading
 
 
 def _axis_column(name: AxisName, *, essential: bool = False) -> Column:

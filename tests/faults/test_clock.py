@@ -36,7 +36,7 @@ def test_a_cell_measured_after_the_clock_was_set_back_keeps_its_verdict(
     place.finish()
     assert set(place.verdicts().values()) == {"ok"}
     merged = place.do("merge", "results", "--scratch")
-    assert merged.stdout == "0 inserted, 0 replaced, 1 unchanged\n"
+    assert merged.stdout.startswith("0 inserted, 0 replaced, 1 unchanged\n")
 
 
 @pytest.mark.nightly

@@ -143,10 +143,20 @@ def test_ids_and_orders_are_chosen(screen: Screen) -> None:
         ),
         (
             {"status": "failed", "grade": None, "latency_median_ms": None, "throughput": None},
-            ["grade"],
+            ["verdict"],
+        ),
+        (
+            {
+                **dict.fromkeys(("grade", "latency_median_ms", "latency_precision")),
+                **dict.fromkeys(("throughput", "memory_mb")),
+            },
+            ["verdict"],
         ),
     ],
-    ids=["inference", "generation", "training", "startup", "server", "int8", "failed"],
+    ids=[
+        *("inference", "generation", "training", "startup", "server", "int8", "failed"),
+        "verified alone",
+    ],
 )
 def test_columns_are_those_that_say_something(
     screen: Screen, changes: dict[str, Any], headings: list[str]

@@ -88,7 +88,7 @@ def test_without_an_engine_images_end_with_its_exit_code(place: Workplace) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["build", "tpu"], 2, "'tpu' is not one of cpu, cuda"),
+        (["build", "tpu"], 2, "'tpu' is unknown; did you mean cpu? (cpu, cuda"),
         (["build", "mps"], 2, "no container can reach this device"),
         (["build", "wasm"], 5, "holds no images/browser/Dockerfile"),
         (["pull", "cpu"], 5, "no registry is configured"),
