@@ -23,6 +23,7 @@ STREAM_BYTES = 1 << 40
 TEXT_BYTES = 1 << 20
 """Most bytes of a text that a job leaves: a log, a reason."""
 
+_PART_BYTES = 64 << 20
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -47,13 +48,11 @@ def open_plain(path: Path, most_bytes: int) -> Iterator[BufferedReader]:
         OSError: it does not exist or may not be read.
         DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
     """
-    handle = _handle(path)
-    try:
-        _require_plain(os.fstat(handle), most_bytes)
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            yield file
-    finally:
-        os.close(handle)
+    with (
+        _plain_handle(path, most_bytes) as (handle, _),
+        os.fdopen(handle, "rb", closefd=False) as file,
+    ):
+        yield file
 
 
 def read_plain(path: Path, most_bytes: int) -> bytes:
@@ -63,11 +62,10 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
         OSError: it does not exist or cannot be read.
         DamagedFile: it is no plain file, has more than one name, or more than `most_bytes` bytes.
     """
-    with open_plain(path, most_bytes) as file:
-        size = os.fstat(file.fileno()).st_size
-        content = file.read(size + 1)
-        if len(content) > size:
-            content += file.read(most_bytes + 1 - len(content))
+    with _plain_handle(path, most_bytes) as (handle, size):
+        content = os.read(handle, size + 1)
+        if len(content) != size:  # it changes meanwhile, or is longer than one call reads
+            content += _read_on(handle, most_bytes + 1 - len(content))
     if len(content) > most_bytes:
         raise _too_large(len(content), most_bytes)
     return content
@@ -114,6 +112,26 @@ def is_plain(path: Path, most_bytes: int) -> bool:
         return plain_fault(path, most_bytes) is None
     except OSError:
         return False
+
+
+@contextmanager
+def _plain_handle(path: Path, most_bytes: int) -> Iterator[tuple[int, int]]:
+    """The handle of a plain file, and its size in bytes."""
+    handle = _handle(path)
+    try:
+        status = os.fstat(handle)
+        _require_plain(status, most_bytes)
+        yield handle, status.st_size
+    finally:
+        os.close(handle)
+
+
+def _read_on(handle: int, most_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    while most_bytes > 0 and (part := os.read(handle, min(most_bytes, _PART_BYTES))):
+        parts.append(part)
+        most_bytes -= len(part)
+    return b"".join(parts)
 
 
 def _handle(path: Path) -> int:

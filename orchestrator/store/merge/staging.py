@@ -169,7 +169,6 @@ class _Batch:
             DamagedFile: it cannot be read.
         """
         table = read_unchecked(path)
-        require_whole(table, text=False)
         columns = tuple(name for name in table.column_names if name not in NULL_IF_MISSING)
         self._files += 1
         self.groups[columns][path] = _packed(table.replace_schema_metadata())

@@ -96,14 +96,14 @@ def read_unchecked(path: Path) -> pa.Table:
         raise _unreadable(error) from error
 
 
-def require_whole(table: pa.Table, *, text: bool = True) -> None:
-    """Insist that rows that were read are sound for Arrow: lengths, offsets and `text` in UTF-8.
+def require_whole(table: pa.Table) -> None:
+    """Insist that rows that were read are sound for Arrow: lengths, offsets, text in UTF-8.
 
     Raises:
         DamagedFile: they are not.
     """
     try:
-        table.validate(full=text)
+        table.validate(full=True)
     except UNREADABLE as error:
         raise _unreadable(error) from error
 
