@@ -3,7 +3,7 @@
 The records are synthetic ones, with as many values as a real one has, and as if they were ours.
 
 Each merge is a process of its own, into a new database and then once more into the same one; its
-memory is the highest that the process ever had.
+memory is the highest that it ever had, which getrusage does not tell: a parent may have had more.
 """
 
 import json
@@ -29,6 +29,7 @@ from runner.contract.record import (
     rows,
     save_record,
 )
+from runner.measure.memory.process import ResidentReader
 
 FILES = 5_000
 MOST_SECONDS, MOST_BYTES = 12.0, 500_000_000
@@ -93,15 +94,8 @@ def _merge(records: Path, database: Path) -> int:
     seconds = time.perf_counter() - started
     if report.inserted + report.unchanged != FILES:
         raise SystemExit(f"merged {report} instead of {FILES} records")
-    print(json.dumps({"seconds": round(seconds, 2), "bytes": _peak_bytes()}))
+    print(json.dumps({"seconds": round(seconds, 2), "bytes": ResidentReader().peak_bytes()}))
     return 0
-
-
-def _peak_bytes() -> int:
-    """The most memory of this process; getrusage would tell its parent's, were that more."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

@@ -15,12 +15,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-def list_option(axis: Axis) -> dict[str, Any]:
-    """The option that lists values of an axis, by the name of its parameter."""
+def list_option(axis: Axis, text: str | None = None) -> dict[str, Any]:
+    """The option that lists values of an axis, by the name of its parameter.
+
+    A command that takes them otherwise says so in a help text of its own.
+    """
     metavar = axis.metavar or ("N" if axis.kind == "size" else "NAMES")
     option = typer.Option(
         metavar=metavar,
-        help=axis.full_help,
+        help=text or axis.full_help,
         autocompletion=complete_axis(axis.name) if metavar == "NAMES" else None,
     )
     return {axis.name: Annotated[list[str] | None, option]}

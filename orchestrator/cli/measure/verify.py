@@ -1,5 +1,6 @@
 """`verify`: checks that models work on the claimed device, and are right."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -7,52 +8,24 @@ import typer
 
 from orchestrator.cli import options
 from orchestrator.cli.app import chosen
-from orchestrator.cli.axis_options import axis_values
-from orchestrator.cli.completion import complete_axis
+from orchestrator.cli.axis_options import axis_values, list_option, with_options
 from orchestrator.cli.options import LauncherChoice, command_line
 from orchestrator.system.files import RESULTS_FOLDER
+from runner.contract.axes import AXES, AxisName
 
-_NAMES = "NAMES"
-_Model = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=_NAMES,
-        help="Models or sets.  [default: micro]",
-        autocompletion=complete_axis("model"),
-    ),
-]
-_Backend = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=_NAMES,
-        help="Hardware paths.  [default: those that run here]",
-        autocompletion=complete_axis("backend"),
-    ),
-]
-_Runtime = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=_NAMES,
-        help="Runtimes.  [default: all that a backend has]",
-        autocompletion=complete_axis("runtime"),
-    ),
-]
-_Precision = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=_NAMES,
-        help="Number formats.  [default: fp32; fp16 on qnn]",
-        autocompletion=complete_axis("precision"),
-    ),
-]
-_Mode = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=_NAMES,
-        help="What models do.  [default: inference,generation]",
-        autocompletion=complete_axis("mode"),
-    ),
-]
+_HELP: Mapping[AxisName, str] = {
+    "model": "Models or sets.  [default: micro]",
+    "backend": "Hardware paths.  [default: those that run here]",
+    "runtime": "Runtimes.  [default: all that a backend has]",
+    "precision": "Number formats.  [default: fp32; fp16 on qnn]",
+    "mode": "What models do.  [default: inference,generation]",
+}
+_OPTIONS = {
+    name: option
+    for axis in AXES
+    if axis.name in _HELP
+    for name, option in list_option(axis, _HELP[axis.name]).items()
+}
 _Save = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Keep the verdicts in a file, as JSON."),
@@ -69,14 +42,10 @@ _BundleIfAny = Annotated[
 ]
 
 
+@with_options(2, _OPTIONS)
 def verify(
     context: typer.Context,
     bundle: _BundleIfAny = None,
-    model: _Model = None,
-    backend: _Backend = None,
-    runtime: _Runtime = None,
-    precision: _Precision = None,
-    mode: _Mode = None,
     select: options.Select = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
@@ -84,21 +53,14 @@ def verify(
     seed: options.Seed = 0,
     save: _Save = None,
     json: options.Json = False,
+    **axes: list[str] | None,
 ) -> int:
     """Check that models work and are right, without timing."""
     if bundle is not None:
         beside = {parameter.name for parameter in context.command.params} - {"bundle", "json"}
         options.refuse_beside(context, "a bundle", {name for name in beside if name})
         return _verify_bundle(bundle, as_json=json)
-    values = axis_values(
-        {
-            "model": model,
-            "backend": backend,
-            "runtime": runtime,
-            "precision": precision,
-            "mode": mode,
-        }
-    )
+    values = axis_values({name: axes[name] for name in _HELP})
     from orchestrator.app.measure.verification import save_verification
     from orchestrator.app.measure.verify import VerifyRequest, verify_models
     from orchestrator.render.progress import show_progress

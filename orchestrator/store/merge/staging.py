@@ -36,7 +36,7 @@ SMALL_FILE_BYTES = 1_000_000
 """Files that are smaller on average are read once into memory; opening them costs more."""
 FILES_AT_ONCE = 200
 BYTES_AT_ONCE = 64 << 20
-"""Small files are held in memory as Arrow tables: so many at a time, or so many bytes."""
+"""Small files are held in memory, packed: so many at a time, or so many bytes."""
 _Columns = tuple[str, ...]
 _PackedRows = dict[Path, pa.Buffer]
 _LARGE_FILE = "incoming_file_"
