@@ -17,8 +17,8 @@ from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import atomic_path, sync
 from runner.contract.record import (
-    Record,
     drop_empty_columns,
+    is_null_if_missing,
     open_parquet,
     read_table,
     to_table,
@@ -153,7 +153,7 @@ def _completed(row: pa.Table) -> pa.Table:
     """The row with all columns that record files leave out where they are null."""
     known = _columns()
     for field in known:
-        if field.name not in row.column_names and Record.model_fields[field.name].default is None:
+        if field.name not in row.column_names and is_null_if_missing(field.name):
             row = row.append_column(field, pa.nulls(len(row), field.type))
     names = dict.fromkeys((*known.names, *row.column_names))
     return row.select([name for name in names if name in row.column_names])

@@ -86,12 +86,18 @@ def write_one_row(table: pa.Table, file: IO[bytes]) -> None:
 
 def drop_empty_columns(table: pa.Table) -> pa.Table:
     """The table without columns of nulls alone, save those that have another value by default."""
-    return table.select([name for name in table.column_names if _is_needed(table, name)])
+    filled = (
+        name
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if column.null_count < len(table) or not is_null_if_missing(name)
+    )
+    return table.select(list(filled))
 
 
-def _is_needed(table: pa.Table, name: str) -> bool:
+def is_null_if_missing(name: str) -> bool:
+    """True for a column of records that says null to readers of a file that lacks it."""
     field = Record.model_fields.get(name)
-    return field is None or field.default is not None or table[name].null_count < len(table)
+    return field is not None and field.default is None
 
 
 def _compression(column: pa.ChunkedArray) -> str:
