@@ -32,6 +32,7 @@ MEASUREMENTS = (
     "launchers_agree",
     "runtimes",
     "interval_coverage",
+    "queue_percentiles",
     "aa_study",
 )
 

@@ -172,6 +172,9 @@ class ImportedMeasurement(Frozen):
     latency_p999_s: _Number | None = None
     time_to_first_token_mean_s: _Number | None = None
     time_per_output_token_mean_s: _Number | None = None
+    """Per query, as MLPerf and vLLM have it."""
+    inter_token_latency_mean_s: _Number | None = None
+    """Of all gaps between tokens, pooled."""
     memory_peak_bytes: _Whole | None = None
     memory_average_bytes: _Whole | None = None
     memory_device_peak_bytes: _Whole | None = None

@@ -44,22 +44,30 @@ PARTS = f"""CASE WHEN NOT ok THEN NULL
 
 def _statistics(column: str, part: str, *wanted: str) -> Iterator[tuple[str, str]]:
     for name in wanted:
-        yield f"{column}_{name}_s", f"{_STATISTICS[name].format(part=part)} / 1e9"
+        values = _STATISTICS[name].format(parts=f"parts['{part}']")
+        yield f"{column}_{name}_s", f"{values} / 1e9"
 
 
-_QUANTILE = "list_aggregate(parts['{{part}}'], 'quantile_cont', {quantile})"
+_QUANTILE = "list_aggregate({{parts}}, 'quantile_cont', {quantile})"
 _STATISTICS = {
-    "mean": "list_avg(parts['{part}'])",
-    "median": "list_median(parts['{part}'])",
-    "stddev": "list_stddev_samp(parts['{part}'])",
-    "p50": "list_median(parts['{part}'])",
+    "mean": "list_avg({parts})",
+    "median": "list_median({parts})",
+    "stddev": "list_stddev_samp({parts})",
+    "p50": "list_median({parts})",
     "p90": _QUANTILE.format(quantile=0.9),
     "p95": _QUANTILE.format(quantile=0.95),
 }
 _WHOLE = ("mean", "median", "stddev", "p50")
+_PER_GENERATION = f"""CASE WHEN mode = 'generation' THEN list_transform(
+    list_zip(durations, parts['first_token']), lambda each: (each[1] - each[2]) / {_GAPS}) END"""
 PART_VALUES: Mapping[str, str] = {
     **dict(_statistics("time_to_first_token", "first_token", *_WHOLE)),
-    **dict(_statistics("time_per_output_token", "output_token", *_WHOLE, "p90", "p95")),
+    **dict(_statistics("inter_token_latency", "output_token", *_WHOLE, "p90", "p95")),
+    **{
+        f"time_per_output_token_{name}_s": _STATISTICS[name].format(parts=_PER_GENERATION)
+        + " / 1e9"
+        for name in _WHOLE
+    },
     "decode_throughput": f"batch_size * {DURATIONS * _GAPS} * 1e9"
     " / list_sum(parts['output_token'])",
     "token_throughput": f"batch_size * new_tokens * {DURATIONS} * 1e9 / total_ns",

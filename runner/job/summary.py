@@ -16,7 +16,7 @@ from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.spread import Drift, drift
 from runner.measure.statistics.summary import LatencySummary, summarise
-from runner.modes.generation import generation_columns
+from runner.modes.generation import generation_columns, token_doubts
 from runner.modes.server.serving import SERVICE
 from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns
@@ -37,18 +37,20 @@ def summarise_rounds(
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
+    mode_columns = _mode_columns(cell, durations, parts_ns)
     doubts = doubts_of(summary, measure, rounds, conditions, drifted, _service(cell, parts_ns))
+    tokens = token_doubts(mode_columns, measure.precision_target)
     return {
         **asdict(summary),
         **_rounds(rounds, drifted),
         **_warmup(rounds),
-        **_mode_columns(cell, durations, parts_ns),
+        **mode_columns,
         **_arrivals(cell, summary, parts_ns),
         **_memory(rounds),
         **_energy([result.energy for result in rounds], rounds, cell),
         **_noise([result.noise for result in rounds]),
         **_device([result.device for result in rounds if result.device]),
-        **_grade([*_own_doubts(rounds), *doubts]),
+        **_grade([*_own_doubts(rounds), *doubts, *tokens]),
         "load_average_1m": max(result.load_average_1m for result in rounds),
         "harness_overhead_s": conditions.harness_overhead_s,
         "garbage_collection": GARBAGE_COLLECTION,

@@ -102,7 +102,7 @@ def doubts_of(
     doubts = chain(
         _warmup(rounds),
         _count(summary, measure),
-        _precision(summary, measure),
+        imprecision("the median", summary.latency_precision, measure.precision_target),
         _scatter(service or summary),
         _drift(drift),
         _load(rounds, environment.cpu_cores_logical or 1),
@@ -132,11 +132,11 @@ def _count(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
         yield Doubt("D" if count < fewest() else "C", f"{finding}: raise measure.{key}")
 
 
-def _precision(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
-    reached, requested = summary.latency_precision, measure.precision_target
+def imprecision(noun: str, reached: float | None, requested: float) -> Iterator[Doubt]:
+    """The doubt about a number that is known less precisely than was asked for."""
     if reached is None or reached <= requested:
         return
-    finding = f"the median is known within {_percent(reached)}, not {_percent(requested)}"
+    finding = f"{noun} is known within {_percent(reached)}, not {_percent(requested)}"
     yield from _scaled(IMPRECISION, reached, f"{finding}: raise measure.max_duration")
 
 

@@ -13,13 +13,13 @@ from runner.contract.cell import Mode, Precision
 from runner.contract.record import Phase, Proof
 from runner.contract.record.measured import (
     Arrivals,
-    Generation,
     Resources,
     Startup,
     Timing,
     Training,
 )
 from runner.contract.record.quality import Trust
+from runner.contract.record.tokens import Generation
 from runner.correctness import compare_outputs
 from runner.measure import grade
 from runner.measure.statistics import percentiles

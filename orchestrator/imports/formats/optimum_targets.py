@@ -4,7 +4,8 @@ Its own code settles what the numbers mean: a latency is the time of one call, m
 bytes, energy is the mean of one call, as codecarbon estimates it. Four things have no column, since
 ours mean something else: `stdev` is the population's, the throughput of `generate` counts tokens
 with some runtimes, that of `train` counts the samples of all steps in the time of one, and a
-latency in the scenario `energy_star` is the time of the whole data set.
+latency in the scenario `energy_star` is the time of the whole data set. `per_token` holds the gaps
+between tokens of all calls, pooled.
 """
 
 from collections.abc import Iterator, Mapping
@@ -110,7 +111,7 @@ def _latency(targets: "_Targets", name: str) -> None:
 
 def _tokens(targets: "_Targets") -> None:
     targets.number("time_to_first_token_mean_s", "prefill", "latency", "mean")
-    targets.number("time_per_output_token_mean_s", "per_token", "latency", "mean")
+    targets.number("inter_token_latency_mean_s", "per_token", "latency", "mean")
     for name, part in _PARTS.items():
         targets.durations(name, part)
 

@@ -26,13 +26,13 @@ from runner.contract.record import Row, each_row
 from runner.contract.record.identity import Host, Raw, RuntimeFacts
 from runner.contract.record.measured import (
     Arrivals,
-    Generation,
     Resources,
     Startup,
     Timing,
     Training,
 )
 from runner.contract.record.quality import Trust
+from runner.contract.record.tokens import Generation
 
 if TYPE_CHECKING:
     from pandas import DataFrame

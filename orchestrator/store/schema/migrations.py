@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from orchestrator.store.schema.older_records import GAP_VALUES, TAIL_VALUES, TOKEN_VALUES
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 
 Migration = Callable[[DuckDBPyConnection], None]
@@ -121,7 +122,43 @@ def _to_6(connection: DuckDBPyConnection) -> None:
     """Views alone are others, and made anew."""
 
 
-MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6}
+def _to_7(connection: DuckDBPyConnection) -> None:
+    """Columns of record schema 6; columns whose meaning changed say what their names say."""
+    for name, kind in _ADDED.items():
+        connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {name} {kind}")
+    connection.execute(_CHANGE_VALUES)
+
+
+_ENDS = ("_low", "_high")
+_TAILS = ("p90", "p95", "p99", "p999")
+_INTERVALS = (
+    *("time_to_first_token_median", "time_per_output_token_median"),
+    *(
+        f"{name}_{percentile}"
+        for name in (
+            *("latency", "time_to_first_token", "time_per_output_token", "inter_token_latency"),
+        )
+        for percentile in _TAILS
+    ),
+)
+_ADDED: Mapping[str, str] = {
+    **{f"inter_token_latency_{name}_s": "DOUBLE" for name in ("mean", "median", "stddev", "p50")},
+    **{f"inter_token_latency_{name}_s": "DOUBLE" for name in _TAILS},
+    **{f"{name}{end}_s": "DOUBLE" for name in _INTERVALS for end in _ENDS},
+}
+"""Columns of `benchmark_results` that schema 7 adds, with their types."""
+_CHANGED = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}
+_CHANGE_VALUES = f"""
+    UPDATE benchmark_results r SET {", ".join(f"{name} = n.{name}" for name in _CHANGED)}
+    FROM (
+        SELECT result_id, {", ".join(f"{value} AS {name}" for name, value in _CHANGED.items())}
+        FROM benchmark_results LEFT JOIN raw_benchmark_data USING (result_id)
+    ) n
+    WHERE r.result_id = n.result_id AND r.schema_version < 6
+"""
+
+
+MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7}
 """The step from each version to the next."""
 OLDEST = min(MIGRATIONS)
 """The oldest version that can be brought forward."""

@@ -3,7 +3,11 @@
 No question about a mode needs a join with another view then.
 """
 
-from orchestrator.store.schema.result_views import RESULT_COLUMNS, VERDICT_COLUMNS
+from orchestrator.store.schema.result_views import (
+    PERCENTILES_WITH_BOUNDS,
+    RESULT_COLUMNS,
+    VERDICT_COLUMNS,
+)
 from orchestrator.store.schema.view import (
     TRUSTED,
     View,
@@ -16,7 +20,7 @@ from orchestrator.store.schema.view import (
     view_columns,
 )
 
-_PERCENTILES = ("p50", "p90", "p95", "p99", "p999")
+_INTERVAL = ("median_low", "median_high")
 
 
 def _rows(columns: list[ViewColumn], shown: list[ViewColumn], source: str, condition: str) -> str:
@@ -38,15 +42,15 @@ def _view(name: str, doc: str, shown: list[ViewColumn], condition: str) -> View:
     )
 
 
-def _tokens(name: str) -> list[ViewColumn]:
-    return milliseconds(
-        *(f"{name}_{statistic}" for statistic in ("mean", "median", "stddev", *_PERCENTILES)),
-    )
+def _tokens(name: str, *interval: str) -> list[ViewColumn]:
+    statistics = ("mean", "median", *interval, "stddev", "p50", *PERCENTILES_WITH_BOUNDS)
+    return milliseconds(*(f"{name}_{statistic}" for statistic in statistics))
 
 
 _GENERATED = [
-    *_tokens("time_to_first_token"),
-    *_tokens("time_per_output_token"),
+    *_tokens("time_to_first_token", *_INTERVAL),
+    *_tokens("time_per_output_token", *_INTERVAL),
+    *_tokens("inter_token_latency"),
     *result_columns("token_agreement"),
 ]
 _IS_GENERATION = "r.mode = 'generation'"

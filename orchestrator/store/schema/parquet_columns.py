@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import SqlColumn, text
+from orchestrator.store.schema.older_records import OLDER_VALUES
 from orchestrator.store.schema.tables import ORIGIN, OTHER, OURS, RECORD, Origin
 from runner.contract.record import MACHINE_FACTS, Record
 
@@ -75,6 +76,10 @@ NO_ROWS = (
 """The columns of `ParquetColumns.query` without a row."""
 
 
+_CHANGED = frozenset(OLDER_VALUES)
+_REPLACED = ", ".join(f"{value} AS {name}" for name, value in OLDER_VALUES.items())
+
+
 @dataclass(frozen=True)
 class ParquetColumns:
     """The columns of some record files, which are read under those that a merge works with."""
@@ -84,10 +89,11 @@ class ParquetColumns:
     def query(self, rows: str) -> str:
         """SELECT the rows of a relation that adds `filename` and `file_row_number` to them."""
         known = ", ".join(map(self._value, KNOWN.values()))
-        return (
+        whole = (
             "SELECT run_id || '/' || cell_id AS result_id, filename, file_row_number,"
             f" {known}, {self._other} FROM {rows}"
         )
+        return f"SELECT * REPLACE ({_REPLACED}) FROM ({whole})" if self._may_be_older else whole
 
     def _value(self, column: SqlColumn) -> str:
         name = column.name
@@ -96,6 +102,11 @@ class ParquetColumns:
         if name not in self.names:
             return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
         return name
+
+    @property
+    def _may_be_older(self) -> bool:
+        """True if the file has columns that meant something else in an older schema."""
+        return bool(self.names & _CHANGED)
 
     @property
     def _derived(self) -> Mapping[str, str]:

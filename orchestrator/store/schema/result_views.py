@@ -23,6 +23,9 @@ from orchestrator.store.schema.view import (
 )
 from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 
+PERCENTILES_WITH_BOUNDS = tuple(
+    f"{name}{end}" for name in ("p90", "p95", "p99", "p999") for end in ("", "_low", "_high")
+)
 RESULT_COLUMNS = [
     *result_columns("result_id", "run_id", "cell_id", "model", "model_id", "family", "task"),
     DEVICE,
@@ -38,7 +41,7 @@ RESULT_COLUMNS = [
     *result_columns("latency_precision"),
     *milliseconds("latency_mean", "latency_min", "latency_max", "latency_stddev"),
     *result_columns("latency_cv"),
-    *milliseconds(*(f"latency_{name}" for name in ("p50", "p90", "p95", "p99", "p999"))),
+    *milliseconds("latency_p50", *(f"latency_{name}" for name in PERCENTILES_WITH_BOUNDS)),
     *milliseconds("first_latency"),
     *result_columns("iterations", "rounds", "drift", "drift_p_value", "load_time_s"),
     *milliseconds("time_to_first_token_median", "time_per_output_token_median"),

@@ -64,7 +64,7 @@ class Run(Frozen):
     """The host on which the orchestrator ran."""
 
 
-STORE_VERSION = 6
+STORE_VERSION = 7
 """Raised with every change of tables or columns; `migrations` brings older databases here.
 
 - 1 (2026-11-21): the first tables.
@@ -74,6 +74,7 @@ STORE_VERSION = 6
 - 5 (2026-11-21): record schema 5; models, environments, artefacts, origins, columns of newer
   runners.
 - 6 (2026-11-23): views follow series and machines; tables are those of 5.
+- 7 (2026-11-23): record schema 6.
 """
 
 HARDWARE_FACTS = (

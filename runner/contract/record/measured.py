@@ -54,17 +54,33 @@ class Timing(Frozen):
     latency_cv: float | None = None
     """Coefficient of variation: standard deviation by mean; null with fewer than two iterations."""
     latency_p50_s: float | None = None
-    """The median again, seconds; as all percentiles null where too few iterations support it."""
+    """The median again, seconds; null, as all percentiles, where too few iterations support it."""
     latency_p90_s: float | None = None
     """90th percentile, seconds."""
+    latency_p90_low_s: float | None = None
+    """Lower end of its 95 % interval, seconds."""
+    latency_p90_high_s: float | None = None
+    """Upper end of its 95 % interval, seconds."""
     latency_p95_s: float | None = None
     """95th percentile, seconds."""
+    latency_p95_low_s: float | None = None
+    """Lower end of its 95 % interval, seconds."""
+    latency_p95_high_s: float | None = None
+    """Upper end of its 95 % interval, seconds."""
     latency_p99_s: float | None = None
     """99th percentile, seconds."""
+    latency_p99_low_s: float | None = None
+    """Lower end of its 95 % interval, seconds."""
+    latency_p99_high_s: float | None = None
+    """Upper end of its 95 % interval, seconds."""
     latency_p999_s: float | None = None
     """99.9th percentile, seconds."""
+    latency_p999_low_s: float | None = None
+    """Lower end of its 95 % interval, seconds."""
+    latency_p999_high_s: float | None = None
+    """Upper end of its 95 % interval, seconds."""
     percentile_iterations_needed: dict[str, int] | None = None
-    """Samples that support each percentile at 99 % confidence, by its name, e.g. `p99`."""
+    """Independent samples that support each percentile at 99 %, by its name, e.g. `p99`."""
     outliers: int | None = None
     """Iterations whose modified z-score is beyond 3.5; counted, never removed."""
     autocorrelation: float | None = None
@@ -75,47 +91,6 @@ class Timing(Frozen):
     """Median of the last round by that of the first, minus 1; null with one round."""
     drift_p_value: float | None = None
     """Chance of medians so different between rounds if nothing drifted; null with one round."""
-
-
-class Generation(Frozen):
-    """Prefill and decode apart. Percentiles are null where too few samples support them."""
-
-    time_to_first_token_mean_s: float | None = None
-    """Mean time from the prompt to the first token, seconds."""
-    time_to_first_token_median_s: float | None = None
-    """Median, seconds."""
-    time_to_first_token_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    time_to_first_token_p50_s: float | None = None
-    """50th percentile, seconds."""
-    time_to_first_token_p90_s: float | None = None
-    """90th percentile, seconds."""
-    time_to_first_token_p95_s: float | None = None
-    """95th percentile, seconds."""
-    time_to_first_token_p99_s: float | None = None
-    """99th percentile, seconds."""
-    time_to_first_token_p999_s: float | None = None
-    """99.9th percentile, seconds."""
-    time_per_output_token_mean_s: float | None = None
-    """Mean time from one token to the next, the first token left out, seconds."""
-    time_per_output_token_median_s: float | None = None
-    """Median, seconds."""
-    time_per_output_token_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    time_per_output_token_p50_s: float | None = None
-    """50th percentile, seconds."""
-    time_per_output_token_p90_s: float | None = None
-    """90th percentile, seconds."""
-    time_per_output_token_p95_s: float | None = None
-    """95th percentile, seconds."""
-    time_per_output_token_p99_s: float | None = None
-    """99th percentile, seconds."""
-    time_per_output_token_p999_s: float | None = None
-    """99.9th percentile, seconds."""
-    decode_throughput: float | None = None
-    """Tokens per second after the first: batch_size × (new_tokens - 1) / (t_last - t_first)."""
-    token_throughput: float | None = None
-    """New tokens per second, prefill included: batch_size × new_tokens / latency."""
 
 
 class Training(Frozen):

@@ -11,13 +11,13 @@ from runner.contract.record.identity import Execution, Identity, Raw, Surroundin
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
 from runner.contract.record.measured import (
     Arrivals,
-    Generation,
     Resources,
     Startup,
     Timing,
     Training,
 )
 from runner.contract.record.quality import Outcome, Trust
+from runner.contract.record.tokens import Generation
 
 Row = dict[str, Any]
 """One record by the names of its columns."""
@@ -25,7 +25,7 @@ Columns = Mapping[str, Any]
 """Columns of `Record`, by name."""
 NO_COLUMNS: Columns = MappingProxyType({})
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Raised with every change of the columns:
 
 - 1 (2026-11-21): the first schema.
@@ -33,6 +33,7 @@ SCHEMA_VERSION = 5
 - 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
 - 4 (2026-11-21): the shape at which outputs were compared.
 - 5 (2026-11-21): model and environment have ids; the job comes without its model.
+- 6 (2026-11-23): percentiles with bounds, times per output token by generation.
 """
 
 

@@ -1,4 +1,4 @@
-"""Percentiles with the samples that each one needs, and the confidence interval of a median."""
+"""Samples that each percentile needs, and the confidence interval of a median."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 
-from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics.spread import Floats, Series
 
 PERCENTILE_FRACTIONS: Mapping[str, float] = {
@@ -25,12 +24,12 @@ RESAMPLES = 10_000
 
 @cache
 def iterations_needed(percentile: float) -> int:
-    """The fewest samples that support a percentile, a fraction of 1, at 99 % confidence.
+    """The fewest independent samples that support a percentile, a fraction of 1, at 99 %.
 
     The early-stopping rule of MLPerf inference for single streams (mlcommons/inference,
     loadgen/early_stopping.cc and results.cc; tolerance 0, one sample discarded): the smallest n
     for which P(Binomial(n, 1 - percentile) <= 1) <= 1 - CONFIDENCE. We take the count alone from
-    it: MLPerf then reports a bound above the percentile, we report the percentile of the samples.
+    it: MLPerf then reports a bound above the percentile, we report the percentile with both bounds.
     """
     count = 2
     while _at_most_one(count, 1 - percentile) > 1 - CONFIDENCE:
@@ -44,16 +43,6 @@ def quantile(values: Series, fraction: float) -> float:
     Definition 7 of Hyndman & Fan, "Sample Quantiles in Statistical Packages" (1996).
     """
     return float(np.quantile(np.asarray(values, dtype=float), fraction, method="linear"))
-
-
-def percentiles_s(durations_ns: Sequence[int]) -> dict[str, float | None]:
-    """The percentiles in seconds, by name; None where too few durations support one."""
-    supported = [name for name, needed in NEEDED.items() if len(durations_ns) >= needed]
-    ordered = np.sort(np.asarray(durations_ns, dtype=float))
-    return {
-        name: quantile(ordered, fraction) / NANOSECONDS if name in supported else None
-        for name, fraction in PERCENTILE_FRACTIONS.items()
-    }
 
 
 def _at_most_one(count: int, probability: float) -> float:

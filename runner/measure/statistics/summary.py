@@ -7,8 +7,9 @@ import numpy as np
 
 from runner.measure.clock import NANOSECONDS
 from runner.measure.statistics import spread
-from runner.measure.statistics.percentiles import NEEDED, median_interval, percentiles_s
-from runner.measure.statistics.spread import Floats
+from runner.measure.statistics.percentiles import NEEDED, Interval, median_interval
+from runner.measure.statistics.spread import Floats, Series
+from runner.measure.statistics.tails import percentile_columns
 
 SecondsColumns = dict[str, float | None]
 """Columns of a record in seconds, by name."""
@@ -33,9 +34,17 @@ class LatencySummary:
     latency_cv: float | None
     latency_p50_s: float | None
     latency_p90_s: float | None
+    latency_p90_low_s: float | None
+    latency_p90_high_s: float | None
     latency_p95_s: float | None
+    latency_p95_low_s: float | None
+    latency_p95_high_s: float | None
     latency_p99_s: float | None
+    latency_p99_low_s: float | None
+    latency_p99_high_s: float | None
     latency_p999_s: float | None
+    latency_p999_low_s: float | None
+    latency_p999_high_s: float | None
     percentile_iterations_needed: dict[str, int]
     outliers: int
     autocorrelation: float | None
@@ -47,7 +56,6 @@ def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> L
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS
     effective = spread.effective_count(durations)
     interval = median_interval(durations, effective)
-    percentiles = percentiles_s(durations_ns)
     return LatencySummary(
         iterations=len(durations),
         steady_time_s=steady_ns / NANOSECONDS,
@@ -62,11 +70,7 @@ def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> L
         latency_stddev_s=spread.stddev(durations),
         latency_mad_s=spread.median_deviation(durations),
         latency_cv=spread.variation(durations),
-        latency_p50_s=percentiles["p50"],
-        latency_p90_s=percentiles["p90"],
-        latency_p95_s=percentiles["p95"],
-        latency_p99_s=percentiles["p99"],
-        latency_p999_s=percentiles["p999"],
+        **percentile_columns("latency", durations_ns),
         percentile_iterations_needed=dict(NEEDED),
         outliers=spread.outliers(durations),
         autocorrelation=spread.autocorrelation(durations),
@@ -74,12 +78,24 @@ def summarise(durations_ns: Sequence[int], *, samples: int, steady_ns: int) -> L
     )
 
 
-def distribution(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
-    """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s`, `_p50_s` to `_p999_s`, in seconds."""
+def distribution(prefix: str, durations_ns: Series) -> SecondsColumns:
+    """Columns `<prefix>_mean_s`, `_median_s`, `_stddev_s` and the percentiles, in seconds."""
     statistics = {"mean": _mean, "median": _median, "stddev": spread.stddev}
-    percentiles = percentiles_s(durations_ns)
-    columns = {f"{prefix}_{name}_s": value for name, value in percentiles.items()}
-    return _columns(prefix, durations_ns, statistics) | columns
+    return {
+        **_columns(prefix, durations_ns, statistics),
+        **percentile_columns(prefix, durations_ns),
+    }
+
+
+def interval_columns(prefix: str, interval: Interval | None) -> SecondsColumns:
+    """Columns `<prefix>_median_low_s` and `<prefix>_median_high_s` of an interval in nanoseconds.
+
+    None without one.
+    """
+    return {
+        f"{prefix}_median_low_s": interval.low / NANOSECONDS if interval else None,
+        f"{prefix}_median_high_s": interval.high / NANOSECONDS if interval else None,
+    }
 
 
 def mean_and_median(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
@@ -94,7 +110,7 @@ def mean_and_stddev(prefix: str, durations_ns: Sequence[int]) -> SecondsColumns:
 
 def _columns(
     prefix: str,
-    durations_ns: Sequence[int],
+    durations_ns: Series,
     statistics: dict[str, Callable[[Floats], float | None]],
 ) -> SecondsColumns:
     durations = np.asarray(durations_ns, dtype=float) / NANOSECONDS

@@ -13,7 +13,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unsupported
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
-from runner.modes.generation import GenerationWorkload, generation_columns
+from runner.modes.generation import GenerationWorkload, generation_columns, token_doubts
 from tests.support.fakes import FakeClock
 from tests.support.jobs import a_job, fake_cell
 
@@ -62,6 +62,7 @@ def test_one_new_token_leaves_no_gap() -> None:
     columns = generation_columns(workload.parts_ns, [100], cell)
     assert columns["decode_throughput"] is None
     assert columns["time_per_output_token_mean_s"] is None
+    assert columns["inter_token_latency_mean_s"] is None
     assert columns["token_throughput"] == pytest.approx(2 / 100e-9)
 
 
@@ -114,7 +115,9 @@ def test_columns_of_all_iterations_together() -> None:
         "time_to_first_token_median_s": 200e-9,
         "time_to_first_token_p99_s": None,
         "time_per_output_token_mean_s": 100e-9 / 6,
-        "time_per_output_token_median_s": 15e-9,
+        "time_per_output_token_stddev_s": pytest.approx(20e-9 / 3 / 2**0.5),
+        "inter_token_latency_mean_s": 100e-9 / 6,
+        "inter_token_latency_median_s": 15e-9,
         "decode_throughput": 2 * 6 / 100e-9,
         "token_throughput": 2 * 4 * 2 / 500e-9,
     }
@@ -148,5 +151,25 @@ def test_the_formulas_hold_for_any_times(batch: int, runs: list[tuple[int, list[
     )
     decoded = batch * (new_tokens - 1) * len(runs)
     assert columns["decode_throughput"] == pytest.approx(decoded / decoding_s)
+    per_token = [sum(gaps) / len(gaps) / 1e9 for _, gaps in runs]
+    assert columns["time_per_output_token_median_s"] == pytest.approx(np.median(per_token))
     total = batch * new_tokens * len(runs) / (sum(durations) / 1e9)
     assert columns["token_throughput"] == pytest.approx(total)
+
+
+def test_first_and_further_tokens_have_intervals_and_are_graded() -> None:
+    random = np.random.default_rng(0)
+    first = random.normal(1e6, 2e5, 20).astype(int).tolist()
+    gaps = random.normal(1e5, 1e3, (20, 3)).astype(int)
+    durations = [start + int(sum(row)) for start, row in zip(first, gaps, strict=True)]
+    parts = {"first_token": first, "output_token": gaps.ravel().tolist()}
+    columns = generation_columns(parts, durations, CELL)
+    for prefix in ("time_to_first_token", "time_per_output_token"):
+        names = (f"{prefix}_median_{end}s" for end in ("low_", "", "high_"))
+        low, median, high = (columns[name] or 0 for name in names)
+        assert 0 < low < median < high
+    (doubt,) = token_doubts(columns, 0.05)
+    assert doubt.grade == "C"
+    assert doubt.text.startswith("the median time to the first token is known within")
+    assert list(token_doubts(columns, 0.5)) == []
+    assert list(token_doubts({}, 0.01)) == []

@@ -88,6 +88,7 @@ def inference(size: int) -> Record:
 def generation(size: int) -> Record:
     first = [5_000_000 + size, 5_200_000]
     gaps = [1_000_000, 1_100_000, 1_200_000, 1_300_000]
+    per_token = [(gaps[0] + gaps[1]) / 2, (gaps[2] + gaps[3]) / 2]
     durations = [first[0] + gaps[0] + gaps[1], first[1] + gaps[2] + gaps[3]]
     return a_record(
         run_id="described",
@@ -99,7 +100,11 @@ def generation(size: int) -> Record:
         token_throughput=size * 3 * 2 * 1e9 / sum(durations),
         decode_throughput=size * len(gaps) * 1e9 / sum(gaps),
         **_middles("time_to_first_token", first),
-        **_middles("time_per_output_token", gaps),
+        **_middles(
+            "time_per_output_token",
+            per_token,
+        ),
+        **_middles("inter_token_latency", gaps),
     )
 
 
@@ -140,7 +145,7 @@ KINDS: Mapping[str, Callable[[int], Record]] = {
 }
 
 
-def _middles(prefix: str, durations_ns: Sequence[int]) -> dict[str, float]:
+def _middles(prefix: str, durations_ns: Sequence[float]) -> dict[str, float]:
     return {
         f"{prefix}_mean_s": statistics.mean(durations_ns) / 1e9,
         f"{prefix}_median_s": statistics.median(durations_ns) / 1e9,

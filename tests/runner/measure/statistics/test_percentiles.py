@@ -12,7 +12,6 @@ from runner.measure.statistics.percentiles import (
     fewest,
     iterations_needed,
     median_interval,
-    percentiles_s,
     quantile,
 )
 from runner.measure.statistics.spread import Floats
@@ -111,20 +110,3 @@ def test_quantiles_are_hyndman_and_fans_definition_7(durations: list[int], fract
     expected = stats.mstats.mquantiles(durations, [fraction], alphap=1, betap=1)[0]
     assert quantile(durations, fraction) == pytest.approx(expected)
     assert (quantile(durations, 0), quantile(durations, 1)) == (min(durations), max(durations))
-
-
-@pytest.mark.parametrize("name", PERCENTILE_FRACTIONS)
-def test_a_percentile_appears_as_soon_as_it_is_supported(name: str) -> None:
-    durations = list(range(1, NEEDED[name] + 1))
-    assert percentiles_s(durations[:-1])[name] is None
-    assert percentiles_s(durations)[name] == pytest.approx(
-        quantile(durations, PERCENTILE_FRACTIONS[name]) / 1e9
-    )
-
-
-@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=30))
-def test_percentiles_rise(durations: list[int]) -> None:
-    values = [value for value in percentiles_s(durations * 6636).values() if value is not None]
-    assert len(values) == 5
-    assert values == sorted(values)
-    assert percentiles_s([]) == dict.fromkeys(PERCENTILE_FRACTIONS)

@@ -7,6 +7,10 @@ UPDATE benchmark_results r SET
         = derived(r.time_per_output_token_mean_s, d.time_per_output_token_mean_s),
     time_per_output_token_median_s
         = derived(r.time_per_output_token_median_s, d.time_per_output_token_median_s),
+    inter_token_latency_mean_s
+        = derived(r.inter_token_latency_mean_s, d.inter_token_latency_mean_s),
+    inter_token_latency_median_s
+        = derived(r.inter_token_latency_median_s, d.inter_token_latency_median_s),
     forward_mean_s = derived(r.forward_mean_s, d.forward_mean_s),
     forward_median_s = derived(r.forward_median_s, d.forward_median_s),
     loss_mean_s = derived(r.loss_mean_s, d.loss_mean_s),
@@ -28,8 +32,18 @@ FROM (
     SELECT result_id,
         list_avg(part_durations_ns['first_token']) / 1e9 AS time_to_first_token_mean_s,
         list_median(part_durations_ns['first_token']) / 1e9 AS time_to_first_token_median_s,
-        list_avg(part_durations_ns['output_token']) / 1e9 AS time_per_output_token_mean_s,
-        list_median(part_durations_ns['output_token']) / 1e9 AS time_per_output_token_median_s,
+        CASE WHEN new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
+            THEN list_avg(list_transform(
+                list_zip(durations_ns, part_durations_ns['first_token']),
+                lambda each: (each[1] - each[2]) / (new_tokens - 1)
+            )) / 1e9 END AS time_per_output_token_mean_s,
+        CASE WHEN new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
+            THEN list_median(list_transform(
+                list_zip(durations_ns, part_durations_ns['first_token']),
+                lambda each: (each[1] - each[2]) / (new_tokens - 1)
+            )) / 1e9 END AS time_per_output_token_median_s,
+        list_avg(part_durations_ns['output_token']) / 1e9 AS inter_token_latency_mean_s,
+        list_median(part_durations_ns['output_token']) / 1e9 AS inter_token_latency_median_s,
         list_avg(part_durations_ns['forward']) / 1e9 AS forward_mean_s,
         list_median(part_durations_ns['forward']) / 1e9 AS forward_median_s,
         list_avg(part_durations_ns['loss']) / 1e9 AS loss_mean_s,
@@ -44,7 +58,9 @@ FROM (
         list_avg(part_durations_ns['weights']) / 1e9 AS startup_weights_mean_s,
         list_avg(part_durations_ns['first_query']) / 1e9 AS startup_first_query_mean_s,
         list_median(part_durations_ns['service']) / 1e9 AS service_median_s
-    FROM raw_benchmark_data WHERE part_durations_ns IS NOT NULL
+    FROM raw_benchmark_data
+    JOIN (SELECT result_id, new_tokens FROM benchmark_results) USING (result_id)
+    WHERE part_durations_ns IS NOT NULL
 ) d
 WHERE r.result_id = d.result_id
     AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))

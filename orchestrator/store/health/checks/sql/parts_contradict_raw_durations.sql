@@ -3,7 +3,9 @@ SELECT contradictions([
     pair(r.time_to_first_token_mean_s, r.derived_time_to_first_token_mean_s),
     pair(r.time_to_first_token_median_s, r.derived_time_to_first_token_median_s),
     pair(r.time_per_output_token_mean_s, r.derived_time_per_output_token_mean_s),
+    pair(r.inter_token_latency_mean_s, r.derived_inter_token_latency_mean_s),
     pair(r.time_per_output_token_median_s, r.derived_time_per_output_token_median_s),
+    pair(r.inter_token_latency_median_s, r.derived_inter_token_latency_median_s),
     pair(r.forward_mean_s, r.derived_forward_mean_s),
     pair(r.forward_median_s, r.derived_forward_median_s),
     pair(r.loss_mean_s, r.derived_loss_mean_s),
@@ -23,7 +25,9 @@ FROM records r
 WHERE differs(r.time_to_first_token_mean_s, r.derived_time_to_first_token_mean_s)
     OR differs(r.time_to_first_token_median_s, r.derived_time_to_first_token_median_s)
     OR differs(r.time_per_output_token_mean_s, r.derived_time_per_output_token_mean_s)
+    OR differs(r.inter_token_latency_mean_s, r.derived_inter_token_latency_mean_s)
     OR differs(r.time_per_output_token_median_s, r.derived_time_per_output_token_median_s)
+    OR differs(r.inter_token_latency_median_s, r.derived_inter_token_latency_median_s)
     OR differs(r.forward_mean_s, r.derived_forward_mean_s)
     OR differs(r.forward_median_s, r.derived_forward_median_s)
     OR differs(r.loss_mean_s, r.derived_loss_mean_s)

@@ -16,8 +16,8 @@ WHERE differs(r.token_throughput, r.batch_size * r.new_tokens * r.iterations / r
     AND r.result_id IN (SELECT result_id FROM raw_benchmark_data WHERE durations_ns IS NOT NULL);
 
 UPDATE benchmark_results r
-SET decode_throughput = r.batch_size / r.time_per_output_token_mean_s
-WHERE differs(r.decode_throughput, r.batch_size / r.time_per_output_token_mean_s)
+SET decode_throughput = r.batch_size / r.inter_token_latency_mean_s
+WHERE differs(r.decode_throughput, r.batch_size / r.inter_token_latency_mean_s)
     AND r.rowid IN (SELECT row_id FROM wrong WHERE is_ours(source))
     AND r.scenario <> 'server'
     AND (r.scenario = 'offline' OR r.cell_id LIKE '%-b' || r.batch_size || '-%')

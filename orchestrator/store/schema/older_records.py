@@ -1,0 +1,52 @@
+"""Values of columns whose meaning has changed, from records of older schemas.
+
+Before schema 6 `time_per_output_token_*` held all gaps between tokens, pooled, which are
+`inter_token_latency_*` since; only MLPerf's summaries told one value of each query. Percentiles of
+a queue stood without the bounds that they need, so they are dropped: the raw durations are kept.
+"""
+
+from collections.abc import Mapping
+
+_CHANGED = "schema_version < 6"
+_PER_QUERY = "source_format IS NOT DISTINCT FROM 'mlperf-loadgen'"
+_OWN = "source IN ('accelmatrix', 'synthetic')"
+_TOKENS = "time_per_output_token"
+_GAPS = "inter_token_latency"
+_STATISTICS = ("mean", "median", "stddev", "p50", "p90", "p95", "p99", "p999")
+_DERIVED = {"mean": "list_avg", "median": "list_median", "stddev": "list_stddev_samp"}
+_PER_GENERATION = """
+    list_transform(
+        list_zip(durations_ns, part_durations_ns['first_token']),
+        lambda each: (each[1] - each[2]) / (new_tokens - 1)
+    )
+"""
+_HAS_GENERATIONS = f"""
+    {_OWN} AND new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
+"""
+_TAILS = ("latency_p90_s", "latency_p95_s", "latency_p99_s", "latency_p999_s")
+
+
+def _per_token(statistic: str) -> str:
+    name = f"{_TOKENS}_{statistic}_s"
+    derived = "NULL"
+    if statistic in _DERIVED:
+        derived = f"""CASE WHEN {_HAS_GENERATIONS}
+            THEN {_DERIVED[statistic]}({_PER_GENERATION}) / 1e9 END"""
+    return f"CASE WHEN {_CHANGED} AND NOT {_PER_QUERY} THEN {derived} ELSE {name} END"
+
+
+TOKEN_VALUES: Mapping[str, str] = {f"{_TOKENS}_{name}_s": _per_token(name) for name in _STATISTICS}
+"""Expressions of times per output token, which need raw durations."""
+GAP_VALUES: Mapping[str, str] = {
+    f"{_GAPS}_{name}_s": f"""
+        CASE WHEN {_CHANGED} AND NOT {_PER_QUERY} THEN {_TOKENS}_{name}_s ELSE {_GAPS}_{name}_s END
+    """
+    for name in _STATISTICS
+}
+"""Expressions of the gaps between tokens, over the columns of both."""
+TAIL_VALUES: Mapping[str, str] = {
+    name: f"CASE WHEN {_CHANGED} AND {_OWN} AND scenario = 'server' THEN NULL ELSE {name} END"
+    for name in _TAILS
+}
+"""Expressions of percentiles."""
+OLDER_VALUES: Mapping[str, str] = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}

@@ -1,0 +1,95 @@
+"""Columns whose meaning has changed say what their names say, wherever a record comes from."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from orchestrator.store import Store
+from orchestrator.store.schema.migrations import _ADDED
+from runner.contract.record import save_record
+from tests.support.records import a_record
+
+GAPS = [1_000_000, 3_000_000, 2_000_000, 4_000_000]
+FIRST = [5_000_000, 7_000_000]
+DURATIONS = [9_000_000, 13_000_000]
+OLDER: dict[str, Any] = {
+    "run_id": "older",
+    "mode": "generation",
+    "new_tokens": 3,
+    "schema_version": 5,
+    "durations_ns": DURATIONS,
+    "part_durations_ns": {"first_token": FIRST, "output_token": GAPS},
+    "time_per_output_token_mean_s": 0.0025,
+    "time_per_output_token_median_s": 0.0025,
+    "time_per_output_token_p50_s": 0.0025,
+    "decode_throughput": 400.0,
+    "token_throughput": 6 * 1e9 / sum(DURATIONS),
+}
+QUEUE: dict[str, Any] = {
+    "run_id": "older",
+    "scenario": "server",
+    "target_qps": 20.0,
+    "schema_version": 5,
+    "durations_ns": [2_000_000] * 700,
+    "latency_p90_s": 0.002,
+    "latency_p99_s": 0.002,
+}
+NEWER = {**OLDER, "run_id": "newer", "schema_version": 6, "time_per_output_token_mean_s": 0.0025}
+COLUMNS = """
+    run_id, scenario, time_per_output_token_mean_s, time_per_output_token_median_s,
+    time_per_output_token_p50_s, inter_token_latency_mean_s, inter_token_latency_p50_s,
+    latency_p99_s, latency_p99_high_s
+"""
+EXPECTED = [
+    ("newer", "single_stream", 0.0025, 0.0025, 0.0025, None, None, None, None),
+    ("older", "server", None, None, None, None, None, None, None),
+    ("older", "single_stream", 0.0025, 0.0025, None, 0.0025, 0.0025, None, None),
+]
+
+
+def rows(database: Path, sql: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(database, read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+@pytest.fixture
+def merged(tmp_path: Path) -> Path:
+    """A database of today with record files of older runners."""
+    for number, columns in enumerate((OLDER, QUEUE, NEWER)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        save_record(a_record(**columns), folder)
+        with Store.open(tmp_path / "merged.duckdb") as store:
+            assert store.merge([folder]).damaged == ()
+    return tmp_path / "merged.duckdb"
+
+
+def test_gaps_of_older_files_are_inter_token_latencies_and_queues_have_no_percentiles(
+    merged: Path,
+) -> None:
+    assert rows(merged, f"SELECT {COLUMNS} FROM benchmark_results ORDER BY ALL") == EXPECTED
+
+
+def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged: Path) -> None:
+    with duckdb.connect(merged) as connection:
+        for (view,) in connection.execute(
+            "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall():
+            connection.execute(f"DROP VIEW {view}")
+        connection.execute("DELETE FROM benchmark_results WHERE schema_version = 6")
+        connection.execute(
+            "UPDATE benchmark_results SET latency_p99_s = 0.002 WHERE scenario = 'server'"
+        )
+        connection.execute(
+            "UPDATE benchmark_results SET time_per_output_token_p50_s = 0.0025,"
+            " time_per_output_token_mean_s = 0.0026 WHERE scenario <> 'server'"
+        )
+        for name in _ADDED:
+            connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN {name}")
+        connection.execute("UPDATE schema_version SET version = 6")
+    Store.open(merged).close()
+    older = ("older", "single_stream", 0.0025, 0.0025, None, 0.0026, 0.0025, None, None)
+    sql = f"SELECT {COLUMNS} FROM benchmark_results ORDER BY scenario"
+    assert rows(merged, sql) == [EXPECTED[1], older]

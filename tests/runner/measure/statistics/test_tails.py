@@ -1,0 +1,100 @@
+"""Percentiles are given where the samples support them, with bounds that hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from performance.queue_percentiles import latencies
+from runner.measure.statistics.percentiles import NEEDED, PERCENTILE_FRACTIONS, quantile
+from runner.measure.statistics.spread import Floats
+from runner.measure.statistics.tails import (
+    BOUNDED,
+    WIDEST_BOUNDS,
+    excursions,
+    percentile_bounds,
+    percentile_columns,
+    supported_percentiles,
+)
+
+
+def independent(count: int, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).lognormal(0, 0.1, count)
+
+
+@pytest.mark.parametrize("name", PERCENTILE_FRACTIONS)
+def test_a_percentile_takes_as_many_samples_as_mlperf_asks_for(name: str) -> None:
+    few = independent(NEEDED[name] - 1)
+    assert supported_percentiles(few)[name] is None
+    many = independent(4 * NEEDED[name])
+    percentile = supported_percentiles(many)[name]
+    assert percentile is not None
+    assert percentile.value == quantile(many, PERCENTILE_FRACTIONS[name])
+    assert percentile.low <= percentile.value <= percentile.high
+
+
+def test_most_samples_that_are_independent_and_just_enough_support_it() -> None:
+    given_ = sum(supported_percentiles(independent(800, n))["p99"] is not None for n in range(50))
+    assert given_ >= 40
+
+
+def test_samples_that_repeat_each_other_do_not_count() -> None:
+    assert supported_percentiles(np.repeat(independent(70), 10))["p99"] is None
+    assert supported_percentiles(np.sort(independent(700)))["p99"] is None
+
+
+@pytest.mark.parametrize(("load", "supported"), [(0.3, True), (0.8, False), (0.95, False)])
+def test_a_queue_has_the_percentiles_that_its_load_leaves(load: float, supported: bool) -> None:
+    values = latencies(load, 0.1, 10_000, np.random.default_rng(3))
+    percentile = supported_percentiles(values)["p99"]
+    assert (percentile is not None) == supported
+    if percentile is not None:
+        assert percentile.precision <= WIDEST_BOUNDS
+
+
+@pytest.mark.parametrize("count", [662, 6_620])
+def test_bounds_hold_the_true_percentile_as_often_as_they_say(count: int) -> None:
+    truth = float(np.exp(0.1 * stats.norm.ppf(0.99)))
+    held = 0
+    for seed in range(200):
+        low, high = percentile_bounds(np.sort(independent(count, seed)), 0.99, count)
+        held += low <= truth <= high
+    assert held >= 186
+
+
+@given(st.integers(11, 3_000), st.sampled_from(sorted(PERCENTILE_FRACTIONS.values())))
+def test_bounds_are_the_ranks_of_the_binomial(count: int, fraction: float) -> None:
+    low, high = percentile_bounds(np.arange(1.0, count + 1), fraction, count)
+    binomial = stats.binom(count, fraction)
+    if high < count:
+        assert binomial.cdf(high - 1) >= 0.975 - 1e-9
+        assert binomial.cdf(high - 2) <= 0.975 + 1e-9
+    if low > 1:
+        assert binomial.cdf(low - 1) <= 0.025 + 1e-9
+        assert binomial.cdf(low) >= 0.025 - 1e-9
+
+
+def test_fewer_independent_samples_give_wider_bounds() -> None:
+    ordered = np.sort(independent(10_000))
+    widths = [np.ptp(percentile_bounds(ordered, 0.99, count)) for count in (10_000, 2_000, 700)]
+    assert widths == sorted(widths)
+    assert percentile_bounds(ordered, 0.99, 50)[1] == ordered[-1]
+
+
+def test_an_excursion_ends_at_a_visit_to_the_median() -> None:
+    values = np.array([9, 8, 1, 9, 5, 9, 1, 1, 9, 2, 2, 1, 1], dtype=float)
+    assert excursions(values, 7) == 3
+    assert excursions(np.ones(5), 1) == 0
+
+
+def test_columns_are_in_seconds_and_null_together() -> None:
+    columns = percentile_columns("latency", [round(1e9 * value) for value in independent(200)])
+    assert list(columns)[:4] == [
+        *("latency_p50_s", "latency_p90_s", "latency_p90_low_s", "latency_p90_high_s"),
+    ]
+    assert columns["latency_p90_s"] == pytest.approx(1.14, abs=0.05)
+    assert columns["latency_p99_s"] is columns["latency_p99_low_s"] is None
+    empty = percentile_columns("latency", [])
+    assert set(empty.values()) == {None}
+    assert len(empty) == len(PERCENTILE_FRACTIONS) + 2 * len(BOUNDED)
