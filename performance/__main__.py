@@ -33,6 +33,8 @@ MEASUREMENTS = (
     "runtimes",
     "interval_coverage",
     "queue_percentiles",
+    "rounds",
+    "drift",
     "aa_study",
 )
 

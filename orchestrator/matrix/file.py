@@ -99,7 +99,11 @@ class MeasureTable(TypedDict, total=False):
     precision_target: ShareValue
     """Half the width of the median's 95 % interval, by the median, at which measuring may end."""
     rounds: CountValue
-    """Visits over which each cell's iterations are spread, so that drift shows; 1 if not named."""
+    """Fewest launches of each cell, with equal shares of iterations and time; the profile's if not
+    named: 1 in quick, 3 in standard, 10 in audit."""
+    max_rounds: CountValue
+    """Most launches of a cell whose median is not precise before; the profile's if not named: 1 in
+    quick, 12 in standard, 30 in audit."""
     workers: CountValue
     """Processes that load at once in mode startup; as many as there are cores if not named."""
 

@@ -19,6 +19,7 @@ _MEASURE = {
     "max_duration": "max_s",
     "precision_target": "precision_target",
     "rounds": "rounds",
+    "max_rounds": "max_rounds",
     "workers": "workers",
 }
 _LIMITS = {
@@ -28,7 +29,11 @@ _LIMITS = {
     "pids": "pids",
     "output": "output_bytes",
 }
-_ORDERED = (("min_duration", "max_duration"), ("rounds", "iterations"))
+_ORDERED = (
+    ("min_duration", "max_duration"),
+    ("rounds", "iterations"),
+    ("rounds", "max_rounds"),
+)
 """Keys of which the first may not be more than the second."""
 
 
@@ -37,6 +42,10 @@ def measure_of(file: MatrixDocument, backend: Backend) -> Measure:
     own = file.backends.get(backend, BackendTable()).get("measure", {})
     given: dict[str, Any] = {**file.measure, **own}
     profile = PROFILES[given.pop("profile", DEFAULT_PROFILE)]
+    if "rounds" in given and "max_rounds" not in given:  # the profile's own may be fewer
+        profile = profile.model_copy(
+            update={"max_rounds": max(given["rounds"], profile.most_rounds)}
+        )
     return profile.model_copy(update={_MEASURE[key]: value for key, value in given.items()})
 
 
@@ -66,7 +75,7 @@ def contradictions(file: MatrixDocument) -> list[Problem]:
 def _contradictions(location: Location, table: MeasureTable, measure: Measure) -> Iterator[Problem]:
     for less, more in _ORDERED:
         least, most = (getattr(measure, _MEASURE[key]) for key in (less, more))
-        if least <= most:
+        if most is None or least <= most:
             continue
         shown = {less: _shown(less, least), more: _shown(more, most)}
         blamed, other = (less, more) if less in table else (more, less)

@@ -28,23 +28,22 @@ class JobPlan(Frozen):
     """Seconds the launch may take, start and loading included."""
 
 
-def schedule(plan: Plan, seed: int) -> list[JobPlan]:
-    """The launches of all cells that will run, round after round.
+def schedule(plan: Plan, seed: int) -> Iterator[JobPlan]:
+    """The launches that cells may take, round after round, as many as each can have at most.
 
     In every round the jobs, and the cells in them, come in a fresh random order, which the seed
     alone decides. It is drawn over the whole plan, so what a resumed run has left comes in the
     same order.
     """
-    rounds = max((measure.rounds for measure in plan.measure.values()), default=1)
+    rounds = max((measure.most_rounds for measure in plan.measure.values()), default=1)
     orders = _orders([entry.cell for entry in plan.entries], seed)
     due = _due(plan)
-    return [
-        job for round_ in range(1, rounds + 1) for job in _round(plan, due, next(orders), round_)
-    ]
+    for round_ in range(1, rounds + 1):
+        yield from _round(plan, due, next(orders), round_)
 
 
 def planned_jobs(plan: Plan) -> list[JobPlan]:
-    """Each job once, by id, with the estimate of all its launches, which are alike."""
+    """Each job once, by id, with the estimate of its fewest launches, which are alike."""
     order = sorted((entry.cell for entry in plan.entries), key=lambda cell: cell.id)
     jobs = [
         job.model_copy(update={"estimate_s": job.estimate_s * job.measure.rounds})
@@ -76,7 +75,7 @@ def _round(
         groups.setdefault(cell.job_id, []).append(cell)
     for name, cells in groups.items():
         left = [due[cell.id] for cell in cells if cell.id in due]
-        if left and round_ <= plan.measure[cells[0].backend].rounds:
+        if left and round_ <= plan.measure[cells[0].backend].most_rounds:
             yield _job(plan, name, left, round_)
 
 

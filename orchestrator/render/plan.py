@@ -90,5 +90,6 @@ def print_github(matrix: Mapping[str, object]) -> None:
 
 
 def _launches(sums: PlanSums) -> str:
-    launches = f" ({sums.launches:,} launches)" if sums.launches > sums.jobs else ""
+    least = "at least " if sums.most_launches > sums.launches else ""
+    launches = f" ({least}{sums.launches:,} launches)" if sums.launches > sums.jobs else ""
     return f"{sums.jobs:,} {plural(sums.jobs, 'job')}{launches}"

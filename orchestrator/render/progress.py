@@ -74,7 +74,8 @@ class Forecast:
     def visit(self, cell: Cell, job: Job) -> None:
         """A round of this cell is over that is not its last."""
         if cell.id in self._left:
-            self._left[cell.id] = 1 - job.round / job.measure.rounds
+            fewest = job.measure.rounds
+            self._left[cell.id] = max(1, fewest - job.round) / fewest
 
     def end(self, cell: Cell) -> None:
         """This cell has its verdict."""
@@ -259,5 +260,12 @@ def _describe_job(job: Job) -> str:
 
 
 def _describe_round(job: Job) -> str:
-    """`, round 2 of 3`, or nothing where there is one round alone."""
-    return f", round {job.round} of {job.measure.rounds}" if job.measure.rounds > 1 else ""
+    """`, round 2 of 3`, or nothing where there is one round alone.
+
+    Where more may follow, it says so: `round 2 of at least 3`, `round 5 of at most 12`.
+    """
+    fewest, most = job.measure.rounds, job.measure.most_rounds
+    if most == 1:
+        return ""
+    bound = "" if most == fewest else "at least " if job.round <= fewest else "at most "
+    return f", round {job.round} of {bound}{fewest if job.round <= fewest else most}"

@@ -24,8 +24,9 @@ def due_launches(
 ) -> Iterator[DueLaunch]:
     """The launches that the folder shows to be missing, read anew for each of them.
 
-    Cells that one launch has measured are not due in the next. Rounds that cells have missed come
-    before the one that the schedule has reached.
+    A cell is due until it has its record: a runner makes it in the round in which the rounds so far
+    suffice, so that cells whose medians are precise leave the later rounds to the others. Rounds
+    that cells have missed come before the one that the schedule has reached.
 
     Args:
         folder: the run's folder.
@@ -35,12 +36,19 @@ def due_launches(
     Raises:
         StoreError: the results folder cannot be read or written.
     """
+    done: set[str] = set()
     for planned in schedule(folder.run.plan, folder.run.seed):
-        if planned.measure.rounds > 1:
+        if planned.id in done:
+            continue
+        if planned.measure.most_rounds > 1:
             _drop_foreign_rounds(planned, folder, environment, note)
         for round_ in range(_first_missed(planned, folder), planned.round + 1):
             if cells := folder.due(planned.cells, round_):
                 yield DueLaunch(tuple(cells), round_)
+        if planned.measure.rounds <= planned.round < planned.measure.most_rounds and all(
+            folder.record_of(cell) is not None for cell in planned.cells
+        ):
+            done.add(planned.id)
 
 
 def _first_missed(planned: JobPlan, folder: RunFolder) -> int:

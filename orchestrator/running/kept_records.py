@@ -41,7 +41,7 @@ def keep_records(folder: RunFolder, job: Job, note: Callable[[str], None]) -> It
 
 def _results(folder: RunFolder, cell: Cell) -> Iterator[Path]:
     record = folder.file_of(cell)
-    rounds = folder.run.plan.measure[cell.backend].rounds
+    rounds = folder.run.plan.measure[cell.backend].most_rounds
     yield record
     yield from (round_path(record.parent, cell, number) for number in range(1, rounds + 1))
 

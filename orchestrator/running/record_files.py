@@ -44,10 +44,12 @@ class RoundFiles:
     def has(self, cell: Cell, round_: int) -> bool:
         """True if this round has visited the cell: its result is there, and the ones before it.
 
-        If one of them is missing or damaged they are all dropped: the cell starts over.
+        If one of them is missing or damaged they are all dropped: the cell starts over. The last
+        round that a cell can have leaves a record, and no result counts in its place.
         """
         folder = self._records / cell.job_id
-        if not os.path.lexists(round_path(folder, cell, round_)):
+        is_last = round_ >= self._measures[cell.backend].most_rounds
+        if is_last or not os.path.lexists(round_path(folder, cell, round_)):
             return False
         try:
             read_rounds(folder, cell, round_)
@@ -67,7 +69,7 @@ class RoundFiles:
 
     def _paths(self, cell: Cell) -> Iterator[Path]:
         folder = self._records / cell.job_id
-        rounds = range(1, self._measures[cell.backend].rounds + 1)
+        rounds = range(1, self._measures[cell.backend].most_rounds + 1)
         return filter(os.path.lexists, (round_path(folder, cell, number) for number in rounds))
 
 

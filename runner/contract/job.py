@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
+from typing import Annotated
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import AwareDatetime, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from runner.contract.cell import Backend, Cell, FileName, Frozen, ProfileName, Purpose
 from runner.contract.models import ModelSpec
@@ -27,9 +28,16 @@ class Measure(Frozen):
     precision_target: PositiveFloat
     """Half the width of the median's 95 % interval, by the median, at which measuring may end."""
     rounds: PositiveInt = 1
-    """Visits over which each cell's iterations are spread, so that drift shows."""
+    """Fewest launches of each cell, with equal shares of iterations and time."""
+    max_rounds: PositiveInt | None = None
+    """Most launches of a cell whose median is not precise before; null: no more than `rounds`."""
     workers: PositiveInt | None = None
     """Processes that load at once in mode `startup`; null takes as many as there are cores."""
+
+    @property
+    def most_rounds(self) -> int:
+        """The number of rounds after which each cell has its record."""
+        return max(self.rounds, self.max_rounds or self.rounds)
 
 
 PROFILES: Mapping[ProfileName, Measure] = {
@@ -50,6 +58,8 @@ PROFILES: Mapping[ProfileName, Measure] = {
         min_s=30,
         max_s=300,
         precision_target=0.02,
+        rounds=3,
+        max_rounds=12,
     ),
     "audit": Measure(
         profile="audit",
@@ -59,6 +69,8 @@ PROFILES: Mapping[ProfileName, Measure] = {
         min_s=600,
         max_s=3600,
         precision_target=0.01,
+        rounds=10,
+        max_rounds=30,
     ),
 }
 
@@ -86,6 +98,17 @@ class Limits(Frozen):
         if self.cell_timeout_s is not None:
             return self.cell_timeout_s
         return max(600, measure.warmup_max_s + 2 * measure.max_s + 300)
+
+
+class ProcessSpread(Frozen):
+    """By how much fresh processes of one cell differ on this host, as a calibration measured it."""
+
+    cv: NonNegativeFloat
+    """Standard deviation of the processes' medians, by their mean."""
+    processes: Annotated[int, Field(ge=2)]
+    """Processes that it was measured with."""
+    measured_at: AwareDatetime
+    """When that was."""
 
 
 class Provenance(Frozen):
@@ -139,6 +162,8 @@ class Job(Frozen):
     reference: FileName | None = None
     """The file, among the references and without suffix, that this job's outputs are compared
     with; null where nothing is verified."""
+    process_spread: ProcessSpread | None = None
+    """What fresh processes of its runtime differ by on this host; null if nobody measured it."""
 
     @property
     def timeout_s(self) -> float:

@@ -20,6 +20,7 @@ from runner.contract.rounds import RoundResult, read_rounds, save_round
 from runner.correctness.verify import verify_session
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
+from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import Clock, monotonic, resolution_s
@@ -109,7 +110,7 @@ class Harness:
         return self._observe(loaded, cell)
 
     def _measure(self, cell: Cell) -> Columns | None:
-        """The record's columns in the last round; None in the others, which leave a file."""
+        """The columns of the record after the last round; None after others, which leave a file."""
         earlier = read_rounds(self._out, cell, self._job.round - 1)
         cold = COLD_MODES.get(cell.mode)
         if cold is not None:
@@ -117,7 +118,7 @@ class Harness:
         else:
             session = self._loader.load().session  # which knows the device to watch
             result = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
-        if self._job.round < self._job.measure.rounds and not cell.seeks_peak:
+        if not is_done(self._job.measure, cell, [*earlier, result]):
             save_round(result, self._out, cell, self._job.round)
             self._progress.visited(cell.id)
             return None

@@ -11,10 +11,10 @@ from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import DeviceState, Energy, Noise, RoundResult
+from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
-from runner.measure.statistics.spread import Drift, drift
 from runner.measure.statistics.summary import LatencySummary, summarise
 from runner.modes.generation import generation_columns, token_doubts
 from runner.modes.server.serving import SERVICE
@@ -32,17 +32,25 @@ def summarise_rounds(
         samples=sum(result.samples for result in rounds),
         steady_ns=sum(result.steady_ns for result in rounds),
     )
-    drifted = drift([result.durations_ns for result in rounds])
     parts_ns = _joined(rounds)
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
     mode_columns = _mode_columns(cell, durations, parts_ns)
-    doubts = doubts_of(summary, measure, rounds, conditions, drifted, _service(cell, parts_ns))
-    tokens = token_doubts(mode_columns, measure.precision_target)
+    replicated = replicate(summary, job, cell, rounds)
+    changes = changes_of(job, rounds)
+    doubts = chain(
+        doubts_of(replicated.judged, measure, rounds, conditions, _service(cell, parts_ns)),
+        process_doubts(replicated),
+        change_doubts(changes),
+        token_doubts(mode_columns, measure),
+    )
     return {
-        **asdict(summary),
-        **_rounds(rounds, drifted),
+        **asdict(replicated.summary),
+        **replicated.columns,
+        **changes.columns,
+        "rounds": len(rounds),
+        "round_iterations": [len(result.durations_ns) for result in rounds],
         **_warmup(rounds),
         **mode_columns,
         **_arrivals(cell, summary, parts_ns),
@@ -50,22 +58,13 @@ def summarise_rounds(
         **_energy([result.energy for result in rounds], rounds, cell),
         **_noise([result.noise for result in rounds]),
         **_device([result.device for result in rounds if result.device]),
-        **_grade([*_own_doubts(rounds), *doubts, *tokens]),
+        **_grade([*_own_doubts(rounds), *doubts]),
         "load_average_1m": max(result.load_average_1m for result in rounds),
         "harness_overhead_s": conditions.harness_overhead_s,
         "garbage_collection": GARBAGE_COLLECTION,
         "durations_ns": durations,
         "part_durations_ns": parts_ns or None,
-        **rounds[-1].columns,
-    }
-
-
-def _rounds(rounds: Sequence[RoundResult], drifted: Drift | None) -> Columns:
-    return {
-        "rounds": len(rounds),
-        "round_iterations": [len(result.durations_ns) for result in rounds],
-        "drift": drifted.change if drifted else None,
-        "drift_p_value": drifted.p_value if drifted else None,
+        **dict(chain.from_iterable(result.columns.items() for result in rounds)),
     }
 
 

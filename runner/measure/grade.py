@@ -10,7 +10,6 @@ from runner.contract.record import Grade
 from runner.contract.rounds import RoundResult
 from runner.measure.environment import Environment
 from runner.measure.statistics.percentiles import NEEDED, fewest
-from runner.measure.statistics.spread import Drift
 from runner.measure.statistics.summary import LatencySummary
 
 
@@ -52,8 +51,6 @@ class Scale:
 # those of grade B down to differences of 5 %, those of grade C down to 20 %; D: do not quote them.
 BIAS = Scale(b=0.01, c=0.05, d=0.20)
 """Shares by which a median may be wrong; below 1 % lies what our own loop may add to one."""
-DRIFT = Scale(b=0.02, c=0.05, d=0.20)
-"""Likewise, but clock frequencies wander by a percent or two from minute to minute."""
 IMPRECISION = Scale(b=0.0, c=0.05, d=0.20)
 """Likewise, once the precision that was asked for is missed."""
 VARIATION = Scale(b=0.10, c=0.30, d=1.00)
@@ -76,8 +73,6 @@ _CHOSEN_REASONS = ("ApplicationsClocksSetting", "SyncBoost", "DisplayClockSettin
 """Reasons for a low GPU clock that the user chose, so that the clock stays the same."""
 _POWER_REASONS = ("SwPowerCap", "PackagePower")
 """The power limit holds the clock down evenly, all other reasons come and go."""
-SIGNIFICANCE = 0.01
-"""Drift is a doubt if chance makes rounds so different less often than this."""
 
 
 def grade_of(doubts: Iterable[Doubt]) -> Grade:
@@ -90,7 +85,6 @@ def doubts_of(
     measure: Measure,
     rounds: Sequence[RoundResult],
     conditions: Conditions,
-    drift: Drift | None,
     service: LatencySummary | None = None,
 ) -> list[Doubt]:
     """All doubts about a cell's numbers.
@@ -102,9 +96,8 @@ def doubts_of(
     doubts = chain(
         _warmup(rounds),
         _count(summary, measure),
-        imprecision("the median", summary.latency_precision, measure.precision_target),
+        imprecision("the median", summary.latency_precision, measure),
         _scatter(service or summary),
-        _drift(drift),
         _load(rounds, environment.cpu_cores_logical or 1),
         _governor(environment.cpu_governor),
         _noise(rounds),
@@ -132,37 +125,31 @@ def _count(summary: LatencySummary, measure: Measure) -> Iterator[Doubt]:
         yield Doubt("D" if count < fewest() else "C", f"{finding}: raise measure.{key}")
 
 
-def imprecision(noun: str, reached: float | None, requested: float) -> Iterator[Doubt]:
+def imprecision(noun: str, reached: float | None, measure: Measure) -> Iterator[Doubt]:
     """The doubt about a number that is known less precisely than was asked for."""
+    requested = measure.precision_target
     if reached is None or reached <= requested:
         return
-    finding = f"{noun} is known within {_percent(reached)}, not {_percent(requested)}"
-    yield from _scaled(IMPRECISION, reached, f"{finding}: raise measure.max_duration")
+    finding = f"{noun} is known within {percent(reached)}, not {percent(requested)}"
+    key = "max_rounds" if measure.most_rounds > 1 else "max_duration"
+    yield from scaled(IMPRECISION, reached, f"{finding}: raise measure.{key}")
 
 
 def _scatter(summary: LatencySummary) -> Iterator[Doubt]:
     cv, count, effective = summary.latency_cv, summary.iterations, summary.effective_iterations
     if cv is not None:
-        text = f"cv {_percent(cv)}: measure longer, on a quieter machine"
-        yield from _scaled(VARIATION, cv, text)
+        text = f"cv {percent(cv)}: measure longer, on a quieter machine"
+        yield from scaled(VARIATION, cv, text)
     if count > DEPENDENCE * effective:
         finding = f"autocorrelation leaves {effective:.0f} independent of {count} iterations"
         remedy = "raise measure.min_duration and measure.rounds"
         yield Doubt("C" if effective < NEEDED["p50"] else "B", f"{finding}: {remedy}")
 
 
-def _drift(drift: Drift | None) -> Iterator[Doubt]:
-    if drift is None or drift.change is None or drift.p_value >= SIGNIFICANCE:
-        return
-    finding = f"the last round took {_signed(drift.change)} time than the first"
-    remedy = "let the machine cool down and stop what else runs, or raise measure.rounds"
-    yield from _scaled(DRIFT, abs(drift.change), f"{finding}: {remedy}")
-
-
 def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     load = max(result.load_average_1m for result in rounds)
     text = f"host load {load:.1f} on {cores} cores: stop what else runs"
-    yield from _scaled(LOAD_AVERAGE, load / cores, text)
+    yield from scaled(LOAD_AVERAGE, load / cores, text)
 
 
 def _governor(governor: str | None) -> Iterator[Doubt]:
@@ -174,19 +161,17 @@ def _governor(governor: str | None) -> Iterator[Doubt]:
 def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     noises = [result.noise for result in rounds]
     steal = max((noise.steal or 0.0 for noise in noises), default=0.0)
-    text = f"the hypervisor took {_percent(steal)} of the CPU time: use a host of your own"
-    yield from _scaled(BIAS, steal, text)
+    text = f"the hypervisor took {percent(steal)} of the CPU time: use a host of your own"
+    yield from scaled(BIAS, steal, text)
     other = max((noise.other_load or 0.0 for noise in noises), default=0.0)
-    text = f"other processes used {_percent(other)} of the CPU time: stop them"
-    yield from _scaled(OTHER_LOAD, other, text)
+    text = f"other processes used {percent(other)} of the CPU time: stop them"
+    yield from scaled(OTHER_LOAD, other, text)
     spread = max(max(noise.kernel_spread_before, noise.kernel_spread_after) for noise in noises)
-    text = f"fixed arithmetic spread by {_percent(spread)}: measure on a quieter machine"
-    yield from _scaled(SPREAD, spread, text)
+    text = f"fixed arithmetic spread by {percent(spread)}: measure on a quieter machine"
+    yield from scaled(SPREAD, spread, text)
     shift = max((noise.kernel_shift for noise in noises), key=abs)
-    finding = f"fixed arithmetic took {_signed(shift)} time after the cell"
-    yield from _scaled(
-        SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine"
-    )
+    finding = f"fixed arithmetic took {signed(shift)} time after the cell"
+    yield from scaled(SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine")
 
 
 def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
@@ -207,10 +192,11 @@ def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Dou
         ("the harness' overhead", conditions.harness_overhead_s),
     ):
         share = cost_s / summary.latency_median_s if summary.latency_median_s else math.inf
-        yield from _scaled(BIAS, share, f"{name} is {_percent(share)} of the median: {remedy}")
+        yield from scaled(BIAS, share, f"{name} is {percent(share)} of the median: {remedy}")
 
 
-def _scaled(scale: Scale, value: float, text: str) -> Iterator[Doubt]:
+def scaled(scale: Scale, value: float, text: str) -> Iterator[Doubt]:
+    """The doubt that a value on this scale raises, if it raises one."""
     grade = scale.grade(value)
     if grade is not None:
         yield Doubt(grade, text)
@@ -220,10 +206,11 @@ def _iterations(count: int) -> str:
     return f"{count} iteration{'s' if count != 1 else ''}"
 
 
-def _signed(share: float) -> str:
-    return f"{_percent(abs(share))} {'more' if share > 0 else 'less'}"
+def signed(share: float) -> str:
+    """A change in words: `18 % more`."""
+    return f"{percent(abs(share))} {'more' if share > 0 else 'less'}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """A share as a rounded percentage: `0.4 %`, `18 %`."""
     return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import chain
 
 from runner.contract.job import Measure
 from runner.measure.clock import NANOSECONDS, Clock, seconds
@@ -17,10 +16,14 @@ GARBAGE_COLLECTION = "collected before, off while timed"
 WINDOW_ITERATIONS = 3
 WINDOW_SHARE = 1 / 30
 """A window's least time, by the warm-up's cap: three iterations of a fast query are over before
-the clock frequency has moved."""
+the clock frequency has moved. It is 0.2 s in `quick`, 1 s in `standard`, 4 s in `audit`."""
+WINDOWS = 3
+"""Neighbouring windows that must agree: two of noisy durations do so by chance."""
 TOLERANCE = 0.05
 LOOK_EVERY = 1.1
 """Growth of the iterations from one look at the precision to the next."""
+LOOKING_CONFIDENCE = 0.97
+"""Confidence of the interval that decides when to end; the one that is reported has 95 %."""
 OVERHEAD_ITERATIONS = 1000
 
 Execute = Callable[[], object]
@@ -52,8 +55,6 @@ class Quota:
     """Sum at which the round ends in any case; at least 1."""
     precision_target: float | None
     """Precision of the median that ends the round; None if iterations and time suffice."""
-    earlier: tuple[int, ...]
-    """Durations of earlier rounds, which count for the precision."""
 
 
 def time_once(query: Execute, clock: Clock) -> int:
@@ -73,13 +74,14 @@ def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
     """Iterate until the duration has settled, within the measure's floor and cap.
 
     Iterations fill windows of at least three and at least a thirtieth of the cap. They have
-    settled when the medians of two neighbouring windows differ by no more than the precision that
-    is asked of the result, 5 % at most.
+    settled when the medians of three neighbouring windows lie within the precision that is asked of
+    the result, 5 % at most.
     """
     span_ns = measure.warmup_max_s * NANOSECONDS * WINDOW_SHARE
     tolerance = min(TOLERANCE, measure.precision_target)
     durations: list[int] = []
-    opened, before, settled = 0, math.inf, False
+    medians: list[float] = []
+    opened, settled = 0, False
     with garbage_collection_off():
         now = opened_at = clock()
         cap = now + round(measure.warmup_max_s * NANOSECONDS)
@@ -87,28 +89,34 @@ def warm_up(timed: Timed, clock: Clock, measure: Measure) -> WarmUp:
             durations.append(timed())
             now = clock()
             if len(durations) - opened >= WINDOW_ITERATIONS and now - opened_at >= span_ns:
-                median = statistics.median(durations[opened:])
-                settled = abs(median - before) <= tolerance * median
-                opened, opened_at, before = len(durations), now, median
+                medians.append(statistics.median(durations[opened:]))
+                settled = _agree(medians[-WINDOWS:], tolerance)
+                opened, opened_at = len(durations), now
     return WarmUp(durations, settled)
 
 
-def quota_of(measure: Measure, round_: int, earlier: Sequence[Sequence[int]]) -> Quota:
-    """The quota of a round, counted from 1, after the durations of earlier ones.
+def _agree(medians: Sequence[float], tolerance: float) -> bool:
+    return len(medians) == WINDOWS and max(medians) - min(medians) <= tolerance * medians[-1]
 
-    Every round takes its share of iterations and time. The last one goes on until the median of
-    all rounds is precise, as long as the rounds together keep within `measure.max_s`.
+
+def quota_of(measure: Measure, earlier_ns: int = 0) -> Quota:
+    """The quota of a round: an equal share of the iterations and of the time.
+
+    Rounds are of equal size, and it is their number that grows, since processes differ by more than
+    iterations do: a round that goes on until all durations look precise would fill the sample with
+    the level of one process (Kalibera & Jones 2013, section 6). The only round of a measure goes on
+    until its own median is precise.
+
+    Args:
+        measure: iterations, time and precision of all rounds together.
+        earlier_ns: time that earlier rounds have spent.
     """
-    last = round_ >= measure.rounds
     max_ns = round(measure.max_s * NANOSECONDS)
-    durations = tuple(chain.from_iterable(earlier))
-    left = max_ns - sum(durations) if last else max_ns // measure.rounds
     return Quota(
         iterations=math.ceil(measure.iterations / measure.rounds),
         min_ns=round(measure.min_s * NANOSECONDS / measure.rounds),
-        max_ns=max(1, left),
-        precision_target=measure.precision_target if last else None,
-        earlier=durations,
+        max_ns=max(1, min(max_ns // measure.rounds, max_ns - earlier_ns)),
+        precision_target=measure.precision_target if measure.most_rounds == 1 else None,
     )
 
 
@@ -116,18 +124,16 @@ def run_steady_phase(timed: Timed, quota: Quota, unmeasured: Unmeasured = nullco
     """Iterate at least once, until the quota is met or its time is spent; return the durations.
 
     Ending as soon as the interval looks narrow favours intervals that are narrow by luck, so that
-    they enclose the true median less often than they say ("optional stopping"). Looking only after
-    every tenth more iterations, some 24 times in ten times as many, bounds that: simulated with
-    independent durations, 95 % became 95 % from 20 iterations to a precision of 2 %, and 89 to
-    91 % from 6 iterations to 5 %. Looks lie between iterations and are not timed.
+    they enclose the true median less often than they say ("optional stopping"). Two things bound
+    that: it looks only after every tenth more iterations, some 24 times in ten times as many, and
+    at an interval of 97 % where it reports one of 95 % (`performance interval_coverage`). Looks lie
+    between iterations and are not timed.
     """
     durations: list[int] = []
     with garbage_collection_off():
         _iterate(timed, durations, quota.iterations, quota.min_ns, quota.max_ns)
         while sum(durations) < quota.max_ns and not _looks_precise(durations, quota, unmeasured):
-            all_rounds = len(quota.earlier) + len(durations)
-            target = math.ceil(all_rounds * LOOK_EVERY) - len(quota.earlier)
-            _iterate(timed, durations, target, 0, quota.max_ns)
+            _iterate(timed, durations, math.ceil(len(durations) * LOOK_EVERY), 0, quota.max_ns)
     return durations
 
 
@@ -139,11 +145,10 @@ def _looks_precise(durations: Sequence[int], quota: Quota, unmeasured: Unmeasure
 
 
 def is_precise(durations: Sequence[int], quota: Quota) -> bool:
-    """True if the median of all rounds is as precise as the quota asks."""
+    """True if the median is as precise as the quota asks."""
     if quota.precision_target is None:
         return True
-    all_durations = (*quota.earlier, *durations)
-    interval = median_interval(all_durations, effective_count(all_durations))
+    interval = median_interval(durations, effective_count(durations), confidence=LOOKING_CONFIDENCE)
     if interval is None or interval.precision is None:
         return False
     return interval.precision <= quota.precision_target

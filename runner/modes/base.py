@@ -38,6 +38,11 @@ class Instruments:
     earlier: Sequence[RoundResult] = ()
     """Results of the cell's earlier rounds, in order."""
 
+    @property
+    def spent_ns(self) -> int:
+        """Time of the iterations of earlier rounds."""
+        return sum(result.steady_ns for result in self.earlier)
+
 
 class Workload(Protocol):
     """The iteration that a mode repeats and that times itself, so that nothing else is timed."""

@@ -9,7 +9,7 @@ import numpy as np
 from runner.backends.base import Generated, Session
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
-from runner.contract.job import Job
+from runner.contract.job import Job, Measure
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
 from runner.measure.grade import Doubt, imprecision
@@ -106,14 +106,14 @@ def generation_columns(
     }
 
 
-def token_doubts(columns: Mapping[str, Any], precision_target: float) -> Iterator[Doubt]:
+def token_doubts(columns: Mapping[str, Any], measure: Measure) -> Iterator[Doubt]:
     """Doubts about the medians of the times to the first token and per further token."""
     for prefix, noun in _JUDGED.items():
         names = (f"{prefix}_median_{end}s" for end in ("low_", "", "high_"))
         low, median, high = (columns.get(name) for name in names)
         if low is not None and high is not None and median:
             reached = Interval(low, median, high).precision
-            yield from imprecision(noun, reached, precision_target)
+            yield from imprecision(noun, reached, measure)
 
 
 def _per_output_token(first_ns: Sequence[int], durations_ns: Sequence[int], tokens: int) -> Floats:

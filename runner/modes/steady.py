@@ -70,9 +70,7 @@ def _iterate(
     workload: Workload, warmup: WarmUp, *, job: Job, instruments: Instruments
 ) -> Mapping[str, Any]:
     del warmup  # iterations know their own length
-    quota = quota_of(
-        job.measure, job.round, [result.durations_ns for result in instruments.earlier]
-    )
+    quota = quota_of(job.measure, instruments.spent_ns)
     workload.forget()
     instruments.energy.start()
     durations = run_steady_phase(workload, quota, instruments.memory.unmeasured)

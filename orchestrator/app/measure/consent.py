@@ -15,7 +15,6 @@ from runner.contract.errors import StoreError, UsageError
 from runner.contract.job import PROFILES, Job, Limits, Measure
 
 _LONGEST = PROFILES["audit"]
-_MOST_ROUNDS = 10
 _BOUNDED = (*("warmup_iterations", "warmup_max_s", "iterations", "min_s", "max_s"),)
 
 
@@ -91,8 +90,8 @@ def _unusual(job: Job) -> Iterator[str]:
         value, most = getattr(job.measure, name), getattr(_LONGEST, name)
         if value > most:
             yield f"{name} {value:g} (up to {most:g})"
-    if job.measure.rounds > _MOST_ROUNDS:
-        yield f"rounds {job.measure.rounds} (up to {_MOST_ROUNDS})"
+    if job.measure.most_rounds > _LONGEST.most_rounds:
+        yield f"rounds {job.measure.most_rounds} (up to {_LONGEST.most_rounds})"
     if job.measure.workers is not None:
         yield f"workers {job.measure.workers} (by default as many as there are cores)"
 

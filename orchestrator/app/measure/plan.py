@@ -44,7 +44,9 @@ class PlanSums:
     """Cells by decision."""
     jobs: int
     launches: int
-    """Launches of all jobs, each as often as its cells have rounds."""
+    """Launches of all jobs, each as often as its cells have rounds at least."""
+    most_launches: int
+    """The same if no median is precise before the last round."""
     exporting_s: float
     """Seconds of all exports."""
     total_s: float
@@ -80,6 +82,7 @@ class PlanReport:
             decisions=Counter(entry.decision for entry in self.plan.entries),
             jobs=len(jobs),
             launches=sum(job.measure.rounds for job in jobs),
+            most_launches=sum(job.measure.most_rounds for job in jobs),
             exporting_s=exporting_s,
             total_s=exporting_s + sum(job.estimate_s for job in jobs),
         )

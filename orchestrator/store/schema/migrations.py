@@ -145,6 +145,13 @@ _ADDED: Mapping[str, str] = {
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in ("mean", "median", "stddev", "p50")},
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in _TAILS},
     **{f"{name}{end}_s": "DOUBLE" for name in _INTERVALS for end in _ENDS},
+    "round_medians": "DOUBLE[]",
+    "latency_between_process_cv": "DOUBLE",
+    "process_spread": "DOUBLE",
+    "process_spread_source": "VARCHAR",
+    "steady_change": "DOUBLE",
+    "steady_change_kind": "VARCHAR",
+    "steady_change_p_value": "DOUBLE",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _CHANGED = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}

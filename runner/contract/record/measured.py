@@ -1,5 +1,7 @@
 """Columns about time that every mode fills."""
 
+from typing import Literal
+
 from runner.contract.cell import Frozen
 
 
@@ -19,16 +21,25 @@ class Timing(Frozen):
     warmup_time_s: float | None = None
     """Seconds the warm-up took."""
     warmup_settled: bool | None = None
-    """Whether the warm-up's last two windows agreed."""
+    """Whether the warm-up's last three windows agreed."""
     timed_region: str | None = None
     """What lies between the two clock readings of an iteration."""
 
     iterations: int | None = None
     """Timed queries of the steady phase."""
     rounds: int | None = None
-    """Visits over which the iterations were spread."""
+    """Launches that took an equal share of the iterations: fresh processes, fresh loads."""
     round_iterations: list[int] | None = None
     """Iterations of each round, in order."""
+    round_medians: list[float] | None = None
+    """Median of each round, seconds, in order; null in records that do not tell."""
+    latency_between_process_cv: float | None = None
+    """Coefficient of variation of the round medians; null with one round."""
+    process_spread: float | None = None
+    """Relative deviation between fresh processes that the interval of a record of one process
+    allows for; null where the interval comes from several processes."""
+    process_spread_source: str | None = None
+    """What `process_spread` is known from: a calibration of the host, or a stated default."""
     steady_time_s: float | None = None
     """Sum of the timed queries, seconds; in `server` from the first arrival to the last end."""
     throughput: float | None = None
@@ -36,11 +47,12 @@ class Timing(Frozen):
     latency_mean_s: float | None = None
     """Arithmetic mean, seconds."""
     latency_median_s: float | None = None
-    """Median, seconds."""
+    """Median, seconds; with several rounds the mean of their medians."""
     latency_median_low_s: float | None = None
-    """Lower end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
+    """Lower end of its 95 % interval, seconds: over the round medians, or of one process and what
+    processes differ by; null where neither rounds nor iterations suffice."""
     latency_median_high_s: float | None = None
-    """Upper end of the median's 95 % bootstrap interval, seconds; null below six iterations."""
+    """Upper end of its 95 % interval, seconds; null likewise."""
     latency_precision: float | None = None
     """The median's ±: half the width of that interval, by the median; 0.01 is 1 %."""
     latency_min_s: float | None = None
@@ -88,9 +100,16 @@ class Timing(Frozen):
     effective_iterations: float | None = None
     """Independent iterations that would tell as much, by Geyer's initial positive sequence."""
     drift: float | None = None
-    """Median of the last round by that of the first, minus 1; null with one round."""
+    """Range of the round medians by their mean; null with one round."""
     drift_p_value: float | None = None
-    """Chance of medians so different between rounds if nothing drifted; null with one round."""
+    """Chance of such a range, or order, if only processes differed; null with one round."""
+    steady_change: float | None = None
+    """The surest change inside a round's steady phase: median behind it by the one before, minus 1;
+    null where there are too few iterations to show one."""
+    steady_change_kind: Literal["step", "trend"] | None = None
+    """Whether a step or a straight line explains the durations better; null likewise."""
+    steady_change_p_value: float | None = None
+    """Chance of so large a change if no round changed its level; null likewise."""
 
 
 class Training(Frozen):

@@ -33,7 +33,8 @@ SCHEMA_VERSION = 6
 - 3 (2026-11-21): images and sound, weights, prepared graphs, how the runtime executed.
 - 4 (2026-11-21): the shape at which outputs were compared.
 - 5 (2026-11-21): model and environment have ids; the job comes without its model.
-- 6 (2026-11-23): percentiles with bounds, times per output token by generation.
+- 6 (2026-11-23): percentiles with bounds, times per output token by generation, intervals over
+  rounds, the spread of processes, changes inside a steady phase.
 """
 
 

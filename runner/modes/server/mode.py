@@ -10,7 +10,6 @@ from runner.backends.base import Session
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.rounds import RoundResult
-from runner.measure.clock import NANOSECONDS
 from runner.measure.phases import LOOK_EVERY, Quota, WarmUp, is_precise, quota_of
 from runner.modes.base import Instruments
 from runner.modes.inference import InferenceWorkload
@@ -42,7 +41,7 @@ def measure_server(
         if cell.target_qps is None:
             outcome = find_peak(server, warmup.durations_ns, cell, job)
         else:
-            outcome = serve_at_rate(server, cell.target_qps, job, instruments.earlier)
+            outcome = serve_at_rate(server, cell.target_qps, job, instruments.spent_ns)
         return _fields(outcome, cell, session.timed_region)
 
     return measure_phases(make, serve, session, job, instruments)
@@ -61,27 +60,19 @@ def _fields(outcome: ServerResult, cell: Cell, query: str) -> Mapping[str, Any]:
     }
 
 
-def serve_at_rate(
-    server: Server, rate: float, job: Job, earlier: Sequence[RoundResult] = ()
-) -> ServerResult:
-    """Serve this round's share of queries and time at the given rate.
+def serve_at_rate(server: Server, rate: float, job: Job, spent_ns: int = 0) -> ServerResult:
+    """Serve this round's share of queries and time at the given rate; rounds differ in schedules.
 
-    As in all modes, the last round then goes on until the median is precise or the time is spent.
-    Rounds differ in their schedules.
+    Args:
+        server: answers the queries.
+        rate: arrivals per second.
+        job: the job with its measure and round.
+        spent_ns: time that earlier rounds have taken.
     """
-    quota = quota_of(job.measure, job.round, [result.durations_ns for result in earlier])
-    budget_ns = _budget_ns(job, earlier)
+    quota = quota_of(job.measure, spent_ns)
     arrivals = arrivals_ns(rate, [job.seed, job.round])
-    served, energy = server.serve(arrivals, budget_ns, UntilPrecise(quota))
+    served, energy = server.serve(arrivals, quota.max_ns, UntilPrecise(quota))
     return ServerResult.of(served, energy, {}, overload(served, rate))
-
-
-def _budget_ns(job: Job, earlier: Sequence[RoundResult]) -> int:
-    """Longest window of this round: its share, or all that is left in the last round."""
-    total = round(job.measure.max_s * NANOSECONDS)
-    if job.round < job.measure.rounds:
-        return total // job.measure.rounds
-    return max(1, total - sum(result.steady_ns for result in earlier))
 
 
 class UntilPrecise(Judge):

@@ -96,10 +96,7 @@ def _one_by_one(request: StartRequest, job: Job, instruments: Instruments) -> li
         starts.append(start_once(request))
         return starts[-1].to_output_ns
 
-    quota = quota_of(
-        job.measure, job.round, [result.durations_ns for result in instruments.earlier]
-    )
-    run_steady_phase(timed, quota)
+    run_steady_phase(timed, quota_of(job.measure, instruments.spent_ns))
     return starts
 
 
@@ -107,7 +104,7 @@ def _concurrent(
     request: StartRequest, starts: Sequence[ColdStart], instruments: Instruments
 ) -> tuple[Columns, list[tuple[Grade, str]]]:
     job = request.job
-    if job.round < job.measure.rounds:
+    if job.round != job.measure.rounds:
         return {}, []
     requested = job.measure.workers or request.threads
     workers = min(requested, _fitting(starts, job, instruments))

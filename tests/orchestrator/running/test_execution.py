@@ -316,7 +316,7 @@ def test_rounds_visit_every_cell_before_one_is_visited_again(tmp_path: Path) -> 
     trial, launcher = in_rounds(tmp_path), ScriptedLauncher(measures_all)
     assert trial.run(launcher).exit_code == 0
     assert visits(launcher) == [(number, 2) for number in (1, 1, 1, 2, 2, 2, 3, 3, 3)]
-    planned = schedule(trial.folder.run.plan, trial.folder.run.seed)
+    planned = list(schedule(trial.folder.run.plan, trial.folder.run.seed))
     assert [job.cells for job in launcher.launched] == [job.cells for job in planned]
     assert trial.statuses() == ["ok"] * 6
 

@@ -1,10 +1,13 @@
 """Parts of all rounds become one record."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from runner.contract.job import PROFILES, ProcessSpread
 from runner.contract.rounds import DeviceState, Energy, MemoryUse
+from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
@@ -14,8 +17,10 @@ from tests.support.records import MIB, QUIET, a_round, record_for
 CONDITIONS = Conditions(read_environment(), 1e-9, 1e-6)
 
 
-def columns(*rounds: Any, **cell: Any) -> dict[str, Any]:
-    job = a_job([fake_cell(**cell)])
+def columns(
+    *rounds: Any, process_spread: ProcessSpread | None = None, **cell: Any
+) -> dict[str, Any]:
+    job = a_job([fake_cell(**cell)]).model_copy(update={"process_spread": process_spread})
     summary = summarise_rounds(job, job.cells[0], rounds, CONDITIONS)
     record_for(job, job.cells[0], **summary)
     return summary
@@ -28,10 +33,79 @@ def test_iterations_of_all_rounds_count_together() -> None:
     assert summary["durations_ns"] == [2_000_000] * 10 + [4_000_000] * 30
     assert summary["steady_time_s"] == pytest.approx(0.14)
     assert summary["throughput"] == pytest.approx(40 / 0.14)
-    assert summary["drift"] == pytest.approx(1.0)
+    assert summary["drift"] == pytest.approx(2 / 3)
     assert summary["drift_p_value"] < 0.001
     alone = columns(a_round())
     assert (alone["drift"], alone["drift_p_value"]) == (None, None)
+
+
+def test_the_interval_of_several_rounds_is_that_of_their_medians() -> None:
+    summary = columns(*(a_round([level, level, level + 1]) for level in (98, 100, 102)))
+    assert summary["round_medians"] == pytest.approx([98e-9, 100e-9, 102e-9])
+    assert summary["latency_between_process_cv"] == pytest.approx(0.02)
+    assert summary["latency_median_s"] == pytest.approx(100e-9)
+    half = 4.3027 * 2 / 3**0.5
+    assert summary["latency_median_low_s"] == pytest.approx((100 - half) * 1e-9, rel=1e-4)
+    assert summary["latency_precision"] == pytest.approx(half / 100, rel=1e-4)
+    assert "process_spread" not in summary
+
+
+def test_one_process_allows_for_what_others_would_measure_and_is_never_better_than_b() -> None:
+    known = ProcessSpread(cv=0.01, processes=8, measured_at=datetime(2026, 11, 23, tzinfo=UTC))
+    durations = [2_000_000 + place % 3 for place in range(50)]
+    plain = columns(a_round(durations))
+    assert plain["latency_precision"] == pytest.approx(1.96 * 0.04, rel=1e-2)
+    assert plain["process_spread"] == 0.04
+    assert "one process: differences below 11 % are not shown" in " ".join(plain["grade_reasons"])
+    calibrated = columns(a_round(durations), process_spread=known)
+    assert calibrated["latency_precision"] == pytest.approx(2.365 * 0.01, rel=1e-2)
+    assert "one process: differences below 3.3 %" in " ".join(calibrated["grade_reasons"])
+    assert calibrated["process_spread_source"].startswith("calibration with 8 processes")
+    assert (plain["grade"] >= "C", calibrated["grade"] >= "B") == (True, True)
+
+
+def test_each_cold_start_is_a_process_of_its_own() -> None:
+    parts = {name: [1, 2] for name in ("interpreter", "import", "instantiate", "weights")}
+    cold = a_round([100] * 20, first_ns=None, settled=None, parts_ns=parts | {"first_query": [1]})
+    summary = columns(cold, mode="startup")
+    assert not any("one process" in reason for reason in summary["grade_reasons"])
+
+
+@pytest.mark.parametrize(
+    ("medians", "changes", "done"),
+    [
+        ([100], {"max_rounds": None, "rounds": 1}, True),
+        ([100, 100], {}, False),
+        ([100, 100, 100], {}, True),
+        ([98, 100, 102], {}, False),
+        ([98, 100, 102, 100, 100], {"max_rounds": 5}, True),
+        ([98, 100, 102], {"max_s": 350e-9}, True),
+    ],
+    ids=["one is all", "too few", "precise", "not precise", "no more rounds", "no more time"],
+)
+def test_rounds_go_on_until_they_are_precise_or_spent(
+    medians: list[int], changes: dict[str, Any], done: bool
+) -> None:
+    measure = PROFILES["standard"].model_copy(update=changes)
+    rounds = [a_round([value]) for value in medians]
+    assert is_done(measure, fake_cell(), rounds) is done
+
+
+def test_a_search_for_the_peak_takes_one_round() -> None:
+    cell = fake_cell(scenario="server", slo_ms=10.0)
+    assert is_done(PROFILES["audit"], cell, [a_round()])
+
+
+def test_changes_between_rounds_and_inside_them_are_named() -> None:
+    slow = [[value + place % 7 for place in range(100)] for value in (1000, 1300, 1000)]
+    reasons = " ".join(columns(*map(a_round, slow))["grade_reasons"])
+    assert "rounds differ by 27 %, more than processes do: let the machine cool down" in reasons
+    step = [1000 + place % 7 + 300 * (place >= 60) for place in range(120)]
+    summary = columns(a_round(step))
+    assert summary["steady_change_kind"] == "step"
+    assert summary["steady_change"] == pytest.approx(0.3, abs=0.01)
+    reasons = " ".join(summary["grade_reasons"])
+    assert "a step inside the steady phase: 30 % more time behind it" in reasons
 
 
 def test_the_first_query_is_the_first_rounds_and_settling_takes_every_round() -> None:

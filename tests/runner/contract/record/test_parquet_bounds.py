@@ -26,7 +26,7 @@ REASONS = {
     "a long text, repeated": "bytes uncompressed; at most",
     "a page of two gigabytes": "bytes uncompressed in a column; at most 1,073,741,824 are allowed",
     "lengths of a size of their own": "a page that is encoded as none of a record file",
-    "rows that no page holds": "holds 398,000,000,000 values",
+    "rows that no page holds": r"holds \d{3},000,000,000 values",
     "wide values": "1,048,576 bytes in each value of wide; at most 64 are allowed",
     "a million columns": "Exceeded size limit",
     "folders of columns": "Exceeded size limit",

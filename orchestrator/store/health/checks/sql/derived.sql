@@ -1,7 +1,7 @@
 -- Records with the statistics of their raw durations beside those that they state.
 SELECT *,
     list_avg(durations_ns) / 1e9 AS derived_latency_mean_s,
-    list_median(durations_ns) / 1e9 AS derived_latency_median_s,
+    middle_s(durations_ns, round_iterations, round_medians) AS derived_latency_median_s,
     list_min(durations_ns) / 1e9 AS derived_latency_min_s,
     list_max(durations_ns) / 1e9 AS derived_latency_max_s,
     list_sum(durations_ns) / 1e9 AS derived_steady_time_s,

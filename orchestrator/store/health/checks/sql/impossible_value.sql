@@ -117,6 +117,8 @@ SELECT concat_ws(', ',
     negative(r.inter_token_latency_stddev_s),
     negative(r.latency_mad_s),
     negative(r.latency_cv),
+    negative(r.latency_between_process_cv),
+    negative(r.process_spread),
     negative(r.latency_precision),
     negative(r.forward_mean_s),
     negative(r.forward_median_s),
@@ -151,12 +153,14 @@ SELECT concat_ws(', ',
     below_zero(r.difference_relative),
     below_zero(r.graph_difference_relative),
     outside(r.drift_p_value, 0, 1),
+    outside(r.steady_change_p_value, 0, 1),
     outside(r.token_agreement, 0, 1),
     outside(r.noise_steal, 0, 1),
     outside(r.autocorrelation, -1.000001, 1.000001),
     CASE WHEN NOT isnan(r.cosine_similarity)
         THEN outside(r.cosine_similarity, -1.000001, 1.000001) END,
     infinite(r.drift),
+    infinite(r.steady_change),
     infinite(r.noise_score),
     infinite(r.noise_other_load),
     infinite(r.noise_kernel_shift),
@@ -243,6 +247,7 @@ OR NOT (
         r.warmup_iterations, r.warmup_time_s, r.outliers, r.effective_iterations,
         r.latency_stddev_s, r.time_to_first_token_stddev_s, r.time_per_output_token_stddev_s,
         r.inter_token_latency_stddev_s, r.latency_mad_s, r.latency_cv, r.latency_precision,
+        r.latency_between_process_cv, r.process_spread,
         r.forward_mean_s, r.forward_median_s, r.loss_mean_s, r.loss_median_s, r.backward_mean_s,
         r.backward_median_s, r.optimizer_mean_s, r.optimizer_median_s, r.startup_interpreter_mean_s,
         r.startup_interpreter_stddev_s, r.startup_import_mean_s, r.startup_import_stddev_s,
@@ -257,6 +262,7 @@ OR NOT (
         r.warmup_iterations, r.warmup_time_s, r.outliers, r.effective_iterations,
         r.latency_stddev_s, r.time_to_first_token_stddev_s, r.time_per_output_token_stddev_s,
         r.inter_token_latency_stddev_s, r.latency_mad_s, r.latency_cv, r.latency_precision,
+        r.latency_between_process_cv, r.process_spread,
         r.forward_mean_s, r.forward_median_s, r.loss_mean_s, r.loss_median_s, r.backward_mean_s,
         r.backward_median_s, r.optimizer_mean_s, r.optimizer_median_s, r.startup_interpreter_mean_s,
         r.startup_interpreter_stddev_s, r.startup_import_mean_s, r.startup_import_stddev_s,
@@ -268,11 +274,14 @@ OR NOT (
     ) < too_large()
 )
 OR least(r.difference_max_abs, r.difference_relative, r.graph_difference_relative) < 0
-OR NOT (least(r.drift_p_value, r.token_agreement, r.noise_steal) >= 0
-    AND greatest(r.drift_p_value, r.token_agreement, r.noise_steal) <= 1)
+OR NOT (
+    least(r.drift_p_value, r.steady_change_p_value, r.token_agreement, r.noise_steal) >= 0
+    AND greatest(r.drift_p_value, r.steady_change_p_value, r.token_agreement, r.noise_steal) <= 1
+)
 OR NOT (r.autocorrelation BETWEEN -1.000001 AND 1.000001)
 OR NOT (isnan(r.cosine_similarity) OR r.cosine_similarity BETWEEN -1.000001 AND 1.000001)
 OR NOT isfinite(r.drift)
+OR NOT isfinite(r.steady_change)
 OR NOT isfinite(r.noise_score)
 OR NOT isfinite(r.noise_other_load)
 OR NOT isfinite(r.noise_kernel_shift)

@@ -3,11 +3,14 @@ UPDATE benchmark_results r SET iterations = d.n
 FROM (
     SELECT result_id, len(durations_ns) AS n,
         list_avg(durations_ns) / 1e9 AS latency_mean_s,
-        list_median(durations_ns) / 1e9 AS latency_median_s,
+        middle_s(durations_ns, round_iterations, round_medians) AS latency_median_s,
         list_min(durations_ns) / 1e9 AS latency_min_s,
         list_max(durations_ns) / 1e9 AS latency_max_s,
         list_sum(durations_ns) / 1e9 AS steady_time_s
-    FROM raw_benchmark_data WHERE len(durations_ns) > 0
+    FROM raw_benchmark_data
+    LEFT JOIN (SELECT result_id, round_iterations, round_medians FROM benchmark_results)
+        USING (result_id)
+    WHERE len(durations_ns) > 0
 ) d
 WHERE r.result_id = d.result_id
     AND (

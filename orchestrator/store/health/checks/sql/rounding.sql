@@ -44,6 +44,18 @@ CREATE OR REPLACE TEMP MACRO disorder(pairs, source) AS array_to_string([
     IF p.x > p.y AND p.x - p.y > rounding(p.x, p.y, source)
 ], ', ');
 
+-- The median of durations in nanoseconds, as seconds; of a result with several rounds, which then
+-- states their medians, the mean of these.
+CREATE OR REPLACE TEMP MACRO middle_s(durations_ns, counts, medians) AS
+    CASE WHEN len(medians) > 1 AND len(counts) = len(medians) THEN list_avg([
+        list_median(list_slice(
+            durations_ns,
+            (list_sum(counts[1:i]) - counts[i] + 1)::BIGINT,
+            list_sum(counts[1:i])::BIGINT
+        ))
+        FOR i IN range(1, len(counts) + 1)
+    ]) ELSE list_median(durations_ns) END / 1e9;
+
 -- The value that raw durations derive, or the stored one where both are the same.
 CREATE OR REPLACE TEMP MACRO derived(x, y) AS CASE WHEN differs(x, y) THEN y ELSE x END;
 

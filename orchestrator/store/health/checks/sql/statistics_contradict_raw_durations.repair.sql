@@ -16,7 +16,7 @@ UPDATE benchmark_results r SET
 FROM (
     SELECT result_id,
         list_avg(durations_ns) / 1e9 AS latency_mean_s,
-        list_median(durations_ns) / 1e9 AS latency_median_s,
+        middle_s(durations_ns, round_iterations, round_medians) AS latency_median_s,
         list_min(durations_ns) / 1e9 AS latency_min_s,
         list_max(durations_ns) / 1e9 AS latency_max_s,
         list_sum(durations_ns) / 1e9 AS steady_time_s,
@@ -30,7 +30,10 @@ FROM (
             THEN list_aggregate(durations_ns, 'quantile_cont', 0.99) / 1e9 END AS latency_p99_s,
         CASE WHEN len(durations_ns) >= 6636
             THEN list_aggregate(durations_ns, 'quantile_cont', 0.999) / 1e9 END AS latency_p999_s
-    FROM raw_benchmark_data WHERE len(durations_ns) > 0
+    FROM raw_benchmark_data
+    LEFT JOIN (SELECT result_id, round_iterations, round_medians FROM benchmark_results)
+        USING (result_id)
+    WHERE len(durations_ns) > 0
 ) d
 WHERE r.result_id = d.result_id
     AND (

@@ -1,0 +1,98 @@
+"""Coverage and error of a record's interval when processes differ, on simulated processes.
+
+Each process has a level of its own, lognormal around 1 s, and its iterations scatter around it.
+They go through the runner's own quotas, steady phase, decision and interval: with fixed numbers of
+rounds, and with numbers that grow as in the profiles `standard` and `audit`. The interval should
+hold the machine's level in 93 to 97 % of records, and the error fall with the root of the rounds.
+"""
+
+import json
+import math
+import sys
+from statistics import median
+
+import numpy as np
+
+from performance.sessions import torch_job
+from performance.simulated import SECOND, a_result, durations_of
+from runner.contract.job import PROFILES, Job, Measure
+from runner.contract.rounds import RoundResult
+from runner.job.replication import is_done
+from runner.measure.phases import quota_of, run_steady_phase
+from runner.measure.statistics.replication import growing_confidence, round_interval
+
+REPETITIONS = 2_000
+WITHIN = 0.02
+BETWEEN = (0.003, 0.01, 0.02, 0.03, 0.05)
+COVERAGE = (0.93, 0.97)
+ITERATIONS = 7
+"""Iterations of a round: the share of 20 that each of three has."""
+
+
+def main() -> int:
+    """Simulate every measure at every spread of processes, and print shares and errors."""
+    held = True
+    for name, measure in measures().items():
+        for between in BETWEEN:
+            data = {"measurement": "rounds", "measure": name, "between": between}
+            data |= simulate(torch_job("bert-tiny", measure), between)
+            low, high = COVERAGE
+            # Two standard errors of the simulation itself.
+            margin = 2 * math.sqrt(0.05 * 0.95 / REPETITIONS)
+            data["held"] = low - margin <= data["coverage"] <= high + margin
+            held &= bool(data["held"])
+            print(
+                f"{name:<16} processes differ by {between:.1%}: coverage {data['coverage']:.1%},"
+                f" rms error {data['rms_error']:.2%}, {data['rounds']:.1f} rounds,"
+                f" ± {data['precision']:.2%}"
+            )
+            print(json.dumps(data), flush=True)
+    return 0 if held else 1
+
+
+def measures() -> dict[str, Measure]:
+    """Fixed numbers of rounds, and the profiles whose numbers grow, without their least times."""
+    standard, audit = PROFILES["standard"], PROFILES["audit"]
+    plain = {"min_s": 0.0, "max_s": 10_000.0}
+    fixed = {
+        f"{count} rounds": standard.model_copy(
+            update={**plain, "rounds": count, "max_rounds": None, "iterations": ITERATIONS * count}
+        )
+        for count in (2, 3, 5, 10)
+    }
+    return {
+        **fixed,
+        "standard": standard.model_copy(update=plain),
+        "audit": audit.model_copy(update=plain),
+    }
+
+
+def simulate(job: Job, between: float) -> dict[str, float]:
+    """Coverage, rms error of the median, mean rounds and mean precision of simulated records."""
+    random = np.random.default_rng(round(between * 1e4))
+    truth = math.exp(between**2 / 2)  # the mean of the levels
+    held, errors, counts, widths = 0, [], [], []
+    for _ in range(REPETITIONS):
+        rounds: list[RoundResult] = []
+        while not rounds or not is_done(job.measure, job.cells[0], rounds):
+            level = math.exp(between * random.standard_normal())
+            quota = quota_of(job.measure, sum(result.steady_ns for result in rounds))
+            durations = run_steady_phase(durations_of(random, level, WITHIN), quota)
+            rounds.append(a_result(durations))
+        medians = [median(result.durations_ns) / SECOND for result in rounds]
+        interval = round_interval(medians, growing_confidence(job.measure))
+        assert interval is not None
+        held += interval.low <= truth <= interval.high
+        errors.append(interval.median / truth - 1)
+        counts.append(len(rounds))
+        widths.append(interval.precision or math.inf)
+    return {
+        "coverage": round(held / REPETITIONS, 4),
+        "rms_error": round(float(np.sqrt(np.mean(np.square(errors)))), 5),
+        "rounds": round(float(np.mean(counts)), 2),
+        "precision": round(float(np.mean(widths)), 5),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

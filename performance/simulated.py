@@ -1,0 +1,54 @@
+"""Simulated processes and durations, for measurements of the runner's own statistics."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runner.contract.rounds import Energy, MemoryUse, Noise, RoundResult
+
+SECOND = 1_000_000_000
+_SILENT = Noise(
+    steal=None,
+    other_load=None,
+    kernel_spread_before=0.0,
+    kernel_spread_after=0.0,
+    kernel_shift=0.0,
+)
+
+
+def durations_of(
+    random: np.random.Generator, level: float = 1.0, cv: float = 0.02, memory: float = 0.0
+) -> Callable[[], int]:
+    """An endless series of durations in nanoseconds: lognormal, each as AR(1) of the one before."""
+    scale = math.sqrt(math.log(1 + cv**2))
+    state = random.standard_normal()
+
+    def next_duration() -> int:
+        nonlocal state
+        state = memory * state + math.sqrt(1 - memory**2) * random.standard_normal()
+        return max(1, round(level * SECOND * math.exp(scale * state)))
+
+    return next_duration
+
+
+def series(
+    random: np.random.Generator, count: int, cv: float, memory: float
+) -> NDArray[np.float64]:
+    """So many of these durations around 1."""
+    draw = durations_of(random, 1.0, cv, memory)
+    return np.array([draw() / SECOND for _ in range(count)])
+
+
+def a_result(durations_ns: Sequence[int]) -> RoundResult:
+    """The result of a round with these durations, on a host where nothing else happens."""
+    return RoundResult(
+        samples=len(durations_ns),
+        steady_ns=sum(durations_ns),
+        durations_ns=list(durations_ns),
+        noise=_SILENT,
+        energy=Energy(joules=None, window_s=None, method="unavailable: simulated"),
+        memory=MemoryUse(peak_bytes=None, steady_peak_bytes=None, average_bytes=None),
+        load_average_1m=0.0,
+    )

@@ -1,0 +1,169 @@
+"""What the rounds of a cell say together: the interval over processes, and changes over time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from runner.contract.cell import Cell
+from runner.contract.job import Job, Measure
+from runner.contract.record import Columns
+from runner.contract.rounds import RoundResult
+from runner.measure.clock import NANOSECONDS
+from runner.measure.grade import IMPRECISION, Doubt, Scale, percent, scaled, signed
+from runner.measure.statistics.drift import Change, Drift, change_inside, drift
+from runner.measure.statistics.percentiles import Interval, median_interval
+from runner.measure.statistics.replication import (
+    Spread,
+    between_cv,
+    growing_confidence,
+    round_interval,
+    spread_of,
+    widened,
+)
+from runner.measure.statistics.spread import effective_count
+from runner.measure.statistics.summary import LatencySummary
+from runner.modes.registry import COLD_MODES
+from runner.modes.server.serving import SERVICE
+
+DRIFT = Scale(b=0.02, c=0.05, d=0.20)
+"""Shares by which a median may be wrong; clock frequencies wander by a percent or two from minute
+to minute."""
+SIGNIFICANCE = 0.01
+"""A change is a doubt if chance makes one so large less often than this."""
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """A summary whose interval holds for fresh processes."""
+
+    summary: LatencySummary
+    """The record's: with several rounds their mean, with one its interval widened."""
+    judged: LatencySummary
+    """The one whose precision more measuring could mend: without what one process cannot know."""
+    columns: Columns
+    """Columns about processes."""
+    spread: Spread | None
+    """What fresh processes differ by, if the record is of one process; else None."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes over time, between rounds and inside them."""
+
+    drift: Drift | None
+    inside: Change | None
+
+    @property
+    def columns(self) -> Columns:
+        """Columns of the record."""
+        between, inside = self.drift, self.inside
+        return {
+            "drift": between.change if between else None,
+            "drift_p_value": between.p_value if between else None,
+            "steady_change": inside.size if inside else None,
+            "steady_change_kind": inside.kind if inside else None,
+            "steady_change_p_value": inside.p_value if inside else None,
+        }
+
+
+def is_done(measure: Measure, cell: Cell, rounds: Sequence[RoundResult]) -> bool:
+    """True if these rounds suffice for the cell's record.
+
+    There are at least `rounds` of them; then it is their number that grows, until the interval is
+    within the target, another one would not fit into the time, or there are `max_rounds`. A search
+    for the peak rate, with trials of its own, takes one.
+    """
+    count = len(rounds)
+    if cell.seeks_peak or count >= measure.most_rounds:
+        return True
+    if count < measure.rounds:
+        return False
+    spent = [result.steady_ns for result in rounds]
+    if sum(spent) + max(spent) > measure.max_s * NANOSECONDS:
+        return True
+    interval = _interval(measure, cell, rounds)
+    precision = interval.precision if interval else None
+    return precision is not None and precision <= measure.precision_target
+
+
+def replicate(
+    summary: LatencySummary, job: Job, cell: Cell, rounds: Sequence[RoundResult]
+) -> Replicated:
+    """Give a summary of all durations the interval that fresh processes justify."""
+    medians = [median(result.durations_ns) / NANOSECONDS for result in rounds]
+    columns: dict[str, Any] = {
+        "round_medians": medians,
+        "latency_between_process_cv": between_cv(medians),
+    }
+    if cell.mode in COLD_MODES:  # each of its iterations is a process
+        return Replicated(summary, summary, columns, None)
+    if len(rounds) > 1:
+        interval = _interval(job.measure, cell, rounds)
+        whole = _with_interval(summary, interval) if interval else summary
+        return Replicated(whole, whole, columns, None)
+    spread = spread_of(job.process_spread)
+    columns |= {
+        "process_spread": spread.deviation,
+        "process_spread_source": spread.source,
+    }
+    low, high = summary.latency_median_low_s, summary.latency_median_high_s
+    if low is None or high is None:
+        return Replicated(summary, summary, columns, spread)
+    within = Interval(low, summary.latency_median_s, high)
+    return Replicated(_with_interval(summary, widened(within, spread)), summary, columns, spread)
+
+
+def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
+    """The changes between these rounds, and the surest one inside any of them.
+
+    Of queries that waited in line it is the time without the line, which changes by nature.
+    """
+    deviation = spread_of(job.process_spread).deviation
+    durations = [result.parts_ns.get(SERVICE, result.durations_ns) for result in rounds]
+    inside = [change_inside(values) for values in durations]
+    surest = min(filter(None, inside), key=lambda change: change.p_value, default=None)
+    if surest is not None:  # it is the best of several
+        surest = replace(surest, p_value=min(1.0, surest.p_value * len(rounds)))
+    return Changes(drift(durations, deviation), surest)
+
+
+def process_doubts(replicated: Replicated) -> Iterator[Doubt]:
+    """The doubt about a record of one process, which is never better than B."""
+    if replicated.spread is not None:
+        shown = replicated.spread.shown
+        finding = f"one process: differences below {percent(shown)} are not shown"
+        remedy = "take --profile standard"
+        yield from scaled(IMPRECISION, max(shown, 1e-9), f"{finding}: {remedy}")
+
+
+def change_doubts(changes: Changes) -> Iterator[Doubt]:
+    """Doubts about a level that changed."""
+    between, inside = changes.drift, changes.inside
+    remedy = "let the machine cool down and stop what else runs"
+    if between and between.change is not None and between.p_value < SIGNIFICANCE:
+        how = "rose or fell in their order" if between.steady else "more than processes do"
+        finding = f"rounds differ by {percent(between.change)}, {how}"
+        yield from scaled(DRIFT, between.change, f"{finding}: {remedy}, or raise measure.rounds")
+    if inside and inside.p_value < SIGNIFICANCE:
+        finding = f"a {inside.kind} inside the steady phase: {signed(inside.size)} time behind it"
+        yield from scaled(DRIFT, abs(inside.size), f"{finding}: {remedy}")
+
+
+def _interval(measure: Measure, cell: Cell, rounds: Sequence[RoundResult]) -> Interval | None:
+    """The interval over rounds, seconds; over all starts where each of them is a process."""
+    if cell.mode in COLD_MODES:
+        starts = [value / NANOSECONDS for result in rounds for value in result.durations_ns]
+        return median_interval(starts, effective_count(starts))
+    medians = [median(result.durations_ns) / NANOSECONDS for result in rounds]
+    return round_interval(medians, growing_confidence(measure))
+
+
+def _with_interval(summary: LatencySummary, interval: Interval) -> LatencySummary:
+    return replace(
+        summary,
+        latency_median_s=interval.median,
+        latency_median_low_s=interval.low,
+        latency_median_high_s=interval.high,
+        latency_precision=interval.precision,
+    )

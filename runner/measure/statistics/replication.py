@@ -1,0 +1,122 @@
+"""The interval of a median over fresh processes: the level at which most of the variance lies.
+
+Kalibera & Jones, "Rigorous Benchmarking in Reasonable Time" (2013), sections 5 and 6: repetition is
+worth most at the highest level that varies, and the interval comes from the means of that level.
+Here the levels are processes (rounds) and iterations, and a round counts by its median.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist, fmean, stdev
+
+from runner.contract.job import Measure, ProcessSpread
+from runner.measure.statistics.percentiles import INTERVAL_CONFIDENCE, Interval
+
+GROWING_CONFIDENCE = 0.968
+"""Confidence of the interval where the number of rounds grows until it is narrow. Stopping at the
+first narrow one costs up to 4 % of coverage: alpha is spent beforehand (`performance rounds`)."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A relative deviation between fresh processes, and what it is known from."""
+
+    deviation: float
+    """Standard deviation of their medians by the mean of these."""
+    quantile: float
+    """Student's t that makes 95 % of it."""
+    source: str
+    """Where it comes from, in words."""
+
+    @property
+    def shown(self) -> float:
+        """The least difference of two records of one process each that is more than chance."""
+        return math.sqrt(2) * self.quantile * self.deviation
+
+
+DEFAULT_SPREAD = Spread(
+    deviation=0.04,
+    quantile=NormalDist().inv_cdf((1 + INTERVAL_CONFIDENCE) / 2),
+    source="default of our A/A study; `orchestrator doctor --calibrate` measures this host's",
+)
+"""Fresh processes of one cell lay 3.9 % apart in the median pair (`performance aa_study`), which is
+0.954 deviations."""
+
+
+def spread_of(known: ProcessSpread | None) -> Spread:
+    """The spread that a job brings along from a calibration of its host, or the default."""
+    if known is None:
+        return DEFAULT_SPREAD
+    quantile = students_t(known.processes - 1, INTERVAL_CONFIDENCE)
+    day = known.measured_at.date()
+    return Spread(known.cv, quantile, f"calibration with {known.processes} processes, {day}")
+
+
+def round_interval(medians: Sequence[float], confidence: float) -> Interval | None:
+    """Student's interval of the mean of round medians; None with fewer than two rounds."""
+    if len(medians) < 2:
+        return None
+    mean, error = fmean(medians), stdev(medians) / math.sqrt(len(medians))
+    half = students_t(len(medians) - 1, confidence) * error
+    return Interval(max(0.0, mean - half), mean, mean + half)
+
+
+def widened(interval: Interval, spread: Spread) -> Interval:
+    """The interval of one process, with what fresh processes differ by added in quadrature."""
+    between = spread.quantile * spread.deviation * interval.median
+    low = math.hypot(interval.median - interval.low, between)
+    high = math.hypot(interval.high - interval.median, between)
+    return Interval(max(0.0, interval.median - low), interval.median, interval.median + high)
+
+
+def growing_confidence(measure: Measure) -> float:
+    """The confidence at which a measure's interval over rounds is computed, to hold in 95 %."""
+    return GROWING_CONFIDENCE if measure.most_rounds > measure.rounds else INTERVAL_CONFIDENCE
+
+
+def between_cv(medians: Sequence[float]) -> float | None:
+    """Coefficient of variation of round medians; None with fewer than two, or a mean of 0."""
+    mean = fmean(medians)
+    return stdev(medians) / mean if len(medians) > 1 and mean else None
+
+
+@cache
+def students_t(degrees: int, confidence: float) -> float:
+    """The value within which Student's t lies with that confidence, on both sides of 0.
+
+    Hill, "Algorithm 396: Student's t-Quantiles", CACM 13 (1970); exact for one and two degrees.
+    """
+    tail = 1 - confidence
+    if degrees == 1:
+        return 1 / math.tan(tail * math.pi / 2)
+    if degrees == 2:
+        return math.sqrt(2 / (tail * (2 - tail)) - 2)
+    a = 1 / (degrees - 0.5)
+    b = 48 / a**2
+    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
+    d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * degrees
+    y = (d * tail) ** (2 / degrees)
+    if y > 0.05 + a:
+        y = _near_the_middle(degrees, tail, a, b, c, d)
+    else:
+        y = (
+            (
+                1 / (((degrees + 6) / (degrees * y) - 0.089 * d - 0.822) * (degrees + 2) * 3)
+                + 0.5 / (degrees + 4)
+            )
+            * y
+            - 1
+        ) * (degrees + 1) / (degrees + 2) + 1 / y
+    return math.sqrt(degrees * y)
+
+
+def _near_the_middle(degrees: int, tail: float, a: float, b: float, c: float, d: float) -> float:
+    x = NormalDist().inv_cdf(tail / 2)
+    y = x * x
+    if degrees < 5:
+        c += 0.3 * (degrees - 4.5) * (x + 0.6)
+    c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
+    y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x
+    return math.expm1(a * y * y)

@@ -1,0 +1,59 @@
+"""Intervals over fresh processes."""
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from runner.contract.job import PROFILES, ProcessSpread
+from runner.measure.statistics.percentiles import Interval
+from runner.measure.statistics.replication import (
+    DEFAULT_SPREAD,
+    GROWING_CONFIDENCE,
+    between_cv,
+    growing_confidence,
+    round_interval,
+    spread_of,
+    students_t,
+    widened,
+)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 29, 200])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.968, 0.99])
+def test_students_t_is_scipys(degrees: int, confidence: float) -> None:
+    expected = stats.t.ppf((1 + confidence) / 2, degrees)
+    assert students_t(degrees, confidence) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_interval_of_rounds_is_students() -> None:
+    medians = [1.02, 0.97, 1.01, 1.0]
+    interval = round_interval(medians, 0.95)
+    assert interval is not None
+    error = stats.sem(medians)
+    expected = stats.t.interval(0.95, 3, np.mean(medians), error)
+    assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-5)
+    assert interval.median == pytest.approx(1.0)
+    assert round_interval([1.0], 0.95) is None
+    assert between_cv([1.0]) is None
+    assert between_cv([0.9, 1.1]) == pytest.approx(math.sqrt(0.02))
+
+
+def test_rounds_whose_number_grows_spend_alpha_beforehand() -> None:
+    standard = PROFILES["standard"]
+    assert growing_confidence(standard) == GROWING_CONFIDENCE > 0.95
+    fixed = standard.model_copy(update={"max_rounds": None})
+    assert growing_confidence(fixed) == 0.95
+
+
+def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
+    interval = widened(Interval(0.99, 1.0, 1.01), DEFAULT_SPREAD)
+    assert interval.high - 1 == pytest.approx(math.hypot(0.01, 1.96 * 0.04), rel=1e-3)
+    assert DEFAULT_SPREAD.shown == pytest.approx(0.111, abs=0.001)
+    measured_at = datetime(2026, 11, 23, tzinfo=UTC)
+    known = spread_of(ProcessSpread(cv=0.01, processes=8, measured_at=measured_at))
+    assert known.source == "calibration with 8 processes, 2026-11-23"
+    assert known.quantile == pytest.approx(2.365, abs=0.001)
+    assert spread_of(None) is DEFAULT_SPREAD
