@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from performance.simulated import series
-from runner.job.replication import DRIFT, SIGNIFICANCE
+from runner.job.replication import SIGNIFICANCE
+from runner.measure.grade import DRIFT
 from runner.measure.statistics.drift import change_inside, drift
 from runner.measure.statistics.replication import DEFAULT_SPREAD
 

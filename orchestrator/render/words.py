@@ -218,7 +218,7 @@ WORDS: Sequence[Word] = (
         (
             "One launch's share of a cell's iterations: fresh process, fresh load.",
             "Processes differ more than iterations do, so several rounds show more.",
-            "`drift` compares the last round with the first.",
+            "`standard` takes 3 at least; `drift` is the range of their medians.",
         ),
         ("rounds", "drift"),
     ),

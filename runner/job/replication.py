@@ -10,7 +10,7 @@ from runner.contract.job import Job, Measure
 from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
-from runner.measure.grade import IMPRECISION, Doubt, Scale, percent, scaled, signed
+from runner.measure.grade import DRIFT, IMPRECISION, Doubt, percent, scaled, signed
 from runner.measure.statistics.drift import Change, Drift, change_inside, drift
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (
@@ -26,9 +26,6 @@ from runner.measure.statistics.summary import LatencySummary
 from runner.modes.registry import COLD_MODES
 from runner.modes.server.serving import SERVICE
 
-DRIFT = Scale(b=0.02, c=0.05, d=0.20)
-"""Shares by which a median may be wrong; clock frequencies wander by a percent or two from minute
-to minute."""
 SIGNIFICANCE = 0.01
 """A change is a doubt if chance makes one so large less often than this."""
 

@@ -51,6 +51,8 @@ class Scale:
 # those of grade B down to differences of 5 %, those of grade C down to 20 %; D: do not quote them.
 BIAS = Scale(b=0.01, c=0.05, d=0.20)
 """Shares by which a median may be wrong; below 1 % lies what our own loop may add to one."""
+DRIFT = Scale(b=0.02, c=0.05, d=0.20)
+"""Likewise, but clock frequencies wander by a percent or two from minute to minute."""
 IMPRECISION = Scale(b=0.0, c=0.05, d=0.20)
 """Likewise, once the precision that was asked for is missed."""
 VARIATION = Scale(b=0.10, c=0.30, d=1.00)

@@ -38,6 +38,8 @@ SCALES: Mapping[str, str] = {
     "`latency_precision`, where": "IMPRECISION",
     "`latency_cv`": "VARIATION",
     "size of `drift`": "DRIFT",
+    "size of `steady_change`": "DRIFT",
+    "one process": "IMPRECISION",
     "`load_average_1m`": "LOAD_AVERAGE",
     "`noise_steal`": "BIAS",
     "`noise_other_load`": "OTHER_LOAD",
