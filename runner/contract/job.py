@@ -108,7 +108,7 @@ class ProcessSpread(Frozen):
     processes: Annotated[int, Field(ge=2)]
     """Processes that it was measured with."""
     measured_at: AwareDatetime
-    """When that was."""
+    """The moment at which that was, UTC."""
 
 
 class Provenance(Frozen):
@@ -163,7 +163,7 @@ class Job(Frozen):
     """The file, among the references and without suffix, that this job's outputs are compared
     with; null where nothing is verified."""
     process_spread: ProcessSpread | None = None
-    """What fresh processes of its runtime differ by on this host; null if nobody measured it."""
+    """The spread of fresh processes of its runtime on this host; null if nobody measured it."""
 
     @property
     def timeout_s(self) -> float:

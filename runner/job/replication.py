@@ -1,4 +1,4 @@
-"""What the rounds of a cell say together: the interval over processes, and changes over time."""
+"""Statistics of the rounds of a cell: the interval over processes, and changes over time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from runner.contract.record import Columns
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.grade import DRIFT, IMPRECISION, Doubt, percent, scaled, signed
-from runner.measure.statistics.drift import Change, Drift, change_inside, drift
+from runner.measure.statistics.drift import Drift, LevelChange, change_inside, drift
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (
     Spread,
@@ -41,7 +41,7 @@ class Replicated:
     columns: Columns
     """Columns about processes."""
     spread: Spread | None
-    """What fresh processes differ by, if the record is of one process; else None."""
+    """The spread of fresh processes, if the record is of one; else None."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Changes:
     """Changes over time, between rounds and inside them."""
 
     drift: Drift | None
-    inside: Change | None
+    inside: LevelChange | None
 
     @property
     def columns(self) -> Columns:

@@ -41,7 +41,7 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """The largest change inside a steady phase."""
 
     kind: Kind
@@ -109,7 +109,7 @@ def order_p_value(values: Series) -> float:
     return float(min(1.0, ways[extreme].sum()))
 
 
-def change_inside(durations: Series) -> Change | None:
+def change_inside(durations: Series) -> LevelChange | None:
     """The largest change of level inside a steady phase; None if it is too short to show one.
 
     Pettitt, "A Non-parametric Approach to the Change-point Problem" (1979): the split at which the
@@ -134,7 +134,7 @@ def change_inside(durations: Series) -> Change | None:
     inflation = count / effective_count(left) * (1 + UNSEEN_DEPENDENCE / count)
     exponent = -6 * float(sums[at]) ** 2 / (count**3 + count**2) / inflation
     p_value = min(1.0, 2 * math.exp(exponent))
-    return Change(kind, high / low - 1, p_value) if low else None
+    return LevelChange(kind, high / low - 1, p_value) if low else None
 
 
 def _squared_error(durations: Series) -> float:
@@ -148,10 +148,10 @@ def _squared_error(durations: Series) -> float:
 
 
 def _without_slope(values: Floats) -> Floats:
-    """What is left of values without the straight line of least squares through them."""
-    place = np.arange(len(values)) - (len(values) - 1) / 2
-    slope = float(place @ (values - np.mean(values))) / float(place @ place)
-    level = values - slope * place
+    """Values without the straight line of least squares through them."""
+    position = np.arange(len(values)) - (len(values) - 1) / 2
+    slope = float(position @ (values - np.mean(values))) / float(position @ position)
+    level = values - slope * position
     return np.asarray(level - np.median(level), dtype=float)
 
 

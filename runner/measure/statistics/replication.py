@@ -28,7 +28,7 @@ class Spread:
     quantile: float
     """Student's t that makes 95 % of it."""
     source: str
-    """Where it comes from, in words."""
+    """Its origin, in words."""
 
     @property
     def shown(self) -> float:

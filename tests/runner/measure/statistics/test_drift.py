@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from runner.measure.statistics.drift import (
-    Change,
     Drift,
+    LevelChange,
     change_inside,
     drift,
     order_p_value,
@@ -36,7 +36,7 @@ def drifted(*levels: float, memory: float = 0.0, seed: int = 0) -> Drift:
     return result
 
 
-def changed(durations: Floats) -> Change:
+def changed(durations: Floats) -> LevelChange:
     change = change_inside(durations)
     assert change is not None
     return change
