@@ -78,12 +78,12 @@ def _verdict(replay: Replay) -> str:
         return "There are no two medians with intervals to compare."
     if replay.intervals_overlap:
         return "The 95 % intervals of the two medians overlap: no difference is shown."
+    if not replay.shows_difference:
+        return "The two medians differ by no more than fresh processes may: no difference is shown."
     change = f"{abs(replay.ratio - 1) * 100:.1f} % {'more' if replay.ratio > 1 else 'less'}"
     ratio = replay.ratio_interval
     ends = f", {ratio.low:.2f} to {ratio.high:.2f} times as much" if ratio else ""
-    return (
-        f"The 95 % intervals of the two medians do not overlap: now it takes {change} time{ends}."
-    )
+    return f"They differ by more than fresh processes do: now it takes {change} time{ends}."
 
 
 def _ratio(then: float | None, now: float | None) -> float | None:

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import runner
+from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
+from orchestrator.running.calibration import read_spreads
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.merge_run import merge_run
 from orchestrator.running.options import RunOptions, RunSource
@@ -55,6 +57,7 @@ def new_run_file(plan: Plan, source: RunSource, results: Path, options: RunOptio
         hostname=socket.gethostname(),
         orchestrator_version=runner.__version__,
         plan=plan,
+        process_spreads=dict(read_spreads(results, this_host())),
     )
 
 

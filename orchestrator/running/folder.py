@@ -13,6 +13,7 @@ results/<run_id>/refused/<job_id>.<…>/                       what else its lau
 results/<run_id>/logs/<job_id>.<attempt>.log                 the end of a launch's stderr
 results/references/<key>.npz                                 what outputs are verified against
 results/graphs/<key>/<shape>/                                a prepared graph
+results/calibration.json                                     what fresh processes differ by here
 results/preparations/<run_id>/                               jobs and logs of `orchestrator prepare`
 """
 
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from orchestrator.running.calibration import spread_key
 from orchestrator.running.claims import false_claim
 from orchestrator.running.job_files import JobFiles
 from orchestrator.running.record_files import CompactedRecords, RoundFiles, aside_of, set_aside
@@ -161,6 +163,7 @@ class RunFolder:
             purpose=self.run.purpose,
             trace=self.run.trace,
             round=round_,
+            process_spread=self.run.process_spreads.get(spread_key(first)),
         )
 
     def out(self, job_id: str) -> Path:

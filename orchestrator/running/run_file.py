@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime, Field, ValidationError
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
@@ -13,6 +13,7 @@ from orchestrator.store import RUN_ID
 from orchestrator.system.text import escape_control_line, format_size
 from runner.contract.cell import FileName
 from runner.contract.errors import DamagedFile, UsageError
+from runner.contract.job import ProcessSpread
 from runner.contract.plain_files import read_plain
 
 RUN_FILE = "run.json"
@@ -42,6 +43,8 @@ class RunFile(RunOptions, RunSource):
     """Version of the orchestrator that planned it."""
     plan: Plan
     """Every cell with its decision."""
+    process_spreads: dict[str, ProcessSpread] = Field(default_factory=dict)
+    """The calibrated spread of fresh processes on this host, by `<backend>/<runtime>`."""
 
 
 def new_run_id(results: Path) -> str:

@@ -65,6 +65,9 @@ SHIFT = Scale(b=0.05, c=0.15)
 OTHER_LOAD = Scale(b=0.05, c=0.10, d=0.20)
 """Share of the CPU time; a daemon or two take less than 5 %. Beyond 20 %, medians of minutes apart
 differed by factors, not by the 20 % that C promises."""
+OTHER_CORES = Scale(b=0.1, c=0.5)
+"""The same in cores: on a large machine one busy core is a small share, and yet an operator whose
+threads wait for each other waits for the one that shares it."""
 LOAD_AVERAGE = Scale(b=1.25, c=2.0, d=4.0)
 """By cores. It still remembers our own earlier cells, which keep every core busy."""
 DEPENDENCE = 5.0
@@ -103,6 +106,7 @@ def doubts_of(
         _load(rounds, environment.cpu_cores_logical or 1),
         _governor(environment.cpu_governor),
         _noise(rounds),
+        _busy_cores(rounds, environment.cpu_cores_logical or 1),
         _throttling(rounds),
         _instrument(service or summary, conditions),
     )
@@ -174,6 +178,14 @@ def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
     shift = max((noise.kernel_shift for noise in noises), key=abs)
     finding = f"fixed arithmetic took {signed(shift)} time after the cell"
     yield from scaled(SHIFT, abs(shift), f"{finding}: fix the clock frequency, or cool the machine")
+
+
+def _busy_cores(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
+    """The doubt about others' load in cores, where their share of a large machine is small."""
+    other = max((result.noise.other_load or 0.0 for result in rounds), default=0.0)
+    if (OTHER_CORES.grade(other * cores) or "A") > (OTHER_LOAD.grade(other) or "A"):
+        text = f"other processes kept {other * cores:.1f} of {cores} cores busy: stop them"
+        yield from scaled(OTHER_CORES, other * cores, text)
 
 
 def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:

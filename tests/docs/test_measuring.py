@@ -43,6 +43,7 @@ SCALES: Mapping[str, str] = {
     "`load_average_1m`": "LOAD_AVERAGE",
     "`noise_steal`": "BIAS",
     "`noise_other_load`": "OTHER_LOAD",
+    "the same in cores": "OTHER_CORES",
     "spread of fixed arithmetic": "SPREAD",
     "size of `noise_kernel_shift`": "SHIFT",
     "`clock_resolution_s`": "BIAS",

@@ -1,24 +1,56 @@
-"""`doctor`: the backends that this machine can run."""
+"""`doctor`: the backends that this machine can run, and how far its processes agree."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from orchestrator.cli import options
+from orchestrator.cli.app import chosen
+from orchestrator.cli.options import LauncherChoice, command_line
+from orchestrator.system.files import RESULTS_FOLDER
 
 
 def doctor(
     all_: Annotated[
         bool, typer.Option("--all", help="A row for each backend by each launcher.")
     ] = False,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate", help="Measure by how much fresh processes differ here; some minutes."
+        ),
+    ] = False,
+    launcher: options.LauncherOption = LauncherChoice.auto,
+    results: options.Results = RESULTS_FOLDER,
     json: options.Json = False,
-) -> None:
+) -> int:
     """Show which backends can run here, and what is missing.
 
     First what runs here, then what could and how. With --all, for each backend by each launcher:
-    whether it runs, why not, and what to do.
+    whether it runs, why not, and what to do. With --calibrate, measure a small model in 8 fresh
+    processes of each runtime: records of one process use what these differ by.
     """
+    if calibrate:
+        return _calibrate(launcher, results, as_json=json)
     from orchestrator.app.setup.doctor import diagnose
     from orchestrator.render.setup import print_diagnoses
 
     print_diagnoses(diagnose(), everything=all_, as_json=json)
+    return 0
+
+
+def _calibrate(launcher: LauncherChoice, results: Path, *, as_json: bool) -> int:
+    from orchestrator.app.measure.calibrate import CalibrateRequest, calibrate
+    from orchestrator.render.calibration import print_calibration
+    from orchestrator.render.progress import show_progress
+    from orchestrator.render.streams import after_work
+
+    run_options = options.run_options(launcher=launcher, database=None, seed=0)
+    request = CalibrateRequest(results, run_options, command_line())
+    with show_progress(quiet=chosen.quiet) as observer:
+        result = calibrate(request, observer)
+    with after_work():
+        print_calibration(result, as_json=as_json)
+    result.outcome.require_complete()
+    return result.outcome.exit_code

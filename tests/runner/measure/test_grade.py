@@ -199,6 +199,13 @@ def test_every_doubt_comes_with_its_remedy() -> None:
     assert grade_of(results) == "D"
 
 
+def test_a_busy_core_of_a_large_machine_is_a_doubt_though_its_share_is_small() -> None:
+    large = replace(CONDITIONS, environment=replace(HOST, cpu_cores_logical=64))
+    noise = SILENT.model_copy(update={"other_load": 1 / 64})
+    found = only(doubts(None, quiet_round(noise=noise), conditions=large))
+    assert found == ("C", "other processes kept 1.0 of 64 cores busy: stop them")
+
+
 @pytest.mark.parametrize(
     ("reasons", "grades"),
     [

@@ -1,0 +1,60 @@
+"""Calibrations: the spread of fresh processes, by machine, backend and runtime.
+
+They lie in a file of the results folder, which no job and no merge of others' files writes. So no
+stranger's record can make the intervals of this machine's own records narrower.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from orchestrator.system.files import translate_os_errors
+from runner.contract.cell import Cell, Frozen
+from runner.contract.errors import DamagedFile
+from runner.contract.files import write_atomic
+from runner.contract.job import ProcessSpread
+from runner.contract.plain_files import read_plain_text
+
+CALIBRATION_NAME = "calibration.json"
+
+Spreads = Mapping[str, ProcessSpread]
+"""The spread of fresh processes by `<backend>/<runtime>`."""
+
+
+class Calibration(Frozen):
+    """The content of `calibration.json`."""
+
+    hosts: dict[str, dict[str, ProcessSpread]] = Field(default_factory=dict)
+    """The spreads of each machine, by the id of the machine and by `<backend>/<runtime>`."""
+
+
+def spread_key(cell: Cell) -> str:
+    """The path of a cell whose spread is known: `cpu/torch`."""
+    return f"{cell.backend}/{cell.runtime}"
+
+
+def read_spreads(results: Path, host: str | None) -> Spreads:
+    """The spreads of this machine; none if nobody calibrated it, or the file cannot be read."""
+    return _read(results).hosts.get(host or "", {})
+
+
+def save_spreads(results: Path, host: str, spreads: Spreads) -> Path:
+    """Keep these spreads beside those of other paths and machines; returns the file.
+
+    Raises:
+        StoreError: the file system refused.
+    """
+    hosts = _read(results).hosts
+    hosts[host] = {**hosts.get(host, {}), **spreads}
+    path = results / CALIBRATION_NAME
+    with translate_os_errors(path):
+        write_atomic(path, Calibration(hosts=hosts).model_dump_json(indent=2) + "\n")
+    return path
+
+
+def _read(results: Path) -> Calibration:
+    try:
+        return Calibration.model_validate_json(read_plain_text(results / CALIBRATION_NAME))
+    except (OSError, DamagedFile, ValidationError, ValueError):
+        return Calibration()

@@ -1,0 +1,60 @@
+"""The spread of fresh processes is kept by machine and path, and jobs bring it along."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from orchestrator.app.measure.calibrate import spreads_of
+from orchestrator.backends.machine import this_host
+from orchestrator.planning.plan import Plan
+from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
+from orchestrator.running.create import create_run
+from orchestrator.running.options import RunOptions, RunSource
+from runner.contract.job import ProcessSpread
+from tests.support.records import record_for
+from tests.support.runs import a_plan, a_run_folder
+
+MOMENT = datetime(2026, 11, 23, tzinfo=UTC)
+SPREAD = ProcessSpread(cv=0.012, processes=8, measured_at=MOMENT)
+OTHER = ProcessSpread(cv=0.03, processes=8, measured_at=MOMENT)
+
+
+def test_spreads_are_kept_by_machine_and_path(tmp_path: Path) -> None:
+    assert read_spreads(tmp_path, "here") == {}
+    save_spreads(tmp_path, "here", {"cpu/torch": SPREAD})
+    save_spreads(tmp_path, "there", {"cpu/torch": OTHER})
+    save_spreads(tmp_path, "here", {"cpu/onnxruntime": OTHER})
+    assert read_spreads(tmp_path, "here") == {"cpu/torch": SPREAD, "cpu/onnxruntime": OTHER}
+    assert read_spreads(tmp_path, None) == {}
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"hosts": 3}', b"\xff\xfe"])
+def test_a_damaged_file_is_no_calibration(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / CALIBRATION_NAME).write_bytes(content)
+    assert read_spreads(tmp_path, "here") == {}
+    save_spreads(tmp_path, "here", {"cpu/torch": SPREAD})
+    assert read_spreads(tmp_path, "here") == {"cpu/torch": SPREAD}
+
+
+def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> None:
+    host = this_host()
+    assert host is not None
+    save_spreads(tmp_path, host, {"fake/fake": SPREAD})
+    plan: Plan = a_plan()
+    options = RunOptions(launcher="process", scratch=True)
+    folder = create_run(plan, RunSource(), tmp_path, options)
+    assert folder.job(folder.cells[:1], folder.nowhere).process_spread == SPREAD
+    save_spreads(tmp_path, host, {"fake/fake": OTHER})
+    assert folder.job(folder.cells[:1], folder.nowhere).process_spread == SPREAD
+
+
+def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:
+    folder = a_run_folder(tmp_path)
+    first, second, _ = folder.cells
+    for cell, columns in ((first, {"rounds": 8, "latency_between_process_cv": 0.02}), (second, {})):
+        folder.save(
+            record_for(folder.job([cell], folder.nowhere), cell, status="failed", **columns)
+        )
+    (spread,) = spreads_of(folder).values()
+    assert (spread.cv, spread.processes) == (0.02, 8)
