@@ -95,7 +95,7 @@ def measure(slowdown: float) -> tuple[float | None, float, float | None]:
         return time_once(query, monotonic)
 
     warm_up(timed, monotonic, QUICK)
-    durations = run_steady_phase(timed, quota_of(QUICK, 1, ()))
+    durations = run_steady_phase(timed, quota_of(QUICK))
     summary = summarise(durations, samples=len(durations), steady_ns=sum(durations))
     return summary.latency_median_low_s, summary.latency_median_s, summary.latency_median_high_s
 

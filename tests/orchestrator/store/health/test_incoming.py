@@ -110,3 +110,22 @@ def test_a_clock_that_was_set_back_costs_no_record(tmp_path: Path) -> None:
     assert record.recorded_at > RECORDED_AT
     with Store.open(tmp_path / "x.duckdb") as store:
         assert store.merge([_write(tmp_path / "ahead.parquet", record)]).inserted == 1
+
+
+@pytest.mark.parametrize(("median_ms", "inserted"), [(6.5, 1), (11.5, 0)])
+def test_the_median_of_several_rounds_is_the_mean_of_theirs(
+    tmp_path: Path, median_ms: float, inserted: int
+) -> None:
+    milliseconds = [1, 10, 11, 12, 13, 14]
+    record = a_record(
+        durations_ns=[value * 1_000_000 for value in milliseconds], latency_median_s=0.0115
+    )
+    ends = {"latency_median_low_s": 0.001, "latency_median_high_s": 0.02}
+    rounds = {"rounds": 2, "round_iterations": [1, 5], "round_medians": [0.001, 0.012]}
+    median_s = median_ms / 1000
+    changes = {"latency_median_s": median_s, "latency_precision": 0.0095 / median_s}
+    record = record.model_copy(update={**ends, **rounds, **changes})
+    with Store.open(tmp_path / "x.duckdb") as store:
+        report = store.merge([_write(tmp_path / "rounds.parquet", record)])
+    assert report.inserted == inserted, report
+    assert not validate_database(tmp_path / "x.duckdb").errors

@@ -14,7 +14,8 @@ SELECT * FROM (
             CASE WHEN is_ours(r.source) THEN unknown(r.phase) END,
             unknown(r.proof),
             CASE WHEN is_ours(r.source) THEN unknown(r.grade) END,
-            CASE WHEN is_ours(r.source) THEN unknown(r.weights) END
+            CASE WHEN is_ours(r.source) THEN unknown(r.weights) END,
+            CASE WHEN is_ours(r.source) THEN unknown(r.steady_change_kind) END
         ) AS fault
     FROM benchmark_results r
 )
