@@ -1,9 +1,11 @@
-"""A/A and A/B study: rates of false alarms, and of real changes that are detected.
+"""A/A and A/B study of records: how often they fail to agree, and find a change that is there.
 
-Each measurement is a fresh process, as in a run: load, warm-up, steady phase of profile `quick`,
-interval of the median. A pair differs if the two intervals don't overlap. None of 40 pairs of
-the same cell (A/A) should; all of 40 pairs whose second query spins for 5 % longer (A/B) should.
-Measurements run in the order A A' B, so that the three of a triple see the same machine.
+A record is made as `standard` makes one: fresh processes with a load, a warm-up and an equal share
+of iterations, until the interval over their medians is narrow or spent. Of pairs of the same cell
+(A/A) at most 5 % should have intervals that do not overlap, and at most 1 % be said to differ;
+intervals should hold the machine's median, that of all processes, in 90 %. Pairs whose second
+record spins for 5 % longer (A/B) should be said to differ. Records come in the order A A' B, so
+that a triple sees one machine.
 """
 
 import argparse
@@ -13,11 +15,16 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from performance.sessions import QUICK, open_job_session, slowed, torch_job
+from analysis.ratios import Estimate, shows_difference
+from performance.sessions import open_job_session, slowed, torch_job
+from performance.simulated import SECOND, a_result
+from runner.contract.job import PROFILES, Measure
+from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise
+from runner.job.replication import is_done
 from runner.measure.clock import monotonic
 from runner.measure.phases import quota_of, run_steady_phase, time_once, warm_up
-from runner.measure.statistics.summary import summarise
+from runner.measure.statistics.replication import growing_confidence, round_interval
 
 PAIRS = 40
 MODEL = "bert-tiny"
@@ -25,68 +32,89 @@ SLOWDOWN = 0.05
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A median and its 95 % interval, seconds."""
+class SimpleRecord:
+    """A median with its interval, and the medians of its processes, seconds."""
 
-    low: float
-    median: float
-    high: float
+    estimate: Estimate
+    medians: tuple[float, ...]
 
-    def overlaps(self, other: "Interval") -> bool:
+    def overlaps(self, other: "SimpleRecord") -> bool:
         """True if the intervals share a point."""
-        return self.low <= other.high and other.low <= self.high
+        ours, theirs = self.estimate, other.estimate
+        return ours.low <= theirs.high and theirs.low <= ours.high
+
+    def differs(self, other: "SimpleRecord") -> bool:
+        """True if a comparison of results would say that they differ."""
+        return shows_difference(other.estimate.over(self.estimate), "A")
 
 
 def main() -> None:
-    """Run the study, or one measurement of it."""
+    """Run the study, or one process of it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--measure", type=float, metavar="SLOWDOWN")
+    parser.add_argument("--seconds", type=float, default=PROFILES["standard"].min_s)
+    parser.add_argument("--process", type=float, metavar="SLOWDOWN")
     options = parser.parse_args()
-    if options.measure is None:
-        study(options.pairs)
+    standard = PROFILES["standard"].model_copy(update={"min_s": options.seconds})
+    if options.process is None:
+        study(options.pairs, standard)
     else:
-        print(json.dumps(measure(options.measure)))
+        print(json.dumps(durations(options.process, standard)))
 
 
-def study(pairs: int) -> None:
-    """Measure all triples and print both rates."""
-    same: list[tuple[Interval, Interval]] = []
-    changed: list[tuple[Interval, Interval]] = []
-    for _ in range(pairs):
-        first, second, slow = launch(0.0), launch(0.0), launch(SLOWDOWN)
-        same.append((first, second))
-        changed.append((second, slow))
-    false_alarms = sum(not a.overlaps(b) for a, b in same) / pairs
-    detected = sum(not a.overlaps(b) and b.median > a.median for a, b in changed) / pairs
-    apart = statistics.median(abs(b.median / a.median - 1) for a, b in same)
-    slowdown = statistics.median(b.median / a.median - 1 for a, b in changed)
-    print(f"{pairs} pairs of the same cell ({MODEL}, batch 1), each a fresh process")
-    print(f"intervals that don't overlap, A/A         {false_alarms:.1%}")
-    print(f"medians apart, A/A                        {apart:.1%}, median of the pairs")
-    print(f"a slowdown of {SLOWDOWN:.0%} that shows, A/B          {detected:.1%}")
-    print(f"medians apart, A/B                        {slowdown:+.1%}, median of the pairs")
+def study(pairs: int, measure: Measure) -> None:
+    """Measure all triples and print the rates."""
+    triples = [
+        (make_record(0.0, measure), make_record(0.0, measure), make_record(SLOWDOWN, measure))
+        for _ in range(pairs)
+    ]
+    same = [record for first, second, _ in triples for record in (first, second)]
+    level = statistics.fmean(median for record in same for median in record.medians)
     data = {
-        "measurement": "aa_study",
-        "pairs": pairs,
-        "false_alarms": round(false_alarms, 3),
-        "slowdown_found": round(detected, 3),
-        "same_apart": round(apart, 4),
-        "slowdown_seen": round(slowdown, 4),
+        "apart": sum(not a.overlaps(b) for a, b, _ in triples) / pairs,
+        "said_to_differ": sum(a.differs(b) for a, b, _ in triples) / pairs,
+        "coverage": sum(r.estimate.low <= level <= r.estimate.high for r in same) / len(same),
+        "slowdown_found": sum(b.differs(c) for _, b, c in triples) / pairs,
+        "processes": statistics.fmean(len(record.medians) for record in same),
+        "between_process_cv": statistics.fmean(
+            statistics.stdev(record.medians) / record.estimate.value for record in same
+        ),
     }
-    print(json.dumps(data), flush=True)
+    print(f"{pairs} pairs of the same cell, {MODEL}; {data['processes']:.1f} processes a record")
+    print(f"intervals that don't overlap, A/A                {data['apart']:.1%} (at most 5 %)")
+    print(f"said to differ, A/A                              {data['said_to_differ']:.1%} (1 %)")
+    print(f"intervals that hold the median of all processes  {data['coverage']:.1%} (90 % or more)")
+    print(f"processes of a record differ by                  {data['between_process_cv']:.1%}")
+    print(f"a slowdown of {SLOWDOWN:.0%} that is found, A/B          {data['slowdown_found']:.1%}")
+    rounded = {name: round(value, 4) for name, value in data.items()}
+    print(json.dumps({"measurement": "aa_study", "pairs": pairs, **rounded}), flush=True)
 
 
-def launch(slowdown: float) -> Interval:
-    """One measurement in a process of its own."""
-    command = [sys.executable, "-m", "performance.aa_study", "--measure", str(slowdown)]
+def make_record(slowdown: float, measure: Measure) -> SimpleRecord:
+    """Launch processes until their medians are known well enough."""
+    cell = torch_job(MODEL).cells[0]
+    rounds: list[RoundResult] = []
+    while not rounds or not is_done(measure, cell, rounds):
+        rounds.append(a_result(launch(slowdown, measure)))
+    medians = tuple(statistics.median(result.durations_ns) / SECOND for result in rounds)
+    interval = round_interval(medians, growing_confidence(measure))
+    assert interval is not None
+    low = max(interval.low, sys.float_info.min)
+    return SimpleRecord(Estimate(interval.median, low, interval.high), medians)
+
+
+def launch(slowdown: float, measure: Measure) -> list[int]:
+    """Durations of one round, in a process of its own."""
+    command = [sys.executable, "-m", "performance.aa_study"]
+    command += ["--process", str(slowdown), "--seconds", str(measure.min_s)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return Interval(*json.loads(output.splitlines()[-1]))
+    values: list[int] = json.loads(output.splitlines()[-1])
+    return values
 
 
-def measure(slowdown: float) -> tuple[float | None, float, float | None]:
-    """Low end, median and high end, seconds."""
-    job = torch_job(MODEL)
+def durations(slowdown: float, measure: Measure) -> list[int]:
+    """Nanoseconds of one round's iterations, behind a load and a warm-up."""
+    job = torch_job(MODEL, measure)
     session, cell = open_job_session(job), job.cells[0]
     query = session.bind(cell, synthesise(job.model, cell, job.seed))
     query = slowed(query, slowdown) if slowdown else query
@@ -94,10 +122,8 @@ def measure(slowdown: float) -> tuple[float | None, float, float | None]:
     def timed() -> int:
         return time_once(query, monotonic)
 
-    warm_up(timed, monotonic, QUICK)
-    durations = run_steady_phase(timed, quota_of(QUICK))
-    summary = summarise(durations, samples=len(durations), steady_ns=sum(durations))
-    return summary.latency_median_low_s, summary.latency_median_s, summary.latency_median_high_s
+    warm_up(timed, monotonic, measure)
+    return run_steady_phase(timed, quota_of(measure))
 
 
 if __name__ == "__main__":
