@@ -71,6 +71,7 @@ class Workplace:
                 "min_duration": "0s",
                 "warmup_max_duration": "50ms",
                 "rounds": rounds,
+                "max_rounds": rounds,
             },
             "limits": {"cell_timeout": "30s", "memory": "400MiB", **limits},
         }

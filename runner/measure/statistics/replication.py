@@ -60,7 +60,7 @@ def round_interval(medians: Sequence[float], confidence: float) -> Interval | No
         return None
     mean, error = fmean(medians), stdev(medians) / math.sqrt(len(medians))
     half = students_t(len(medians) - 1, confidence) * error
-    return Interval(max(0.0, mean - half), mean, mean + half)
+    return Interval(_low_end(mean, half), mean, mean + half)
 
 
 def widened(interval: Interval, spread: Spread) -> Interval:
@@ -68,7 +68,12 @@ def widened(interval: Interval, spread: Spread) -> Interval:
     between = spread.quantile * spread.deviation * interval.median
     low = math.hypot(interval.median - interval.low, between)
     high = math.hypot(interval.high - interval.median, between)
-    return Interval(max(0.0, interval.median - low), interval.median, interval.median + high)
+    return Interval(_low_end(interval.median, low), interval.median, interval.median + high)
+
+
+def _low_end(value: float, half: float) -> float:
+    """The low end of a time's interval; no time is 0, so a wide one has it as on a log scale."""
+    return value - half if half < value else value * value / (value + half) if value else 0.0
 
 
 def growing_confidence(measure: Measure) -> float:

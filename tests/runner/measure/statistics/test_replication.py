@@ -41,6 +41,14 @@ def test_the_interval_of_rounds_is_students() -> None:
     assert between_cv([0.9, 1.1]) == pytest.approx(math.sqrt(0.02))
 
 
+def test_an_interval_of_times_never_reaches_zero() -> None:
+    interval = round_interval([1.0, 9.0], 0.95)
+    assert interval is not None
+    assert 0 < interval.low < 1 < 9 < interval.high
+    wide = widened(Interval(0.001, 1.0, 3.0), DEFAULT_SPREAD)
+    assert 0 < wide.low < 1
+
+
 def test_rounds_whose_number_grows_spend_alpha_beforehand() -> None:
     standard = PROFILES["standard"]
     assert growing_confidence(standard) == GROWING_CONFIDENCE > 0.95
