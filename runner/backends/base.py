@@ -47,6 +47,17 @@ class Generator(Protocol):
         """Generate once, with a key-value cache."""
         ...
 
+    def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
+        """The logits before each of these tokens, as the same loop is made to take them.
+
+        Args:
+            tokens: shape [batch_size, steps], fed in place of the most likely ones.
+
+        Returns:
+            fp32 logits of each step, shape [batch_size, steps, vocabulary].
+        """
+        ...
+
 
 @dataclass(frozen=True)
 class TrainingStep:

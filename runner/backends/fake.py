@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from runner.backends.base import DeviceMemory, FloatArray, Generated, Query, Stage, TrainingStep
 from runner.contract.cell import Cell
@@ -150,22 +151,10 @@ class FakeSession:
 
         return query
 
-    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Callable[[], Generated]:
+    def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeGenerator":
         """A generator that sleeps for each token; all tokens are 0."""
         del inputs
-        requested = tokens_to_generate(cell)
-        steps = requested if self._script.tokens is None else self._script.tokens
-
-        def token() -> int:
-            self._script.nap()
-            return clock()
-
-        def generate() -> Generated:
-            self._script.fail(cell.id)
-            started, times = clock(), [token() for _ in range(steps)]
-            return Generated(started, times, np.zeros((cell.batch_size, steps), dtype=np.int64))
-
-        return generate
+        return FakeGenerator(self._script, cell, clock)
 
     def bind_training(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeTrainer":
         """A trainer that sleeps through its parts."""
@@ -212,6 +201,31 @@ class FakeSession:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+
+class FakeGenerator:
+    """Sleeps for each token."""
+
+    def __init__(self, script: Script, cell: Cell, clock: Clock) -> None:
+        self._script = script
+        self._cell = cell
+        self._clock = clock
+        self._steps = tokens_to_generate(cell) if script.tokens is None else script.tokens
+
+    def __call__(self) -> Generated:
+        """Tokens that are all 0."""
+        self._script.fail(self._cell.id)
+        started, times = self._clock(), [self._token() for _ in range(self._steps)]
+        shape = (self._cell.batch_size, self._steps)
+        return Generated(started, times, np.zeros(shape, dtype=np.int64))
+
+    def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
+        """Logits of a vocabulary of one, all 0."""
+        return np.zeros((*tokens.shape, 1), dtype=np.float32)
+
+    def _token(self) -> int:
+        self._script.nap()
+        return self._clock()
 
 
 class FakeTrainer:

@@ -79,15 +79,14 @@ GRAPHS = Producer(
 REFERENCES = Producer(
     libraries=("numpy", "torch", "transformers"),
     modules=("runner.correctness.reference", "runner.backends.torch.backend"),
-    # They are fp32, nothing is trained, watched or compared while they are made, from no graph.
+    # Nothing is trained or watched while they are made, from no graph.
     neutral=(
         "runner.backends.evidence",
         "runner.backends.graphs.outputs",
         "runner.backends.torch.evidence",
-        "runner.backends.torch.int8",
         "runner.backends.torch.training",
         "runner.contract.graph",
-        "runner.correctness.compare_outputs",
+        "runner.correctness.tolerance",
     ),
 )
 

@@ -1,6 +1,7 @@
 """References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed."""
 
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -9,15 +10,17 @@ import numpy.typing as npt
 
 from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Session, failure_reason
+from runner.backends.graphs.feeds import LOGITS, MASK
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.axes import SIZE_AXES
-from runner.contract.cell import Cell
+from runner.contract.cell import Cell, Precision
 from runner.contract.errors import BenchError, JobError
 from runner.contract.files import save_file, save_text
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
-from runner.correctness.compare_outputs import AnyArray
-from runner.inputs import synthesise
+from runner.correctness.compare_outputs import AnyArray, difference_of
+from runner.correctness.continuation import continued, forced_tokens
+from runner.inputs import Inputs, synthesise
 from runner.measure.clock import Clock
 from runner.measure.environment import read_environment, usable_cpus
 from runner.process.streams import Progress
@@ -27,6 +30,15 @@ SEQUENCE_LENGTH = 32
 NEW_TOKENS = 16
 GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
+STEPS = "steps.logits"
+"""The name of the logits of all decode steps."""
+HONEST_DIFFERENCE = "honest_difference."
+"""The beginning of the names under which it keeps how much other precisions differ."""
+_OTHER_PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "int8")
+_MOST_PARAMETERS = 200_000_000
+"""Above, other precisions are not computed: they would take minutes on a CPU."""
+_PADDED_SHARE = 2
+"""One position in so many is padding in the second query's shorter samples."""
 
 
 def fixed_cell(job: Job) -> Cell:
@@ -47,11 +59,37 @@ def fixed_cell(job: Job) -> Cell:
     return job.cells[0].model_copy(update=smallest | sizes)
 
 
-def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
-    """The outputs for the fixed input, by name."""
+def fixed_queries(job: Job) -> dict[str, Inputs]:
+    """The inputs of the fixed queries, by the prefix of their outputs' names.
+
+    The second is drawn from another seed, and padded if the model takes a mask; prompts that are
+    generated from are not, since prepared graphs generate after full ones alone.
+    """
     cell = fixed_cell(job)
-    query = session.bind(cell, synthesise(job.model, cell, job.seed))
-    return dict(session.arrays(query()))
+    other = synthesise(job.model, cell, job.seed + 1)
+    if graph_kind(job.cells[0]) == "forward":
+        other = padded(other)
+    return {"": synthesise(job.model, cell, job.seed), "second.": other}
+
+
+def padded(inputs: Inputs) -> Inputs:
+    """The inputs with the last positions of each second sample masked, where there is a mask."""
+    mask = inputs.get(MASK)
+    if mask is None or mask.ndim != 2 or mask.shape[1] < 2:
+        return inputs
+    shorter = mask.copy()
+    shorter[1::2, -max(1, mask.shape[1] // _PADDED_SHARE) :] = 0
+    return {**inputs, MASK: shorter}
+
+
+def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
+    """The outputs for the fixed queries, by name."""
+    cell = fixed_cell(job)
+    return {
+        f"{prefix}{name}": np.array(array)
+        for prefix, inputs in fixed_queries(job).items()
+        for name, array in session.arrays(session.bind(cell, inputs)()).items()
+    }
 
 
 def generate_tokens(session: Session, job: Job, clock: Clock) -> npt.NDArray[np.int64]:
@@ -59,6 +97,30 @@ def generate_tokens(session: Session, job: Job, clock: Clock) -> npt.NDArray[np.
     cell = fixed_cell(job)
     generate = session.bind_generation(cell, synthesise(job.model, cell, job.seed), clock)
     return generate().tokens
+
+
+def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatArray]:
+    """The logits of every decode step after the fixed prompt, as it is made to take drawn tokens.
+
+    Empty for a model that takes no tokens.
+    """
+    cell = fixed_cell(job)
+    tokens = forced_tokens(job.model, cell, job.seed)
+    if tokens is None:
+        return {}
+    inputs = synthesise(job.model, cell, job.seed)
+    return {STEPS: session.bind_generation(cell, inputs, clock).forced(tokens)}
+
+
+def _steps_at_once(session: Session, job: Job) -> dict[str, AnyArray]:
+    """The same logits from one pass over prompt and tokens, which needs no cache."""
+    cell = fixed_cell(job)
+    tokens = forced_tokens(job.model, cell, job.seed)
+    if tokens is None:
+        return {}
+    inputs = continued(job.model, synthesise(job.model, cell, job.seed), tokens[:, :-1])
+    logits = session.arrays(session.bind(cell, inputs)())[LOGITS]
+    return {STEPS: logits[:, -tokens.shape[1] :]}
 
 
 def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> None:
@@ -75,20 +137,47 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
     content = graph_kind(job.cells[0])
     try:
         check_key(name, REFERENCES, partial(reference_key, job.model, content, job.seed))
-        arrays = _reference(job, clock)
+        arrays = reference_arrays(job, clock)
     except Exception as error:  # a model may raise anything; it becomes the recorded reason
         save_text(out / f"{name}.failed", failure_reason(error))
     else:
         save_file(out / f"{name}.npz", lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
-def _reference(job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """The outputs, and for jobs that generate the tokens, which are compared too."""
+def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
+    """Outputs, tokens and steps in fp32, and the differences of other precisions."""
+    generates = graph_kind(job.cells[0]) == "generation"
+    with _opened(job) as session:
+        arrays = _outputs(session, job)
+        tokens = generate_tokens(session, job, clock) if generates else None
+        small = session.parameters <= _MOST_PARAMETERS
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise BenchError("its outputs hold NaN or infinity")
+    honest = _honest_differences(job, arrays) if small else {}
+    return {**arrays, **honest, **({} if tokens is None else {GENERATED_TOKENS: tokens})}
+
+
+def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:
+    arrays: dict[str, AnyArray] = dict(compute_outputs(session, job))
+    if graph_kind(job.cells[0]) == "generation":
+        arrays |= _steps_at_once(session, job)
+    return arrays
+
+
+def _honest_differences(job: Job, reference: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """How much each other precision differs by its own arithmetic; without those that fail."""
+    differences: dict[str, AnyArray] = {}
+    for precision in _OTHER_PRECISIONS if job.cells[0].runtime == "torch" else ():
+        cell = job.cells[0].model_copy(update={"precision": precision})
+        with suppress(Exception), _opened(job.model_copy(update={"cells": (cell,)})) as session:
+            difference = difference_of(_outputs(session, job), reference)
+            if np.isfinite(difference).all():
+                differences[f"{HONEST_DIFFERENCE}{precision}"] = np.array(difference)
+    return differences
+
+
+@contextmanager
+def _opened(job: Job) -> Iterator[Session]:
     runtime = load_runtime(job.cells[0].runtime)
     with closing(runtime.open_session(job, usable_cpus(read_environment()))) as session:
-        arrays: dict[str, AnyArray] = dict(compute_outputs(session, job))
-        if graph_kind(job.cells[0]) == "generation":
-            arrays[GENERATED_TOKENS] = generate_tokens(session, job, clock)
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise BenchError("its outputs hold NaN or infinity")
-    return arrays
+        yield session

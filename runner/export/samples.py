@@ -4,31 +4,21 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Session
-from runner.backends.graphs.feeds import (
-    LOGITS,
-    MASK,
-    MODALITIES,
-    Tokens,
-    start_tokens,
-    token_input,
-)
+from runner.backends.graphs.feeds import LOGITS, Tokens, token_input
 from runner.contract.cell import Cell
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec
+from runner.correctness.continuation import continued
+from runner.correctness.reference import padded
 from runner.inputs import Inputs, synthesise
 from runner.measure.clock import monotonic
 from runner.measure.environment import read_environment, usable_cpus
 
 _STEPS = 5
 """Tokens to generate: one fills the cache, the others show whether it grows as it must."""
-_FILLED: Mapping[str, int] = {MASK: 1, MODALITIES: 0}
-"""The value for each further token in arguments beside the prompt."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,7 @@ def continuation(session: Session, model: ModelSpec, cell: Cell, inputs: Inputs)
     steps = min(_STEPS, _tokens_left(model, inputs))
     generating = cell.model_copy(update={"new_tokens": steps})
     tokens = session.bind_generation(generating, inputs, monotonic)().tokens
-    known = _continued(model, inputs, tokens[:, :-1])
+    known = continued(model, inputs, tokens[:, :-1])
     logits = session.arrays(session.bind(generating, known)())[LOGITS]
     return Continuation(tokens, logits[:, -steps:])
 
@@ -59,22 +49,6 @@ def _tokens_left(model: ModelSpec, inputs: Inputs) -> int:
         return _STEPS
     length: int = inputs[token_input(model)].shape[1]
     return model.max_sequence_length - length + 1
-
-
-def _continued(model: ModelSpec, inputs: Inputs, tokens: Tokens) -> Inputs:
-    """The inputs with these tokens behind the prompt, or behind a decoder's start token."""
-    if model.encoder_decoder:
-        return {**inputs, token_input(model): _behind(start_tokens(model, inputs), tokens)}
-    further = {name: np.full_like(tokens, value) for name, value in _FILLED.items()}
-    further[token_input(model)] = tokens
-    return {
-        name: _behind(array, further[name]) if name in further else array
-        for name, array in inputs.items()
-    }
-
-
-def _behind(array: npt.NDArray[np.generic], more: Tokens) -> npt.NDArray[np.generic]:
-    return np.concatenate([array, more.astype(array.dtype)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -92,6 +66,9 @@ class Sample:
 def samples(job: Job, cells: Iterable[Cell]) -> list[Sample]:
     """One sample for each cell, each with a seed of its own, none with the job's.
 
+    Behind them stands the first one padded, unless the model generates: prepared graphs generate
+    after full prompts alone.
+
     The model is dropped at the end.
     """
     generates = graph_kind(job.cells[0]) == "generation"
@@ -107,4 +84,7 @@ def samples(job: Job, cells: Iterable[Cell]) -> list[Sample]:
             outputs = session.arrays(session.bind(first, inputs)())
             more = continuation(session, job.model, cell, inputs) if generates else None
             results.append(Sample(inputs, outputs, more))
+        if not generates:
+            inputs = padded(results[0].inputs)
+            results.append(Sample(inputs, session.arrays(session.bind(first, inputs)())))
     return results

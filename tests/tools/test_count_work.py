@@ -7,7 +7,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from runner.backends.torch.model import build_without_weights, fill_parameters, instantiate
+from runner.backends.torch.model import build_without_weights, instantiate
+from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue, find, model_sets, work
 from runner.inputs import synthesise

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from runner.backends.base import Generated
+from runner.backends.base import FloatArray, Generated
 from runner.backends.graphs.feeds import (
     LOGITS,
     POSITIONS,
@@ -150,6 +150,12 @@ class GraphGenerator:
             tokens.append(_most_likely(self._loop.advance(tokens[-1])))
             times.append(self._clock())
         return Generated(started, times, np.stack(tokens, axis=1))
+
+    def forced(self, tokens: Tokens) -> FloatArray:
+        """The logits before each of these tokens, through the same cache."""
+        logits = [np.array(self._loop.start(), np.float32)]
+        logits += [np.array(self._loop.advance(fed), np.float32) for fed in tokens[:, :-1].T]
+        return np.stack(logits, axis=1)
 
 
 def _most_likely(logits: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -19,7 +19,8 @@ from runner.backends.torch.evidence import prove, trace
 from runner.backends.torch.forward import EmptyModel, TorchQuery, all_tensors, float_arrays
 from runner.backends.torch.generation import TorchGenerator
 from runner.backends.torch.int8 import quantise, quantised_types
-from runner.backends.torch.model import fill_parameters, instantiate, weights_restorer
+from runner.backends.torch.model import instantiate, weights_restorer
+from runner.backends.torch.random_weights import fill_parameters
 from runner.backends.torch.training import TorchTrainer
 from runner.backends.torch.weights import weights_columns
 from runner.contract.cell import Cell, Precision

@@ -1,14 +1,16 @@
 """Greedy generation of a forced number of tokens, each one timed."""
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import transformers
 from transformers.generation.streamers import BaseStreamer
 
-from runner.backends.base import Generated
+from runner.backends.base import FloatArray, Generated
 from runner.contract.errors import Unsupported
 from runner.measure.clock import Clock
 
@@ -38,6 +40,19 @@ class TokenTimes(BaseStreamer):
         """Nothing is held back."""
 
 
+class ForcedTokens(transformers.LogitsProcessor):
+    """Leaves one token possible at each step, whatever the logits say."""
+
+    def __init__(self, tokens: npt.NDArray[np.int64]) -> None:
+        self._tokens = iter(torch.from_numpy(tokens.T.copy()))
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """The scores with all but the next token at minus infinity."""
+        del input_ids
+        forced: Any = torch.full_like(scores, -torch.inf)
+        return forced.scatter(1, next(self._tokens).to(scores.device).unsqueeze(1), 0.0)
+
+
 class TorchGenerator:
     """Transformers' own `generate` over a fixed prompt."""
 
@@ -62,6 +77,18 @@ class TorchGenerator:
             started = self._clock()
             self._model.generate(**self._inputs, generation_config=self._config, streamer=times)
         return Generated(started, times.times_ns, _stacked(times.steps))
+
+    def forced(self, tokens: npt.NDArray[np.int64]) -> FloatArray:
+        """The logits before each of these tokens, by the same `generate` and its cache."""
+        config = copy(self._config)
+        config.min_new_tokens = config.max_new_tokens = tokens.shape[1]
+        config.output_logits = config.return_dict_in_generate = True
+        processors = transformers.LogitsProcessorList([ForcedTokens(tokens)])
+        with torch.inference_mode():
+            result = self._model.generate(
+                **self._inputs, generation_config=config, logits_processor=processors
+            )
+        return torch.stack(result.logits, dim=1).to("cpu", torch.float32).numpy()
 
 
 def _greedy(own: Any, new_tokens: int) -> transformers.GenerationConfig:

@@ -36,21 +36,38 @@ class Trust(Outcome):
     """The facts behind `proof`."""
 
     correct: bool | None = None
-    """Whether the outputs for a fixed input agree with the fp32 CPU reference."""
+    """Whether the outputs for the fixed inputs agree with the fp32 CPU reference."""
     correct_reason: str | None = None
     """Why `correct` is false or null."""
     verified_shape: str | None = None
-    """Sizes of that input, e.g. `b2-s32`: one shape stands for all; null if none was compared."""
+    """Sizes of those inputs, e.g. `b2-s32`: one shape stands for all; null if none was compared."""
     difference_max_abs: float | None = None
     """Largest absolute difference of any output element to the reference."""
     difference_relative: float | None = None
     """Euclidean norm of the difference, by the norm of the reference; the worst output's."""
+    difference_row: float | None = None
+    """Norm of the difference at the worst position of any sample, by the root mean square of all
+    positions' norms; the worst output's."""
+    difference_mean: float | None = None
+    """Norm of the mean difference over all positions, by the same size: what is wrong everywhere in
+    the same direction; the worst output's."""
+    difference_where: str | None = None
+    """The difference that is nearest to its tolerance or farthest beyond, and its output, e.g.
+    `row of second.logits`: `steps.logits` are those of decode steps, `second.` is the padded input.
+    """
+    tolerance: float | None = None
+    """The `difference_relative` that this precision is allowed."""
+    tolerance_row: float | None = None
+    """The `difference_row` that it is allowed."""
+    tolerance_mean: float | None = None
+    """The `difference_mean` that it is allowed."""
+    tolerance_share: float | None = None
+    """The difference at `difference_where` by its tolerance; above 1 the outputs are wrong."""
     cosine_similarity: float | None = None
     """Cosine between outputs and reference; the worst output's."""
     token_agreement: float | None = None
-    """Share of generated tokens that equal the reference's; null unless tokens are generated."""
-    tolerance: float | None = None
-    """The relative difference that this precision is allowed."""
+    """Share of greedily generated tokens that equal the reference's; decides nothing, since one
+    near tie changes all that follow. Null unless tokens are generated."""
 
     grade: Grade | None = None
     """A: nothing speaks against the numbers; D: do not quote them. Null without a measurement."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from runner.backends.torch.model import fill_parameters, instantiate
+from runner.backends.torch.model import instantiate
+from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find
 from runner.export.generation import (

@@ -5,12 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from runner.backends.torch.model import (
-    fill_parameters,
-    instantiate,
-    parameter_count,
-    weights_restorer,
-)
+from runner.backends.torch.model import instantiate, parameter_count, weights_restorer
+from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, catalogue, find
 from tests.support.tiny_models import DECODER, tiny, tiny_decoder, tiny_encoder_decoder

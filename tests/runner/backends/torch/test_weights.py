@@ -15,7 +15,8 @@ from tokenizers import Tokenizer
 
 from orchestrator.matrix.model_files import read_models
 from runner.backends.torch.backend import open_session
-from runner.backends.torch.model import fill_parameters, instantiate, weights_restorer
+from runner.backends.torch.model import instantiate, weights_restorer
+from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.models import ModelSpec
 from runner.contract.weights import revision_of

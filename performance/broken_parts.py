@@ -1,0 +1,118 @@
+"""The parts of a transformers model that sabotages break, found by their classes and names."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from transformers import activations as transformers_activations
+
+from runner.contract.cell import Precision
+
+_PROJECTIONS = ("o_proj", "out_proj", "c_proj", "o", "proj")
+_COUNTS = ("num_heads", "n_heads", "num_attention_heads")
+_CROSS = ("cross", "encoder_attn", "EncDec")
+_ROUND_IN: dict[Precision, torch.dtype] = {
+    "fp32": torch.float16,
+    "fp16": torch.float8_e4m3fn,
+    "bf16": torch.float8_e4m3fn,
+}
+_INT4 = 7
+
+
+class Inapplicable(Exception):
+    """The model has no such part."""
+
+
+def attentions(model: Any) -> Iterator[tuple[str, Any]]:
+    """The innermost modules of attention, with their names."""
+    for name, module in model.named_modules():
+        inner = (part for part in module.modules() if part is not module)
+        if _is_attention(module) and not any(map(_is_attention, inner)):
+            yield name, module
+
+
+def projections(model: Any, kind: str = "") -> Iterator[tuple[Any, int]]:
+    """The layers that take all heads side by side, with the number of heads; `cross` ones alone."""
+    modules = dict(model.named_modules())
+    for name, attention in attentions(model):
+        if kind and not any(word in name for word in _CROSS):
+            continue
+        children = dict(attention.named_children())
+        own = [children[child] for child in _PROJECTIONS if child in children]
+        layer = own[0] if own else modules[name.rpartition(".")[0]].output.dense
+        yield layer, _heads_of(attention)
+
+
+def layers(model: Any) -> list[Any]:
+    """The layers of the longest stack that comes last: of a decoder, if there is one."""
+    stacks = [
+        module
+        for module in model.modules()
+        if isinstance(module, torch.nn.ModuleList)
+        and len(module) > 1
+        and any(map(_is_attention, module[0].modules()))
+        and not type(module[0]).__name__.startswith("T5Layer")
+    ]
+    if not stacks:
+        raise Inapplicable
+    return list(stacks[-1])
+
+
+def norms(model: Any) -> list[Any]:
+    """All norms with parameters, in the order of their definition."""
+    found = [m for m in model.modules() if "norm" in type(m).__name__.lower()]
+    return [norm for norm in found if next(norm.parameters(recurse=False), None) is not None]
+
+
+def activations(model: Any) -> list[Any]:
+    """All activation functions that are modules."""
+    kinds = (torch.nn.GELU, torch.nn.ReLU, torch.nn.SiLU)
+    home = transformers_activations.__name__
+    return [m for m in model.modules() if isinstance(m, kinds) or type(m).__module__ == home]
+
+
+def rotary_embeddings(model: Any) -> list[Any]:
+    """Modules that give the cosines and sines of text's positions."""
+    found = [m for m in model.modules() if type(m).__name__.endswith("RotaryEmbedding")]
+    return [module for module in found if "Vision" not in type(module).__name__]
+
+
+def patch_embeddings(model: Any) -> list[Any]:
+    """Convolutions that cut images into patches."""
+    kinds = (torch.nn.Conv2d, torch.nn.Conv3d)
+    found = [m for m in model.modules() if isinstance(m, kinds) and m.kernel_size == m.stride]
+    return [convolution for convolution in found if convolution.kernel_size[-1] > 1]
+
+
+def position_tables(model: Any) -> list[Any]:
+    """Parameters that are tables of positions."""
+    return [
+        value
+        for name, value in model.named_parameters()
+        if "pos" in name.lower()
+        and value.ndim > 1
+        and not any(word in name for word in ("norm", "conv", "bias_table"))
+    ]
+
+
+def half_bits(precision: Precision) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Rounding to a number format of half the width."""
+    if precision == "int8":
+        return _to_int4
+    return lambda weights: weights.float().to(_ROUND_IN[precision]).to(weights.dtype)
+
+
+def _to_int4(weights: torch.Tensor) -> torch.Tensor:
+    scale = weights.abs().amax(-1, keepdim=True).clamp(min=1e-30) / _INT4
+    return (weights / scale).round() * scale
+
+
+def _is_attention(module: Any) -> bool:
+    return "Attention" in type(module).__name__
+
+
+def _heads_of(attention: Any) -> int:
+    for name in _COUNTS:
+        if hasattr(attention, name):
+            return int(getattr(attention, name))
+    return int(attention.o_proj.in_features // attention.head_dim)

@@ -1,0 +1,160 @@
+"""Sabotaged models against the correctness check: every broken one must be `correct = false`.
+
+Each micro model gets, in each precision, one fault at a time, such as an attention that returns
+zeros, and goes through the runner's own verification. The table shows the nearest difference by its
+tolerance: above 1 the fault is found. `python -m performance.sabotage small fp32,int8` takes other
+models and precisions.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
+from unittest.mock import patch
+
+import numpy as np
+
+from performance.broken_parts import Inapplicable
+from performance.sabotages import Sabotage, sabotages
+from runner.backends.torch import backend
+from runner.backends.torch.backend import open_session
+from runner.contract.cell import Cell, Mode, Precision
+from runner.contract.job import PROFILES, Job, Limits, Provenance
+from runner.contract.models import find, model_sets
+from runner.contract.support import generates
+from runner.correctness.reference import reference_arrays
+from runner.correctness.verify import verify_session
+from runner.measure.clock import monotonic
+
+HONEST = "honest"
+"""The row of the model without a fault."""
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+_NAME = "reference"
+
+
+class Judge:
+    """The verification of one model, broken in one way after the other."""
+
+    def __init__(self, model: str, folder: Path) -> None:
+        self._generates = generates(find(model))
+        self._job = _job(model, "generation" if self._generates else "inference")
+        self._folder = folder
+        np.savez(folder / f"{_NAME}.npz", **reference_arrays(self._job, monotonic))
+
+    def shares(self, precision: Precision) -> dict[str, float | None]:
+        """By sabotage, the worst difference by its tolerance; None if it does not apply."""
+        job = _in_precision(self._job, precision)
+        shares: dict[str, float | None] = {}
+        with closing(open_session(job, threads=2)) as session:
+            shares[HONEST] = self._share(session, job)
+            for sabotage in sabotages(precision):
+                shares[sabotage.name] = self._sabotaged(session, job, sabotage)
+        return shares
+
+    def _sabotaged(self, session: Any, job: Job, sabotage: Sabotage) -> float | None:
+        if sabotage.in_steps and not self._generates:
+            return None
+        try:
+            if sabotage.in_weights and job.cells[0].precision == "int8":
+                with _broken_weights(sabotage), closing(open_session(job, threads=2)) as other:
+                    return self._share(other, job)
+            with sabotage.fault(session._model):
+                return self._share(session, job)
+        except Inapplicable:
+            return None
+
+    def _share(self, session: Any, job: Job) -> float:
+        columns = verify_session(session, job, self._folder, monotonic)
+        if columns["correct"] is None:
+            raise RuntimeError(str(columns["correct_reason"]))
+        return float(columns.get("tolerance_share", np.inf))
+
+
+def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, dict[str, Any]]:
+    """By precision and sabotage, the worst difference by its tolerance.
+
+    None for sabotages that do not apply: the model has no such part, or the part no effect.
+    """
+    with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
+        judge = Judge(model, Path(folder))
+        plain = judge.shares("fp32")
+        honest = plain[HONEST]
+        dead = {name for name, share in plain.items() if name != HONEST and share == honest}
+        return {
+            precision: {name: None if name in dead else share for name, share in shares.items()}
+            for precision in precisions
+            for shares in (plain if precision == "fp32" else judge.shares(precision),)
+        }
+
+
+@contextmanager
+def _broken_weights(sabotage: Sabotage) -> Iterator[None]:
+    """Sessions that are opened within have the fault before their weights are quantised."""
+    original = backend.fill_parameters
+    with ExitStack() as stack:
+
+        def fill(model: Any, seed: int) -> None:
+            original(model, seed)
+            stack.enter_context(sabotage.fault(model))
+
+        with patch.object(backend, "fill_parameters", fill):
+            yield
+
+
+def _job(model: str, mode: Mode) -> Job:
+    cell = Cell(
+        model=model,
+        backend="cpu",
+        runtime="torch",
+        precision="fp32",
+        batch_size=2,
+        sequence_length=32 if find(model).takes_sequence else None,
+        mode=mode,
+        new_tokens=4 if mode == "generation" else None,
+    )
+    return Job(
+        run_id="sabotage",
+        id=cell.job_id,
+        model=find(model),
+        cells=(cell,),
+        measure=PROFILES["quick"],
+        limits=Limits(),
+        seed=0,
+        provenance=Provenance(launcher="process", orchestrator_version="0"),
+        reference=_NAME,
+    )
+
+
+def _in_precision(job: Job, precision: Precision) -> Job:
+    cell = job.cells[0].model_copy(update={"precision": precision})
+    return job.model_copy(update={"cells": (cell,)})
+
+
+def main() -> int:
+    """Print a row for each model, precision and sabotage; 1 if a verdict is not what it must be."""
+    chosen = sys.argv[1] if len(sys.argv) > 1 else "micro"
+    models = model_sets().get(chosen) or tuple(chosen.split(","))
+    wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else PRECISIONS
+    missed = 0
+    for model in models:
+        precisions = [name for name in PRECISIONS if name in wanted]
+        for precision, shares in shares_of(model, precisions).items():
+            for name, share in shares.items():
+                if share is None:
+                    continue
+                wrong = (share > 1) == (name == HONEST)
+                missed += wrong
+                mark = "  MISSED" if wrong else ""
+                print(f"{model:24} {precision:5} {name:40} {share:10.3g}{mark}", flush=True)
+            data = {"measurement": "sabotage", "model": model, "precision": precision}
+            print(json.dumps(data | {"shares": shares}), flush=True)
+    print(f"{missed} verdicts are not what they must be")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
