@@ -36,6 +36,7 @@ MEASUREMENTS = (
     "rounds",
     "drift",
     "aa_study",
+    "sabotage",
 )
 
 

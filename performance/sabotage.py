@@ -33,31 +33,32 @@ from runner.measure.clock import monotonic
 HONEST = "honest"
 """The row of the model without a fault."""
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-_NAME = "reference"
+_NO_EFFECT = 0.1
+"""The share below which a fault changes nothing in fp32 but the order of sums."""
 
 
 class Judge:
     """The verification of one model, broken in one way after the other."""
 
     def __init__(self, model: str, folder: Path) -> None:
-        self._generates = generates(find(model))
-        self._job = _job(model, "generation" if self._generates else "inference")
+        modes: tuple[Mode, ...] = ("inference", "generation")[: 1 + generates(find(model))]
+        self._jobs = {mode: _job(model, mode) for mode in modes}
         self._folder = folder
-        np.savez(folder / f"{_NAME}.npz", **reference_arrays(self._job, monotonic))
+        for mode, job in self._jobs.items():
+            np.savez(folder / f"{mode}.npz", **reference_arrays(job, monotonic))
 
     def shares(self, precision: Precision) -> dict[str, float | None]:
         """By sabotage, the worst difference by its tolerance; None if it does not apply."""
-        job = _in_precision(self._job, precision)
+        jobs = {mode: _in_precision(job, precision) for mode, job in self._jobs.items()}
         shares: dict[str, float | None] = {}
-        with closing(open_session(job, threads=2)) as session:
-            shares[HONEST] = self._share(session, job)
+        with closing(open_session(jobs["inference"], threads=2)) as session:
+            shares[HONEST] = max(self._share(session, job) for job in jobs.values())
             for sabotage in sabotages(precision):
-                shares[sabotage.name] = self._sabotaged(session, job, sabotage)
+                job = jobs.get("generation" if sabotage.in_steps else "inference")
+                shares[sabotage.name] = job and self._sabotaged(session, job, sabotage)
         return shares
 
     def _sabotaged(self, session: Any, job: Job, sabotage: Sabotage) -> float | None:
-        if sabotage.in_steps and not self._generates:
-            return None
         try:
             if sabotage.in_weights and job.cells[0].precision == "int8":
                 with _broken_weights(sabotage), closing(open_session(job, threads=2)) as other:
@@ -82,8 +83,8 @@ def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, di
     with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
         judge = Judge(model, Path(folder))
         plain = judge.shares("fp32")
-        honest = plain[HONEST]
-        dead = {name for name, share in plain.items() if name != HONEST and share == honest}
+        dead = {name for name, share in plain.items() if share is not None and share < _NO_EFFECT}
+        dead -= {HONEST}
         return {
             precision: {name: None if name in dead else share for name, share in shares.items()}
             for precision in precisions
@@ -125,7 +126,7 @@ def _job(model: str, mode: Mode) -> Job:
         limits=Limits(),
         seed=0,
         provenance=Provenance(launcher="process", orchestrator_version="0"),
-        reference=_NAME,
+        reference=mode,
     )
 
 

@@ -21,6 +21,8 @@ AnyArray = npt.NDArray[np.generic]
 
 
 _ROWS_AND_FEATURES = 2
+_PLACES = {"relative": "", "row": " at the worst position", "mean": " in the mean of positions"}
+"""The words for each kind of difference in a reason."""
 
 
 class Measured(NamedTuple):
@@ -162,9 +164,8 @@ def _objection(
     name: str, kind: str, measured: Mapping[str, Measured], allowed: Difference, precision: str
 ) -> str:
     difference = getattr(measured[name].difference, kind)
-    what = {"relative": "", "row": " at the worst position", "mean": " in the mean of positions"}
     return (
-        f"the outputs differ from the fp32 reference by {difference:.2g}{what[kind]} ({name}), "
+        f"the outputs differ from the fp32 reference by {difference:.2g}{_PLACES[kind]} ({name}), "
         f"{precision} is allowed {getattr(allowed, kind):.2g}"
     )
 
@@ -181,7 +182,7 @@ def _norm(values: AnyArray) -> float:
 
 def _row_size(values: AnyArray) -> float:
     rows = _rows(values)
-    return _norm(values) / max(1, len(rows)) ** 0.5
+    return float(_norm(values) / max(1, len(rows)) ** 0.5)
 
 
 def _rows(values: AnyArray) -> npt.NDArray[np.float64]:

@@ -165,7 +165,7 @@ def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:
 
 
 def _honest_differences(job: Job, reference: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """How much each other precision differs by its own arithmetic; without those that fail."""
+    """The differences of other precisions by their own arithmetic, without those that fail."""
     differences: dict[str, AnyArray] = {}
     for precision in _OTHER_PRECISIONS if job.cells[0].runtime == "torch" else ():
         cell = job.cells[0].model_copy(update={"precision": precision})

@@ -20,7 +20,7 @@ from runner.contract.record.measured import (
 )
 from runner.contract.record.quality import Trust
 from runner.contract.record.tokens import Generation
-from runner.correctness import compare_outputs
+from runner.correctness.tolerance import FLOORS, HONEST
 from runner.measure import grade
 from runner.measure.statistics import percentiles
 from runner.measure.vendors import amd, apple, nvidia, rapl
@@ -89,11 +89,10 @@ def test_the_percentiles_and_their_samples_are_those_of_the_code() -> None:
 
 
 def test_the_tolerances_are_those_of_the_code() -> None:
-    rows = NUMBERS.rows("precision")
-    assert {row[0].strip("`"): number(row[1]) for row in rows} == compare_outputs.TOLERANCES
-    assert set(compare_outputs.TOLERANCES) == set(get_args(Precision))
-    shares = {row[0].strip("`"): number(row[2]) for row in rows if row[2] != DASH}
-    assert shares == compare_outputs.LEAST_TOKEN_AGREEMENT
+    rows = {row[0].strip("`"): tuple(map(number, row[1:])) for row in NUMBERS.rows("precision")}
+    assert rows == {
+        precision: (*FLOORS[precision], *HONEST[precision]) for precision in get_args(Precision)
+    }
 
 
 @pytest.mark.parametrize("start", SCALES)

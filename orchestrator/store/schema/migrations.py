@@ -152,6 +152,9 @@ _ADDED: Mapping[str, str] = {
     "steady_change": "DOUBLE",
     "steady_change_kind": "VARCHAR",
     "steady_change_p_value": "DOUBLE",
+    **{f"difference_{name}": "DOUBLE" for name in ("row", "mean")},
+    **{f"tolerance_{name}": "DOUBLE" for name in ("row", "mean", "share")},
+    "difference_where": "VARCHAR",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _CHANGED = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}

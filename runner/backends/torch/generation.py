@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +49,9 @@ class ForcedTokens(transformers.LogitsProcessor):
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """The scores with all but the next token at minus infinity."""
         del input_ids
-        forced: Any = torch.full_like(scores, -torch.inf)
-        return forced.scatter(1, next(self._tokens).to(scores.device).unsqueeze(1), 0.0)
+        forced = torch.full_like(scores, -torch.inf)
+        tokens = next(self._tokens).to(scores.device).unsqueeze(1)
+        return cast("torch.FloatTensor", forced.scatter(1, tokens, 0.0))
 
 
 class TorchGenerator:

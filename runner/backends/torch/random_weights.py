@@ -43,7 +43,7 @@ class Normal(NamedTuple):
     deviation: float
 
 
-_UNIT = Normal(0.0, 1.0)
+UNIT = Normal(0.0, 1.0)
 _NORM_WEIGHT = Normal(1.0, _SPREAD)
 _BIAS = Normal(0.0, _SPREAD)
 _NORM_BIAS = Normal(0.0, 3 * _SPREAD)
@@ -65,7 +65,7 @@ def fill_parameters(model: torch.nn.Module, seed: int) -> None:
         if constant is not None:
             parameter.fill_(constant)
         else:
-            normal = normals.get(id(parameter), _UNIT)
+            normal = normals.get(id(parameter), UNIT)
             _copy_repeated(pool, parameter, index * _STRIDE % _POOL_SIZE, normal)
     _fill_frozen_norms(model, pool)
 

@@ -11,7 +11,13 @@ from runner.contract.artifact_keys import REFERENCES, reference_key
 from runner.contract.errors import JobError
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
-from runner.correctness.reference import GENERATED_TOKENS, compute_reference, fixed_cell
+from runner.correctness.reference import (
+    GENERATED_TOKENS,
+    HONEST_DIFFERENCE,
+    STEPS,
+    compute_reference,
+    fixed_cell,
+)
 from runner.measure.clock import monotonic
 from tests.support.exports import tiny_vision
 from tests.support.fakes import KeptProgress
@@ -47,18 +53,24 @@ def reason(job: Job, out: Path) -> str:
 def test_whoever_generates_gets_tokens_and_others_outputs_alone(tmp_path: Path) -> None:
     (tmp_path / "forward").mkdir()
     result = arrays(named(a_job()), tmp_path / "forward")
-    assert {name: array.shape for name, array in result.items()} == {"x": (2, 32)}
+    assert {name: array.shape for name, array in result.items()} == {
+        "x": (2, 32),
+        "second.x": (2, 32),
+    }
     (tmp_path / "generation").mkdir()
     job = named(a_job([fake_cell(**GENERATION)]))
     result = arrays(job, tmp_path / "generation")
-    assert sorted(result) == [GENERATED_TOKENS, "x"]
+    assert sorted(result) == [GENERATED_TOKENS, "second.x", "x"]
     assert result[GENERATED_TOKENS].shape == (2, fixed_cell(job).new_tokens)
 
 
 @pytest.mark.slow
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
     result = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
-    assert sorted(result) == [GENERATED_TOKENS, "logits"]
+    outputs = {"logits", "second.logits", STEPS, GENERATED_TOKENS}
+    honest = {f"{HONEST_DIFFERENCE}{precision}" for precision in ("bf16", "fp16", "int8")}
+    assert set(result) == outputs | honest
+    assert result[STEPS].shape[:2] == result[GENERATED_TOKENS].shape
 
 
 NAN = tiny("AutoModelForCausalLM", {**DECODER, "layer_norm_epsilon": float("nan")})

@@ -15,8 +15,9 @@ from runner.contract.errors import Unsupported
 from runner.contract.graph import Graph, GraphPart, Part, find_graph, read_graph
 from runner.contract.job import Job
 from runner.contract.models import ModelSpec, find
-from runner.correctness.compare_outputs import TOLERANCES, compare_outputs
+from runner.correctness.compare_outputs import compare_outputs
 from runner.correctness.reference import fixed_cell
+from runner.correctness.tolerance import tolerance_of
 from runner.export.check import evaluator, largest_difference
 from runner.export.export_once import Files, GraphExport
 from runner.export.forward import EXPORT
@@ -199,7 +200,7 @@ def test_three_parts_hand_on_what_they_make(name: str, taken_apart: Graphs) -> N
     assert graph.parts["vision"].inputs == ("pixel_values",)
     assert graph.parts["embed"].inputs == ("input_ids", "image_features")
     assert graph.parts["language"].inputs[:2] == ("inputs_embeds", "attention_mask")
-    assert graph.difference_relative < TOLERANCES["fp32"]
+    assert graph.difference_relative < tolerance_of("fp32", None).relative
     assert [path.name for path in folder.glob("*.data")] == ["vision.onnx.data"]
 
 
@@ -236,7 +237,11 @@ def test_int8_is_made_of_every_part(taken_apart: Graphs, tmp_path: Path) -> None
     export_parts(job, exported_before(taken_apart(model), model), tmp_path)
     graph, _ = graph_of(job, tmp_path)
     assert list(graph.parts) == list(PARTS)
-    assert TOLERANCES["fp32"] < graph.difference_relative < TOLERANCES["int8"]
+    assert (
+        tolerance_of("fp32", None).relative
+        < graph.difference_relative
+        < tolerance_of("int8", None).relative
+    )
 
 
 def test_int8_for_the_htp_is_refused(taken_apart: Graphs, tmp_path: Path) -> None:

@@ -17,14 +17,16 @@ from runner.backends.torch.model import instantiate
 from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
-from runner.correctness.compare_outputs import TOLERANCES, relative_difference
+from runner.correctness.compare_outputs import relative_difference
 from runner.correctness.reference import fixed_cell
+from runner.correctness.tolerance import tolerance_of
 from runner.inputs import Inputs, synthesise
 from tests.support.fakes import FakeClock
 from tests.support.tiny_models import tiny_decoder, tiny_encoder_decoder, torch_job
 
 JOB = torch_job(tiny_decoder(), precision="int8", new_tokens=3)
 MODELS = [tiny_decoder(), tiny_encoder_decoder()]
+ALLOWED = tolerance_of("int8", None).relative
 
 
 def outputs(model: ModelSpec, precision: str) -> Inputs:
@@ -56,7 +58,7 @@ def test_outputs_stay_near_those_of_fp32(model: ModelSpec) -> None:
     ours, theirs = outputs(model, "int8"), outputs(model, "fp32")
     assert ours.keys() == theirs.keys()
     for name in ours:
-        assert 0 < relative_difference(ours[name], theirs[name]) < TOLERANCES["int8"]
+        assert 0 < relative_difference(ours[name], theirs[name]) < ALLOWED
 
 
 @pytest.fixture
@@ -97,9 +99,7 @@ def test_layers_for_gpus_stay_near_fp32_in_every_architecture(name: str) -> None
     assert method.endswith("weights per channel, activations per token")
     assert quantised_types(module) == {"torch.int8"}
     assert ours.keys() == theirs.keys()
-    assert all(
-        0 <= relative_difference(ours[item], theirs[item]) < TOLERANCES["int8"] for item in theirs
-    )
+    assert all(0 <= relative_difference(ours[item], theirs[item]) < ALLOWED for item in theirs)
     assert any((ours[item] != theirs[item]).any() for item in theirs)
     if name == "gpt2-micro":
         generated = TorchGenerator(module, tensors(model), 3, FakeClock())()
@@ -146,7 +146,7 @@ def test_gpt2s_turned_layers_are_linear_ones(device_type: str, kind: str) -> Non
     with torch.no_grad():
         before = turned(inputs)
         quantise(turned, device_type)
-        assert relative_difference(turned(inputs).numpy(), before.numpy()) < TOLERANCES["int8"]
+        assert relative_difference(turned(inputs).numpy(), before.numpy()) < ALLOWED
     assert quantised_types(turned) == {kind}
 
 
