@@ -33,6 +33,7 @@ MEASUREMENTS = (
     "runtimes",
     "interval_coverage",
     "queue_percentiles",
+    "peak_search",
     "rounds",
     "drift",
     "aa_study",

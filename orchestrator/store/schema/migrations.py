@@ -145,6 +145,7 @@ _ADDED: Mapping[str, str] = {
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in ("mean", "median", "stddev", "p50")},
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in _TAILS},
     **{f"{name}{end}_s": "DOUBLE" for name in _INTERVALS for end in _ENDS},
+    **{f"peak_qps{end}": "DOUBLE" for end in _ENDS},
     "round_medians": "DOUBLE[]",
     "latency_between_process_cv": "DOUBLE",
     "process_spread": "DOUBLE",

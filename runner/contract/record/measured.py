@@ -183,7 +183,11 @@ class Arrivals(Frozen):
     slo_met: bool | None = None
     """Whether the 99th percentile from arrival met `slo_ms`; null where nothing was sought."""
     peak_qps: float | None = None
-    """The highest rate whose 99th percentile from arrival met `slo_ms`; null if none was found."""
+    """The highest rate that MLPerf's count accepts: 99 % of latencies within `slo_ms`; or null."""
+    peak_qps_low: float | None = None
+    """Lower end of the bracket that holds the peak: the highest rate that was accepted; or null."""
+    peak_qps_high: float | None = None
+    """Upper end: the lowest rate that was rejected, or one query per mean service time."""
     search: list[str] | None = None
     """What was tried to find the batch or the rate, in order, with the sample counts."""
 

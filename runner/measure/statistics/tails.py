@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.measure.clock import NANOSECONDS
+from runner.measure.statistics.binomial import binomial
 from runner.measure.statistics.percentiles import (
     INTERVAL_CONFIDENCE,
     NEEDED,
@@ -24,8 +25,6 @@ LEAST_EXCURSIONS = 40
 """Separate excursions beyond a percentile that dependent samples must show."""
 WIDEST_BOUNDS = 0.10
 """Half the distance of a percentile's bounds, by its value, that dependent samples may have."""
-_WINDOW_DEVIATIONS = 12
-"""Beyond so many deviations from its mean a binomial's probabilities are zero in floats."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def percentile_bounds(
     independent, the ranks are stretched by n / m. Where m are too few, the extremes stand in.
     """
     count, size = max(1, math.floor(effective)), len(ordered)
-    first, at_most = _binomial(count, fraction)
+    first, at_most = binomial(count, fraction)
     tail = (1 - confidence) / 2
     low = first + int(np.searchsorted(at_most, tail, side="right"))
     high = first + int(np.searchsorted(at_most, 1 - tail, side="left")) + 1
@@ -133,17 +132,3 @@ def excursions(values: Floats, threshold: float) -> int:
     decided = beyond | (values <= median)
     states = beyond[decided]
     return int(np.count_nonzero(states[1:] & ~states[:-1])) + int(states[:1].sum())
-
-
-def _binomial(count: int, probability: float) -> tuple[int, Floats]:
-    """A number of successes, and the chances of at most so many, one more, and so on."""
-    mean, deviation = count * probability, math.sqrt(count * probability * (1 - probability))
-    reach = _WINDOW_DEVIATIONS * (deviation + 1)
-    first, last = max(0, math.floor(mean - reach)), min(count, math.ceil(mean + reach))
-    successes = np.arange(first, last)
-    odds = probability / (1 - probability)
-    steps = np.log((count - successes) / (successes + 1) * odds)
-    logarithms = np.concatenate([[0.0], np.cumsum(steps)])
-    chances = np.exp(logarithms - np.max(logarithms))
-    at_most: Floats = np.cumsum(chances) / np.sum(chances)
-    return first, at_most

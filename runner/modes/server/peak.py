@@ -3,186 +3,199 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from statistics import median
+from statistics import fmean, median, stdev
+
+import numpy as np
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, seconds
-from runner.measure.statistics.percentiles import iterations_needed, quantile
-from runner.modes.server.serving import Doubts, Judge, Served, Server, ServerResult, arrivals_ns
+from runner.measure.grade import Scale
+from runner.modes.server.queue_model import QueueModel, RateForecast
+from runner.modes.server.serving import Doubts, Server, ServerResult
+from runner.modes.server.trial import MILLISECOND_NS, RateTrials, trials_of
 
 NO_TRIAL = "no trial was run: these are the warm-up's queries, which did not wait"
-PERCENTILE = 0.99
-TRIAL_QUERIES = iterations_needed(PERCENTILE)
-"""Queries of one trial: as many as support the percentile at 99 % confidence."""
-MOST_QUERIES = 10 * TRIAL_QUERIES
-"""With these, repeated searches for an objective of five service times agree within some 5 %."""
-TRIAL_SHARE = 1 / 6
-"""Share of the search's time for a trial of more than the fewest queries."""
+PILOT_SHARE = 0.1
+"""Share of the search's time for a first trial, which tells service times under load."""
+PILOT_LOAD = 0.5
+FIRST_SHARE = 0.6
+"""Share of the time that is left for the first rate that is accepted."""
 WIDTH = 0.05
 """The search ends when the bracket is narrower than this share of its upper end."""
-WIDEST = 0.20
-"""Width of the bracket beyond which a peak must not be quoted."""
-MILLISECOND_NS = 1_000_000
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A run of the server at one rate."""
-
-    rate: float
-    slo_ms: float
-    planned: int
-    """Queries that decide it, unless it must miss before."""
-    served: Served
-    energy: Energy
-
-    @property
-    def beyond(self) -> int:
-        """Latencies beyond the objective."""
-        slo_ns = self.slo_ms * MILLISECOND_NS
-        return sum(latency > slo_ns for latency in self.served.latencies_ns)
-
-    @property
-    def reached_ms(self) -> float:
-        """The percentile of the latencies."""
-        return quantile(self.served.latencies_ns, PERCENTILE) / MILLISECOND_NS
-
-    @property
-    def met(self) -> bool | None:
-        """True if the percentile met the objective; None if the time ended too early to know."""
-        if self.beyond > tolerated(self.planned):
-            return False
-        complete = len(self.served.latencies_ns) == self.planned
-        return self.reached_ms <= self.slo_ms if complete else None
-
-    @property
-    def line(self) -> str:
-        """One line of the record's `search`."""
-        count = len(self.served.latencies_ns)
-        if count == self.planned:
-            verdict = "met" if self.met else "missed"
-            return f"{self.rate:.3g} qps: {count} queries, p99 {self.reached_ms:.3g} ms, {verdict}"
-        if self.met is None:
-            return (
-                f"{self.rate:.3g} qps: the time was spent after {count} of {self.planned} queries"
-            )
-        late = f"{self.beyond} beyond {self.slo_ms:g} ms"
-        return f"{self.rate:.3g} qps: gave up after {count} queries, {late}"
-
-
-class UntilMissed(Judge):
-    """Ends a trial as soon as it must miss the objective."""
-
-    def __init__(self, slo_ms: float, planned: int) -> None:
-        self._slo_ns = slo_ms * MILLISECOND_NS
-        self._left = tolerated(planned)
-
-    def ends_after(self, latency_ns: int) -> bool:
-        """Count the latencies beyond the objective."""
-        self._left -= latency_ns > self._slo_ns
-        return self._left < 0
+BRACKET = Scale(b=WIDTH / 2, c=0.05, d=0.20)
+"""Half of the bracket by its middle, beyond which a peak costs the grade A, B and C."""
+LEAST_PROGRESS = 0.02
+"""Share by which a verdict must narrow the bracket to be worth its time."""
+RATES = 24
+"""Rates between the ends of the bracket that are considered."""
+SERVICE_DEVIATIONS = 2.6
+"""Standard errors by which the mean service time may be shorter than it was."""
 
 
 @dataclass(frozen=True)
 class PeakSearch:
     """All trials of one search."""
 
-    trials: Sequence[Trial]
+    trials: Sequence[RateTrials]
+    low: float | None
+    """The highest rate that was accepted; None without one."""
+    high: float
+    """The lowest rate that was rejected, or at which no queue can be stable."""
     ended: str
-    """Reason why there are no more, with the remedy if the search is not complete."""
-    width: float
-    """Bracket between the highest rate that met and the lowest that missed, by the latter."""
+    """Reason why there are no more trials, with the remedy if the bracket is wide."""
     hopeless: bool = False
     """True if not even a query alone would meet the objective."""
 
     @property
-    def peak(self) -> Trial | None:
-        """The trial at the highest rate that met the objective."""
-        return max((t for t in self.trials if t.met), key=lambda t: t.rate, default=None)
+    def peak(self) -> RateTrials | None:
+        """The trials at the highest rate that was accepted."""
+        return next((t for t in self.trials if t.verdict and t.rate == self.low), None)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the bracket by its middle."""
+        low = self.low or 0.0
+        return (self.high - low) / (self.high + low)
 
     @property
     def columns(self) -> Columns:
         """Columns of the record about the search."""
+        rejected = any(trial.verdict is False for trial in self.trials)
         return {
-            "peak_qps": self.peak.rate if self.peak else None,
-            "slo_met": self.peak is not None if self.trials or self.hopeless else None,
+            "peak_qps": self.low,
+            "peak_qps_low": self.low,
+            "peak_qps_high": None if self.hopeless else self.high,
+            "slo_met": True if self.low else False if rejected or self.hopeless else None,
             "search": [*(trial.line for trial in self.trials), f"ended: {self.ended}"],
         }
 
     @property
     def doubts(self) -> Doubts:
-        """Doubts about the peak of a search that was cut short, by its bracket."""
-        if self.width <= WIDTH:
-            return []
-        return [("C" if self.peak and self.width <= WIDEST else "D", self.ended)]
-
-
-def tolerated(queries: int) -> int:
-    """Number of latencies beyond the objective that the percentile of so many queries tolerates."""
-    return queries - 1 - math.floor(PERCENTILE * (queries - 1))
+        """Doubts about the peak, by its bracket."""
+        grade = "D" if self.low is None else BRACKET.grade(self.half_width)
+        return [(grade, self.ended)] if grade else []
 
 
 def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) -> ServerResult:
-    """Bisect between 0 and one query per median service time, within `measure.max_s`.
+    """Bracket the peak between a rate that is accepted and one that is rejected.
 
-    Each trial begins with an empty queue and has a schedule of its own. A trial is a sample, so
-    two searches differ, the more so the fewer queries its trials have. The latencies returned
-    are those of the peak, else of the last trial, else of the warm-up.
+    MLPerf's count decides about each rate, over as many queries as are effectively independent.
+    Each verdict comes from fresh schedules at that rate alone, so that none is chosen for its luck.
+    The service times that were measured tell which rates are worth the time, and no more.
+    The latencies returned are those of the peak, else of the last trial, else of the warm-up.
     """
     service_ns = round(median(warmup_ns))
     slo_ms = cell.slo_ms or 0.0
     if service_ns > slo_ms * MILLISECOND_NS:
         alone = f"a query alone takes {service_ns / MILLISECOND_NS:.3g} ms"
         ended = f"{alone}, beyond slo_ms {slo_ms:g}: raise slo_ms"
-        search = PeakSearch([], ended, width=1.0, hopeless=True)
+        search = PeakSearch([], None, NANOSECONDS / service_ns, ended, hopeless=True)
     else:
-        search = _search(server, service_ns, slo_ms, job)
+        search = _Search(server, warmup_ns, slo_ms, job).run()
     kept = search.peak or (search.trials[-1] if search.trials else None)
     if kept is None:
         return _of_warmup(warmup_ns, search)
     return ServerResult.of(kept.served, kept.energy, search.columns, search.doubts)
 
 
-def _search(server: Server, service_ns: int, slo_ms: float, job: Job) -> PeakSearch:
-    trials: list[Trial] = []
-    met, missed = 0.0, NANOSECONDS / service_ns
-    budget_ns = round(job.measure.max_s * NANOSECONDS)
-    deadline = server.clock() + budget_ns
-    while missed - met > WIDTH * missed:
-        rate, left = (met + missed) / 2, deadline - server.clock()
-        planned = _planned(rate, min(left, budget_ns * TRIAL_SHARE))
-        schedule = list(islice(arrivals_ns(rate, [job.seed, len(trials)]), planned))
-        needed = schedule[-1] + service_ns
-        undecided = bool(trials) and trials[-1].met is None
-        if undecided or needed > left:
-            bracket = _bracket(met, missed)
-            trial = f"{planned} queries at {rate:.3g} qps, takes {seconds(needed):.0f} s"
-            time = f"{seconds(max(0, left)):.0f} s were left: raise measure.max_duration"
-            ended = f"{bracket}, but the next trial, {trial} and {time}"
-            return PeakSearch(trials, ended, (missed - met) / missed)
-        served, energy = server.serve(iter(schedule), left, UntilMissed(slo_ms, planned))
-        trials.append(Trial(rate, slo_ms, planned, served, energy))
-        met, missed = _narrowed(met, missed, trials[-1])
-    return PeakSearch(trials, f"{_bracket(met, missed)}, {WIDTH:.0%} apart at most", WIDTH)
+class _Search:
+    def __init__(self, server: Server, warmup_ns: Sequence[int], slo_ms: float, job: Job) -> None:
+        self._server = server
+        self._slo_ms = slo_ms
+        self._seed = job.seed
+        self._budget_ns = round(job.measure.max_s * NANOSECONDS)
+        self._deadline = server.clock() + self._budget_ns
+        usual = median(warmup_ns)
+        self._service_ns = [value for value in warmup_ns if value <= 2 * usual]
+        self._trials: list[RateTrials] = []
+        self._low: float | None = None
+        self._rejected: float | None = None
 
+    def run(self) -> PeakSearch:
+        """Serve trials until the bracket is narrow or the time is spent."""
+        model = QueueModel(self._service_ns, self._next_seed)
+        pilot = model.forecast(PILOT_LOAD * self._high, self._slo_ns)
+        self._serve(trials_of(pilot, self._slo_ms, self._next_seed), PILOT_SHARE * self._left_s())
+        while (plan := self._plan()) is not None:
+            forecast, time_s = plan
+            self._serve(trials_of(forecast, self._slo_ms, self._next_seed), time_s)
+        return self._end()
 
-def _planned(rate: float, time_ns: float) -> int:
-    fitting = math.floor(rate * time_ns / NANOSECONDS)
-    return min(max(fitting, TRIAL_QUERIES), MOST_QUERIES)
+    @property
+    def _next_seed(self) -> list[int]:
+        return [self._seed, len(self._trials)]
 
+    @property
+    def _slo_ns(self) -> float:
+        return self._slo_ms * MILLISECOND_NS
 
-def _narrowed(met: float, missed: float, trial: Trial) -> tuple[float, float]:
-    if trial.met is None:
-        return met, missed
-    return (trial.rate, missed) if trial.met else (met, trial.rate)
+    @property
+    def _high(self) -> float:
+        """The lower one of the lowest rejected rate and the rate at which the line never ends."""
+        mean = fmean(self._service_ns)
+        error = stdev(self._service_ns) / math.sqrt(len(self._service_ns)) if self._several else 0.0
+        most = NANOSECONDS / (mean - min(SERVICE_DEVIATIONS * error, mean / 2))
+        return min(most, self._rejected or most)
 
+    @property
+    def _several(self) -> bool:
+        return len(self._service_ns) > 1
 
-def _bracket(met: float, missed: float) -> str:
-    return f"the peak lies between {met:.3g} and {missed:.3g} qps"
+    def _left_s(self) -> float:
+        return seconds(max(0, self._deadline - self._server.clock()))
+
+    def _forecasts(self) -> list[RateForecast]:
+        """Forecasts of the rates inside the bracket."""
+        model = QueueModel(self._service_ns, self._next_seed)
+        high = self._high
+        low = self._low or high / 10
+        rates = np.linspace(low, high, RATES + 2)[1:-1]
+        return [model.forecast(float(rate), self._slo_ns) for rate in rates]
+
+    def _plan(self) -> tuple[RateForecast, float] | None:
+        """The rate whose verdict narrows the bracket most, and the seconds that it may take."""
+        low, high, left_s = self._low or 0.0, self._high, self._left_s()
+        if high - low <= WIDTH * high:
+            return None
+        forecasts = self._forecasts()
+        for share in (FIRST_SHARE, 1.0) if self._low is None else (1.0,):
+            accepted = [f for f in forecasts if f.accept_s <= share * left_s]
+            rejected = [f for f in forecasts if f.reject_s <= share * left_s]
+            options = [(f.rate - low, f, f.accept_s) for f in accepted[-1:]]
+            if self._low is not None or not accepted:
+                options += [(high - f.rate, f, f.reject_s) for f in rejected[:1]]
+            worth = [option for option in options if option[0] > LEAST_PROGRESS * high]
+            if worth:
+                _, forecast, time_s = max(worth, key=lambda option: option[0])
+                return forecast, time_s
+        return None
+
+    def _serve(self, trials: RateTrials, time_s: float) -> None:
+        """Serve a rate for so long, and go on at it once for as long if that decides nothing."""
+        queries = max(1.0, time_s * trials.rate)
+        trials.serve(self._server, queries, self._deadline)
+        if trials.verdict is None and time_s <= self._left_s():
+            trials.serve(self._server, queries, self._deadline)
+        self._trials.append(trials)
+        served = [value for trial in self._trials for value in trial.served.service_ns]
+        self._service_ns = served
+        if trials.verdict:
+            self._low = max(self._low or 0.0, trials.rate)
+        elif trials.verdict is False:
+            self._rejected = min(self._rejected or math.inf, trials.rate)
+
+    def _end(self) -> PeakSearch:
+        low, high = self._low, self._high
+        bracket = f"the peak lies between {low or 0:.3g} and {high:.3g} qps"
+        search = PeakSearch(self._trials, low, high, bracket)
+        if not search.doubts:
+            return search
+        left = f"{self._left_s():.0f} s were left for no further verdict"
+        ended = f"{bracket}; {left}: raise measure.max_duration"
+        return PeakSearch(self._trials, low, high, ended)
 
 
 def _of_warmup(warmup_ns: Sequence[int], search: PeakSearch) -> ServerResult:

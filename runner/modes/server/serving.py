@@ -22,6 +22,9 @@ MOST_COUNTED = 100_000
 """Most waiting queries that are counted: counting millions would take longer than the run."""
 SERVICE = "service"
 """The part of a latency that is not waiting."""
+LONGEST_RUN = 2
+"""Longest run with a line to answer at the end, by its budget; a line that grew for ever would take
+longer still."""
 MAX_LATENESS = 0.05
 """The runner's own delay in starting a query, by its service time, beyond which it is a doubt."""
 
@@ -51,9 +54,20 @@ class Served:
     lateness_ns: list[int]
     """Delays of the runner in starting queries that found an empty queue."""
     waiting: int
-    """Queries that had arrived by the last end and were not answered, up to 100,000."""
+    """Queries that had arrived within the budget and were not answered, up to 100,000."""
     window_ns: int
     """From the first arrival to the last end."""
+
+    @classmethod
+    def joined(cls, runs: "Sequence[Served]") -> "Served":
+        """The queries of several runs, one after the other."""
+        return cls(
+            latencies_ns=[value for run in runs for value in run.latencies_ns],
+            service_ns=[value for run in runs for value in run.service_ns],
+            lateness_ns=[value for run in runs for value in run.lateness_ns],
+            waiting=sum(run.waiting for run in runs),
+            window_ns=sum(run.window_ns for run in runs),
+        )
 
     @property
     def achieved_qps(self) -> float:
@@ -62,7 +76,7 @@ class Served:
 
     @property
     def answered(self) -> float:
-        """Share of the queries that had arrived by the last end."""
+        """Share of the queries that had arrived."""
         return len(self.latencies_ns) / (len(self.latencies_ns) + self.waiting)
 
     @property
@@ -91,8 +105,9 @@ class Server:
     ) -> tuple[Served, Energy]:
         """Answer queries until the judge ends it, none are left, or the budget is spent.
 
-        No query but the first begins once the budget is spent. Between queries the process sleeps
-        until the next one is due, as MLPerf's load generator does; the kernel wakes it some
+        Those in line when the budget is spent are answered and counted, as MLPerf's are; with a
+        line that would take as long again, the rest stays unanswered. Between queries the process
+        sleeps until the next one is due, as MLPerf's load generator does; the kernel wakes it some
         0.1 ms late, which counts as latency.
 
         While the queue is empty, the judge may take its time: the next arrival is delayed by as
@@ -116,7 +131,7 @@ class Server:
                 if judge.ends_idle(latencies, passed):
                     break
                 origin += self.clock() - idle_since
-            if latencies and max(due, passed) >= budget_ns:
+            if latencies and (due >= budget_ns or passed >= LONGEST_RUN * budget_ns):
                 unanswered.append(due)
                 break
             started = self._wait_until(origin + due)
@@ -127,7 +142,9 @@ class Server:
                 lateness.append(started - origin - due)
             if judge.ends_after(latencies[-1]):
                 break
-        arrived = takewhile(lambda due: due <= passed, chain(unanswered, arrivals_ns))
+        arrived = takewhile(
+            lambda due: due <= passed and due < budget_ns, chain(unanswered, arrivals_ns)
+        )
         waiting = sum(1 for _ in islice(arrived, MOST_COUNTED))
         return Served(latencies, service, lateness, waiting, passed)
 

@@ -1,5 +1,7 @@
 -- A median and a percentile lie within their 95 % intervals.
 SELECT disorder([
+    pair(r.peak_qps_low, r.peak_qps),
+    pair(r.peak_qps, r.peak_qps_high),
     pair(r.latency_median_low_s, r.latency_median_s),
     pair(r.latency_median_low_s, r.latency_median_high_s),
     pair(r.latency_median_s, r.latency_median_high_s),
@@ -59,7 +61,9 @@ SELECT disorder([
     pair(r.inter_token_latency_p999_s, r.inter_token_latency_p999_high_s)
 ], r.source) AS fault
 FROM records r
-WHERE r.latency_median_low_s > r.latency_median_s
+WHERE r.peak_qps_low > r.peak_qps
+    OR r.peak_qps > r.peak_qps_high
+    OR r.latency_median_low_s > r.latency_median_s
     OR r.latency_median_low_s > r.latency_median_high_s
     OR r.latency_median_s > r.latency_median_high_s
     OR r.time_to_first_token_median_low_s > r.time_to_first_token_median_s
