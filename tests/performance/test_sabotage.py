@@ -8,8 +8,10 @@ from performance.sabotage import HONEST, PRECISIONS, shares_of
 from runner.contract.cell import Precision
 from runner.contract.models import model_sets
 
+_ONE_LAYER = "one layer's weights at half the bits"
 UNCAUGHT: Mapping[Precision, frozenset[str]] = {
-    "bf16": frozenset({"one layer's weights at half the bits"}),
+    "bf16": frozenset({_ONE_LAYER}),
+    "int8": frozenset({_ONE_LAYER}),
 }
 """Faults that the precision's own rounding can hide."""
 
