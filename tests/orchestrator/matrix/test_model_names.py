@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cli.axis_options import axis_values
 from orchestrator.matrix import Matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.matrix.load import load_matrix
@@ -101,6 +102,15 @@ def test_a_folder_is_a_model_with_the_weights_that_lie_there(here: Path) -> None
     plan = make_plan(matrix)
     assert [entry.cell.id for entry in plan.entries] == ["cpu-mine-fp32-b1-s64-inference"]
     assert plan.notes == matrix.notes
+
+
+def test_a_path_with_a_comma_is_one_value_of_an_option(here: Path) -> None:
+    a_config("bert,tuned", GPT2)
+    a_config("plain", GPT2)
+    assert list(bench("./bert,tuned").models) == ["bert-tuned"]
+    assert list(bench("bert,tuned", "./plain").models) == ["bert-tuned", "plain"]
+    assert axis_values({"model": [f"{here}/bert,tuned"]})["model"] == (f"{here}/bert,tuned",)
+    assert "'./bert' is not a folder" in refusal("./bert,tuned,./plain")
 
 
 def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
