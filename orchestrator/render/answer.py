@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from analysis.answer import Comparison, Ranking
+from analysis.answer import LASTING, Comparison, Lead, Ranking
 from analysis.changes import Change
 from analysis.ratios import Estimate
 from analysis.result import ResultRow
@@ -18,6 +18,8 @@ _SHOWN = 5
 """Answers and changes in words; `--json` has them all."""
 _NAMED = 3
 """Results named one by one; more are counted."""
+_MOST_DIGITS = 4
+"""Digits behind the point of a ratio."""
 _PATH: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
 
 
@@ -33,7 +35,8 @@ def answer_lines(report: RunReport) -> Iterator[str]:
     if count := sum(len(one.rows) for one in hopeless):
         reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
         subject = f"{count} of {len(everything)} results cannot be compared: "
-        yield f"measure again: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
+        advice = "no answer" if reasons.keys() & {*LASTING} else "measure again"
+        yield f"{advice}: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
 
 
 class _Names:
@@ -64,7 +67,8 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
         (held,) = comparison.comparable
         yield f"{names.subject}only {names.of(held)} can be quoted: {_speed(held)}{excluded}"
         return
-    parts = [_lead_of(ranking, comparison, names), *_costs(ranking.first, comparison)]
+    leads = _leads(ranking, comparison)
+    parts = [_lead_of(ranking, leads, names), *_costs(ranking, leads, names)]
     yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
     if comparison.shortest:
         shortest = _named(comparison.shortest, names)
@@ -72,11 +76,16 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
         yield f"{names.subject}shortest query: {shortest}: {median}"
 
 
-def _lead_of(ranking: Ranking, comparison: Comparison, names: _Names) -> str:
-    """The fastest with its advance; with those from which it cannot be told."""
+def _leads(ranking: Ranking, comparison: Comparison) -> list[Lead]:
+    """The advances that are shown: before the next, and before the reference."""
     leads = [ranking.next] if ranking.next else []
     if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
         leads.append(comparison.reference)
+    return leads
+
+
+def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
+    """The fastest with its advance; with those from which it cannot be told."""
     advance = ", ".join(f"{_times(lead.ratio)} {names.of(lead.behind)}" for lead in leads)
     if not ranking.equals:
         return f"{_named(ranking, names)}: {_speed(ranking.first)}, {advance}"
@@ -90,18 +99,19 @@ def _named(ranking: Ranking, names: _Names) -> str:
     return " or ".join(filter(None, (names.of(ranking.first), names.list(equals))))
 
 
-def _costs(first: ResultRow, comparison: Comparison) -> Iterator[str]:
-    """The price of speed: memory beside the reference, and how far outputs are off."""
-    ranking = comparison.fastest
-    other = comparison.reference or (ranking and ranking.next)
-    if other and first.memory_mb and other.behind.memory_mb:
-        sizes = [f"{size:,.0f}" for size in (first.memory_mb, other.behind.memory_mb)]
+def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[str]:
+    """The price of speed: memory beside the result named last, and how far outputs are off."""
+    first = ranking.first
+    memory_mb = leads[-1].behind.memory_mb if leads else None
+    owner = f"{names.of(first)}: " if ranking.equals else ""
+    if first.memory_mb and memory_mb:
+        sizes = [f"{size:,.0f}" for size in (first.memory_mb, memory_mb)]
         if sizes[0] != sizes[1]:
-            yield f"{sizes[0]} MB instead of {sizes[1]}"
+            yield f"{owner}{sizes[0]} MB instead of {sizes[1]}"
     if first.precision != "fp32" and first.off is not None:
-        yield f"outputs off by {format_number(first.off * 100)} %"
+        yield f"{owner}outputs off by {format_number(first.off * 100)} %"
     if first.correct is None:
-        yield "outputs not compared"
+        yield f"{owner}outputs not compared"
 
 
 def _excluded(comparison: Comparison, names: _Names) -> str:
@@ -124,9 +134,12 @@ def _milliseconds(value: float | None) -> str:
 
 
 def _times(ratio: Estimate) -> str:
-    """A ratio with its interval, in as many digits as tell its ends apart."""
-    digits = 2 if ratio.value < 10 else 1 if ratio.value < 100 else 0
-    value, low, high = (f"{end:,.{digits}f}" for end in (ratio.value, ratio.low, ratio.high))
+    """A ratio with its interval, in as many digits as tell its ends apart, and from 1."""
+    usual = 2 if ratio.value < 10 else 1 if ratio.value < 100 else 0
+    for digits in range(usual, _MOST_DIGITS + 1):
+        value, low, high = (f"{end:,.{digits}f}" for end in (ratio.value, ratio.low, ratio.high))
+        if low != high and float(low.replace(",", "")) != 1:
+            break
     return f"{value} ({low} to {high}) times as fast as"
 
 

@@ -222,10 +222,38 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
                 "Not comparable: int8 (outputs do not agree with the reference)"
             ],
         ),
+        (
+            [
+                a_row("a", **INT8, **interval(1.0)),
+                a_row("b", **interval(1.03), memory_mb=400.0),
+                a_row("c", precision="fp16", memory_mb=500.0, **interval(2.0)),
+            ],
+            [
+                "fastest: int8 or fp32, which cannot be told apart, 2.00 (1.97 to 2.03) times as "
+                "fast as fp16; int8: 150 MB instead of 500; int8: outputs off by 4.8 %"
+            ],
+        ),
+        (
+            [
+                a_row("a", grade="A", **interval(1.0, 1e-4)),
+                a_row("b", grade="A", batch_size=2, **interval(2.003, 1e-4)),
+            ],
+            ["fastest: batch 1: 1,234 samples/s, 1.002 (1.001 to 1.002) times as fast as batch 2"],
+        ),
+        (
+            [a_row("a", precision="int8", correct=False), a_row("b", grade="D")],
+            [
+                "no answer: 2 of 2 results cannot be compared: "
+                "outputs do not agree with the reference, grade D"
+            ],
+        ),
         ([a_row("a", grade="D")], ["measure again: grade D"]),
         ([a_row("a")], []),
     ],
-    ids=["batches", "int8", "not told apart", "grade D", "wrong", "one D", "one"],
+    ids=[
+        *("batches", "int8", "not told apart", "grade D", "wrong", "price of one of two", "close"),
+        *("hopeless", "one D", "one"),
+    ],
 )
 def test_the_answer_says_what_the_measurements_support(
     rows: list[ResultRow], answer: list[str]
