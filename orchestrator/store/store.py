@@ -216,11 +216,13 @@ class Store:
             return series.earlier_results(self._connection, run_id)
 
     def measured_before(
-        self, model_ids: Mapping[str, str], host: str, launcher: str
+        self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
     ) -> MeasuredBefore | None:
-        """The newest run on this machine that measured cells of these, by id with their models."""
+        """The newest run on this machine that measured cells of these: model id and profile by
+        cell id.
+        """
         with self._reading():
-            return series.measured_before(self._connection, model_ids, host, launcher)
+            return series.measured_before(self._connection, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
         """The command line that planned this run; None if nobody said."""
