@@ -207,9 +207,10 @@ def export_topic(database: Path, options: ExportOptions) -> ExportedTopic:
         StoreError: the database cannot be read, or the output not written.
     """
     if options.topic is None or options.output is None:
+        example = options.topic or "performance"
         raise UsageError(
             "export: give a topic and `--output`, or `--bundle`",
-            hint="`orchestrator export performance --output performance.parquet`, or"
+            hint=f"`orchestrator export {example} --output {example}.parquet`, or"
             " `orchestrator export --bundle results.zip`",
         )
     topic = TOPICS[options.topic]

@@ -215,8 +215,13 @@ def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
     known = [run.run_id for run in runs]
     if name in known:
         return name
-    hint = f"the newest are {', '.join(known[:3])}" if known else "it holds none yet"
-    raise UsageError(f"{name!r} is not a run in {database}", hint=hint)
+    newest_ids = f"the newest {'are' if len(known) > 1 else 'is'} {', '.join(known[:3])}"
+    raise UsageError.unknown(
+        name,
+        (_LAST, *known) if known else (),
+        f"{name!r} is not a run in {database}",
+        hint=newest_ids if known else "it holds none yet",
+    )
 
 
 _TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}

@@ -84,6 +84,8 @@ UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
         ("models lst", "no command 'lst'; did you mean `orchestrator models list`?"),
         ("run --nonsense", "orchestrator run: no option --nonsense"),
         ("bench --modle x", "orchestrator bench: no option --modle; did you mean --model?"),
+        ("bench --resume run-1", "did you mean `orchestrator run --resume RUN_ID`?"),
+        ("export generation", "`orchestrator export generation --output generation.parquet`"),
         ("run m.yaml --precisions x", "did you mean --set axes.precision=…?"),
         ("plan m.yaml --iterations 3", "did you mean --set measure.iterations=…?"),
         ("bench m.yaml", "unexpected 'm.yaml'; did you mean `orchestrator run m.yaml`?"),
