@@ -277,8 +277,8 @@ WORDS: Sequence[Word] = (
         "support class",
         (
             "How well a backend is known to work: from 1, measured in CI, to 3, never measured.",
-            "Class 2 was measured by hand, on a date and a device that docs/supported.md names.",
-            "`orchestrator images list` shows it.",
+            "Class 2 was measured by hand, on one device.",
+            "`orchestrator doctor --all` shows it, in the column `class`.",
         ),
     ),
     Word(
