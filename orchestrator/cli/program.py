@@ -128,8 +128,8 @@ class CommandGroup(TyperGroup):
     def _unknown(self, ctx: Any, name: str) -> UsageError:
         path = ctx.command_path
         near = get_close_matches(name.lower(), self.commands)
-        guess = None if ctx.parent or near else _GUESSES.get(name.lower())
-        meant = guess or (near[0] if near else None)
+        other = [] if ctx.parent or near else get_close_matches(name.lower(), _GUESSES, n=1)
+        meant = next(iter([*near, *map(_GUESSES.__getitem__, other)]), None)
         answer = f"; did you mean `{path} {meant}`?" if meant else ""
         return UsageError(
             f"{path}: no command {name!r}{answer}", hint=f"`{path} --help` lists the commands"

@@ -34,7 +34,7 @@ def answer_lines(report: RunReport) -> Iterator[str]:
     hopeless = [one for one in report.comparisons if not one.comparable]
     if count := sum(len(one.rows) for one in hopeless):
         reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
-        subject = f"{count} of {len(everything)} results cannot be compared: "
+        subject = f"{count:,} of {len(everything):,} results cannot be compared: "
         advice = "no answer" if reasons.keys() & {*LASTING} else "measure again"
         yield f"{advice}: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
 
@@ -150,7 +150,7 @@ def proof_line(rows: Sequence[ResultRow]) -> str | None:
         facts.append("device proven")
     if all(row.correct for row in rows):
         facts.append("outputs agree with fp32")
-    many = f"all {len(rows)}: " if len(rows) > 1 else ""
+    many = f"all {len(rows):,}: " if len(rows) > 1 else ""
     return f"{many}{', '.join(facts)}" if rows and facts else None
 
 
@@ -159,9 +159,9 @@ def trust_line(grades: GradeSummary) -> str | None:
     if grades.is_sound or grades.worst is None:
         return None
     total, worst = sum(grades.grades.values()), grades.worst
-    others = ", ".join(f"{n} {grade}" for grade, n in grades.grades.items() if grade != worst)
+    others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
     beside = f" ({others})" if others else ""
-    cells = f"{grades.grades[worst]} of {total} {plural(total, 'cell')}"
+    cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
     cause = f": {grades.cause.finding}" if grades.cause else ""
     return f"grade {worst}: {cells}{beside}{cause}"
 

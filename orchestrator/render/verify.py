@@ -58,7 +58,7 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
         print_line(f"[{number}] {reason}")
     counts = Counter(cell.mark for cell in cells)
     summary = ", ".join(f"{count} {mark}" for mark, count in counts.items())
-    print_line(f"{len(cells)} cells: {summary}")
+    print_line(f"{len(cells):,} cells: {summary}")
     for mark in counts:
         if mark in MARK_MEANINGS:
             print_line(f"{mark}: {MARK_MEANINGS[mark]}")

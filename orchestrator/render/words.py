@@ -69,6 +69,15 @@ WORDS: Sequence[Word] = (
         ("coefficient of variation",),
     ),
     Word(
+        "fastest",
+        (
+            "The result with the shortest median time of an item, of those that may be compared.",
+            "`1.13 (1.12 to 1.14) times as fast` is a ratio of medians with its 95 % interval.",
+            "samples/s counts slow queries too, so that the ratio of it may differ.",
+        ),
+        ("times as fast", "shortest query"),
+    ),
+    Word(
         "fixed arithmetic",
         (
             "A short loop of known work, run before and after a cell.",

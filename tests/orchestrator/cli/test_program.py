@@ -81,6 +81,7 @@ UNKNOWN_FORMAT = "--format: 'xml' is not one of table,"
         ("help", "orchestrator: no command 'help'; did you mean `orchestrator --help`?"),
         ("list", "orchestrator: no command 'list'; did you mean `orchestrator models list`?"),
         ("compare", "orchestrator: no command 'compare'; did you mean `orchestrator replay`?"),
+        ("completions", "did you mean `orchestrator --install-completion`?"),
         ("models lst", "no command 'lst'; did you mean `orchestrator models list`?"),
         ("run --nonsense", "orchestrator run: no option --nonsense"),
         ("bench --modle x", "orchestrator bench: no option --modle; did you mean --model?"),

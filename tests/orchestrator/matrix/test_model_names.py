@@ -246,7 +246,8 @@ def test_the_catalogue_goes_before_a_folder_that_is_not_written_as_one(here: Pat
         ("Qwen2VLForConditionalGeneration", "did you mean qwen2-vl-2b or qwen2-vl-micro?"),
         ("AutoModelForCTC", "did you mean wav2vec2-base-960h or wav2vec2-micro?"),
         ("bert", "'bert' is a kind of model; did you mean bert-base-uncased, bert-tiny or bert"),
-        ("google-bert/bert-base-uncasd", "did you mean google-bert/bert-base-uncased?"),
+        ("google-bert/bert-base-uncasd", "did you mean google-bert/bert-base-uncased? If not: "),
+        ("microsoft/phi-2", "no model 'microsoft/phi-2' in the catalogue, and nothing is"),
         ("someone/something", "no model 'someone/something' in the catalogue, and nothing is "
          "downloaded here: get it by `hf download someone/something --local-dir something`, then "
          "name ./something"),
