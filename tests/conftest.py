@@ -60,7 +60,7 @@ def old_heap() -> None:
 def blank_databases() -> Iterator[None]:
     """New databases of this process are copies of one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orchestrator.store.database.connect.write_schema", copy_blank)
+        patch.setattr("orchestrator.store.database.create.write_schema", copy_blank)
         yield
 
 

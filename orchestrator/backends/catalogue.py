@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from orchestrator.backends import probes
 from orchestrator.backends.probes import HTP_NODES, X86_INSTRUCTION_SETS, Probe
-from runner.contract.cell import Backend, Runtime
+from runner.contract.axes import Backend, Runtime
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]

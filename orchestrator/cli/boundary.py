@@ -13,7 +13,6 @@ from typing import NoReturn
 import typer
 from typer import TyperException
 
-from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
 from orchestrator.cli.completion import PROGRAM, completing
 from orchestrator.cli.refusals import usage_error
@@ -70,8 +69,6 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    if not app.registered_commands:
-        commands.register(app)
     if completing(app):
         return 0
     result = app(standalone_mode=False, prog_name=PROGRAM)

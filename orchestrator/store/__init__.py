@@ -6,9 +6,9 @@ from orchestrator.store.query.ask import query
 from runner.contract.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from orchestrator.store.database.backup import Manifest
     from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
     from orchestrator.store.database.lock import writer_lock
+    from orchestrator.store.database.manifest import Manifest
     from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
     from orchestrator.store.health.fix import Validation, fix_database, validate_database
     from orchestrator.store.health.snapshots import (
@@ -71,7 +71,8 @@ if TYPE_CHECKING:
     from orchestrator.store.records.validate import Damaged, file_fault
     from orchestrator.store.schema.columns import SqlColumn
     from orchestrator.store.schema.parquet_columns import DEFAULTS
-    from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES, Origin, Run
+    from orchestrator.store.schema.sources import Origin, Run
+    from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES
     from orchestrator.store.schema.views import VIEWS
     from orchestrator.store.store import Store
 
@@ -192,17 +193,17 @@ __getattr__ = lazy_names(
         "Filters": "query.filters",
         "Finding": "health.validate",
         "Installation": "query.stale",
-        "Manifest": "database.backup",
+        "Manifest": "database.manifest",
         "Measurement": "query.results",
         "MergeReport": "merge.report",
         "MissingVerdicts": "merge.report",
         "NamedQuestion": "query.relations",
-        "Origin": "schema.tables",
+        "Origin": "schema.sources",
         "QuestionLimits": "query.ask",
         "RecordSummary": "health.summary",
         "Relation": "query.relations",
         "Restored": "health.snapshots",
-        "Run": "schema.tables",
+        "Run": "schema.sources",
         "RunSummary": "query.results",
         "Size": "query.coverage",
         "Snapshot": "health.snapshots",

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.changes import Earlier
 from analysis.result import ResultRow
-from orchestrator.store.database.connect import connect, create, store_errors
+from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.runs import StoredRun
     from orchestrator.store.records.planned import ExpectedRecords
-    from orchestrator.store.schema.tables import Run
+    from orchestrator.store.schema.sources import Run
 
 
 class Store:
@@ -71,6 +71,8 @@ class Store:
             StoreError: it is in use for longer than `wait_s` seconds, not ours, of another
                 schema, of the other kind, or cannot be written.
         """
+        from orchestrator.store.database.create import create
+
         with ExitStack() as closing:
             closing.enter_context(writer_lock(path, wait_s))
             if is_missing(path):

@@ -14,7 +14,7 @@ from textwrap import indent
 
 import duckdb
 
-from orchestrator.store.database.connect import write_schema
+from orchestrator.store.database.create import write_schema
 
 SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
 PATIENCE_S = 60.0

@@ -13,21 +13,19 @@ from orchestrator.store.database.lock import WAIT_S, is_missing, require_databas
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.query.values import json_rows
+from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
+from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,
     HARDWARE,
     JOBS,
     MODELS,
-    ORIGIN,
     OTHER,
     RAW,
-    RECORD,
     RESULTS,
     RUNS,
-    Origin,
-    Run,
 )
 from orchestrator.store.schema.version import require_known_version
 from runner.contract.errors import UsageError

@@ -123,8 +123,6 @@ def _to_6(connection: DuckDBPyConnection) -> None:
 
 MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6}
 """The step from each version to the next."""
-OLDEST = min(MIGRATIONS)
-"""The oldest version that can be brought forward."""
 
 
 def migrate(connection: DuckDBPyConnection, version: int, newest: int) -> None:
