@@ -15,7 +15,7 @@ from orchestrator.cli.program import CommandGroup, Program
 class ListedCommand:
     """A command or a group of them, before it is imported."""
 
-    place: str
+    member: str
     """Its module below `orchestrator.cli`, and its name there."""
     sentence: str
     """The first sentence of its help."""
@@ -98,12 +98,12 @@ class ListedCommands(CommandGroup):
 
 
 def _imported(name: str) -> Any:
-    module, _, attribute = COMMANDS[name].place.partition(":")
-    member = getattr(import_module(f"orchestrator.cli.{module}"), attribute)
-    if not isinstance(member, typer.Typer):
+    module, _, attribute = COMMANDS[name].member.partition(":")
+    value = getattr(import_module(f"orchestrator.cli.{module}"), attribute)
+    if not isinstance(value, typer.Typer):
         alone = Program()
-        alone.command(name=name)(member)
+        alone.command(name=name)(value)
         return get_command(alone)
-    group = get_command(member)
+    group = get_command(value)
     group.name = name
     return group

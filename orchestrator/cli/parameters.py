@@ -15,7 +15,7 @@ _LEFT = object()
 
 
 class _Quick:
-    """How a parameter reads its value."""
+    """A parameter that typer asks for its value."""
 
     def process_value(self: Any, ctx: Any, value: Any) -> Any:
         """The value that a command gets for this one of the command line."""

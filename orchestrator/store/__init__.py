@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from orchestrator.store.health.vacuum import Vacuumed, vacuum
     from orchestrator.store.health.validate import Finding
     from orchestrator.store.merge.report import MergeReport, MissingVerdicts
-    from orchestrator.store.query.ask import Answer, QuestionLimits, asking
+    from orchestrator.store.query.answer import Answer
+    from orchestrator.store.query.ask import QuestionLimits, asking, showing
     from orchestrator.store.query.coverage import (
         BEST_FIRST,
         Coverage,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.foreign import foreign_rows
-    from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
+    from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer
     from orchestrator.store.query.question_errors import TIMEOUT_S
     from orchestrator.store.query.records import StoredRecord
     from orchestrator.store.query.relations import (
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         resolve_run,
         undescribed_runs,
     )
+    from orchestrator.store.query.screen import ShownAnswer
     from orchestrator.store.query.stale import Installation, Stale
     from orchestrator.store.records.compact import Compaction, compact, compact_files
     from orchestrator.store.records.find import files_below, find_files, id_fault
@@ -118,6 +120,7 @@ __all__ = [
     "Restored",
     "Run",
     "RunSummary",
+    "ShownAnswer",
     "Size",
     "Snapshot",
     "SqlColumn",
@@ -151,10 +154,10 @@ __all__ = [
     "resolve_run",
     "restore_snapshot",
     "save_answer",
+    "showing",
     "size_on_disk",
     "summarise_records",
     "take_snapshot",
-    "text_rows",
     "undescribed_runs",
     "vacuum",
     "validate_database",
@@ -178,7 +181,7 @@ __getattr__ = lazy_names(
         "TIMEOUT_S": "query.question_errors",
         "VIEWS": "schema.views",
         "WRITERS": "query.formats",
-        "Answer": "query.ask",
+        "Answer": "query.answer",
         "BundleRows": "query.runs",
         "CellSpeed": "query.results",
         "Compaction": "records.compact",
@@ -204,6 +207,7 @@ __getattr__ = lazy_names(
         "Relation": "query.relations",
         "Restored": "health.snapshots",
         "Run": "schema.sources",
+        "ShownAnswer": "query.screen",
         "RunSummary": "query.results",
         "Size": "query.coverage",
         "Snapshot": "health.snapshots",
@@ -237,10 +241,10 @@ __getattr__ = lazy_names(
         "resolve_run": "query.runs",
         "restore_snapshot": "health.snapshots",
         "save_answer": "query.formats",
+        "showing": "query.ask",
         "size_on_disk": "query.coverage",
         "summarise_records": "health.summary",
         "take_snapshot": "health.snapshots",
-        "text_rows": "query.formats",
         "undescribed_runs": "query.runs",
         "vacuum": "health.vacuum",
         "validate_database": "health.fix",

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from orchestrator.store.query.ask import Answer, asking
+from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.ask import asking
 from orchestrator.store.query.formats import SUFFIXES, save_answer
 from orchestrator.store.query.values import json_values
 from orchestrator.store.schema.mode_views import GENERATION, GENERATION_ALL
