@@ -19,9 +19,10 @@ from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.lock import wal_path
 from orchestrator.store.query.runs import FIRST_WITH_IMPORTS, BundleRows, stored_runs
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.migrations import OLDEST, migrate
+from orchestrator.store.schema.migrations import migrate
 from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.store.schema.tables import (
+    OLDEST,
     QUARANTINE,
     RESULTS,
     RUNS,
