@@ -49,7 +49,7 @@ _WRITES: Mapping[Modality, tuple[str, str]] = {
 _SOUND = {"ForSequenceClassification": "ForAudioClassification"}
 """Endings of classes that read sound, by what they are called there."""
 KINDS = (
-    "of text, of images (classes, boxes, segments, depth), of sound (letters, classes, "
+    "models of text, of images (classes, boxes, segments, depth), of sound (letters, classes, "
     "Whisper), CLIP, SigLIP, Qwen-VL, LLaVA-NeXT and LLaVA-OneVision"
 )
 """Models of which everything follows from their configuration."""
@@ -83,8 +83,8 @@ def head_of(config: Config, modality: Modality, given: Config) -> Head:
     ending = next((end for end in (*_SOUND, *_ENDINGS) if original.endswith(end)), None)
     if ending is None:
         raise SkipEntry(
-            f"is required: {CONFIG_FILE} says {quote(original)}, for which none is known; it is for "
-            f"models {KINDS}",
+            f"is required: {CONFIG_FILE} says {quote(original)}, for which none is known; it is "
+            f"for {KINDS}",
             key="architecture",
         )
     return Head(*_ENDINGS[_SOUND.get(ending, ending) if modality == "audio" else ending])

@@ -103,8 +103,8 @@ def _tensors(
     if "inputs" not in given:
         if signature is None:
             raise SkipEntry(
-                f"is required: it doesn't follow from the files of a {quote(config['model_type'])}; "
-                f"it does for models {KINDS}",
+                f"is required: it doesn't follow from the files of a {quote(config['model_type'])}"
+                f"; it does for {KINDS}",
                 key="inputs",
             )
         yield "inputs", signature.inputs(config)
