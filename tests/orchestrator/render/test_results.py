@@ -1,6 +1,7 @@
 """Results of a run: table, answer, trust, next steps."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -428,3 +429,15 @@ def test_traces_are_named(screen: Screen, names: list[str], told: str) -> None:
     line = f"{told}; the heaviest operators lie beside it in .operators.txt"
     assert line in screen.lines(print_results, report)
     assert screen.data(print_results, report)["traces"] == list(map(str, report.traces))
+
+
+@pytest.mark.parametrize("is_on_path", [True, False])
+def test_what_is_next_is_called_as_it_can_be(
+    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_on_path: bool
+) -> None:
+    program = tmp_path / "orchestrator"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path if is_on_path else tmp_path / "elsewhere"))
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    called = "orchestrator" if is_on_path else str(program)
+    assert screen.lines(print_results, a_report(batches()))[-1].startswith(f"  {called} export")
