@@ -62,6 +62,8 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
     for mark in counts:
         if mark in MARK_MEANINGS:
             print_line(f"{mark}: {MARK_MEANINGS[mark]}")
+    for backend, simulator in verification.simulators.items():
+        print_line(f"{backend}: the {simulator} in the device's place")
     shapes = sorted({cell.verified_shape for cell in cells if cell.verified_shape})
     if shapes:
         print_line(f"outputs were compared at {', '.join(shapes)}")
