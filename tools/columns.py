@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from orchestrator.store import Origin, Run
 from orchestrator.store.schema.columns import COLUMNS_FILE, text
+from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record import Record
 
 SQL_TYPES: Mapping[Any, str] = {
@@ -34,13 +35,9 @@ def columns_json() -> str:
 
 def model_columns(value: type[BaseModel]) -> Iterator[dict[str, Any]]:
     """One column for each field of a frozen value, without what a column has anyway."""
+    docs = attribute_docs(value)
     for name, info in value.model_fields.items():
-        yield {
-            "name": name,
-            **_type(info.annotation),
-            "doc": info.description,
-            **_default(info),
-        }
+        yield {"name": name, **_type(info.annotation), "doc": docs[name], **_default(info)}
 
 
 def _type(annotation: Any) -> dict[str, Any]:

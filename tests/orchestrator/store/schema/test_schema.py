@@ -18,6 +18,7 @@ from orchestrator.store.schema.tables import (
     TABLES,
 )
 from orchestrator.store.schema.views import VIEWS
+from orchestrator.system.docstrings import attribute_docs
 from runner.contract.record import Record
 from tools.docs.schema import schema_markdown
 
@@ -25,7 +26,8 @@ ROOT = Path(__file__).parents[4]
 
 
 def test_each_field_of_a_record_has_a_column_with_its_documentation() -> None:
-    documented = {name: info.description for name, info in Record.model_fields.items()}
+    docs = attribute_docs(Record)
+    documented = {name: docs[name] for name in Record.model_fields}
     assert {column.name: column.doc for column in RECORD} == documented
 
 
