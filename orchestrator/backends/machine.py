@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,6 +148,8 @@ class ThisHost:
 
     def version(self, distribution: str) -> str | None:
         """The installed version."""
+        from importlib import metadata
+
         try:
             return metadata.version(distribution)
         except metadata.PackageNotFoundError:
