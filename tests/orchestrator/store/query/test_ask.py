@@ -12,7 +12,7 @@ from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 def test_no_database_says_what_to_do(database: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet") as caught:
         query(database, "SELECT 1")
-    assert "orchestrator run" in str(caught.value.hint)
+    assert "orchestrator bench" in str(caught.value.hint)
 
 
 def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
