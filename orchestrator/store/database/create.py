@@ -23,9 +23,7 @@ def create(path: Path, *, scratch: bool) -> None:
     try:
         delete_database(unfinished)
         wal_path(path).unlink(missing_ok=True)
-        write_schema(unfinished)
-        with duckdb.connect(unfinished) as connection:
-            write_version(connection, scratch=scratch)
+        write_blank(unfinished, scratch=scratch)
         unfinished.replace(path)
     except (duckdb.Error, OSError) as error:
         delete_database(unfinished)
@@ -35,11 +33,12 @@ def create(path: Path, *, scratch: bool) -> None:
         ) from error
 
 
-def write_schema(path: Path) -> None:
-    """Write a new database with all tables and views, and without a row.
+def write_blank(path: Path, *, scratch: bool) -> None:
+    """Write a new database with all tables and views, its version and no other row.
 
     Raises:
         duckdb.Error: the file system refuses.
     """
     with duckdb.connect(path) as connection:
         create_schema(connection)
+        write_version(connection, scratch=scratch)
