@@ -124,9 +124,9 @@ def _speed(row: ResultRow) -> str:
         return f"{format_number(row.peak_qps)} queries/s"
     if row.mode == "generation" and row.token_throughput is not None:
         return f"{format_number(row.token_throughput)} tokens/s"
-    if row.mode == "startup" or row.scenario == "server" or row.throughput is None:
+    if row.mode == "startup" or row.scenario == "server" or row.batch_size == 1:
         return _milliseconds(row.latency_median_ms)
-    return f"{format_number(row.throughput)} samples/s"
+    return f"{_milliseconds((row.latency_median_ms or 0) / row.batch_size)} a sample"
 
 
 def _milliseconds(value: float | None) -> str:

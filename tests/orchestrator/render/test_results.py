@@ -190,14 +190,14 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
         (
             batches(),
             [
-                "fastest: batch 8: 2,000 samples/s, 2.00 (1.97 to 2.03) times as fast as batch 4",
+                "fastest: batch 8: 0.5 ms a sample, 2.00 (1.97 to 2.03) times as fast as batch 4",
                 "shortest query: batch 1: 2 ms",
             ],
         ),
         (
             [a_row("plain", **interval(2.0)), a_row("fast", **INT8, **interval(1.0))],
             [
-                "fastest: int8: 1,234 samples/s, 2.00 (1.97 to 2.03) times as fast as fp32; "
+                "fastest: int8: 1 ms, 2.00 (1.97 to 2.03) times as fast as fp32; "
                 "150 MB instead of 301; outputs off by 4.8 %"
             ],
         ),
@@ -219,7 +219,7 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
         (
             [a_row("a"), a_row("b", precision="int8", correct=False, correct_reason="they differ")],
             [
-                "only fp32 can be quoted: 1,234 samples/s. "
+                "only fp32 can be quoted: 2 ms. "
                 "Not comparable: int8 (outputs do not agree with the reference)"
             ],
         ),
@@ -239,7 +239,7 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
                 a_row("a", grade="A", **interval(1.0, 1e-4)),
                 a_row("b", grade="A", batch_size=2, **interval(2.003, 1e-4)),
             ],
-            ["fastest: batch 1: 1,234 samples/s, 1.002 (1.001 to 1.002) times as fast as batch 2"],
+            ["fastest: batch 1: 1 ms, 1.002 (1.001 to 1.002) times as fast as batch 2"],
         ),
         (
             [a_row("a", precision="int8", correct=False), a_row("b", grade="D")],
