@@ -73,7 +73,7 @@ WORDS: Sequence[Word] = (
         (
             "The result with the shortest median time of an item, of those that may be compared.",
             "`1.13 (1.12 to 1.14) times as fast` is a ratio of medians with its 95 % interval.",
-            "samples/s and tokens/s are means, which slow queries change, so their ratios may differ.",
+            "samples/s and tokens/s are means, so slow queries change them and their ratios.",
         ),
         ("times as fast", "shortest query"),
     ),

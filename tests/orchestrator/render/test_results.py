@@ -219,7 +219,7 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
         (
             [a_row("a"), a_row("b", precision="int8", correct=False, correct_reason="they differ")],
             [
-                "only fp32 can be quoted: 2 ms. "
+                "only fp32 can be quoted: 0.81 ms. "
                 "Not comparable: int8 (outputs do not agree with the reference)"
             ],
         ),
