@@ -18,6 +18,9 @@ from runner.contract.record import Grade
 _WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
 _BRACKETS: Mapping[Grade, float] = {"A": 0.05, "B": 0.05, "C": 0.20}
 """Share of its upper end that lies between a peak and the lowest rate that missed, at most."""
+_WRONG, _UNPROVEN = "outputs do not agree with the reference", "the device is not proven"
+LASTING = (_WRONG, _UNPROVEN)
+"""Objections that another measurement would not lift."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,9 @@ def comparisons(rows: Sequence[ResultRow]) -> tuple[Comparison, ...]:
 def objection(row: ResultRow) -> str | None:
     """The reason why a timed result cannot be compared; None if it can."""
     if row.correct is False:
-        return "outputs do not agree with the reference"
+        return _WRONG
     if row.proof != "proven":
-        return "the device is not proven"
+        return _UNPROVEN
     if row.grade is None or row.grade == "D":
         return f"grade {row.grade or 'missing'}"
     return None if _item_ms(row, row.grade) else "no interval"
@@ -114,6 +117,11 @@ def _item_ms(row: ResultRow, grade: Grade) -> Estimate | None:
     return query and query.divided(row.batch_size if _per_sample(row) else 1)
 
 
+def _doubtful_item_ms(row: ResultRow) -> float:
+    """The time of an item, whatever speaks against it."""
+    return (row.latency_median_ms or 0) / (row.batch_size if _per_sample(row) else 1)
+
+
 def _contender(row: ResultRow) -> Contender | None:
     if objection(row) or row.grade is None or (item := _item_ms(row, row.grade)) is None:
         return None
@@ -123,7 +131,7 @@ def _contender(row: ResultRow) -> Contender | None:
 def _compare(rows: Sequence[ResultRow]) -> Comparison:
     contenders = sorted(filter(None, map(_contender, rows)), key=lambda one: one.item_ms.value)
     excluded: dict[str, list[ResultRow]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: row.latency_median_ms or 0):
+    for row in sorted(rows, key=_doubtful_item_ms):
         if reason := objection(row):
             excluded[reason].append(row)
     comparable = [one.row for one in contenders]

@@ -81,7 +81,8 @@ def _change(row: ResultRow, then: Earlier) -> Change | None:
 
 
 def _reason(change: Change) -> str:
-    finding = f"run {change.then.run_id} took {1 / change.ratio.value:.2g} times as long"
+    times = 1 / change.ratio.value
+    finding = f"run {change.then.run_id} took {times:,.{0 if times > 10 else 2}f} times as long"
     return f"{finding} with the same software: measure longer, in several processes"
 
 

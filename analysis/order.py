@@ -30,7 +30,7 @@ def known_order(order: str) -> str:
         near = get_close_matches(name, ORDERS, n=1)
         guess = f"did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"--sort: there is no order {order!r}", hint=f"{guess}({', '.join(ORDERS)})"
+            f"--sort: there is no order {order!r}", hint=f"{guess}Orders are {', '.join(ORDERS)}"
         )
     return name
 

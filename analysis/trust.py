@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.result import ResultRow
 from runner.contract.record import Grade
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,10 @@ def _joined(findings: Sequence[str]) -> str:
     differing = [column for column in zip(*numbers, strict=True) if len(set(column)) > 1]
     if len(differing) != 1:
         return findings[0]
-    least, most = (f(differing[0], key=_value) for f in (min, max))
+    try:
+        least, most = (f(differing[0], key=_value) for f in (min, max))
+    except ValueError:  # a version, which no range can be made of
+        return findings[0]
     index = next(i for i, column in enumerate(zip(*numbers, strict=True)) if column == differing[0])
     parts = iter(range(len(numbers[0])))
     return _NUMBER.sub(

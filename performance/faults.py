@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tests:
+class Suite:
     """A part that tests try."""
 
     tried: str
@@ -117,40 +117,40 @@ def _execute(*arguments: str, stdout: int | None = None) -> "subprocess.Complete
 RUN, MERGE = "faults/test_killed_run.py", "faults/test_killed_merge.py"
 INTERFERENCE, DISK = "faults/test_interference.py", "faults/test_full_disk.py"
 FAILURES, SURVIVES = "e2e/test_failures.py", "orchestrator/store/merge/test_merge_survives.py"
-PARTS: Mapping[str, Tests | Measurement] = {
-    "killed-run": Tests(
+PARTS: Mapping[str, Suite | Measurement] = {
+    "killed-run": Suite(
         "`kill -9` of the orchestrator at a moment of a run, by process",
         (f"{RUN}::test_a_killed_run_is_finished",),
     ),
-    "killed-containers": Tests(
+    "killed-containers": Suite(
         "the same with containers",
         (f"{RUN}::test_a_killed_run_of_containers_is_finished",),
     ),
-    "killed-rounds": Tests(
+    "killed-rounds": Suite(
         "`kill -9` among rounds and while traces are written",
         (
             f"{RUN}::test_a_run_killed_among_its_rounds_is_finished",
             f"{RUN}::test_a_run_killed_while_tracing_is_finished",
         ),
     ),
-    "killed-artifacts": Tests(
+    "killed-artifacts": Suite(
         "`kill -9` inside an export, a reference, an image's build",
         ("faults/test_killed_artifacts.py",),
     ),
-    "killed-merge": Tests(
+    "killed-merge": Suite(
         "`kill -9` at a moment of a merge, an upgrade, a bundle's merge",
         (MERGE,),
         "the merge that follows leaves what one merge would have",
     ),
-    "engine": Tests(
+    "engine": Suite(
         "engine restarted in mid-run; `docker kill`, `rm --force`, `stop`",
         ("faults/test_engine.py", "e2e/test_engine.py"),
     ),
-    "full-disk": Tests(
+    "full-disk": Suite(
         "no space from the n-th write on, in a run and in a merge; a file system that fills up",
         (DISK, f"{INTERFERENCE}::test_a_run_on_a_disk_that_fills_up_is_finished"),
     ),
-    "interference": Tests(
+    "interference": Suite(
         "signals; locks, database, jobs, records, the run's folder deleted or cut short in mid-run",
         (
             f"{INTERFERENCE}::test_a_run_that_somebody_meddles_with_is_finished",
@@ -158,28 +158,28 @@ PARTS: Mapping[str, Tests | Measurement] = {
             f"{FAILURES}::test_interruption_stops_at_once_and_resuming_finishes_the_rest",
         ),
     ),
-    "read-only": Tests(
+    "read-only": Suite(
         "results that may only be read, by an unprivileged user",
         (f"{INTERFERENCE}::test_results_that_may_only_be_read_stay_as_they_are",),
         "exit code 6, nothing changed; then finished",
     ),
-    "clock": Tests("a clock that is set back an hour", ("faults/test_clock.py",)),
-    "cells": Tests(
+    "clock": Suite("a clock that is set back an hour", ("faults/test_clock.py",)),
+    "cells": Suite(
         "a cell that fills memory, dies, exits, raises or hangs",
         (f"{FAILURES}::test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured",),
         "its verdict, the others measured",
     ),
-    "streams": Tests(
+    "streams": Suite(
         "`/dev/full` and closed pipes behind stdout and stderr",
         ("orchestrator/cli/test_streams.py",),
         "one clear error, or none; measuring goes on",
     ),
-    "store": Tests(
+    "store": Suite(
         "a database between two writers, a reader, a full disk, without permissions",
         (SURVIVES,),
         "all or nothing",
     ),
-    "hostile": Tests(
+    "hostile": Suite(
         "hostile images and launchers: what a job can write, print and claim",
         ("hostile",),
         "one verdict per planned cell within 10 s of the limit, others' results untouched",

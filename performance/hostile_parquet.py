@@ -18,7 +18,7 @@ from orchestrator.bundles import merge_bundle, open_bundle, write_bundle
 from orchestrator.bundles.archive import write_archive
 from orchestrator.bundles.manifest import Member
 from orchestrator.store import Store
-from performance.hostile_parquet_files import hostile_files
+from performance.hostile_parquet_files import HOSTILE_FILES
 from performance.merge_records import write_records
 from runner.contract.errors import BenchError
 from runner.contract.record import read_record, read_table
@@ -55,8 +55,9 @@ def _made(folder: Path) -> Mapping[str, Path]:
     with Store.open(folder / "sound.duckdb") as store:
         store.merge([record])
     write_bundle(folder / "sound.duckdb", (), folder / "sound.zip", force=False)
-    made = {}
-    for name, content in hostile_files(read_table(record)).items():
+    made, table = {}, read_table(record)
+    for name, make in HOSTILE_FILES.items():
+        content = make(table)
         (place := folder / name.replace(" ", "-")).mkdir()
         made[name] = place / f"{record.stem}.parquet"
         made[name].write_bytes(content)

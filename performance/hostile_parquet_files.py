@@ -20,37 +20,6 @@ Struct = dict[int, tuple[int, Any]]
 """Type and value by field, in Thrift's compact protocol."""
 
 
-def hostile_files(record: pa.Table) -> Mapping[str, bytes]:
-    """What each of them does, and its content; the table has one sound row."""
-    durations = _list_levels(VALUES) + b"\x01" + _run(VALUES, b"\0")
-    index = record.schema.get_field_index(_TEXT)
-    long_text = record.set_column(index, _TEXT, pa.array(["x" * 100_000]))
-    big, small = _page(VALUES, durations, _DICTIONARY), _page(1, _list_levels(1) + b"\x01\x02\0", 8)
-    texts = _run_with_length(VALUES // 10, b"\1") + b"\x01" + _run(VALUES // 10, b"\0")
-    return {
-        "values that the footer admits": _forged(record, _COLUMN, big, values=VALUES),
-        "values that the footer denies": _forged(record, _COLUMN, big, values=1),
-        "values behind a page that says all": _forged(record, _COLUMN, small + big, values=1),
-        "nulls without end": _forged(
-            record, _COLUMN, _page(VALUES, _list_levels(VALUES, b"\2"), _PLAIN), values=VALUES
-        ),
-        "a long text, repeated": _forged(
-            long_text, _TEXT, _page(VALUES // 10, texts, _DICTIONARY), values=VALUES // 10
-        ),
-        "a page of two gigabytes": _forged(
-            record, _COLUMN, _page(1, durations, _PLAIN, uncompressed=2**31 - 1), values=1
-        ),
-        "lengths of a size of their own": _forged(
-            record, _TEXT, _page(1, durations, _DELTA_LENGTHS), values=1
-        ),
-        "rows that no page holds": _claiming(record, rows=2_000_000_000),
-        "wide values": _written(record.append_column("wide", pa.array([None], pa.binary(1 << 20)))),
-        "a million columns": _schema(b"\x25\x00\x18\x01c\x00", 1_000_000),
-        "folders of columns": _schema(b"\x35\x00\x18\x01a\x15\x02\x00", 100_000),
-        "a footer without end": _MARK + b"\0" * 100 + (2**31).to_bytes(4, "little") + _MARK,
-    }
-
-
 def _written(table: pa.Table) -> bytes:
     file = BytesIO()
     pq.write_table(table, file, compression="none")
@@ -108,6 +77,14 @@ def _page(values: int, body: bytes, encoding: int, uncompressed: int | None = No
     facts = {1: (_I32, values), 2: (_I32, encoding), 3: (_I32, 3), 4: (_I32, 3)}
     header = {1: (_I32, 0), 2: (_I32, size), 3: (_I32, len(body)), 5: (_STRUCT, facts)}
     return _encoded(_STRUCT, header) + body
+
+
+def _durations() -> bytes:
+    return _list_levels(VALUES) + b"\x01" + _run(VALUES, b"\0")
+
+
+def _big() -> bytes:
+    return _page(VALUES, _durations(), _DICTIONARY)
 
 
 def _list_levels(values: int, defined: bytes = b"\3") -> bytes:
@@ -206,3 +183,51 @@ class _Decoder:
     def _byte(self) -> int:
         self._at += 1
         return self._content[self._at - 1]
+
+
+def _of_two_parts(record: pa.Table) -> bytes:
+    small = _page(1, _list_levels(1) + b"\x01\x02\0", _DICTIONARY)
+    return _forged(record, _COLUMN, small + _big(), values=1)
+
+
+def _of_nulls(record: pa.Table) -> bytes:
+    page = _page(VALUES, _list_levels(VALUES, b"\2"), _PLAIN)
+    return _forged(record, _COLUMN, page, values=VALUES)
+
+
+def _of_long_text(record: pa.Table) -> bytes:
+    count = VALUES // 10
+    index = record.schema.get_field_index(_TEXT)
+    table = record.set_column(index, _TEXT, pa.array(["x" * 100_000]))
+    levels = _run_with_length(count, b"\1") + b"\x01" + _run(count, b"\0")
+    return _forged(table, _TEXT, _page(count, levels, _DICTIONARY), values=count)
+
+
+def _of_a_large_page(record: pa.Table) -> bytes:
+    page = _page(1, _durations(), _PLAIN, uncompressed=2**31 - 1)
+    return _forged(record, _COLUMN, page, values=1)
+
+
+def _of_delta_lengths(record: pa.Table) -> bytes:
+    return _forged(record, _TEXT, _page(1, _durations(), _DELTA_LENGTHS), values=1)
+
+
+def _of_wide_values(record: pa.Table) -> bytes:
+    return _written(record.append_column("wide", pa.array([None], pa.binary(1 << 20))))
+
+
+HOSTILE_FILES: Mapping[str, Callable[[pa.Table], bytes]] = {
+    "values that the footer admits": lambda one: _forged(one, _COLUMN, _big(), values=VALUES),
+    "values that the footer denies": lambda one: _forged(one, _COLUMN, _big(), values=1),
+    "values behind a page that says all": _of_two_parts,
+    "nulls without end": _of_nulls,
+    "a long text, repeated": _of_long_text,
+    "a page of two gigabytes": _of_a_large_page,
+    "lengths of a size of their own": _of_delta_lengths,
+    "rows that no page holds": lambda one: _claiming(one, rows=2_000_000_000),
+    "wide values": _of_wide_values,
+    "a million columns": lambda _: _schema(b"\x25\x00\x18\x01c\x00", 1_000_000),
+    "folders of columns": lambda _: _schema(b"\x35\x00\x18\x01a\x15\x02\x00", 100_000),
+    "a footer without end": lambda _: _MARK + b"\0" * 100 + (2**31).to_bytes(4, "little") + _MARK,
+}
+"""What each of them does, and its content, made of a table of one sound row."""

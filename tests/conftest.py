@@ -57,10 +57,17 @@ def old_heap() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def thawed_heap() -> Iterator[None]:
+    """Let Python clear up at its end: DuckDB's library prints what it then still finds alive."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
 def blank_databases() -> Iterator[None]:
     """New databases of this process are copies of one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("orchestrator.store.database.connect.write_schema", copy_blank)
+        patch.setattr("orchestrator.store.database.create.write_blank", copy_blank)
         yield
 
 

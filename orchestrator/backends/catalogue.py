@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from orchestrator.backends import probes
 from orchestrator.backends.probes import HTP_NODES, X86_INSTRUCTION_SETS, Probe
-from runner.contract.cell import Backend, Runtime
+from runner.contract.axes import Backend, Runtime
 
 SupportClass = Literal[1, 2, 3]
 LauncherName = Literal["docker", "process"]
@@ -19,7 +19,8 @@ GIB = 1 << 30
 GRAPH_RUNTIMES: frozenset[Runtime] = frozenset({"onnxruntime", "openvino", "onnxruntime_web"})
 """Runtimes that execute prepared graphs; the others build the model themselves."""
 _DRI = "/dev/dri"
-_ENGINE = "or start a container engine"
+OR_ENGINE = ", or start a container engine"
+"""The other way to what a stack is needed for, where no engine answers."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _installed_with(extra: Backend) -> str:
 
 
 def _of_make(backend: Backend, package: str) -> Stack:
-    return Stack(package, f"{_installed_with(backend)}, {_ENGINE}")
+    return Stack(package, f"{_installed_with(backend)}{OR_ENGINE}")
 
 
 CATALOGUE: Mapping[Backend, BackendSpec] = {
@@ -144,7 +145,7 @@ CATALOGUE: Mapping[Backend, BackendSpec] = {
         colour="#d55e00",
         support_class=3,
         device=DeviceRequest(nodes=("/dev/kfd", _DRI)),
-        stack=Stack("torch", f"install torch's ROCm build: images/rocm, {_ENGINE}"),
+        stack=Stack("torch", f"install torch's ROCm build: images/rocm{OR_ENGINE}"),
         probe=probes.probe_rocm,
         image_build_bytes=40 * GIB,
     ),

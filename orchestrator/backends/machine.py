@@ -7,21 +7,24 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec
-from runner.contract.cell import Backend, Purpose
+from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable
 from runner.contract.host import host_id, read_processor
+
+if TYPE_CHECKING:
+    from runner.contract.cell import Purpose
 
 MEMORY_MARGIN_BYTES = 512 << 20
 MEMORY_MARGIN_SHARE = 1 / 16
 PATIENCE_S = 5.0
-_TIMED: frozenset[Purpose] = frozenset({"measure", "time"})
+_TIMED: "frozenset[Purpose]" = frozenset({"measure", "time"})
 _SIMULATED = "the {simulator}'s time says nothing about a device: `orchestrator verify`"
 """The runner says the same about such a job."""
 _SYSTEM_NAMES = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
@@ -38,7 +41,7 @@ class Machine:
 
 
 def this_machine(
-    purpose: Purpose = "measure",
+    purpose: "Purpose" = "measure",
     system: str = sys.platform,
     instruction_set: str = platform.machine(),
 ) -> Machine:
@@ -73,7 +76,7 @@ def default_memory_bytes(total_bytes: int) -> int:
 
 
 def _unavailable(
-    purpose: Purpose, system: str, instruction_set: str
+    purpose: "Purpose", system: str, instruction_set: str
 ) -> Iterator[tuple[Backend, str]]:
     for backend, spec in CATALOGUE.items():
         if reason := why_not_system(backend, system=system):
@@ -145,6 +148,8 @@ class ThisHost:
 
     def version(self, distribution: str) -> str | None:
         """The installed version."""
+        from importlib import metadata
+
         try:
             return metadata.version(distribution)
         except metadata.PackageNotFoundError:

@@ -7,7 +7,8 @@ import typer
 
 import runner
 from orchestrator.cli import completion
-from orchestrator.cli.program import READING, CommandGroup, Program
+from orchestrator.cli.commands import ListedCommands
+from orchestrator.cli.program import READING, Program
 
 EPILOG = """\
 Exit codes: 0 each planned cell has a verdict and none failed · 1 some failed · 2 bad matrix, option
@@ -18,14 +19,12 @@ interrupted.
 
 app = Program(
     name=completion.PROGRAM,
-    cls=CommandGroup,
+    cls=ListedCommands,
     help="Run a matrix of ML benchmarks in containers and ask the results in SQL.",
     epilog=EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     context_settings=dict(READING),
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
 

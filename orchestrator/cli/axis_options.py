@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from orchestrator.cli.completion import complete_axis
+from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError, refuse_unknown
 from runner.contract.synonyms import counsel, meaning
@@ -67,7 +68,7 @@ def axis_values(given: Mapping[AxisName, Sequence[str] | None]) -> dict[AxisName
 
 
 def _values(axis: Axis, texts: Sequence[str]) -> list[str]:
-    items = [meaning(axis, item.strip()) for text in texts for item in text.split(",")]
+    items = [meaning(axis, item) for item in split_list(texts, of_paths=axis.kind == "model")]
     for item in items:
         if axis.choices and item not in axis.choices:
             _refuse_choice(axis, item)

@@ -1,6 +1,7 @@
 """The one place where errors become words and exit codes."""
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -13,7 +14,6 @@ from typing import NoReturn
 import typer
 from typer import TyperException
 
-from orchestrator.cli import commands
 from orchestrator.cli.app import app, chosen
 from orchestrator.cli.completion import PROGRAM, completing
 from orchestrator.cli.refusals import usage_error
@@ -30,6 +30,8 @@ INTERRUPTED = 130
 READER_GONE = 128 + signal.SIGPIPE
 BUG = 70
 _STDERR = 2
+_OBJECTS_A_COLLECTION = 50_000
+"""New objects after which Python looks for garbage: an import makes many and leaves none."""
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a stdout that leads to a file. Those of other files are StoreErrors by now."""
 
@@ -58,6 +60,7 @@ class Interruptions:
 
 def main() -> NoReturn:
     """Run the command line; the process ends with one of the documented exit codes."""
+    gc.set_threshold(_OBJECTS_A_COLLECTION)
     occupy_descriptors()
     sys.stdout, sys.stderr = open_stream(sys.stdout), LossyStream.around(open_stream(sys.stderr))
     Interruptions().install()
@@ -70,8 +73,6 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    if not app.registered_commands:
-        commands.register(app)
     if completing(app):
         return 0
     result = app(standalone_mode=False, prog_name=PROGRAM)

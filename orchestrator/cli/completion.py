@@ -1,12 +1,14 @@
 """Completion by the shell: of values, and how it is installed. It fails in silence."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import typer
 
+from orchestrator.cli.program import known_name
 from orchestrator.render.lines import print_line
 from orchestrator.system.files import RESULTS_FOLDER
 from runner.contract.axes import AxisName
@@ -16,6 +18,9 @@ from runner.contract.synonyms import axis_called
 PROGRAM = "orchestrator"
 _VARIABLE = "_ORCHESTRATOR_COMPLETE"
 """The shell's scripts ask by this variable."""
+_LINES = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+"""Variables by which bash and other shells hand over the line that is typed."""
+_OPTION = re.compile(r"(?<=\s--)[A-Za-z][\w-]*(?=[\s=])")
 _START_FILES = (".bashrc", ".zshrc")
 """Files of shells that get a line there."""
 Complete = Callable[[typer.Context, str], list[str]]
@@ -29,8 +34,15 @@ def completing(app: typer.Typer) -> bool:
         from typer.completion import get_completion_inspect_parameters
 
         get_completion_inspect_parameters()  # this is what registers the shells
+        _call_options_by_known_names()
         app(standalone_mode=False, prog_name=PROGRAM)
     return True
+
+
+def _call_options_by_known_names() -> None:
+    """Let a line say `--runtime` where `--runtimes` was typed: values are looked up by that."""
+    for line in filter(os.environ.__contains__, _LINES):
+        os.environ[line] = _OPTION.sub(lambda option: known_name(option[0]), os.environ[line])
 
 
 def _offer(words: Callable[[typer.Context], Sequence[str]]) -> Complete:

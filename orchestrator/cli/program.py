@@ -1,12 +1,13 @@
 """Commands and groups of commands: how they read words, and what they share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from orchestrator.cli.parameters import quick
 from runner.contract.errors import UsageError
 from runner.contract.synonyms import axis_of
 
@@ -72,8 +73,23 @@ def _inherited(context: Any) -> list[Any]:
     return [option for option in context.find_root().command.params if option.name in _SHARED]
 
 
-class ProgramCommand(TyperCommand):
+class _QuickHelp:
+    """A command whose `--help` is a quick option as well."""
+
+    _help: Any = None
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The one option; typer compares parameters by identity."""
+        if self._help is None:
+            self._help = quick(super().get_help_option(ctx))  # type: ignore[misc]
+        return self._help
+
+
+class ProgramCommand(_QuickHelp, TyperCommand):
     """A command that takes the program's options behind its name too."""
+
+    def __init__(self, *arguments: Any, params: Iterable[Any] = (), **settings: Any) -> None:
+        super().__init__(*arguments, params=[*map(quick, params)], **settings)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its own parameters and those of the program, `--help` last."""
@@ -93,7 +109,7 @@ class ProgramCommand(TyperCommand):
             formatter.write_dl(records["option"])
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(_QuickHelp, TyperGroup):
     """Commands by name. One that is unknown is answered with the one that may be meant."""
 
     alone: str | None = None
@@ -127,9 +143,9 @@ class CommandGroup(TyperGroup):
 
     def _unknown(self, ctx: Any, name: str) -> UsageError:
         path = ctx.command_path
-        near = get_close_matches(name.lower(), self.commands)
-        guess = None if ctx.parent or near else _GUESSES.get(name.lower())
-        meant = guess or (near[0] if near else None)
+        near = get_close_matches(name.lower(), self.list_commands(ctx))
+        other = [] if ctx.parent or near else get_close_matches(name.lower(), _GUESSES, n=1)
+        meant = next(iter([*near, *map(_GUESSES.__getitem__, other)]), None)
         answer = f"; did you mean `{path} {meant}`?" if meant else ""
         return UsageError(
             f"{path}: no command {name!r}{answer}", hint=f"`{path} --help` lists the commands"
@@ -143,7 +159,10 @@ class ListingGroup(CommandGroup):
 
 
 class Program(typer.Typer):
-    """A typer application whose commands are `ProgramCommand`s."""
+    """A typer application whose commands are `ProgramCommand`s, and whose help is plain text."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(add_completion=False, rich_markup_mode=None, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Command], _Command]:
         """Register a function as a command."""

@@ -66,6 +66,11 @@ def _no_option(option: str, error: Any, path: str) -> UsageError:
             f"{path}: no option {option}; did you mean --set {path_in_file}=…?",
             hint="the matrix file says so, and --set changes it",
         )
+    if option == "--resume" and _command(path) == "bench":
+        return UsageError(
+            f"{path}: no option {option}; did you mean `orchestrator run {option} RUN_ID`?",
+            hint="a run goes on with the options it began with, also one of `bench`",
+        )
     names = [name.lstrip("-") for name in error.possibilities or ()]
     guess = "".join(f"; did you mean --{near}?" for near in closest(option.lstrip("-"), names))
     return UsageError(f"{path}: no option {option}{guess}", hint=_help(path))

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import re
-import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,25 +101,29 @@ class ImageSource:
 
     def context(self) -> io.BytesIO:
         """The build context as a tar file, the same for the same files."""
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as archive:
-            for path in self.files:
-                _add(archive, path.as_posix(), (self.checkout / path).read_bytes())
-            if self.site_hashes:
-                folder = self._folder.relative_to(self.checkout)
-                _add(archive, f"{folder.as_posix()}/{SITE_HASHES}", self.site_hashes)
-        buffer.seek(0)
-        return buffer
+        contents = {path.as_posix(): (self.checkout / path).read_bytes() for path in self.files}
+        if self.site_hashes:
+            folder = self._folder.relative_to(self.checkout)
+            contents[f"{folder.as_posix()}/{SITE_HASHES}"] = self.site_hashes
+        return _archive(contents)
 
     @property
     def _folder(self) -> Path:
         return (self.checkout / self.dockerfile).parent
 
 
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    member = tarfile.TarInfo(name)
-    member.size = len(content)
-    archive.addfile(member, io.BytesIO(content))
+def _archive(contents: Mapping[str, bytes]) -> io.BytesIO:
+    """A tar file of these contents by name."""
+    import tarfile
+
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    buffer.seek(0)
+    return buffer
 
 
 def find_source(checkout: Path, name: str, site_hashes: bytes = b"") -> ImageSource | None:

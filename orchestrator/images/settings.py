@@ -12,7 +12,7 @@ from orchestrator.images.image import ImageSource, find_source
 from orchestrator.images.trust import Lock, read_lock, state_file
 from orchestrator.system.git import ROOT
 from runner import __version__
-from runner.contract.cell import Backend
+from runner.contract.axes import Backend
 from runner.contract.errors import Unavailable, UsageError
 
 BUILD_ARGUMENTS = ("BASE_IMAGE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "TORCH_INDEX_URL")

@@ -1,15 +1,17 @@
 """A matrix from options, without a file: `orchestrator bench --model … --batch-size 1,2,4`."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.matrix import Location, Matrix, Source, override, resolve
 from orchestrator.matrix.heads import require_family
+from orchestrator.system.text import split_list
 from runner.contract.axes import AXES, Axis, AxisName
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
+from runner.contract.support import SUPPORTED
 
 _OPTIONS: Mapping[Location, str] = {
     **{("axes", axis.name): axis.option for axis in AXES},
@@ -56,12 +58,50 @@ def bench_matrix(options: BenchOptions, overrides: Sequence[str] = ()) -> Matrix
         "measure": _given(profile=options.profile, iterations=options.iterations),
         "limits": _given(cell_timeout=options.cell_timeout, memory=options.memory),
     }
-    return resolve(override(Source("bench", data, options=_OPTIONS), overrides))
+    source = override(Source("bench", data, options=_OPTIONS), overrides)
+    paths = _paths(source.data)
+    matrix = resolve(replace(source, data=_with_backends(source.data, paths)))
+    return matrix.model_copy(update={"notes": (*matrix.notes, *_describe(paths))})
+
+
+_Paths = Mapping[str, Sequence[str]]
+"""Runtimes by the backend on which each shall execute."""
+_USUAL = "cpu"
+
+
+def _paths(data: Any) -> _Paths:
+    """The backends that follow from runtimes where none is named; none if all take the usual one.
+
+    The usual one executes what it can. Another runtime takes the only backend that has it.
+    """
+    axes = data.get("axes")
+    runtimes = axes.get("runtime") if isinstance(axes, dict) else None
+    if not isinstance(runtimes, list) or "backend" in axes or "backends" in data:
+        return {}
+    paths: dict[str, list[str]] = {}
+    for runtime in runtimes:
+        backends = {backend for backend, known, _ in SUPPORTED if known == runtime}
+        only = backends.pop() if len(backends) == 1 else _USUAL
+        paths.setdefault(only, []).append(runtime)
+    return paths if paths.keys() - {_USUAL} else {}
+
+
+def _with_backends(data: dict[str, Any], paths: _Paths) -> dict[str, Any]:
+    if not paths:
+        return data
+    lists = {backend: {"axes": {"runtime": runtimes}} for backend, runtimes in paths.items()}
+    return {**data, "axes": {**data["axes"], "backend": list(paths)}, "backends": lists}
+
+
+def _describe(paths: _Paths) -> Iterator[str]:
+    if paths:
+        chosen = (f"{' and '.join(names)} on {backend}" for backend, names in paths.items())
+        yield f"no --backend is named: {', '.join(chosen)}"
 
 
 def _models(options: BenchOptions) -> list[str]:
-    models = split(options.axes.get("model", ()))
-    families = [require_family(name) for name in split(options.families)]
+    models = split_list(options.axes.get("model", ()), of_paths=True)
+    families = [require_family(name) for name in split_list(options.families)]
     ways = [bool(models), bool(families), options.every_model]
     if sum(ways) != 1:
         raise UsageError(
@@ -73,14 +113,9 @@ def _models(options: BenchOptions) -> list[str]:
     return models or [name for name, spec in catalogue().items() if spec.family in families]
 
 
-def split(values: Sequence[str]) -> list[str]:
-    """The values of an option that may be repeated, and may hold commas."""
-    return [item.strip() for value in values for item in value.split(",")]
-
-
 def _values(axis: Axis, texts: Sequence[str]) -> list[Any]:
     """Values of an option; numbers where they are, as what is none is refused by the matrix."""
-    items = split(texts)
+    items = split_list(texts)
     return items if axis.kind in ("model", "choice") else [_number(item) for item in items]
 
 

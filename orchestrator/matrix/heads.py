@@ -28,6 +28,11 @@ _ENDINGS: Mapping[str, tuple[str, str]] = {
     "ForSequenceClassification": ("AutoModelForSequenceClassification", "text-classification"),
     "ForTokenClassification": ("AutoModelForTokenClassification", "token-classification"),
     "ForQuestionAnswering": ("AutoModelForQuestionAnswering", "question-answering"),
+    "ForNextSentencePrediction": ("AutoModelForNextSentencePrediction", "text-classification"),
+    "ForPreTraining": ("AutoModelForPreTraining", "feature-extraction"),
+    "ForObjectDetection": ("AutoModelForObjectDetection", "object-detection"),
+    "ForSemanticSegmentation": ("AutoModelForSemanticSegmentation", "image-segmentation"),
+    "ForDepthEstimation": ("AutoModelForDepthEstimation", "depth-estimation"),
     "ForImageClassification": ("AutoModelForImageClassification", "image-classification"),
     "ForAudioClassification": ("AutoModelForAudioClassification", "audio-classification"),
     "ForCTC": ("AutoModelForCTC", "automatic-speech-recognition"),
@@ -41,6 +46,13 @@ _WRITES: Mapping[Modality, tuple[str, str]] = {
     "multimodal": ("AutoModelForImageTextToText", "image-text-to-text"),
 }
 """The same for classes that end in `ForConditionalGeneration`, by what they read."""
+_SOUND = {"ForSequenceClassification": "ForAudioClassification"}
+"""Endings of classes that read sound, by what they are called there."""
+KINDS = (
+    "models of text, of images (classes, boxes, segments, depth), of sound (letters, classes, "
+    "Whisper), CLIP, SigLIP, Qwen-VL, LLaVA-NeXT and LLaVA-OneVision"
+)
+"""Models of which everything follows from their configuration."""
 _CONTENTS: Mapping[Modality, tuple[str, ...]] = {
     "multimodal": ("vision_config", "audio_config"),
     "audio": ("num_mel_bins", "conv_dim"),
@@ -68,13 +80,14 @@ def head_of(config: Config, modality: Modality, given: Config) -> Head:
     original = _original(config)
     if original.endswith(_CONDITIONAL) and modality in _WRITES:
         return Head(*_WRITES[modality])
-    known = next((kind for end, kind in _ENDINGS.items() if original.endswith(end)), None)
-    if known is None:
+    ending = next((end for end in (*_SOUND, *_ENDINGS) if original.endswith(end)), None)
+    if ending is None:
         raise SkipEntry(
-            f"is required: {CONFIG_FILE} says {quote(original)}, for which none is known",
+            f"is required: {CONFIG_FILE} says {quote(original)}, for which none is known; it is "
+            f"for {KINDS}",
             key="architecture",
         )
-    return Head(*known)
+    return Head(*_ENDINGS[_SOUND.get(ending, ending) if modality == "audio" else ending])
 
 
 def modality_of(config: Config) -> Modality:

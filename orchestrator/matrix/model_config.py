@@ -1,14 +1,22 @@
 """Facts that follow from a model's configuration, so that nobody needs to write them down."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from orchestrator.matrix.heads import Head, family_of, head_of, modality_of
+from orchestrator.matrix.heads import KINDS, Head, family_of, head_of, modality_of
+from orchestrator.matrix.image_prompts import CROPS, PATCHES
 from orchestrator.matrix.signatures import (
+    ANY_IMAGE,
+    IMAGE,
+    MASKED_IMAGE,
+    PAIR,
+    SPECTROGRAM,
+    TEXT,
+    TWO_TEXTS,
+    WAVE,
     Config,
     Signature,
     forward_of,
-    signature_of,
     whole_number,
 )
 from orchestrator.system.problems import quote
@@ -18,6 +26,15 @@ from runner.contract.weights import CONFIG_FILE
 
 _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 """Types that count positions from the padding token's id, so that the first two are never used."""
+_SIGNATURES: Mapping[Modality, Mapping[str, Signature]] = {
+    "image": dict.fromkeys(("detr", "conditional_detr", "table-transformer"), MASKED_IMAGE),
+    "multimodal": {
+        **dict.fromkeys(("clip", "siglip"), PAIR),
+        **dict.fromkeys(("qwen2_vl", "qwen2_5_vl", "qwen3_vl"), PATCHES),
+        **dict.fromkeys(("llava_next", "llava_onevision"), CROPS),
+    },
+}
+"""The signatures of types of models that read what others of their modality do not."""
 
 
 def implied(config: Config, given: Config) -> Config:
@@ -27,9 +44,9 @@ def implied(config: Config, given: Config) -> Config:
         SkipEntry: something doesn't follow, and must be given.
     """
     modality = given.get("modality") or modality_of(config)
-    two_parts = _two_parts(config, given)
+    two_parts = modality in ("text", "audio") and _two_parts(config, given)
     head = head_of(config, modality, given)
-    signature = signature_of(config, modality, two_parts=two_parts)
+    signature = _signature_of(config, modality, two_parts=two_parts)
     facts: Config = {
         "modality": modality,
         "family": family_of(head, modality, two_parts=two_parts),
@@ -41,6 +58,20 @@ def implied(config: Config, given: Config) -> Config:
         **dict(_tensors(config, signature, head, given)),
     }
     return facts | given
+
+
+def _signature_of(config: Config, modality: Modality, *, two_parts: bool) -> Signature | None:
+    """The signature of a model that takes such samples; None where it doesn't follow."""
+    own = _SIGNATURES.get(modality, {}).get(config["model_type"])
+    if own or modality == "text":
+        return own or (TWO_TEXTS if two_parts else TEXT)
+    if modality == "image":
+        return IMAGE if "image_size" in config else ANY_IMAGE
+    if modality == "audio" and {"num_mel_bins", "max_source_positions"} <= config.keys():
+        return SPECTROGRAM
+    if modality == "audio" and "conv_dim" in config:
+        return WAVE
+    return None
 
 
 def _two_parts(config: Config, given: Config) -> bool:
@@ -72,7 +103,9 @@ def _tensors(
     if "inputs" not in given:
         if signature is None:
             raise SkipEntry(
-                "is required: it doesn't follow from such a model's files", key="inputs"
+                f"is required: it doesn't follow from the files of a {quote(config['model_type'])}"
+                f"; it does for {KINDS}",
+                key="inputs",
             )
         yield "inputs", signature.inputs(config)
         yield from signature.sizes(config).items()

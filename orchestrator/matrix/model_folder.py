@@ -77,6 +77,7 @@ def _facts(folder: Path, weights: Weights | None) -> Config:
     if fault := unknown_type(config):
         raise SkipEntry(f"{CONFIG_FILE} in {shown} {fault}", key="path")
     _require_plain_numbers(folder, config)
+    _require_no_timm(folder, config)
     if (weights or _weights_in(folder)) == "random":
         return {"config": config, "weights": "random"}
     if not weight_files(folder):
@@ -147,6 +148,18 @@ def _require_plain_numbers(folder: Path, config: Config) -> None:
         raise SkipEntry(
             f"{str(folder)!r} holds quantised weights ({quote(method)}), which are not loaded: "
             "name the folder of the original, with --precision int8 if need be",
+            key="path",
+        )
+
+
+def _require_no_timm(folder: Path, config: Config) -> None:
+    """Refuse what transformers builds with another library, as old detectors' backbones are."""
+    parts = (config, config.get("backbone_config"))
+    kinds = [part.get("model_type") for part in parts if isinstance(part, dict)]
+    if config.get("use_timm_backbone") or any(str(kind).startswith("timm") for kind in kinds):
+        raise SkipEntry(
+            f"{str(folder)!r} takes a part from timm, a library that no image has: get the model "
+            "without it, as DETR is by `hf download … --revision no_timm`",
             key="path",
         )
 

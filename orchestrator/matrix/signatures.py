@@ -9,7 +9,6 @@ from typing import Any
 
 from orchestrator.system.problems import quote
 from runner.contract.errors import SkipEntry
-from runner.contract.models import Modality
 from runner.contract.models.spec import LARGEST_SIZE
 
 Config = dict[str, Any]
@@ -33,30 +32,15 @@ class Signature:
     """Fields of the description that say which sizes the model takes."""
 
 
-def signature_of(config: Config, modality: Modality, *, two_parts: bool) -> Signature | None:
-    """The signature of a model that takes such samples; None where it doesn't follow.
-
-    Args:
-        config: the model's configuration.
-        modality: the content of a sample.
-        two_parts: True if an encoder reads the inputs and a decoder writes the outputs.
-    """
-    if modality == "text":
-        return TWO_TEXTS if two_parts else TEXT
-    if modality == "image":
-        return IMAGE if "image_size" in config else ANY_IMAGE
-    if modality == "multimodal" and config.get("model_type") == "clip":
-        return PAIR
-    if modality == "audio" and {"num_mel_bins", "max_source_positions"} <= config.keys():
-        return SPECTROGRAM
-    if modality == "audio" and "conv_dim" in config:
-        return WAVE
-    return None
-
-
 def forward_of(architecture: str) -> dict[str, bool]:
     """Constant arguments of the forward pass: a class that writes tokens keeps no cache in it."""
     return {"use_cache": False} if architecture in _WRITERS else {}
+
+
+def part_of(config: Config, name: str) -> Config:
+    """The configuration of a part, such as `text_config`; empty where there is none."""
+    part = config.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def whole_number(config: Config, name: str, key: str, *, least: int = 1) -> int:
@@ -103,11 +87,19 @@ def _tokens(config: Config, name: str, key: str, length: int | str) -> Config:
 
 
 def _image(config: Config) -> list[Config]:
-    side, channels = (
-        whole_number(config, name, "inputs") for name in ("image_size", "num_channels")
-    )
-    shape = ["batch_size", channels, side, side]
+    channels = whole_number(config, "num_channels", "inputs")
+    shape = ["batch_size", channels, *_sides(config)]
     return [{"name": "pixel_values", "kind": "normal", "shape": shape}]
+
+
+def _sides(config: Config) -> tuple[int, int]:
+    """Height and width; where one number is given, it is both."""
+    sides = config.get("image_size")
+    if isinstance(sides, list) and len(sides) == 2:
+        height, width = ({"image_size": side} for side in sides)
+    else:
+        height = width = config
+    return whole_number(height, "image_size", "inputs"), whole_number(width, "image_size", "inputs")
 
 
 def _any_image(config: Config) -> list[Config]:
@@ -115,25 +107,32 @@ def _any_image(config: Config) -> list[Config]:
     return [{"name": "pixel_values", "kind": "normal", "shape": [*shape, *["image_size"] * 2]}]
 
 
+def _masked_image(config: Config) -> list[Config]:
+    """An image of any size, and the part of it that is no padding: all."""
+    mask = {"name": "pixel_mask", "kind": "ones", "shape": ["batch_size", *["image_size"] * 2]}
+    return [*_any_image(config), mask]
+
+
+def _boxes(config: Config) -> Config:
+    """Three objects in each image."""
+    classes = whole_number(_classes(config) | config, "num_labels", "labels")
+    return {"name": "labels", "kind": "boxes", "shape": ["batch_size", 3], "high": classes}
+
+
 def _pair(config: Config) -> list[Config]:
     """A text that ends in the token at which the model looks, and an image."""
-    words, pixels = _text(_part(config, "text_config")), _image(_part(config, "vision_config"))
-    ids, last = words[0], _part(config, "text_config").get("eos_token_id")
+    words, pixels = _text(part_of(config, "text_config")), _image(part_of(config, "vision_config"))
+    ids, last = words[0], part_of(config, "text_config").get("eos_token_id")
     if type(last) is int and 1 < last <= ids["high"]:
         ids |= {"low": 1, "high": last, "last": last}
     return [*words, *pixels]
 
 
 def _pair_sizes(config: Config) -> Config:
-    text, vision = _part(config, "text_config"), _part(config, "vision_config")
+    text, vision = part_of(config, "text_config"), part_of(config, "vision_config")
     longest = whole_number(text, "max_position_embeddings", "max_sequence_length")
     side = whole_number(vision, "image_size", "inputs")
     return {"max_sequence_length": longest, "fixed": {"image_size": side}, "contrastive": True}
-
-
-def _part(config: Config, name: str) -> Config:
-    part = config.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 def _class_labels(config: Config) -> Config:
@@ -188,12 +187,25 @@ ANY_IMAGE = Signature(
     lambda _: {"image_size": {"default": 224, "least": 32, "multiple_of": 32}},
 )
 """Convolutional networks, which take images of any size."""
+MASKED_IMAGE = Signature(
+    _masked_image,
+    {"AutoModelForObjectDetection": _boxes},
+    lambda _: {"image_size": {"default": 800, "least": 64, "multiple_of": 32}},
+)
+"""Detectors that are told which part of an image is padding, as DETR is."""
 PAIR = Signature(_pair, {}, _pair_sizes)
-"""Text and image in one space, as CLIP has them."""
+"""Text and image in one space, as CLIP and SigLIP have them."""
 SPECTROGRAM = Signature(
     _spectrogram, {"AutoModelForSpeechSeq2Seq": _written_labels}, _spectrogram_sizes
 )
 WAVE = Signature(
-    _wave, {"AutoModelForCTC": _letter_labels}, lambda _: {"audio_seconds": {"default": 5}}
+    _wave,
+    {"AutoModelForCTC": _letter_labels, "AutoModelForAudioClassification": _class_labels},
+    lambda _: {"audio_seconds": {"default": 5}},
 )
-_WRITERS = ("AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForSpeechSeq2Seq")
+_WRITERS = (
+    "AutoModelForCausalLM",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForSpeechSeq2Seq",
+    "AutoModelForImageTextToText",
+)

@@ -48,16 +48,23 @@ def unknown_model(name: str, known: Sequence[str], base: Path) -> str:
     if guesses := _of_class(name):
         kind = "is a class, not a model" if _CLASS.fullmatch(name) else "is a kind of model"
         return f"{quote(name)} {kind}; did you mean {_either(guesses)}?"
-    hub_ids = [spec.hub_id for spec in catalogue().values() if spec.hub_id]
-    if near := closest(name, [*known, *hub_ids]):
-        return f"no model {quote(name)}; did you mean {near[0]}? ({_where()})"
     if _HUB_ID.fullmatch(name):
-        folder = name.rpartition("/")[2]
-        return (
-            f"no model {quote(name)} in the catalogue, and nothing is downloaded here: get it "
-            f"by `hf download {name} --local-dir {folder}`, then name ./{folder}"
-        )
+        return _no_hub_id(name)
+    if near := closest(name, known):
+        return f"no model {quote(name)}; did you mean {near[0]}? ({_where()})"
     return f"no model {quote(name)} ({_where()}; of your own: ./folder, or a file .yaml or .json)"
+
+
+def _no_hub_id(name: str) -> str:
+    """The guess is by the part behind the owner, who may have hundreds of models."""
+    folder = name.rpartition("/")[2]
+    bare = {id_.rpartition("/")[2]: id_ for spec in catalogue().values() if (id_ := spec.hub_id)}
+    near = closest(folder, bare)
+    guess = f"; did you mean {bare[near[0]]}? If not:" if near else " in the catalogue, and"
+    return (
+        f"no model {quote(name)}{guess} nothing is downloaded here: get it "
+        f"by `hf download {name} --local-dir {folder}`, then name ./{folder}"
+    )
 
 
 def _where() -> str:

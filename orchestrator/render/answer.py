@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from analysis.answer import Comparison, Ranking
+from analysis.answer import LASTING, Comparison, Lead, Ranking
 from analysis.changes import Change
 from analysis.ratios import Estimate
 from analysis.result import ResultRow
@@ -18,6 +18,8 @@ _SHOWN = 5
 """Answers and changes in words; `--json` has them all."""
 _NAMED = 3
 """Results named one by one; more are counted."""
+_MOST_DIGITS = 4
+"""Digits behind the point of a ratio."""
 _PATH: tuple[AxisName, ...] = ("backend", "runtime", "precision", "batch_size")
 
 
@@ -32,8 +34,9 @@ def answer_lines(report: RunReport) -> Iterator[str]:
     hopeless = [one for one in report.comparisons if not one.comparable]
     if count := sum(len(one.rows) for one in hopeless):
         reasons = dict.fromkeys(reason for one in hopeless for reason in one.excluded)
-        subject = f"{count} of {len(everything)} results cannot be compared: "
-        yield f"measure again: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
+        subject = f"{count:,} of {len(everything):,} results cannot be compared: "
+        advice = "no answer" if reasons.keys() & {*LASTING} else "measure again"
+        yield f"{advice}: {subject if len(everything) > 1 else ''}{', '.join(reasons)}"
 
 
 class _Names:
@@ -64,7 +67,8 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
         (held,) = comparison.comparable
         yield f"{names.subject}only {names.of(held)} can be quoted: {_speed(held)}{excluded}"
         return
-    parts = [_lead_of(ranking, comparison, names), *_costs(ranking.first, comparison)]
+    leads = _leads(ranking, comparison)
+    parts = [_lead_of(ranking, leads, names), *_costs(ranking, leads, names)]
     yield f"{names.subject}fastest: {'; '.join(parts)}{excluded}"
     if comparison.shortest:
         shortest = _named(comparison.shortest, names)
@@ -72,11 +76,16 @@ def _sentences(comparison: Comparison, names: _Names) -> Iterator[str]:
         yield f"{names.subject}shortest query: {shortest}: {median}"
 
 
-def _lead_of(ranking: Ranking, comparison: Comparison, names: _Names) -> str:
-    """The fastest with its advance; with those from which it cannot be told."""
+def _leads(ranking: Ranking, comparison: Comparison) -> list[Lead]:
+    """The advances that are shown: before the next, and before the reference."""
     leads = [ranking.next] if ranking.next else []
     if comparison.reference and comparison.reference not in (*leads, *ranking.equals):
         leads.append(comparison.reference)
+    return leads
+
+
+def _lead_of(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> str:
+    """The fastest with its advance; with those from which it cannot be told."""
     advance = ", ".join(f"{_times(lead.ratio)} {names.of(lead.behind)}" for lead in leads)
     if not ranking.equals:
         return f"{_named(ranking, names)}: {_speed(ranking.first)}, {advance}"
@@ -90,18 +99,19 @@ def _named(ranking: Ranking, names: _Names) -> str:
     return " or ".join(filter(None, (names.of(ranking.first), names.list(equals))))
 
 
-def _costs(first: ResultRow, comparison: Comparison) -> Iterator[str]:
-    """The price of speed: memory beside the reference, and how far outputs are off."""
-    ranking = comparison.fastest
-    other = comparison.reference or (ranking and ranking.next)
-    if other and first.memory_mb and other.behind.memory_mb:
-        sizes = [f"{size:,.0f}" for size in (first.memory_mb, other.behind.memory_mb)]
+def _costs(ranking: Ranking, leads: Sequence[Lead], names: _Names) -> Iterator[str]:
+    """The price of speed: memory beside the result named last, and how far outputs are off."""
+    first = ranking.first
+    memory_mb = leads[-1].behind.memory_mb if leads else None
+    owner = f"{names.of(first)}: " if ranking.equals else ""
+    if first.memory_mb and memory_mb:
+        sizes = [f"{size:,.0f}" for size in (first.memory_mb, memory_mb)]
         if sizes[0] != sizes[1]:
-            yield f"{sizes[0]} MB instead of {sizes[1]}"
+            yield f"{owner}{sizes[0]} MB instead of {sizes[1]}"
     if first.precision != "fp32" and first.off is not None:
-        yield f"outputs off by {format_number(first.off * 100)} %"
+        yield f"{owner}outputs off by {format_number(first.off * 100)} %"
     if first.correct is None:
-        yield "outputs not compared"
+        yield f"{owner}outputs not compared"
 
 
 def _excluded(comparison: Comparison, names: _Names) -> str:
@@ -114,9 +124,9 @@ def _speed(row: ResultRow) -> str:
         return f"{format_number(row.peak_qps)} queries/s"
     if row.mode == "generation" and row.token_throughput is not None:
         return f"{format_number(row.token_throughput)} tokens/s"
-    if row.mode == "startup" or row.scenario == "server" or row.throughput is None:
+    if row.mode == "startup" or row.scenario == "server" or row.batch_size == 1:
         return _milliseconds(row.latency_median_ms)
-    return f"{format_number(row.throughput)} samples/s"
+    return f"{_milliseconds((row.latency_median_ms or 0) / row.batch_size)} a sample"
 
 
 def _milliseconds(value: float | None) -> str:
@@ -124,9 +134,12 @@ def _milliseconds(value: float | None) -> str:
 
 
 def _times(ratio: Estimate) -> str:
-    """A ratio with its interval, in as many digits as tell its ends apart."""
-    digits = 2 if ratio.value < 10 else 1 if ratio.value < 100 else 0
-    value, low, high = (f"{end:,.{digits}f}" for end in (ratio.value, ratio.low, ratio.high))
+    """A ratio with its interval, in as many digits as tell its ends apart, and from 1."""
+    usual = 2 if ratio.value < 10 else 1 if ratio.value < 100 else 0
+    for digits in range(usual, _MOST_DIGITS + 1):
+        value, low, high = (f"{end:,.{digits}f}" for end in (ratio.value, ratio.low, ratio.high))
+        if low != high and float(low.replace(",", "")) != 1:
+            break
     return f"{value} ({low} to {high}) times as fast as"
 
 
@@ -137,7 +150,7 @@ def proof_line(rows: Sequence[ResultRow]) -> str | None:
         facts.append("device proven")
     if all(row.correct for row in rows):
         facts.append("outputs agree with fp32")
-    many = f"all {len(rows)}: " if len(rows) > 1 else ""
+    many = f"all {len(rows):,}: " if len(rows) > 1 else ""
     return f"{many}{', '.join(facts)}" if rows and facts else None
 
 
@@ -146,9 +159,9 @@ def trust_line(grades: GradeSummary) -> str | None:
     if grades.is_sound or grades.worst is None:
         return None
     total, worst = sum(grades.grades.values()), grades.worst
-    others = ", ".join(f"{n} {grade}" for grade, n in grades.grades.items() if grade != worst)
+    others = ", ".join(f"{n:,} {grade}" for grade, n in grades.grades.items() if grade != worst)
     beside = f" ({others})" if others else ""
-    cells = f"{grades.grades[worst]} of {total} {plural(total, 'cell')}"
+    cells = f"{grades.grades[worst]:,} of {total:,} {plural(total, 'cell')}"
     cause = f": {grades.cause.finding}" if grades.cause else ""
     return f"grade {worst}: {cells}{beside}{cause}"
 

@@ -7,21 +7,16 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.app.results.query import TABLE, Question
 from orchestrator.render.lines import print_json, print_line
 from orchestrator.render.tables import Column, print_table
-from orchestrator.store import WRITERS, text_rows
 from orchestrator.system.text import escape_control, escape_control_line, format_size, plural
 from runner.contract.errors import UsageError
-from runner.contract.record import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from orchestrator.app.results.export import CheckedBundle, ExportedBundle
+    from orchestrator.app.results.query import Question
     from orchestrator.bundles import BundleManifest
-    from orchestrator.store import Answer, ExportedTopic, ExportOptions
-
-_AS_TEXT = 16
-"""Memory of a value as padded text, by that of the value."""
+    from orchestrator.store import Answer, ExportedTopic, ExportOptions, ShownAnswer
 
 
 def require_printable(form: str) -> None:
@@ -45,19 +40,22 @@ class _TerminalText(BytesIO):
         return sys.stdout.buffer.write(text.encode())
 
 
-def print_answer(answer: Answer, form: str, question: Question) -> None:
-    """Print an answer; all formats but the table batch by batch, in UTF-8.
+def print_shown(answer: ShownAnswer, question: Question) -> None:
+    """Print an answer as a table.
 
     A terminal that cannot hold the columns of a statement shows one a line, and leaves out none.
+    """
+    columns = [Column(name, essential=not question.may_shrink) for name in answer.names]
+    print_table(columns, list(answer.rows), beyond=question.left_out)
+
+
+def print_answer(answer: Answer, form: str) -> None:
+    """Print an answer in another format, batch by batch, in UTF-8.
+
     What would steer a terminal is escaped there; files and pipes get every value as it is.
     """
-    if form == TABLE:
-        batches = answer.within(answer.most_bytes // _AS_TEXT)
-        rows = [row for batch in batches for row in text_rows(batch)]
-        names = answer.schema.names
-        columns = [Column(name, essential=not question.may_shrink) for name in names]
-        print_table(columns, rows, beyond=question.left_out)
-        return
+    from orchestrator.store import WRITERS
+
     sys.stdout.flush()
     WRITERS[form](answer, _TerminalText() if sys.stdout.isatty() else sys.stdout.buffer)
     sys.stdout.buffer.flush()
@@ -125,6 +123,8 @@ def _whole_lines(checked: CheckedBundle, manifest: BundleManifest) -> Iterator[s
         )
     if manifest.scratch:
         yield "it comes from a scratch database: not every row need be measured"
+    from runner.contract.record import SCHEMA_VERSION
+
     if manifest.record_version > SCHEMA_VERSION:
         yield (
             f"its records are of version {manifest.record_version}, and this AccelMatrix knows up"

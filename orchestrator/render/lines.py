@@ -4,10 +4,11 @@ Prose is wrapped to the terminal's width; data and what goes elsewhere stay as t
 """
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
+from shutil import which
 from typing import TextIO
 
 from orchestrator.render.wrapping import terminal_width, wrap, wrap_command
@@ -76,8 +77,7 @@ def _wrapped(text: str, stream: TextIO) -> str:
 
 
 def own_name() -> str:
-    """The name by which this command was called, so that what is shown can be typed."""
+    """The name by which this command can be called, so that what is shown can be typed."""
     name = sys.argv[0]
-    return (
-        name if name.endswith("/orchestrator") and not Path(name).is_absolute() else "orchestrator"
-    )
+    is_script = name.endswith("/orchestrator")
+    return shlex.quote(name) if is_script and which("orchestrator") != name else "orchestrator"

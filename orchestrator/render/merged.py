@@ -35,7 +35,7 @@ def print_merged(report: MergeReport, database: Path, *, as_json: bool) -> None:
 
 
 def _lines(report: MergeReport, counts: dict[str, int], database: Path) -> Iterator[str]:
-    summary = ", ".join(f"{count} {word}" for word, count in counts.items())
+    summary = ", ".join(f"{count:,} {word}" for word, count in counts.items())
     if report.is_empty:
         yield f"{summary}: nothing was merged into {database}"
         return

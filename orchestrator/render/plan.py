@@ -79,8 +79,8 @@ def print_plan(report: PlanReport, *, as_json: bool) -> None:
         print_line(f"note: {graphs} exported first, in about {seconds}, and kept for later runs")
     counts = sums.decisions
     print_line(
-        f"{counts.get('run', 0)} to run in {_launches(sums)}, {counts.get('skip', 0)} to skip, "
-        f"{counts.get('done', 0)} done; about {format_duration(round(sums.total_s))}"
+        f"{counts.get('run', 0):,} to run in {_launches(sums)}, {counts.get('skip', 0):,} to skip, "
+        f"{counts.get('done', 0):,} done; about {format_duration(round(sums.total_s))}"
     )
 
 

@@ -42,7 +42,7 @@ def _grouped(rows: Sequence[ResultRow], remarked: Sequence[tuple[ResultRow, str]
             continue
         same = len({text for _, text in alike}) == 1
         such_as = "" if same else f", such as {first_cell}"
-        yield f"{len(cells)} of {len(rows)} cells{such_as}: {remark}"
+        yield f"{len(cells):,} of {len(rows):,} cells{such_as}: {remark}"
 
 
 def _of(row: ResultRow) -> Iterator[str]:
@@ -85,7 +85,7 @@ def print_results(
     if report.traces:
         print_line(_describe_traces(report.traces))
     counts = Counter(row.status for row in report.results)
-    summary = ", ".join(f"{n} {status}" for status, n in counts.items())
+    summary = ", ".join(f"{n:,} {status}" for status, n in counts.items())
     print_line(f"run {report.run_id}: {summary}; database: {report.database}")
     _print_next(report)
 

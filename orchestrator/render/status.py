@@ -42,9 +42,9 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
 def _head(status: StatusReport) -> Iterator[str]:
     kind = "scratch database" if status.scratch else "database"
     yield f"{kind}: {status.database}, {format_size(status.database_bytes)}"
-    files = f"{status.parquet_files} {plural(status.parquet_files, 'file')}"
+    files = f"{status.parquet_files:,} {plural(status.parquet_files, 'file')}"
     yield f"Parquet: {files} of its runs in {status.results}, {format_size(status.parquet_bytes)}"
-    counts = (f"{count} in {table}" for table, count in status.rows.items() if count)
+    counts = (f"{count:,} in {table}" for table, count in status.rows.items() if count)
     yield f"rows: {', '.join(counts) or 'none'}"
 
 
@@ -74,7 +74,7 @@ def _print_runs(runs: Sequence[RunSummary]) -> None:
             f"{run.started_at:%Y-%m-%d %H:%M}",
             run.planned,
             run.hostname,
-            ", ".join(f"{count} {status}" for status, count in run.counts.items()),
+            ", ".join(f"{count:,} {status}" for status, count in run.counts.items()),
         )
         for run in ours_first[:_SHOWN]
     ]
@@ -97,9 +97,9 @@ def _print_stale(groups: Sequence[StaleResults]) -> None:
     if not groups:
         print_line("stale: nothing, as far as can be told without measuring")
         return
-    print_line(f"stale: {sum(group.cells for group in groups)} cells")
+    print_line(f"stale: {sum(group.cells for group in groups):,} cells")
     for group in groups[:_SHOWN]:
-        many = f"{group.cells} cells such as " if group.cells > 1 else ""
+        many = f"{group.cells:,} cells such as " if group.cells > 1 else ""
         where = f"{group.runtime} on {group.hostname}, launcher {group.launcher}"
         changes = "; ".join(group.changes)
         print_line(f"{many}{group.example} ({where}; {group.since:%Y-%m-%d}): {changes}")
@@ -109,7 +109,7 @@ def _print_stale(groups: Sequence[StaleResults]) -> None:
 
 def _print_more(count: int, noun: str, shown: int) -> None:
     if count > shown:
-        print_line(f"… and {count - shown} more {noun}; --json has them all")
+        print_line(f"… and {count - shown:,} more {noun}; --json has them all")
 
 
 def _ok_first(status: str) -> tuple[bool, str]:

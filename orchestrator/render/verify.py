@@ -58,10 +58,12 @@ def print_verification(verification: Verification, *, as_json: bool) -> None:
         print_line(f"[{number}] {reason}")
     counts = Counter(cell.mark for cell in cells)
     summary = ", ".join(f"{count} {mark}" for mark, count in counts.items())
-    print_line(f"{len(cells)} cells: {summary}")
+    print_line(f"{len(cells):,} cells: {summary}")
     for mark in counts:
         if mark in MARK_MEANINGS:
             print_line(f"{mark}: {MARK_MEANINGS[mark]}")
+    for backend, simulator in verification.simulators.items():
+        print_line(f"{backend}: the {simulator} in the device's place")
     shapes = sorted({cell.verified_shape for cell in cells if cell.verified_shape})
     if shapes:
         print_line(f"outputs were compared at {', '.join(shapes)}")

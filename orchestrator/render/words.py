@@ -55,7 +55,7 @@ WORDS: Sequence[Word] = (
         (
             "Whether outputs for a fixed input agree with an fp32 reference on the CPU.",
             "Below fp32 the table says how far they are off: `off by %`.",
-            "A fast answer that is wrong is no answer: cells that disagree are told.",
+            "Cells whose outputs are wrong are named, and views leave them out.",
         ),
         ("off by", "off by %"),
     ),
@@ -69,6 +69,15 @@ WORDS: Sequence[Word] = (
         ("coefficient of variation",),
     ),
     Word(
+        "fastest",
+        (
+            "The result with the shortest median time of an item, of those that may be compared.",
+            "`1.13 (1.12 to 1.14) times as fast` is a ratio of medians with its 95 % interval.",
+            "samples/s and tokens/s are means, so slow queries change them and their ratios.",
+        ),
+        ("times as fast", "shortest query"),
+    ),
+    Word(
         "fixed arithmetic",
         (
             "A short loop of known work, run before and after a cell.",
@@ -80,8 +89,8 @@ WORDS: Sequence[Word] = (
     Word(
         "grade",
         (
-            "What a number can be used for: A down to its own ±, B for differences of 5 %,",
-            "C for differences of 20 %, D for nothing: do not quote it.",
+            "What a number can be used for, from A, the best, to D: nothing, do not quote it.",
+            "A shows differences as small as its own ±, B of 5 %, C of 20 %.",
             "`orchestrator status last --why` says what speaks against a number, and the remedy.",
         ),
     ),
@@ -172,7 +181,7 @@ WORDS: Sequence[Word] = (
     Word(
         "precision",
         (
-            "Number format of weights and arithmetic: fp32, bf16, fp16, int8, int4.",
+            "Number format of weights and arithmetic: fp32, bf16, fp16, int8.",
             "Fewer bits are often faster and smaller, and always further from fp32.",
             "`off by %` says how far; set it with `--precision fp32,int8`.",
         ),
@@ -276,9 +285,9 @@ WORDS: Sequence[Word] = (
     Word(
         "support class",
         (
-            "How well a backend is known to work: 1 measured in CI, 2 measured by hand,",
-            "3 built and never measured.",
-            "`orchestrator images list` and docs/supported.md show it.",
+            "How well a backend is known to work: from 1, measured in CI, to 3, never measured.",
+            "Class 2 was measured by hand, on one device.",
+            "`orchestrator doctor --all` shows it, in the column `class`.",
         ),
     ),
     Word(

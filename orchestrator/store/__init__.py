@@ -6,9 +6,9 @@ from orchestrator.store.query.ask import query
 from runner.contract.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from orchestrator.store.database.backup import Manifest
     from orchestrator.store.database.connect import QUESTION_MEMORY_SHARE
     from orchestrator.store.database.lock import writer_lock
+    from orchestrator.store.database.manifest import Manifest
     from orchestrator.store.health.drop_runs import DatedRun, dated_runs, drop_runs
     from orchestrator.store.health.fix import Validation, fix_database, validate_database
     from orchestrator.store.health.snapshots import (
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from orchestrator.store.health.vacuum import Vacuumed, vacuum
     from orchestrator.store.health.validate import Finding
     from orchestrator.store.merge.report import MergeReport, MissingVerdicts
-    from orchestrator.store.query.ask import Answer, QuestionLimits, asking
+    from orchestrator.store.query.answer import Answer
+    from orchestrator.store.query.ask import QuestionLimits, asking, showing
     from orchestrator.store.query.coverage import (
         BEST_FIRST,
         Coverage,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.export import ExportedTopic, ExportOptions, export_topic
     from orchestrator.store.query.filters import Filters
     from orchestrator.store.query.foreign import foreign_rows
-    from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer, text_rows
+    from orchestrator.store.query.formats import SUFFIXES, WRITERS, save_answer
     from orchestrator.store.query.question_errors import TIMEOUT_S
     from orchestrator.store.query.records import StoredRecord
     from orchestrator.store.query.relations import (
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         resolve_run,
         undescribed_runs,
     )
+    from orchestrator.store.query.screen import ShownAnswer
     from orchestrator.store.query.stale import Installation, Stale
     from orchestrator.store.records.compact import Compaction, compact, compact_files
     from orchestrator.store.records.find import files_below, find_files, id_fault
@@ -71,7 +73,8 @@ if TYPE_CHECKING:
     from orchestrator.store.records.validate import Damaged, file_fault
     from orchestrator.store.schema.columns import SqlColumn
     from orchestrator.store.schema.parquet_columns import DEFAULTS
-    from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES, Origin, Run
+    from orchestrator.store.schema.sources import Origin, Run
+    from orchestrator.store.schema.tables import OURS, STORE_VERSION, SYNTHETIC, TABLES
     from orchestrator.store.schema.views import VIEWS
     from orchestrator.store.store import Store
 
@@ -117,6 +120,7 @@ __all__ = [
     "Restored",
     "Run",
     "RunSummary",
+    "ShownAnswer",
     "Size",
     "Snapshot",
     "SqlColumn",
@@ -150,10 +154,10 @@ __all__ = [
     "resolve_run",
     "restore_snapshot",
     "save_answer",
+    "showing",
     "size_on_disk",
     "summarise_records",
     "take_snapshot",
-    "text_rows",
     "undescribed_runs",
     "vacuum",
     "validate_database",
@@ -177,7 +181,7 @@ __getattr__ = lazy_names(
         "TIMEOUT_S": "query.question_errors",
         "VIEWS": "schema.views",
         "WRITERS": "query.formats",
-        "Answer": "query.ask",
+        "Answer": "query.answer",
         "BundleRows": "query.runs",
         "CellSpeed": "query.results",
         "Compaction": "records.compact",
@@ -192,17 +196,18 @@ __getattr__ = lazy_names(
         "Filters": "query.filters",
         "Finding": "health.validate",
         "Installation": "query.stale",
-        "Manifest": "database.backup",
+        "Manifest": "database.manifest",
         "Measurement": "query.results",
         "MergeReport": "merge.report",
         "MissingVerdicts": "merge.report",
         "NamedQuestion": "query.relations",
-        "Origin": "schema.tables",
+        "Origin": "schema.sources",
         "QuestionLimits": "query.ask",
         "RecordSummary": "health.summary",
         "Relation": "query.relations",
         "Restored": "health.snapshots",
-        "Run": "schema.tables",
+        "Run": "schema.sources",
+        "ShownAnswer": "query.screen",
         "RunSummary": "query.results",
         "Size": "query.coverage",
         "Snapshot": "health.snapshots",
@@ -236,10 +241,10 @@ __getattr__ = lazy_names(
         "resolve_run": "query.runs",
         "restore_snapshot": "health.snapshots",
         "save_answer": "query.formats",
+        "showing": "query.ask",
         "size_on_disk": "query.coverage",
         "summarise_records": "health.summary",
         "take_snapshot": "health.snapshots",
-        "text_rows": "query.formats",
         "undescribed_runs": "query.runs",
         "vacuum": "health.vacuum",
         "validate_database": "health.fix",

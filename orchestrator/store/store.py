@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from analysis.changes import Earlier
 from analysis.result import ResultRow
-from orchestrator.store.database.connect import connect, create, store_errors
+from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
 from orchestrator.store.database.lock import WAIT_S, is_missing, require_database, writer_lock
 from orchestrator.store.database.open import open_current
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from orchestrator.store.query.records import Records, RecordStream, StoredRecord
     from orchestrator.store.query.runs import StoredRun
     from orchestrator.store.records.planned import ExpectedRecords
-    from orchestrator.store.schema.tables import Run
+    from orchestrator.store.schema.sources import Run
 
 
 class Store:
@@ -71,6 +71,8 @@ class Store:
             StoreError: it is in use for longer than `wait_s` seconds, not ours, of another
                 schema, of the other kind, or cannot be written.
         """
+        from orchestrator.store.database.create import create
+
         with ExitStack() as closing:
             closing.enter_context(writer_lock(path, wait_s))
             if is_missing(path):
@@ -216,11 +218,13 @@ class Store:
             return series.earlier_results(self._connection, run_id)
 
     def measured_before(
-        self, model_ids: Mapping[str, str], host: str, launcher: str
+        self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str
     ) -> MeasuredBefore | None:
-        """The newest run on this machine that measured cells of these, by id with their models."""
+        """The newest run on this machine that measured cells of these: model id and profile by
+        cell id.
+        """
         with self._reading():
-            return series.measured_before(self._connection, model_ids, host, launcher)
+            return series.measured_before(self._connection, wanted, host, launcher)
 
     def command_of(self, run_id: str) -> str | None:
         """The command line that planned this run; None if nobody said."""

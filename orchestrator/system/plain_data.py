@@ -48,7 +48,8 @@ def parse_json(text: str, constant: Callable[[str], Any] | None = None) -> Any:
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=constant or _refuse)
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: is not JSON: {error.msg}") from None
+        fault = error.msg.removesuffix(" at")
+        raise ValueError(f"line {error.lineno}: is not JSON: {fault}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
     check_plain(data)

@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Iterable
+from pathlib import Path
 
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _BYTES = {
@@ -97,6 +99,22 @@ def parse_share(value: object) -> float:
     if share is None or not 0 < share <= 1:
         raise ValueError(f"{value!r} is not a share above 0 and up to 1, such as 2% or 0.02")
     return share
+
+
+def split_list(texts: Iterable[str], *, of_paths: bool = False) -> list[str]:
+    """The values of texts with commas between them; an existing path is one, whatever it holds."""
+    items: list[str] = []
+    for text in texts:
+        is_whole = of_paths and "," in text and _is_path(text)
+        items += [text] if is_whole else map(str.strip, text.split(","))
+    return items
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return Path(text).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,9 +9,8 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.execute import InterruptibleThread
-from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.columns import ORIGIN, RECORD, text
 from orchestrator.store.schema.parquet_columns import DEFAULTS
-from orchestrator.store.schema.tables import ORIGIN, RECORD
 from performance.synthetic.cells import Row, cells
 from performance.synthetic.draw import CELLS_A_RUN, drawn
 from performance.synthetic.laboratory import HOSTS, hosts, releases

@@ -146,7 +146,7 @@ AXES: tuple[Axis, ...] = (
         doc="The hardware path.",
         list_doc="Hardware paths; cpu if not named.",
         help="Hardware paths.",
-        unnamed="cpu",
+        unnamed="cpu, or the only one that has the runtime",
         default="cpu",
         choices=get_args(Backend),
     ),

@@ -40,9 +40,7 @@ DEFAULT_RUNTIMES: Mapping[Backend, Runtime] = {name: of[0] for name, of in RUNTI
 class Frozen(BaseModel):
     """A value: immutable, strict about unknown fields, documented field by field."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Cell(Frozen):

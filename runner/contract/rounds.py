@@ -9,7 +9,7 @@ from runner.contract.cell import Cell, Frozen
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.files import save_text
 from runner.contract.plain_files import RECORD_BYTES, read_plain
-from runner.contract.record.quality import Grade
+from runner.contract.record.verdict import Grade
 
 
 class Noise(Frozen):

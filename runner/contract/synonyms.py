@@ -53,7 +53,7 @@ _VALUES: Mapping[AxisName, Mapping[str, str]] = {
         "start_up": "startup",
         "train": "training",
     },
-    "scenario": {"multistream": "server", "singlestream": "single_stream"},
+    "scenario": {"singlestream": "single_stream"},
 }
 """Values by the words that other tools have for them."""
 _PRODUCTS: Mapping[str, str] = {

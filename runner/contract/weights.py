@@ -39,7 +39,7 @@ _Count = Annotated[int, Field(ge=0, le=_MAX_WEIGHTS_BYTES)]
 class _Tensor(BaseModel):
     """One tensor's entry in a file's header, as far as it matters here."""
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, defer_build=True)
 
     dtype: str
     shape: Annotated[list[_Count], Field(max_length=64)]
@@ -47,7 +47,7 @@ class _Tensor(BaseModel):
     """First byte behind the header, and one past the last."""
 
 
-_HEADER = TypeAdapter(dict[str, _Tensor | dict[str, str]])
+_HEADER = TypeAdapter(dict[str, _Tensor | dict[str, str]], config=ConfigDict(defer_build=True))
 """Tensors by name, and the file's metadata beside them."""
 
 

@@ -114,6 +114,11 @@ def test_other_work_is_another_question(one: dict[str, Any], other: dict[str, An
     assert len(comparisons([timed("a", 1, **one), timed("b", 1, **other)])) == 2
 
 
+def test_what_cannot_be_compared_is_in_the_order_of_a_samples_time_too() -> None:
+    rows = [timed("b1", 2.0, grade="D"), timed("b8", 8.0, batch_size=8, grade="D")]
+    assert [row.cell_id for row in only(rows).rows] == ["b8", "b1"]
+
+
 def test_batches_compare_by_the_time_of_a_sample() -> None:
     ranking = only([timed("b1", 2.0), timed("b8", 4.0, batch_size=8)]).fastest
     assert ranking is not None
@@ -201,6 +206,11 @@ def graded(grade: str, *reasons: str) -> ResultRow:
             [graded("C", f"load {load} on 2: measure longer") for load in ("4.5", "1,000", "20")],
             "load 4.5 to 1,000 on 2",
             True,
+        ),
+        (
+            [graded("C", f"torch 2.{minor}.1: wait") for minor in (9, 13)],
+            "torch 2.9.1",
+            False,
         ),
     ],
 )

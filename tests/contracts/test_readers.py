@@ -30,6 +30,7 @@ OTHERS = {
     "orchestrator.running.claims": "columns of records, which are tried here",
     "orchestrator.running.job_files": "what the host itself has written",
     "orchestrator.store.database.connect": "DuckDB's own messages",
+    "orchestrator.store.schema.columns": "comes with the package",
     "orchestrator.store.schema.parquet_columns": "a column of records, which are tried here",
     "runner.contract.models.catalogue": "comes with the package",
     "runner.contract.models.work": "comes with the package",

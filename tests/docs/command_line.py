@@ -8,17 +8,18 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli import commands
 from orchestrator.cli.app import app
+from orchestrator.cli.commands import COMMANDS
 from orchestrator.cli.program import READING
 
 
 @cache
 def command_line() -> TyperGroup:
     """The application with all its commands."""
-    commands.register(app)
     group = get_command(app)
     assert isinstance(group, TyperGroup)
+    for name in COMMANDS:
+        group.get_command(typer.Context(group), name)
     return group
 
 

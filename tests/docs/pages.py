@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -65,15 +66,15 @@ class Page:
             for line in prompted or lines:
                 yield ASSIGNMENT.sub("", line.strip())
 
-    def rows(self, first_heading: str) -> list[list[str]]:
-        """The cells of the table whose first column has that heading."""
-        lines = self.prose.split(f"| {first_heading} |", 1)[1].splitlines()[2:]
-        rows = []
-        for line in lines:
-            if not line.startswith("|"):
-                break
-            rows.append([cell.strip() for cell in line.strip("|").split(" | ")])
-        return rows
+    def rows(self, *headings: str) -> list[list[str]]:
+        """The cells of all tables whose first columns have these headings."""
+        _, *tables = self.prose.split(f"\n| {' | '.join(headings)} |")
+        lines = [line for table in tables for line in takewhile(_is_row, table.splitlines()[2:])]
+        return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("|")
 
 
 def anchor(heading: str) -> str:

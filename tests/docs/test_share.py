@@ -21,6 +21,7 @@ from tests.support.records import RECORDED_AT, a_failure, a_record
 
 PAGE = Page(ROOT / "docs/share.md")
 COMMANDS = list(PAGE.shell_lines())
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

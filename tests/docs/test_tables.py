@@ -23,10 +23,10 @@ LISTED = {
     ("share", "topic"): sorted(TOPICS),
     ("share", "format"): sorted(["table", *WRITERS]),
     ("modes", "mode"): sorted(get_args(Mode)),
-    ("numbers", "column"): sorted(TABLE_COLUMNS),
+    ("numbers", "column | meaning"): sorted(TABLE_COLUMNS),
     ("health", "check"): sorted(check.name for check in CHECKS),
 }
-"""The names in the first column of a table, by page and heading."""
+"""The names in the first column of a table, by page and its first headings."""
 
 
 def page(name: str) -> Page:

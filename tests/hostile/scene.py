@@ -62,7 +62,8 @@ class Village:
     """Honest records, by batch size."""
     observer: KeptObserver = field(default_factory=KeptObserver)
 
-    def __post_init__(self) -> None:
+    def settle(self) -> None:
+        """Lay down the files of the host, and let the honest run end."""
         self.host.mkdir()
         (self.host / "secret.txt").write_text(SECRET)
         cells = [fake_cell(size) for size in self.samples]

@@ -55,6 +55,7 @@ def launcher(
 
 def _withstand(folder: Path, launcher: DockerLauncher, expected: Mapping[Attack, str]) -> None:
     village = Village(folder, measured_records(folder / "samples"))
+    village.settle()
     before, elsewhere = village.rows_of_the_victim(), village.elsewhere()
     outcome = village.execute([*expected], launcher)
     names = {attack.__name__: status for attack, status in expected.items()}

@@ -1,35 +1,20 @@
 """A job that lies, behind a scripted launcher: it can falsify its own cell and nothing else."""
 
-from collections.abc import Iterable
+import shutil
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from runner.contract.record import RETRIED, Record
-from tests.hostile import attacks
 from tests.hostile.attacks import Attack
 from tests.hostile.outcomes import KEPT, LOST, NOTHING
 from tests.hostile.scene import Village, measured_records
 
-_ALWAYS = {
-    attacks.other_run_nested,
-    attacks.other_machine_of_the_same_id,
-    attacks.fifo,
-}
-"""The attacks that the fast suite tries as well."""
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 
-_SLOW = (pytest.mark.slow,)
-
-
-def _cases(attacks_: Iterable[Attack]) -> list[ParameterSet]:
-    return [
-        pytest.param(
-            attack, id=attack.__name__, marks=[] if attack in _ALWAYS else pytest.mark.slow
-        )
-        for attack in attacks_
-    ]
+def _named(attack: Attack) -> str:
+    return attack.__name__
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +23,18 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Record]:
     return measured_records(tmp_path_factory.mktemp("samples") / "out")
 
 
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory, samples: dict[int, Record]) -> Path:
+    """A host with an honest run. Nobody changes it."""
+    village = Village(tmp_path_factory.mktemp("settled"), samples)
+    village.settle()
+    return village.path
+
+
 @pytest.fixture
-def village(tmp_path: Path, samples: dict[int, Record]) -> Village:
-    """A host with an honest run."""
+def village(tmp_path: Path, settled: Path, samples: dict[int, Record]) -> Village:
+    """A host with an honest run, which may be attacked."""
+    shutil.copytree(settled, tmp_path, symlinks=True, dirs_exist_ok=True)
     return Village(tmp_path, samples)
 
 
@@ -56,22 +50,19 @@ def _withstand(village: Village, attack: Attack, expected: str, code: int) -> No
     village.require_untouched(before, elsewhere)
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("attack", _cases(KEPT))
+@pytest.mark.parametrize("attack", KEPT, ids=_named)
 def test_what_lies_beside_a_record_changes_nothing(village: Village, attack: Attack) -> None:
     _withstand(village, attack, "ok", 0)
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("attack", _cases(LOST))
+@pytest.mark.parametrize("attack", LOST, ids=_named)
 def test_what_is_no_record_of_the_cell_costs_the_cell_alone(
     village: Village, attack: Attack
 ) -> None:
     _withstand(village, attack, "lost", 6)
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("attack", _cases(NOTHING))
+@pytest.mark.parametrize("attack", NOTHING, ids=_named)
 def test_a_launch_that_leaves_nothing_is_a_failure_like_others(
     village: Village, attack: Attack
 ) -> None:

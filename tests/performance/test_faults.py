@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from performance import faults
-from performance.faults import PARTS, Measurement, Row, Tests
+from performance.faults import PARTS, Measurement, Row, Suite
 from tests.conftest import ROOT
 
 ROW = Row("a | b", "2", "all held", "1 s at most", "one verdict", holds=True)
@@ -29,7 +29,7 @@ def test_the_table_replaces_the_one_of_the_page(
     pages = [tmp_path / "faults.md", tmp_path / "security.md"]
     for page in pages:
         page.write_text(f"before\n{faults.BEGIN}\nold\n{faults.END}\nafter\n")
-    monkeypatch.setattr(Tests, "row", lambda self: ROW)
+    monkeypatch.setattr(Suite, "row", lambda self: ROW)
     assert faults.main(["clock", "hostile", "--write"], tmp_path) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[2:] == [
@@ -40,7 +40,7 @@ def test_the_table_replaces_the_one_of_the_page(
     border = shown.rpartition("| a / b")[0]
     for page, content in zip(pages, (shown, border), strict=True):
         assert page.read_text() == f"before\n{faults.BEGIN}\n{content}{faults.END}\nafter\n"
-    monkeypatch.setattr(Tests, "row", lambda self: ROW._replace(holds=False))
+    monkeypatch.setattr(Suite, "row", lambda self: ROW._replace(holds=False))
     assert faults.main(["clock"]) == 1
 
 

@@ -14,7 +14,7 @@ from textwrap import indent
 
 import duckdb
 
-from orchestrator.store.database.connect import write_schema
+from orchestrator.store.database.create import write_blank
 
 SCHEMA_4 = Path(__file__).parents[1] / "orchestrator/store/schema/schema4"
 PATIENCE_S = 60.0
@@ -168,14 +168,14 @@ def after(seconds: float) -> Callable[[], bool]:
     return has_come
 
 
-def copy_blank(path: Path) -> None:
-    """Write what `write_schema` writes, which is the same for every database."""
-    path.write_bytes(_blank())
+def copy_blank(path: Path, *, scratch: bool) -> None:
+    """Write what `write_blank` writes: the same for every database but for the moment."""
+    path.write_bytes(_blank(scratch))
 
 
 @cache
-def _blank() -> bytes:
+def _blank(scratch: bool) -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder, "blank.duckdb")
-        write_schema(path)
+        write_blank(path, scratch=scratch)
         return path.read_bytes()

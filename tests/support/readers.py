@@ -235,7 +235,7 @@ READERS = (
     Reader("verification", ("orchestrator.app.measure.verification",),
            lambda: json_of(json.loads(a_verification(a_cell()).model_dump_json())),
            read_kept_verification),
-    Reader("snapshot", ("orchestrator.store.database.backup",),
+    Reader("snapshot", ("orchestrator.store.database.manifest",),
            lambda: json_of(MANIFEST), read_snapshot),
     Reader("reference", ("orchestrator.running.adoption",),
            lambda: damaged(a_reference()), read_reference),

@@ -26,7 +26,7 @@ from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import CompactedRecords
 from orchestrator.store import Store
-from orchestrator.store.database.backup import read_manifest
+from orchestrator.store.database.manifest import read_manifest
 from orchestrator.store.records.validate import file_fault
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError

@@ -1,9 +1,11 @@
 """Counting without data, against torch's own counter on real tensors, and against the catalogue."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 import torch
+from _pytest.mark import ParameterSet
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -15,8 +17,18 @@ from runner.inputs import synthesise
 from tests.support.tiny_models import torch_cell
 from tools.count_work import FILE, count, fit
 
+_FAST = ("bert-micro", "vit-micro")
 MICRO = [find(name) for name in model_sets()["micro"]]
+REFITTED = [find(name) for name in ("bert-micro", "clip-micro", "qwen2-vl-micro")]
 REAL = [find(name) for name in ("bert-base-uncased", "detr-resnet-50", "qwen3-vl-2b")]
+
+
+def cases(models: Sequence[ModelSpec]) -> list[ParameterSet]:
+    """The models; the suite that is fast holds two of them."""
+    return [
+        pytest.param(model, id=model.name, marks=() if model.name in _FAST else pytest.mark.slow)
+        for model in models
+    ]
 
 
 def unfitted_cell(model: ModelSpec) -> Cell:
@@ -30,7 +42,7 @@ def unfitted_cell(model: ModelSpec) -> Cell:
     )
 
 
-@pytest.mark.parametrize("model", MICRO, ids=lambda model: model.name)
+@pytest.mark.parametrize("model", cases(MICRO))
 def test_as_many_products_are_counted_as_torch_counts(model: ModelSpec) -> None:
     """With attention spelled out: torch's counter knows no fused attention on the CPU."""
     cell = unfitted_cell(model)
@@ -42,7 +54,7 @@ def test_as_many_products_are_counted_as_torch_counts(model: ModelSpec) -> None:
     assert 2 * count(model, build_without_weights(model), cell)[0] == counter.get_total_flops()
 
 
-@pytest.mark.parametrize("model", [*MICRO, *REAL], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", cases([*MICRO, *REAL]))
 def test_the_catalogue_holds_at_another_shape(model: ModelSpec) -> None:
     cell = unfitted_cell(model)
     macs, activations = count(model, build_without_weights(model), cell)
@@ -51,8 +63,8 @@ def test_the_catalogue_holds_at_another_shape(model: ModelSpec) -> None:
     assert (result.macs, result.activation_bytes) == (macs, 4 * activations)
 
 
-@pytest.mark.parametrize("name", ["bert-micro", "clip-micro", "qwen2-vl-micro"])
-def test_the_committed_counts_are_fresh(name: str) -> None:
+@pytest.mark.parametrize("model", cases(REFITTED))
+def test_the_committed_counts_are_fresh(model: ModelSpec) -> None:
     committed = json.loads(FILE.read_text("utf-8"))
     assert set(committed) == set(catalogue())
-    assert fit(find(name)) == committed[name]
+    assert fit(model) == committed[model.name]

@@ -7,7 +7,6 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from orchestrator.cli import commands
 from orchestrator.cli.app import app
 
 WIDTH = 90
@@ -16,7 +15,6 @@ WIDTH = 90
 
 def help_markdown() -> str:
     """The documentation of all commands, a heading each."""
-    commands.register(app)
     return "\n\n".join(f"## {path}\n\n```text\n{text}\n```" for path, text in help_texts())
 
 
@@ -36,5 +34,5 @@ def _texts(
     lines = (line.rstrip() for line in command.get_help(context).splitlines())
     yield context.command_path, "\n".join(lines)
     if isinstance(command, TyperGroup):
-        for child, member in command.commands.items():
-            yield from _texts(member, child, context)
+        for child in command.list_commands(context):
+            yield from _texts(command.get_command(context, child), child, context)

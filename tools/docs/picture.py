@@ -26,12 +26,17 @@ COLUMNS, LINES = 80, 70
 
 
 def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
-    """The terminal's screen when the command has ended, and its exit code."""
+    """The terminal's screen when the command has ended, and its exit code.
+
+    The program is on the command's path, as in an environment that is active.
+    """
+    folders = [os.path.dirname(command[0]), os.environ.get("PATH", os.defpath)]  # noqa: PTH120
+    environment = {**os.environ, "PATH": os.pathsep.join(filter(None, folders))}
     screen = pyte.Screen(COLUMNS, LINES)
     stream = pyte.ByteStream(screen)
     child, terminal = pty.fork()
     if not child:
-        os.execvp(command[0], command)  # noqa: S606
+        os.execvpe(command[0], command, environment)  # noqa: S606
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     with suppress(OSError), os.fdopen(terminal, "rb", buffering=0) as output:  # EIO at its end
         while chunk := output.read(4096):

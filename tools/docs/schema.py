@@ -23,6 +23,9 @@ _ALLOWED = {
     (column.name, column.doc): column.allowed for table in TABLES for column in table.columns
 }
 
+_FEW = 0.05
+"""Share of a relation's columns that another may lack and still refer to it."""
+
 
 def schema_markdown() -> str:
     """The page: which view is for what, then every view and table, each column described once."""
@@ -78,12 +81,18 @@ def _section(
 
 
 def _references(old: Sequence[SqlColumn], described: Mapping[str, set[_Meaning]]) -> str:
-    """The columns that are described elsewhere: those of a whole relation by its name."""
+    """The columns that are described elsewhere: those of a relation by its name, but for a few."""
     meanings = {*map(_meaning, old)}
-    whole = next((name for name, known in described.items() if known <= meanings), None)
-    covered = described[whole] if whole else set()
-    others = [f"`{column.name}`" for column in old if _meaning(column) not in covered]
-    return ", ".join([*([f"every column of [{whole}](#{whole})"] if whole else []), *others])
+    whole = next(
+        (name for name, known in described.items() if len(known - meanings) <= len(known) * _FEW),
+        None,
+    )
+    if whole is None:
+        return ", ".join(f"`{column.name}`" for column in old)
+    missing = sorted(name for name, _ in described[whole] - meanings)
+    exceptions = f" but {', '.join(f'`{name}`' for name in missing)}" if missing else ""
+    others = [f"`{column.name}`" for column in old if _meaning(column) not in described[whole]]
+    return ", ".join([f"every column of [{whole}](#{whole}){exceptions}", *others])
 
 
 def _meaning(column: SqlColumn) -> _Meaning:

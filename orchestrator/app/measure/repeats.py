@@ -21,7 +21,9 @@ def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None)
         return None
     try:
         with Store.open_readonly(database, wait_s=0) as store:
-            wanted = {cell.id: models[cell.model] for cell in cells}
+            wanted = {
+                cell.id: (models[cell.model], plan.measure[cell.backend].profile) for cell in cells
+            }
             before = store.measured_before(wanted, host, launcher)
     except StoreError:
         return None
@@ -32,5 +34,5 @@ def describe_repeat(plan: Plan, launcher: str, database: Path, host: str | None)
     all_of_them = before.cells == len(cells)
     return (
         f"{'' if all_of_them else count}measured {age} in run {before.run_id};"
-        f" --resume {before.run_id} fills gaps, this measures all again"
+        f" `orchestrator run --resume {before.run_id}` fills its gaps, this measures all again"
     )

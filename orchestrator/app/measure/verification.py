@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.running.folder import RunFolder
 from orchestrator.system.files import OUTPUT_HINT, translate_os_errors
 from runner.contract.cell import DEFAULT_RUNTIMES, Backend, Frozen, Mode, Precision, Runtime
@@ -85,6 +86,16 @@ class Verification(Frozen):
     """Versions of all libraries that took part."""
     cells: tuple[VerifiedCell, ...]
     """Every cell, in the plan's order."""
+
+    @property
+    def simulators(self) -> dict[Backend, str]:
+        """The simulators that stood in for devices, by backend."""
+        pairs = ((cell, CATALOGUE[cell.backend].simulator) for cell in self.cells)
+        return {
+            cell.backend: simulator.name
+            for cell, simulator in pairs
+            if simulator and cell.device == simulator.name
+        }
 
 
 def verification_of(folder: RunFolder, command: str) -> Verification:

@@ -23,9 +23,9 @@ from orchestrator.system.problems import not_one_of
 from runner.contract.axes import AXES
 from runner.contract.cell import Backend, Mode, Precision, Runtime
 from runner.contract.errors import StoreError, UsageError
-from runner.contract.support import SUPPORTED
+from runner.contract.support import SUPPORTED, generates
 
-DEFAULT_MODES: tuple[Mode, ...] = ("inference", "generation")
+_MODES: tuple[Mode, ...] = ("inference", "generation")
 _PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16")
 """The first of them that a backend has is verified if nobody names one."""
 _SHAPE = {"batch_size": [2], "sequence_length": [32]}
@@ -47,7 +47,7 @@ class VerifyRequest:
     precisions: tuple[str, ...] = ()
     """Number formats; fp32, or else fp16, as a backend has if empty."""
     modes: tuple[str, ...] = ()
-    """Modes; `DEFAULT_MODES` if empty."""
+    """Modes; inference if empty, and generation by models that write tokens."""
     select: tuple[str, ...] = ()
     """Globs that keep cells."""
     results: Path = RESULTS_FOLDER
@@ -85,7 +85,7 @@ def verify_models(request: VerifyRequest, observer: Observer) -> VerifyResult:
         request.backends or runnable(launcher),
         request.runtimes,
         request.precisions,
-        request.modes or DEFAULT_MODES,
+        request.modes,
     )
     options = request.options.model_copy(update={"launcher": launcher, "purpose": "verify"})
     plan, source = plan_run(
@@ -128,7 +128,7 @@ def verify_matrix(
     backends: Sequence[str],
     runtimes: Sequence[str] = (),
     precisions: Sequence[str] = (),
-    modes: Sequence[str] = DEFAULT_MODES,
+    modes: Sequence[str] = (),
 ) -> Matrix:
     """The matrix over these models and backends.
 
@@ -137,11 +137,28 @@ def verify_matrix(
         backends: hardware paths.
         runtimes: runtimes; all that a backend has if empty.
         precisions: number formats; the first of `_PRECISIONS` that a backend has if empty.
-        modes: what the models do.
+        modes: what the models do; inference if empty, and generation by those that write tokens.
 
     Raises:
         UsageError: an option is wrong, or no backend has one of the runtimes.
     """
+    if modes:
+        return _matrix(models, backends, runtimes, precisions, modes)
+    matrix = _matrix(models, backends, runtimes, precisions, _MODES)
+    silent = [name for name, model in matrix.models.items() if not generates(model)]
+    if len(silent) == len(matrix.models):
+        return _matrix(models, backends, runtimes, precisions, _MODES[:1])
+    left_out = tuple({"model": name, "mode": _MODES[1]} for name in silent)
+    return matrix.model_copy(update={"exclude": left_out})
+
+
+def _matrix(
+    models: Sequence[str],
+    backends: Sequence[str],
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    modes: Sequence[str],
+) -> Matrix:
     paths = {backend: _runtimes(backend, runtimes) for backend in _known(backends)}
     taken = [backend for backend, executed in paths.items() if executed]
     if not taken:

@@ -75,7 +75,7 @@ def _require_foreign(paths: Iterable[Path]) -> None:
     for path in paths:
         if kind := _own_kind(path):
             raise UsageError(
-                f"{path}: {kind} of AccelMatrix, and `import` reads what other benchmarks wrote",
+                f"{path}: {kind}, and `import` reads what other benchmarks wrote",
                 hint=f"`{shlex.join(['orchestrator', 'merge', str(path)])}`",
             )
 
@@ -83,12 +83,12 @@ def _require_foreign(paths: Iterable[Path]) -> None:
 def _own_kind(path: Path) -> str | None:
     if path.is_dir():
         runs = any((path / RUN_FILE).exists() for path in (path, *path.glob("[!.]*")))
-        return "results" if runs or (path / DATABASE_NAME).exists() else None
+        return "results of AccelMatrix" if runs or (path / DATABASE_NAME).exists() else None
     if is_database(path):
-        return "a database"
+        return "a DuckDB database"
     if path.is_file() and has_manifest(path):
-        return "a bundle"
-    return "records" if path.suffix == ".parquet" and path.is_file() else None
+        return "a bundle of AccelMatrix"
+    return "a Parquet file" if path.suffix == ".parquet" and path.is_file() else None
 
 
 def _files(request: ImportRequest) -> list[Path]:

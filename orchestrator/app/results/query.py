@@ -1,26 +1,28 @@
 """Questions in SQL: an answer to print, or a file of it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from psutil import virtual_memory
 
 from orchestrator.store import (
     QUESTION_MEMORY_SHARE,
-    SUFFIXES,
-    WRITERS,
-    Answer,
     QuestionLimits,
     asking,
     named_question,
-    save_answer,
+    showing,
 )
 from orchestrator.system.files import require_free
 from orchestrator.system.memory import limited_growth
 from runner.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.store import Answer, ShownAnswer
 
 TABLE = "table"
 """The format for the screen, which no file has."""
@@ -53,7 +55,7 @@ class Question:
 
 @contextmanager
 def ask_database(database: Path, sql: str, limits: QuestionLimits) -> Iterator[Answer]:
-    """The answer to a question, read while it is printed.
+    """The answer to a question, read while it is written.
 
     Memory that DuckDB does not count is limited too, for this process as a whole.
 
@@ -61,12 +63,25 @@ def ask_database(database: Path, sql: str, limits: QuestionLimits) -> Iterator[A
         UsageError: the statement is wrong, or it reached one of its limits.
         StoreError: there is no database, it is damaged or in use.
     """
-    memory_bytes = limits.get("memory_bytes") or int(virtual_memory().total * QUESTION_MEMORY_SHARE)
-    with (
-        limited_growth(_UNCOUNTED * memory_bytes + _OWN_BYTES),
-        asking(database, sql, **limits) as answer,
-    ):
+    with _limited(limits), asking(database, sql, **limits) as answer:
         yield answer
+
+
+@contextmanager
+def show_answer(database: Path, sql: str, limits: QuestionLimits) -> Iterator[ShownAnswer]:
+    """The same for the screen.
+
+    Raises:
+        UsageError: likewise.
+        StoreError: likewise.
+    """
+    with _limited(limits), showing(database, sql, **limits) as answer:
+        yield answer
+
+
+def _limited(limits: QuestionLimits) -> AbstractContextManager[None]:
+    memory_bytes = limits.get("memory_bytes") or int(virtual_memory().total * QUESTION_MEMORY_SHARE)
+    return limited_growth(_UNCOUNTED * memory_bytes + _OWN_BYTES)
 
 
 def save_query(
@@ -85,6 +100,8 @@ def save_query(
             it, the statement is wrong, or it reached one of its limits.
         StoreError: the database cannot be read, or the file not written.
     """
+    from orchestrator.store import save_answer
+
     form = file_format(form, output)
     require_free("--output", output, force=force, database=database)
     with ask_database(database, sql, limits) as answer:
@@ -97,6 +114,8 @@ def file_format(form: str | None, path: Path) -> str:
     Raises:
         UsageError: it is the one for the screen, or the name says none.
     """
+    from orchestrator.store import SUFFIXES, WRITERS
+
     if form == TABLE:
         raise UsageError(
             "--output: tables are for the screen", hint=f"`--format` takes {', '.join(WRITERS)}"

@@ -9,6 +9,7 @@ import runner
 from orchestrator.backends.catalogue import (
     CATALOGUE,
     GRAPH_RUNTIMES,
+    OR_ENGINE,
     BackendSpec,
     LauncherName,
     SupportClass,
@@ -114,7 +115,8 @@ def _diagnosis(
     if in_container := launcher.needs_images:
         software = [_image(backend, images), *_user(host)]
     else:
-        software = list(_packages(backend, host, catalogue))
+        has_engine = bool(images) and not isinstance(images, BenchError)
+        software = list(_packages(backend, host, catalogue, has_engine=has_engine))
     checks = (*software, *_probe(catalogue[backend], host, in_container=in_container))
     missing = [check for check in checks if check.needed and not check.ok]
     decisive = missing or checks
@@ -157,12 +159,17 @@ def _user(host: HostView) -> Iterator[Need]:
 
 
 def _packages(
-    backend: Backend, host: HostView, catalogue: Mapping[Backend, BackendSpec]
+    backend: Backend,
+    host: HostView,
+    catalogue: Mapping[Backend, BackendSpec],
+    *,
+    has_engine: bool,
 ) -> Iterator[Need]:
     try:
         require_stack(backend, catalogue, host.system)
     except BenchError as error:
-        yield Need("library", ok=False, message=str(error), remedy=error.hint)
+        remedy = (error.hint or "").replace(OR_ENGINE, "") if has_engine else error.hint
+        yield Need("library", ok=False, message=str(error), remedy=remedy)
     else:
         yield Need("library", ok=True, message="its runtime is installed beside the orchestrator")
     if GRAPH_RUNTIMES.issuperset(RUNTIMES[backend]):

@@ -18,7 +18,7 @@ _HELP: Mapping[AxisName, str] = {
     "backend": "Hardware paths.  [default: those that run here]",
     "runtime": "Runtimes.  [default: all that a backend has]",
     "precision": "Number formats.  [default: fp32; fp16 on qnn]",
-    "mode": "What models do.  [default: inference,generation]",
+    "mode": "What models do.  [default: inference; generation too by those that write]",
 }
 _OPTIONS = {
     name: option

@@ -11,6 +11,7 @@ from orchestrator.cli.options import AnswerFormat, database_in
 from orchestrator.system.files import RESULTS_FOLDER
 
 if TYPE_CHECKING:
+    from orchestrator.app.results.query import Question
     from orchestrator.store import QuestionLimits
 
 
@@ -50,8 +51,7 @@ def query_command(
     json: options.Json = False,
 ) -> None:
     """Ask the database in SQL, or show a view by its name."""
-    from orchestrator.app.results.query import TABLE, Question, ask_database, save_query
-    from orchestrator.render.exports import print_answer, require_printable
+    from orchestrator.app.results.query import TABLE, Question, save_query
     from orchestrator.system.files import is_stdout
 
     if sql is None:
@@ -69,11 +69,21 @@ def query_command(
     }
     if output is not None and not is_stdout(output):
         save_query(path, question.sql, output, limits, form=form, force=force)
+    else:
+        _print(path, question, limits, form or TABLE)
+
+
+def _print(path: Path, question: "Question", limits: "QuestionLimits", form: str) -> None:
+    from orchestrator.app.results.query import TABLE, ask_database, show_answer
+    from orchestrator.render.exports import print_answer, print_shown, require_printable
+
+    if form == TABLE:
+        with show_answer(path, question.sql, limits) as shown:
+            print_shown(shown, question)
         return
-    form = form or TABLE
     require_printable(form)
     with ask_database(path, question.sql, limits) as answer:
-        print_answer(answer, form, question)
+        print_answer(answer, form)
 
 
 def _timeout_s(text: str) -> float | None:

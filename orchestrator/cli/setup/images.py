@@ -10,9 +10,7 @@ from orchestrator.cli.completion import complete_backend
 from orchestrator.cli.options import note
 from orchestrator.cli.program import ListingGroup, Program
 
-group = Program(
-    help="List, build, pull, push and remove images.", cls=ListingGroup, rich_markup_mode=None
-)
+group = Program(help="List, build, pull, push and remove images.", cls=ListingGroup)
 
 BackendName = Annotated[
     str,

@@ -10,7 +10,7 @@ from orchestrator.cli.completion import complete_family, complete_mode, complete
 from orchestrator.cli.program import ListingGroup, Program
 from runner.contract.synonyms import axis_called, meaning
 
-group = Program(help="List and show models.", cls=ListingGroup, rich_markup_mode=None)
+group = Program(help="List and show models.", cls=ListingGroup)
 
 
 @group.command(name="list")

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.database.lock import delete_database, in_use_error, wal_path
+from orchestrator.store.database.lock import in_use_error
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.version import create_schema, write_version
 from orchestrator.system.files import file_hint
 from orchestrator.system.spill_folder import spill_folder
 from orchestrator.system.text import parse_size
@@ -159,40 +158,6 @@ def limit_memory(connection: DuckDBPyConnection, memory_bytes: int | None) -> in
     connection.execute(f"SET GLOBAL memory_limit = '{limit}'")
     ((formatted,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
     return parse_size(formatted)
-
-
-@interruptible()
-def create(path: Path, *, scratch: bool) -> None:
-    """Make a new database under a temporary name, then give it its own; call with the lock held.
-
-    Raises:
-        StoreError: the file system refuses.
-    """
-    path = path.resolve()
-    unfinished = path.with_name(f".{path.name}.new")
-    try:
-        delete_database(unfinished)
-        wal_path(path).unlink(missing_ok=True)
-        write_schema(unfinished)
-        with duckdb.connect(unfinished) as connection:
-            write_version(connection, scratch=scratch)
-        unfinished.replace(path)
-    except (duckdb.Error, OSError) as error:
-        delete_database(unfinished)
-        raise StoreError(
-            f"{path}: cannot be created: {duckdb_message(error)}",
-            hint=file_hint(error),
-        ) from error
-
-
-def write_schema(path: Path) -> None:
-    """Write a new database with all tables and views, and without a row.
-
-    Raises:
-        duckdb.Error: the file system refuses.
-    """
-    with duckdb.connect(path) as connection:
-        create_schema(connection)
 
 
 def _unusable(path: Path, error: Exception) -> StoreError:

@@ -46,8 +46,8 @@ def require_database(path: Path) -> None:
     if is_missing(path):
         raise StoreError(
             f"{path.absolute()}: there is no database yet",
-            hint="measure something first: `orchestrator run matrix.yaml`; or name another folder"
-            " with `--results`, or a file with `--database`",
+            hint="measure something first: `orchestrator bench --model bert-tiny`; or name another"
+            " folder with `--results`, or a file with `--database`",
         )
 
 

@@ -11,12 +11,7 @@ from orchestrator.store.database.backup import MANIFEST, copy_database
 from orchestrator.store.database.connect import connect, duckdb_message, interruptible
 from orchestrator.store.database.lock import writer_lock
 from orchestrator.store.schema.tables import STORE_VERSION
-from orchestrator.store.schema.version import (
-    DatabaseVersion,
-    read_version,
-    require_known_version,
-    upgrade_schema,
-)
+from orchestrator.store.schema.version import DatabaseVersion, read_version, require_known_version
 from orchestrator.system.files import REMEDY, file_hint
 from runner.contract.errors import StoreError
 
@@ -78,6 +73,8 @@ def _upgrade(path: Path, wait_s: float) -> None:
     Raises:
         StoreError: it is in use, not ours, or the disk is full; it is as it was then.
     """
+    from orchestrator.store.schema.definition import upgrade_schema
+
     with connect(path, read_only=False, wait_s=wait_s) as connection:
         number = read_version(connection, path).number
     if number >= STORE_VERSION:

@@ -27,8 +27,8 @@ from orchestrator.store.merge.merge import QUARANTINED, REAL, insert_taken
 from orchestrator.store.merge.staging import stage
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.definition import redefine_views, schema_differences
 from orchestrator.store.schema.tables import JOBS, RAW, RESULTS, RUNS
-from orchestrator.store.schema.version import redefine_views, schema_differences
 from orchestrator.system.files import REMEDY
 
 IMPORTS = "imports"

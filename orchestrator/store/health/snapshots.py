@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.store.database.backup import (
-    MANIFEST,
-    Manifest,
-    copy_database,
-    read_manifest,
-)
+from orchestrator.store.database.backup import MANIFEST, copy_database
 from orchestrator.store.database.connect import connect, count_rows, store_errors
 from orchestrator.store.database.lock import (
     WAIT_S,
@@ -21,6 +16,7 @@ from orchestrator.store.database.lock import (
     wal_path,
     writer_lock,
 )
+from orchestrator.store.database.manifest import Manifest, read_manifest
 from orchestrator.store.schema.version import DatabaseVersion, read_version
 from orchestrator.system.files import REMEDY, file_hint
 from runner import __version__

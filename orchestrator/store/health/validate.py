@@ -9,8 +9,12 @@ from duckdb import DuckDBPyConnection
 
 from orchestrator.store.health.checks import CHECKS, Check, Severity, read_sql
 from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.definition import (
+    foreign_relations,
+    retyped_columns,
+    schema_differences,
+)
 from orchestrator.store.schema.tables import RESULTS
-from orchestrator.store.schema.version import foreign_relations, retyped_columns, schema_differences
 
 ALTERED = "defined otherwise"
 RETYPED = "column of another type"

@@ -19,6 +19,7 @@ from orchestrator.store.merge.report import MergeReport
 from orchestrator.store.merge.staging import are_small, registered, stage, unstage
 from orchestrator.store.records.validate import CheckInterrupt, Damaged
 from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.sources import Run
 from orchestrator.store.schema.tables import (
     DURATIONS,
     JOBS,
@@ -28,7 +29,6 @@ from orchestrator.store.schema.tables import (
     RESULTS,
     RUNS,
     SYNTHETIC,
-    Run,
 )
 from runner.contract.record import RETRIED, UNREADABLE, arrow_schema, read_table
 

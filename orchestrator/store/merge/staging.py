@@ -20,7 +20,7 @@ from orchestrator.store.records.validate import (
     require_columns,
     require_whole,
 )
-from orchestrator.store.schema.columns import SqlColumn, text
+from orchestrator.store.schema.columns import RECORD, SqlColumn, text
 from orchestrator.store.schema.parquet_columns import (
     FALSE_ID,
     NO_JSON_OBJECT,
@@ -28,7 +28,7 @@ from orchestrator.store.schema.parquet_columns import (
     NULL_IF_MISSING,
     ParquetColumns,
 )
-from orchestrator.store.schema.tables import OURS, RECORD, REQUIRED
+from orchestrator.store.schema.tables import OURS, REQUIRED
 from runner.contract.errors import DamagedFile
 from runner.contract.record import UNREADABLE
 

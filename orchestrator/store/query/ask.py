@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import duckdb
-from duckdb import DuckDBPyConnection
+from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 from orchestrator.store.database.connect import interruptible, limit_memory
 from orchestrator.store.database.execute import QuestionThread
 from orchestrator.store.database.lock import WAIT_S, require_database
 from orchestrator.store.database.open import open_current
+from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.question_errors import (
     FAILED,
     TIMEOUT_S,
@@ -23,12 +23,15 @@ from orchestrator.store.query.question_errors import (
     question_error,
     too_large,
 )
+from orchestrator.store.query.screen import ShownAnswer, ShownRow, bytes_of, plain_question
 from runner.contract.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH_ROWS = 65_536
+_AS_TEXT = 16
+"""Memory of a value as padded text, by that of the value."""
 _HINT = 'ask with one SELECT, e.g. "SELECT * FROM benchmark_performance"'
 _QUESTIONS = {"SELECT", "EXPLAIN", "MULTI"}
 """Statements that may be asked; PIVOT is a `MULTI`."""
@@ -43,41 +46,6 @@ class QuestionLimits(TypedDict, total=False):
     memory_bytes: int | None
     """Bytes; None: a quarter of this machine's memory. It is the limit of all questions of this
     process to that file, as the newest of them sets it."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a question. It can be read once, while its connection is open."""
-
-    schema: pa.Schema
-    """Its columns; no two have the same name."""
-    batches: Iterator[pa.RecordBatch]
-    """Its rows, some thousands at a time."""
-    most_bytes: int = sys.maxsize
-    """Most memory that it may take as a whole."""
-
-    def table(self) -> pa.Table:
-        """The whole answer at once.
-
-        Raises:
-            UsageError: it takes more memory than the question may.
-        """
-        from pyarrow import Table
-
-        return Table.from_batches(list(self.within(self.most_bytes)), self.schema)
-
-    def within(self, most_bytes: int) -> Iterator[pa.RecordBatch]:
-        """Its rows, for somebody who keeps them all.
-
-        Raises:
-            UsageError: together they take more than this.
-        """
-        total = 0
-        for batch in self.batches:
-            total += batch.nbytes
-            if total > most_bytes:
-                raise too_large(most_bytes)
-            yield batch
 
 
 def query(
@@ -107,11 +75,31 @@ def asking(
         UsageError: likewise, and also while the rows are read.
         StoreError: likewise.
     """
+    with _question(path, wait_s, limits) as question:
+        yield question.ask(sql, limits.get("memory_bytes"))
+
+
+@contextmanager
+def showing(
+    path: Path, sql: str, *, wait_s: float = WAIT_S, **limits: Unpack[QuestionLimits]
+) -> Iterator[ShownAnswer]:
+    """The same answer as a table shows it, whose rows are read as they are asked for.
+
+    Raises:
+        UsageError: likewise; as text it takes much more memory, and its limit is lower.
+        StoreError: likewise.
+    """
+    with _question(path, wait_s, limits) as question:
+        yield question.show(sql, limits.get("memory_bytes"))
+
+
+@contextmanager
+def _question(path: Path, wait_s: float, limits: QuestionLimits) -> Iterator[_Question]:
     require_database(path)
     connection, _ = open_current(path, read_only=True, wait_s=wait_s)
     question = _Question(connection, limits.get("timeout_s", TIMEOUT_S))
     try:
-        yield question.ask(sql, limits.get("memory_bytes"))
+        yield question
     finally:
         question.close()
 
@@ -125,15 +113,32 @@ class _Question:
         self._thread = QuestionThread(connection, timeout_s)
         self._owned = ExitStack()
         self._owned.enter_context(connection)
+        self._errors: tuple[type[Exception], ...] = (duckdb.Error, OSError, MemoryError)
 
     def ask(self, sql: str, memory_bytes: int | None) -> Answer:
         """The answer, of which no row has been read."""
         import pyarrow as pa
 
+        self._errors = (*self._errors, pa.ArrowException)
         most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
         reader = self._wait_for(lambda: self._reader(sql))
         schema = pa.schema(map(pa.Field.with_name, reader.schema, _distinct(reader.schema.names)))
         return Answer(schema, self._batches(reader, schema), most_bytes)
+
+    def show(self, sql: str, memory_bytes: int | None) -> ShownAnswer:
+        """The answer for the screen, of which no row has been read."""
+        most_bytes = self._wait_for(lambda: limit_memory(self._connection, memory_bytes))
+        most_bytes //= _AS_TEXT
+        relation = self._wait_for(lambda: self._relation(sql))
+        plain = plain_question(relation)
+        if plain is not None:
+            self._wait_for(lambda: self._connection.execute(plain))
+            return ShownAnswer(_distinct(relation.columns), self._rows(most_bytes))
+        from orchestrator.store.query.formats import text_rows
+
+        answer = self.ask(sql, memory_bytes)
+        batches = answer.within(most_bytes)
+        return ShownAnswer(answer.schema.names, chain.from_iterable(map(text_rows, batches)))
 
     def close(self) -> None:
         """Release the database, or have it released when the answer can be given up."""
@@ -142,10 +147,21 @@ class _Question:
     def _reader(self, sql: str) -> pa.RecordBatchReader:
         from orchestrator.store.query.values import cast_for_arrow
 
-        require_question(self._connection, sql)
-        relation = cast_for_arrow(self._connection.sql(sql))
+        relation = cast_for_arrow(self._relation(sql))
         # Left open, the reader would let nobody open the file again.
         return self._owned.enter_context(relation.to_arrow_reader(_BATCH_ROWS))
+
+    def _relation(self, sql: str) -> DuckDBPyRelation:
+        require_question(self._connection, sql)
+        return self._connection.sql(sql)
+
+    def _rows(self, most_bytes: int) -> Iterator[ShownRow]:
+        total = 0
+        while rows := self._wait_for(lambda: self._connection.fetchmany(_BATCH_ROWS)):
+            total += bytes_of(rows)
+            if total > most_bytes:
+                raise too_large(most_bytes)
+            yield from rows
 
     def _batches(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -154,8 +170,6 @@ class _Question:
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
     def _wait_for(self, work: Callable[[], _T]) -> _T:
-        from pyarrow import ArrowException
-
         with interruptible():
             try:
                 return self._thread.wait_for(work)
@@ -163,7 +177,7 @@ class _Question:
                 if self._timeout_s is None:
                     raise
                 raise no_answer_within(self._timeout_s) from error
-            except (duckdb.Error, OSError, ArrowException, MemoryError) as error:
+            except self._errors as error:
                 raise question_error(error) from error
 
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from orchestrator.store.query.ask import Answer, asking
+from orchestrator.store.query.answer import Answer
+from orchestrator.store.query.ask import asking
 from orchestrator.store.query.formats import SUFFIXES, save_answer
 from orchestrator.store.query.values import json_values
 from orchestrator.store.schema.mode_views import GENERATION, GENERATION_ALL
@@ -207,9 +208,10 @@ def export_topic(database: Path, options: ExportOptions) -> ExportedTopic:
         StoreError: the database cannot be read, or the output not written.
     """
     if options.topic is None or options.output is None:
+        example = options.topic or "performance"
         raise UsageError(
             "export: give a topic and `--output`, or `--bundle`",
-            hint="`orchestrator export performance --output performance.parquet`, or"
+            hint=f"`orchestrator export {example} --output {example}.parquet`, or"
             " `orchestrator export --bundle results.zip`",
         )
     topic = TOPICS[options.topic]

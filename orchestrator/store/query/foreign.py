@@ -2,8 +2,9 @@
 
 Such a file is not trusted. Views, macros and columns that compute themselves are SQL of whoever
 wrote it: none of them is executed, since every name in our questions means an object of the empty
-database, and each table is looked at before it is read. Call it in a process with limits: DuckDB
-itself reads the bytes.
+database, and each table is looked at before it is read. Tables of an older schema are copied into
+the empty database and brought forward there; the file is never written. Call it in a process with
+limits: DuckDB itself reads the bytes.
 """
 
 import re
@@ -18,7 +19,10 @@ from orchestrator.store.database.connect import duckdb_message
 from orchestrator.store.database.lock import wal_path
 from orchestrator.store.query.runs import FIRST_WITH_IMPORTS, BundleRows, stored_runs
 from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.migrations import migrate
+from orchestrator.store.schema.parquet_columns import identifier
 from orchestrator.store.schema.tables import (
+    OLDEST,
     QUARANTINE,
     RESULTS,
     RUNS,
@@ -29,13 +33,15 @@ from orchestrator.store.schema.tables import (
 )
 from runner.contract.errors import StoreError
 
-_THEIRS = "theirs"
+_THEIRS, _OURS = "theirs", "memory"
+"""Names of their database and of the empty one."""
+_COMPUTED = "computes itself"
 _BUSY = re.compile(r"Could not set lock")
 _BUNDLE_HINT = "ask its owner for a bundle: `orchestrator export --bundle`"
-_COLUMNS = f"""
+_COLUMNS = """
     SELECT table_name, column_name, data_type, column_default
     FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
-    WHERE database_name = '{_THEIRS}' AND schema_name = 'main'
+    WHERE database_name = ? AND schema_name = 'main'
 """
 """Columns of tables alone; what computes itself has a default, as none of ours has."""
 _WITHOUT_RUN = f"""
@@ -45,7 +51,7 @@ _WITHOUT_RUN = f"""
 
 @contextmanager
 def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleRows]:
-    """All runs of a database that anybody may have written, of this schema or the one before.
+    """All runs of a database that anybody may have written, of this schema or an older one.
 
     Raises:
         StoreError: it is being written, not ours, of another schema, or altered.
@@ -53,12 +59,15 @@ def foreign_rows(path: Path, memory_bytes: int, spill: Path) -> Iterator[BundleR
     """
     with duckdb.connect() as connection:
         _attach(connection, path, memory_bytes, spill)
-        columns = _columns(connection)
-        _require_version(connection, columns, path)
+        source, columns = _THEIRS, _columns(connection, _THEIRS)
+        version = _known_version(connection, columns, path)
+        if version < FIRST_WITH_IMPORTS:
+            _bring_forward(connection, columns, version, path)
+            source, columns = _OURS, _columns(connection, _OURS)
         for table in TABLES:
             if table is not QUARANTINE:
                 _require_plain(table, columns, path)
-                _name(connection, table)
+                _name(connection, source, table)
         ((without_run,),) = connection.execute(_WITHOUT_RUN).fetchall()
         if without_run:
             raise StoreError(
@@ -103,15 +112,16 @@ def _attach(connection: DuckDBPyConnection, path: Path, memory_bytes: int, spill
 _TableColumns = dict[str, dict[str, tuple[str, str | None]]]
 
 
-def _columns(connection: DuckDBPyConnection) -> _TableColumns:
+def _columns(connection: DuckDBPyConnection, database: str) -> _TableColumns:
     """Type and default by column, by table; views have none here."""
     columns: _TableColumns = {}
-    for table, column, type_, default in connection.execute(_COLUMNS).fetchall():
+    for table, column, type_, default in connection.execute(_COLUMNS, [database]).fetchall():
         columns.setdefault(table, {})[column] = (type_, default)
     return columns
 
 
-def _require_version(connection: DuckDBPyConnection, columns: _TableColumns, path: Path) -> None:
+def _known_version(connection: DuckDBPyConnection, columns: _TableColumns, path: Path) -> int:
+    """The version of its schema, which is ours or can be brought forward."""
     if {"version", "scratch"} - columns.get(VERSION.name, {}).keys():
         raise StoreError(
             f"{path}: a DuckDB database, but not one of AccelMatrix",
@@ -127,11 +137,33 @@ def _require_version(connection: DuckDBPyConnection, columns: _TableColumns, pat
             f"{path}: has schema {versions[0]}, and this AccelMatrix knows up to {STORE_VERSION}",
             hint="install the newer AccelMatrix that wrote it",
         )
-    if versions[0] < FIRST_WITH_IMPORTS:
+    if versions[0] < OLDEST:
         raise StoreError(
-            f"{path}: has the older schema {versions[0]}",
-            hint=f"bring it forward, or a copy of it: `orchestrator status --database {path}`",
+            f"{path}: has the older schema {versions[0]}; this AccelMatrix brings forward those"
+            f" from {OLDEST} on",
+            hint="merge the record files of its runs instead: `orchestrator merge RESULTS`",
         )
+    return int(versions[0])
+
+
+def _bring_forward(
+    connection: DuckDBPyConnection, columns: _TableColumns, version: int, path: Path
+) -> None:
+    """Copy the tables of an older schema into the empty database, and migrate them there."""
+    for table in columns.keys() & {table.name for table in TABLES}:
+        for column, (_, default) in columns[table].items():
+            if default is not None:
+                raise _altered(table, column, _COMPUTED, path)
+        names = ", ".join(map(identifier, columns[table]))
+        connection.execute(f"CREATE TABLE {table} AS SELECT {names} FROM {_THEIRS}.main.{table}")
+    try:
+        migrate(connection, version, STORE_VERSION)
+    except duckdb.Error as error:
+        raise StoreError(
+            f"{path}: was altered: it does not have the tables of schema {version}:"
+            f" {duckdb_message(error)}",
+            hint=_BUNDLE_HINT,
+        ) from error
 
 
 def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
@@ -144,17 +176,20 @@ def _require_plain(table: Table, columns: _TableColumns, path: Path) -> None:
         if type_ != column.type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"):
             fault = "is missing" if type_ is None else f"is {type_}, not {column.type}"
         elif default is not None:
-            fault = "computes itself"
+            fault = _COMPUTED
         else:
             continue
-        raise StoreError(
-            f"{path}: was altered: the column {column.name} of {table.name} {fault}",
-            hint=_BUNDLE_HINT,
-        )
+        raise _altered(table.name, column.name, fault, path)
 
 
-def _name(connection: DuckDBPyConnection, table: Table) -> None:
+def _altered(table: str, column: str, fault: str, path: Path) -> StoreError:
+    return StoreError(
+        f"{path}: was altered: the column {column} of {table} {fault}", hint=_BUNDLE_HINT
+    )
+
+
+def _name(connection: DuckDBPyConnection, database: str, table: Table) -> None:
     """Let questions find the table under its name, and nothing else of that database."""
     connection.execute(
-        f"CREATE TEMP VIEW {table.name} AS SELECT {table.names} FROM {_THEIRS}.main.{table.name}"
+        f"CREATE TEMP VIEW {table.name} AS SELECT {table.names} FROM {database}.main.{table.name}"
     )

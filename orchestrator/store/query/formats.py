@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 from pyarrow import types
 
-from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.values import float_values, json_rows, json_values, to_json
 from orchestrator.system.files import output_file
 from orchestrator.system.text import escape_control_line

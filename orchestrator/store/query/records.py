@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from orchestrator.store.database.connect import duckdb_message, fetch
 from orchestrator.store.query.filters import Selection
+from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.tables import (
     ENVIRONMENTS,
     HARDWARE,
@@ -18,7 +19,6 @@ from orchestrator.store.schema.tables import (
     MODELS,
     RAW,
     RESULTS,
-    Origin,
     Table,
 )
 from runner.contract.errors import StoreError

@@ -57,9 +57,9 @@ RELATIONS = (
         "history",
         "how a result changed from one measurement to the next",
         (
-            *("cell_id", "measured_at", "latency_median_ms", "ratio", "grade"),
-            *("previous_median_ms", "previous_grade", "profile", *_MACHINE, "git_commit"),
-            *("image_digest", "result_id"),
+            *(*_CELL, "latency_median_ms", "ratio", "grade", "measured_at"),
+            *("previous_median_ms", "previous_grade", "mode", "scenario", "profile", *_MACHINE),
+            *("git_commit", "image_digest", "cell_id", "result_id"),
         ),
         "cell_id, hardware, launcher, measured_at DESC, result_id",
     ),
@@ -136,8 +136,8 @@ RELATIONS = (
         "benchmark_results",
         "every record in base units",
         (
-            *("run_id", "cell_id", "status", "grade", "latency_median_s", "throughput"),
-            *("memory_peak_bytes", "launcher", "hostname", "recorded_at"),
+            *("cell_id", "latency_median_s", "grade", "status", "throughput"),
+            *("memory_peak_bytes", "launcher", "hostname", "recorded_at", "run_id"),
         ),
         "recorded_at DESC, result_id",
     ),
@@ -168,7 +168,7 @@ RELATIONS = (
     Relation(
         "artefacts",
         "graphs, images and weights by digest",
-        ("kind", "name", "seen_at", "digest"),
+        ("name", "kind", "seen_at", "digest"),
         "kind, name, digest",
     ),
     Relation(

@@ -13,21 +13,19 @@ from orchestrator.store.database.lock import WAIT_S, is_missing, require_databas
 from orchestrator.store.database.open import open_current
 from orchestrator.store.query.results import RunSummary, newest_run
 from orchestrator.store.query.values import json_rows
+from orchestrator.store.schema.columns import ORIGIN, RECORD
 from orchestrator.store.schema.parquet_columns import KNOWN
+from orchestrator.store.schema.sources import Origin, Run
 from orchestrator.store.schema.tables import (
     ARTEFACTS,
     ENVIRONMENTS,
     HARDWARE,
     JOBS,
     MODELS,
-    ORIGIN,
     OTHER,
     RAW,
-    RECORD,
     RESULTS,
     RUNS,
-    Origin,
-    Run,
 )
 from orchestrator.store.schema.version import require_known_version
 from runner.contract.errors import UsageError
@@ -215,8 +213,13 @@ def resolve_run(name: str, runs: Sequence[RunSummary], database: Path) -> str:
     known = [run.run_id for run in runs]
     if name in known:
         return name
-    hint = f"the newest are {', '.join(known[:3])}" if known else "it holds none yet"
-    raise UsageError(f"{name!r} is not a run in {database}", hint=hint)
+    newest_ids = f"the newest {'are' if len(known) > 1 else 'is'} {', '.join(known[:3])}"
+    raise UsageError.unknown(
+        name,
+        (_LAST, *known) if known else (),
+        f"{name!r} is not a run in {database}",
+        hint=newest_ids if known else "it holds none yet",
+    )
 
 
 _TABLES = {"w": RAW, "h": HARDWARE, "e": ENVIRONMENTS, "r": RESULTS}

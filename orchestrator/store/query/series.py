@@ -52,17 +52,25 @@ def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Earlier
 
 
 def measured_before(
-    connection: DuckDBPyConnection, model_ids: Mapping[str, str], host: str, launcher: str
+    connection: DuckDBPyConnection,
+    wanted: Mapping[str, tuple[str, str]],
+    host: str,
+    launcher: str,
 ) -> MeasuredBefore | None:
-    """The newest run of cells with these models, by cell id, on this machine; None without one."""
+    """The newest run on this machine of cells with these model ids and profiles, by cell id.
+
+    None without one.
+    """
     sql = f"""
         SELECT r.run_id, max(r.recorded_at) AS measured_at, count(*) AS cells
         FROM {joined_results()}
-        JOIN (SELECT unnest($1::VARCHAR[]) AS cell_id, unnest($2::VARCHAR[]) AS model_id) wanted
-            ON r.cell_id = wanted.cell_id AND r.model_id = wanted.model_id
-        WHERE h.host = $3 AND r.launcher = $4 AND {TRUSTED}
+        JOIN (
+            SELECT unnest($1::VARCHAR[]) AS cell_id, unnest($2::VARCHAR[]) AS model_id,
+                unnest($3::VARCHAR[]) AS profile
+        ) wanted USING (cell_id, model_id, profile)
+        WHERE h.host = $4 AND r.launcher = $5 AND {TRUSTED}
         GROUP BY r.run_id ORDER BY measured_at DESC, r.run_id DESC LIMIT 1
     """
-    values = [[*model_ids.keys()], [*model_ids.values()], host, launcher]
-    rows = fetch(connection, sql, *values)
+    models, profiles = ([pair[index] for pair in wanted.values()] for index in (0, 1))
+    rows = fetch(connection, sql, [*wanted], models, profiles, host, launcher)
     return MeasuredBefore(**rows[0]) if rows else None

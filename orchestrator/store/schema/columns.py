@@ -1,19 +1,14 @@
-"""Columns of the database, derived from the fields of frozen values and their docstrings."""
+"""Columns of the database; those of records, their origins and runs stand in `columns.json`.
 
-from collections.abc import Iterable
+`python -m tools.columns` makes that file from the frozen values and their docstrings. To load
+pydantic, its models and their source takes longer than a short command itself.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
-
-from pydantic import AwareDatetime, BaseModel
-
-SQL_TYPES: dict[Any, str] = {
-    str: "VARCHAR",
-    int: "BIGINT",
-    float: "DOUBLE",
-    bool: "BOOLEAN",
-    AwareDatetime: "TIMESTAMPTZ",
-}
+from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,6 +24,8 @@ class SqlColumn:
     """True if it may be null, which says `not known`."""
     allowed: tuple[str, ...] = ()
     """The values it may take; empty when there is no such list."""
+    default: str | None = None
+    """Its value as SQL where a record of an older runner lacks it; None: null."""
     compression: str | None = None
     """DuckDB's compression of it; None leaves the choice to DuckDB."""
 
@@ -37,14 +34,6 @@ class SqlColumn:
         """The column as `CREATE TABLE` wants it."""
         compression = f" USING COMPRESSION {self.compression}" if self.compression else ""
         return f"{self.name} {self.type}{compression}" + ("" if self.nullable else " NOT NULL")
-
-
-def model_columns(value: type[BaseModel]) -> tuple[SqlColumn, ...]:
-    """One column for each field of a frozen value."""
-    return tuple(
-        _column(name, info.annotation, info.description or "")
-        for name, info in value.model_fields.items()
-    )
 
 
 def names(columns: Iterable[SqlColumn]) -> str:
@@ -57,26 +46,15 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _column(name: str, annotation: Any, doc: str) -> SqlColumn:
-    members = get_args(annotation)
-    nullable = NoneType in members
-    if nullable:
-        (annotation,) = (member for member in members if member is not NoneType)
-    allowed = get_args(annotation) if get_origin(annotation) is Literal else ()
-    return SqlColumn(name, sql_type(annotation), doc, nullable, allowed)
+COLUMNS_FILE = Path(__file__).with_name("columns.json")
+_FILE: Mapping[str, Iterable[Mapping[str, Any]]] = json.loads(COLUMNS_FILE.read_text("utf-8"))
 
 
-def sql_type(annotation: Any) -> str:
-    """DuckDB's type for a field's annotation."""
-    if annotation in SQL_TYPES:
-        return SQL_TYPES[annotation]
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return sql_type(arguments[0])
-    if origin is Literal:
-        return "VARCHAR"
-    if origin in {list, tuple}:
-        return f"{sql_type(arguments[0])}[]"
-    if origin is dict:
-        return f"MAP({sql_type(arguments[0])}, {sql_type(arguments[1])})"
-    raise TypeError(f"no column type for {annotation}")
+def _columns(name: str) -> tuple[SqlColumn, ...]:
+    return tuple(
+        SqlColumn(**{**facts, "allowed": tuple(facts.get("allowed", ()))}) for facts in _FILE[name]
+    )
+
+
+RECORD, ORIGIN, RUN = _columns("record"), _columns("origin"), _columns("run")
+"""The columns of a record, of its origin and of a run."""

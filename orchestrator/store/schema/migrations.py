@@ -171,8 +171,6 @@ _CHANGE_VALUES = f"""
 
 MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7}
 """The step from each version to the next."""
-OLDEST = min(MIGRATIONS)
-"""The oldest version that can be brought forward."""
 
 
 def migrate(connection: DuckDBPyConnection, version: int, newest: int) -> None:

@@ -1,6 +1,7 @@
-"""Views of what one mode or scenario measures, each with all columns of `benchmark_performance`.
+"""Views of what one mode or scenario measures, each with the columns of `benchmark_performance`.
 
-No question about a mode needs a join with another view then.
+No question about a mode needs a join with another view then. Generation has no samples per second,
+since a sample is any number of tokens.
 """
 
 from orchestrator.store.schema.result_views import (
@@ -32,14 +33,24 @@ def _beside(columns: list[ViewColumn], shown: list[ViewColumn]) -> list[ViewColu
     return [*columns, *(column for column in shown if column.name not in known)]
 
 
-def _view(name: str, doc: str, shown: list[ViewColumn], condition: str) -> View:
+def _view(
+    name: str,
+    doc: str,
+    shown: list[ViewColumn],
+    condition: str,
+    columns: list[ViewColumn] = RESULT_COLUMNS,
+) -> View:
     """Rows of `benchmark_performance` with columns of their own beside."""
     return View(
         name,
         f"{doc}; rows and columns of `benchmark_performance`, with more of their own.",
-        view_columns(_beside(RESULT_COLUMNS, shown)),
-        _rows(RESULT_COLUMNS, shown, joined_results(), f"{TRUSTED} AND {condition}"),
+        view_columns(_beside(columns, shown)),
+        _rows(columns, shown, joined_results(), f"{TRUSTED} AND {condition}"),
     )
+
+
+def _without_samples(columns: list[ViewColumn]) -> list[ViewColumn]:
+    return [column for column in columns if column.name != "throughput"]
 
 
 def _tokens(name: str, *interval: str) -> list[ViewColumn]:
@@ -55,9 +66,15 @@ _GENERATED = [
 ]
 _IS_GENERATION = "r.mode = 'generation'"
 GENERATION = _view(
-    "generation_results", "Generation: prefill and decode apart", _GENERATED, _IS_GENERATION
+    "generation_results",
+    "Generation: prefill and decode apart",
+    _GENERATED,
+    _IS_GENERATION,
+    _without_samples(RESULT_COLUMNS),
 )
-GENERATION_ALL = _rows(VERDICT_COLUMNS, _GENERATED, joined_verdicts(), _IS_GENERATION)
+GENERATION_ALL = _rows(
+    _without_samples(VERDICT_COLUMNS), _GENERATED, joined_verdicts(), _IS_GENERATION
+)
 """The question for all verdicts on generation, under the columns of that view."""
 _TRAINING = _view(
     "training_results",

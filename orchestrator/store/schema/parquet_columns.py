@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.store.schema.columns import SqlColumn, text
+from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn, text
 from orchestrator.store.schema.older_records import OLDER_VALUES
-from orchestrator.store.schema.tables import ORIGIN, OTHER, OURS, RECORD, Origin
-from runner.contract.record import MACHINE_FACTS, Record
+from orchestrator.store.schema.tables import OTHER, OURS
+from runner.contract.record import MACHINE_FACTS
 
 _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),
@@ -56,14 +56,11 @@ FALSE_ID = f"""
 """
 """The condition under which an id is not the hash of what it stands for."""
 
+KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 DEFAULTS: Mapping[str, str] = {
-    name: text(info.default) if isinstance(info.default, str) else str(info.default).lower()
-    for value in (Record, Origin)
-    for name, info in value.model_fields.items()
-    if isinstance(info.default, str | bool)
+    name: column.default for name, column in KNOWN.items() if column.default is not None
 }
 """Values of columns that a file lacks, since no older runner knew them."""
-KNOWN = {column.name: column for column in (*RECORD, *ORIGIN)}
 NULL_IF_MISSING = KNOWN.keys() - DEFAULTS.keys() - {*MODEL, "environment_id", "source"}
 """Columns that are null in the rows of a file that lacks them."""
 

@@ -1,67 +1,12 @@
-"""The tables of the database, and the origin of each record."""
+"""The tables of the database."""
 
 from dataclasses import dataclass, replace
 
-from pydantic import AwareDatetime, NonNegativeInt
-
-from orchestrator.store.schema.columns import SqlColumn, model_columns, names, text
-from runner.contract.cell import Frozen
-from runner.contract.record import ENVIRONMENT_FACTS, Record
+from orchestrator.store.schema.columns import ORIGIN, RECORD, RUN, SqlColumn, names, text
+from runner.contract.record import ENVIRONMENT_FACTS
 
 OURS = "accelmatrix"
 SYNTHETIC = "synthetic"
-
-
-class Origin(Frozen):
-    """The source of a record, and how far it can be checked."""
-
-    source: str = OURS
-    """Who measured: `accelmatrix`, the project whose file was imported, or `synthetic`."""
-    source_format: str | None = None
-    """The format of the imported file; null for our own records."""
-    source_file: str | None = None
-    """The imported file, as it was named; null likewise."""
-    source_sha256: str | None = None
-    """Hash of the imported file; null likewise."""
-    source_place: str | None = None
-    """Where in the file it stood: a JSON pointer, or a line; null likewise."""
-    source_measured_at: AwareDatetime | None = None
-    """When the file says that it was measured; null likewise, or where it does not say."""
-    simulated: bool = False
-    """Whether the source itself says that no device made the numbers."""
-    marks: list[str] | None = None
-    """What in an imported file says that it is simulated; null where nothing does."""
-    details: dict[str, str] | None = None
-    """What the file says beside that and no column takes, by its own names."""
-
-
-class Run(Frozen):
-    """One invocation of `orchestrator run`. Null says `not known`."""
-
-    run_id: str
-    """The run's id."""
-    started_at: AwareDatetime
-    """When the run began, UTC."""
-    finished_at: AwareDatetime | None = None
-    """When its last cell ended, UTC; null while the run goes on."""
-    matrix: str | None = None
-    """The matrix as text."""
-    matrix_path: str | None = None
-    """The file the matrix came from; null when it came from options."""
-    command: str | None = None
-    """The command line that planned it, with whatever it changed in the matrix."""
-    launchers: tuple[str, ...] = ()
-    """The launchers that executed its jobs."""
-    seed: int | None = None
-    """Seed of weights, inputs and order."""
-    planned: NonNegativeInt | None = None
-    """Cells that the plan decided to run; each of them ends with one verdict."""
-    git_commit: str | None = None
-    """Commit of the AccelMatrix checkout, with `-dirty` behind it if it had changes."""
-    orchestrator_version: str | None = None
-    """Version of the orchestrator."""
-    hostname: str | None = None
-    """The host on which the orchestrator ran."""
 
 
 STORE_VERSION = 7
@@ -76,6 +21,8 @@ STORE_VERSION = 7
 - 6 (2026-11-23): views follow series and machines; tables are those of 5.
 - 7 (2026-11-23): record schema 6.
 """
+OLDEST = 4
+"""The oldest version that `migrations` brings forward."""
 
 HARDWARE_FACTS = (
     "device_name",
@@ -129,8 +76,6 @@ def comments(kind: str, name: str, doc: str, columns: tuple[SqlColumn, ...]) -> 
     ]
 
 
-RECORD = model_columns(Record)
-ORIGIN = model_columns(Origin)
 OTHER = SqlColumn(
     "other", "VARCHAR", "Columns of a newer runner that this schema lacks, as a JSON object."
 )
@@ -159,7 +104,7 @@ def _relaxed(columns: tuple[SqlColumn, ...]) -> tuple[SqlColumn, ...]:
 RUNS = Table(
     "benchmark_runs",
     "One invocation of `orchestrator run`, or one imported file.",
-    (*model_columns(Run), _DESCRIBED),
+    (*RUN, _DESCRIBED),
 )
 RESULTS = Table(
     "benchmark_results",

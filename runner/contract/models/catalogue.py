@@ -14,7 +14,7 @@ from runner.contract.models.spec import ModelSpec
 def catalogue() -> Mapping[str, ModelSpec]:
     """Every bundled model, by name, in alphabetical order."""
     configs = files("runner.contract.models") / "configs"
-    paths = sorted((path for path in configs.iterdir()), key=lambda path: path.name)
+    paths = sorted(configs.iterdir(), key=lambda path: path.name.removesuffix(".json"))
     specs = (ModelSpec.model_validate_json(path.read_bytes()) for path in paths)
     return MappingProxyType({spec.name: spec for spec in specs})
 

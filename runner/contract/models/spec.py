@@ -30,9 +30,7 @@ TensorKind = Literal[
 class TensorSpec(BaseModel):
     """One input tensor, synthesised from this description and a seed."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str
     """The argument's name in the model's forward pass."""
@@ -73,9 +71,7 @@ ImagePrompt = Literal["anyres", "grid"]
 class AxisRange(BaseModel):
     """The values that a model takes on one axis."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     default: SizeNumber
     """The value where a matrix names none."""
@@ -90,9 +86,7 @@ class AxisRange(BaseModel):
 class ModelSpec(BaseModel):
     """A model of the catalogue, or a custom one."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: ModelName
     """The name used in matrices and cell ids."""

@@ -24,9 +24,7 @@ FACTOR_SIGN = "*"
 class Work(BaseModel):
     """Arithmetic and memory of one forward pass over one query."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     macs: NonNegativeInt
     """Multiply-accumulates in matrix products and convolutions."""

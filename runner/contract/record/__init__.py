@@ -33,14 +33,7 @@ if TYPE_CHECKING:
     from runner.contract.record.parquet_bounds import (
         open_parquet,
     )
-    from runner.contract.record.quality import (
-        RETRIED,
-        Grade,
-        Outcome,
-        Phase,
-        Proof,
-        Status,
-    )
+    from runner.contract.record.quality import Outcome
     from runner.contract.record.record import (
         SCHEMA_VERSION,
         Columns,
@@ -48,6 +41,7 @@ if TYPE_CHECKING:
         Row,
         known_columns,
     )
+    from runner.contract.record.verdict import RETRIED, Grade, Phase, Proof, Status
 
 __all__ = [
     "ENVIRONMENT_FACTS",
@@ -90,18 +84,18 @@ __getattr__ = lazy_names(
     {
         "ENVIRONMENT_FACTS": "ids",
         "MACHINE_FACTS": "ids",
-        "RETRIED": "quality",
+        "RETRIED": "verdict",
         "SCHEMA_VERSION": "record",
         "SHARED_FACTS": "ids",
         "UNREADABLE": "files",
         "Columns": "record",
-        "Grade": "quality",
+        "Grade": "verdict",
         "Outcome": "quality",
-        "Phase": "quality",
-        "Proof": "quality",
+        "Phase": "verdict",
+        "Proof": "verdict",
         "Record": "record",
         "Row": "record",
-        "Status": "quality",
+        "Status": "verdict",
         "arrow_schema": "files",
         "digest": "ids",
         "drop_empty_columns": "files",

@@ -26,7 +26,7 @@ REJECT_RISK = 0.02
 QUERIES = 60_000
 FEWEST_CYCLES = 30
 """Busy periods of the model below which it says nothing about dependence."""
-MARGIN = 1.3
+LATE_DEVIATIONS = 1.3
 """Deviations of the late queries' count that a plan allows for: nine trials in ten decide."""
 _MOST_LATE = 200
 
@@ -55,7 +55,7 @@ class RateForecast:
         for late in range(0 if accepting else 1, _MOST_LATE):
             count = accepted_from(late) if accepting else rejected_up_to(late)
             expected = count * self.late
-            spread = MARGIN * math.sqrt(expected)
+            spread = LATE_DEVIATIONS * math.sqrt(expected)
             if (expected + spread <= late) if accepting else (expected - spread >= late):
                 return (count + 1) * self.weight
         return math.inf

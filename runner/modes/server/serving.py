@@ -8,7 +8,7 @@ from statistics import fmean, median
 import numpy as np
 
 from runner.contract.record import Columns
-from runner.contract.record.quality import Grade
+from runner.contract.record.verdict import Grade
 from runner.contract.rounds import Energy
 from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.energy import EnergyMeter

@@ -8,7 +8,7 @@ from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.contract.record.quality import Grade
+from runner.contract.record.verdict import Grade
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import seconds
 from runner.measure.environment import load_average_1m, memory_budget_bytes, usable_cpus

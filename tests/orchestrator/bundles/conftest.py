@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.bundles import write_bundle
 from orchestrator.store import Run, Store
-from orchestrator.store.schema.tables import Origin
+from orchestrator.store.schema.sources import Origin
 from runner.contract.record import Record, arrow_schema, save_record
 from tests.support.records import RECORDED_AT, a_failure, a_record
 

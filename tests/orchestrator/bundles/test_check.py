@@ -22,7 +22,7 @@ from orchestrator.app.results.merge import merge_paths
 from orchestrator.bundles import is_bundle, merge_bundle, open_bundle, write_bundle
 from orchestrator.bundles.archive import write_archive
 from orchestrator.store import MergeReport, Store, query
-from performance.hostile_parquet_files import hostile_files
+from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.errors import StoreError
 from runner.contract.record import save_record, to_table
 from tests.conftest import ROOT
@@ -592,7 +592,7 @@ def test_a_bundle_must_be_sound_to_be_merged(tmp_path: Path, database: Path) -> 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["values that the footer denies", "a long text, repeated"])
 def test_records_that_would_take_all_memory_are_a_fault(bundle: Path, name: str) -> None:
-    content = hostile_files(to_table([a_record()]))[name]
+    content = HOSTILE_FILES[name](to_table([a_record()]))
     (fault,) = faults(forged(bundle, put("records.parquet", content)))
     assert fault.startswith("records.parquet: holds ")
 

@@ -10,10 +10,11 @@ import pytest
 from orchestrator.store import Store
 
 ENGINE = ("docker", "requests")
-TABLES = ("numpy", "pandas", "pyarrow")
+TABLES = ("numpy", "pandas", "pyarrow", "orchestrator.bundles.check")
 DATABASE = ("duckdb", "orchestrator.store.store")
 SCREEN = ("rich.progress", "rich.table")
-MODELS = ("pydantic.main", "runner.contract.cell")
+MODELS = ("pydantic", "runner.contract.cell")
+RECORDS = ("runner.contract.record.record", "orchestrator.store.merge.merge")
 _REPORT = """
 import json, sys
 from orchestrator.cli import main
@@ -29,13 +30,10 @@ finally:
     ("arguments", "unwanted"),
     [
         (("--help",), (*ENGINE, *TABLES, *DATABASE, *SCREEN, *MODELS)),
-        (("bench", "--precision", "fp17"), (*ENGINE, *TABLES, *DATABASE, *SCREEN)),
-        (("plan", "matrix.yaml"), (*ENGINE, *TABLES, "orchestrator.running.execution")),
-        (("status",), (*ENGINE, *TABLES, "orchestrator.store.merge.merge")),
-        (
-            ("query", "SELECT 1"),
-            (*ENGINE, "pandas", "pyarrow.parquet", "orchestrator.bundles.check"),
-        ),
+        (("bench", "--precision", "fp17"), (*ENGINE, *TABLES, *DATABASE, *SCREEN, *MODELS)),
+        (("plan", "matrix.yaml"), (*ENGINE, *TABLES, *RECORDS, "orchestrator.running.execution")),
+        (("status",), (*ENGINE, *TABLES, *SCREEN, *MODELS, *RECORDS)),
+        (("query", "SELECT 1, now()"), (*ENGINE, *TABLES, *SCREEN, *MODELS, *RECORDS)),
     ],
     ids=lambda value: value[0] if value[0] in {"--help", "bench", "plan", "status"} else None,
 )

@@ -32,6 +32,7 @@ COMMANDS = (
     "status",
     "plan matrix.yaml",
     "query latest_results_all",
+    "query history",
     "query 'FROM benchmark_results'",
     "models list",
     "models show bert-tiny",

@@ -20,7 +20,7 @@ from orchestrator.imports.importing import (
 )
 from orchestrator.imports.outcome import read_files
 from orchestrator.store import Store
-from orchestrator.store.schema.tables import Run
+from orchestrator.store.schema.sources import Run
 from runner.contract.errors import StoreError
 from tests.orchestrator.imports.files import LATER, TABLE, Place, write
 from tests.orchestrator.imports.formats.legacy.samples import DIRECT, MODELS

@@ -61,6 +61,34 @@ def test_what_is_left_out_has_the_files_defaults() -> None:
     assert entry.cell.id == "cpu-bert-tiny-fp32-b1-s128-inference"
 
 
+@pytest.mark.parametrize(
+    ("axes", "overrides", "paths", "note"),
+    [
+        ({"runtime": "openvino"}, (), ["openvino"], "openvino on openvino"),
+        (
+            {"runtime": "torch,openvino,onnxruntime"},
+            (),
+            ["cpu", "cpu-onnxruntime", "openvino"],
+            "torch and onnxruntime on cpu, openvino on openvino",
+        ),
+        ({}, ["axes.runtime=ov"], ["openvino"], "openvino on openvino"),
+        ({"runtime": "torch,default"}, (), ["cpu"], None),
+        ({"runtime": "onnxruntime_web"}, (), ["cpu-onnxruntime_web"], None),
+        ({"runtime": "openvino", "backend": "cpu"}, (), ["cpu-openvino"], None),
+        ({"runtime": "openvino"}, ["axes.backend=cpu"], ["cpu-openvino"], None),
+        ({"runtime": "openvino"}, ["backends.cpu.axes.batch_size=2"], ["cpu-openvino"], None),
+    ],
+)
+def test_runtimes_find_the_backend_that_has_them(
+    axes: dict[str, str], overrides: list[str], paths: list[str], note: str | None
+) -> None:
+    """A backend that is named, whichever it is, is never replaced."""
+    matrix = bench_matrix(options(model="gpt2", **axes), overrides)
+    cells = [cell.id.partition("-gpt2")[0] for cell, _ in expand(matrix).cells]
+    assert cells == paths
+    assert matrix.notes == ((f"no --backend is named: {note}",) if note else ())
+
+
 def test_a_family_and_all_name_catalogued_models() -> None:
     vision = bench_matrix(BenchOptions(families=["vision"]))
     writers = bench_matrix(BenchOptions(families=["text generation"])).models.values()
@@ -89,6 +117,7 @@ def test_limits_and_measure_come_from_options() -> None:
         ),
         ("backend", "gpu", "--backend: 'gpu' could be cuda (NVIDIA), rocm (AMD) or mps (Apple)"),
         ("runtime", "tf", "--runtime: 'tf' is not one of default, torch"),
+        ("runtime", "openvino,tf", "--runtime: 'tf' is not one of default, torch"),
         ("mode", "train", "--mode: 'train' is unknown; did you mean training? (inference, "),
         ("batch_size", "1,x", "--batch-size: 'x' is not a whole number"),
         ("batch_size", "1,,2", "--batch-size: '' is not a whole number"),

@@ -79,7 +79,7 @@ def test_a_config_that_is_none_is_refused(
         ({"vocab_size": True}, "[0].inputs: is required: the configuration says true for vocab"),
         ({"vocab_size": 1e3}, "the configuration says 1000.0 for vocab_size, which is not a whol"),
         ({"is_encoder_decoder": "no"}, "[0].encoder_decoder: is required: config.json says 'no'"),
-        (VIT | {"image_size": [32, 32]}, "the configuration says [32, 32] for image_size, which"),
+        (VIT | {"image_size": [32]}, "the configuration says [32] for image_size, which"),
         (VIT | {"num_labels": "x"}, "[0].labels: is required: the configuration says 'x' for num"),
         (VIT | {"id2label": 5}, "[0].labels: is required: the configuration says 5 for id2lab"),
     ],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cli.axis_options import axis_values
 from orchestrator.matrix import Matrix
 from orchestrator.matrix.from_options import BenchOptions, bench_matrix
 from orchestrator.matrix.load import load_matrix
@@ -52,6 +53,23 @@ CLIP = {
 RESNET = {
     "architectures": ["ResNetForImageClassification"],
     "model_type": "resnet",
+    "num_channels": 3,
+}
+DETR = {
+    "architectures": ["DetrForObjectDetection"],
+    "model_type": "detr",
+    "num_channels": 3,
+    "is_encoder_decoder": True,
+}
+SEGFORMER = {
+    "architectures": ["SegformerForSemanticSegmentation"],
+    "model_type": "segformer",
+    "num_channels": 3,
+}
+YOLOS = {
+    "architectures": ["YolosForObjectDetection"],
+    "model_type": "yolos",
+    "image_size": [32, 64],
     "num_channels": 3,
 }
 LLAVA = {
@@ -103,6 +121,15 @@ def test_a_folder_is_a_model_with_the_weights_that_lie_there(here: Path) -> None
     assert plan.notes == matrix.notes
 
 
+def test_a_path_with_a_comma_is_one_value_of_an_option(here: Path) -> None:
+    a_config("bert,tuned", GPT2)
+    a_config("plain", GPT2)
+    assert list(bench("./bert,tuned").models) == ["bert-tuned"]
+    assert list(bench("bert,tuned", "./plain").models) == ["bert-tuned", "plain"]
+    assert axis_values({"model": [f"{here}/bert,tuned"]})["model"] == (f"{here}/bert,tuned",)
+    assert "'./bert' is not a folder" in refusal("./bert,tuned,./plain")
+
+
 def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
     a_config("mine", GPT2)
     matrix = bench("./mine")
@@ -123,7 +150,15 @@ def test_a_configuration_alone_means_random_weights_and_it_is_said() -> None:
         (RESNET, ("vision", "image", "AutoModelForImageClassification", "image-classification",
                   True)),
         (CLIP, ("multimodal", "multimodal", "AutoModel", "feature-extraction", False)),
+        (CLIP | {"model_type": "siglip", "architectures": ["SiglipModel"]},
+         ("multimodal", "multimodal", "AutoModel", "feature-extraction", False)),
+        (DETR, ("vision", "image", "AutoModelForObjectDetection", "object-detection", True)),
+        (YOLOS, ("vision", "image", "AutoModelForObjectDetection", "object-detection", False)),
+        (SEGFORMER, ("vision", "image", "AutoModelForSemanticSegmentation", "image-segmentation",
+                     False)),
         (WAVE, ("audio", "audio", "AutoModelForCTC", "automatic-speech-recognition", True)),
+        (WAVE | {"model_type": "wavlm", "architectures": ["WavLMForSequenceClassification"]},
+         ("audio", "audio", "AutoModelForAudioClassification", "audio-classification", True)),
         (WHISPER, ("audio", "audio", "AutoModelForSpeechSeq2Seq", "automatic-speech-recognition",
                    True)),
     ],
@@ -138,6 +173,16 @@ def test_what_a_configuration_tells(config: dict[str, Any], facts: tuple[Any, ..
         (s for s in catalogue().values() if s.config["model_type"] == config["model_type"]), None
     )
     assert twin is None or [i.name for i in spec.inputs] == [i.name for i in twin.inputs]
+
+
+def test_a_detector_writes_no_tokens_and_an_image_may_be_wider_than_high() -> None:
+    a_config("detr", DETR)
+    a_config("yolos", YOLOS)
+    detr, yolos = bench("./detr", "./yolos").models.values()
+    assert (detr.encoder_decoder, detr.task, detr.inputs[1].name) == (
+        False, "object-detection", "pixel_mask",
+    )  # fmt: skip
+    assert yolos.inputs[0].shape == ("batch_size", 3, 32, 64)
 
 
 def test_a_folder_of_whisper_is_described_as_the_catalogues() -> None:
@@ -236,7 +281,8 @@ def test_the_catalogue_goes_before_a_folder_that_is_not_written_as_one(here: Pat
         ("Qwen2VLForConditionalGeneration", "did you mean qwen2-vl-2b or qwen2-vl-micro?"),
         ("AutoModelForCTC", "did you mean wav2vec2-base-960h or wav2vec2-micro?"),
         ("bert", "'bert' is a kind of model; did you mean bert-base-uncased, bert-tiny or bert"),
-        ("google-bert/bert-base-uncasd", "did you mean google-bert/bert-base-uncased?"),
+        ("google-bert/bert-base-uncasd", "did you mean google-bert/bert-base-uncased? If not: "),
+        ("microsoft/phi-2", "no model 'microsoft/phi-2' in the catalogue, and nothing is"),
         ("someone/something", "no model 'someone/something' in the catalogue, and nothing is "
          "downloaded here: get it by `hf download someone/something --local-dir something`, then "
          "name ./something"),
@@ -277,8 +323,17 @@ OWN = {"model_type": "mine", "auto_map": {"AutoModel": "modeling_mine.Mine"}}
          "holds no .safetensors file, the one format that is loaded, but pytorch_model.bin"),
         (BERT | {"quantization_config": {"quant_method": "gptq"}}, [],
          "holds quantised weights ('gptq'), which are not loaded"),
-        (LLAVA, [], "'mine': inputs is required: it doesn't follow from such a model's files; give "
-         "it in a file of custom models, beside name and path"),
+        (LLAVA, [], "'mine': inputs is required: it doesn't follow from the files of a 'llava'; it "
+         "does for models of text, of images (classes, boxes, segments, depth), of sound (letters, "
+         "classes, Whisper), CLIP, SigLIP, Qwen-VL, LLaVA-NeXT and LLaVA-OneVision; give it in a "
+         "file of custom models, beside name and path"),
+        (BERT | {"architectures": ["BertForMultipleChoice"]}, [],
+         "'mine': architecture is required: config.json says 'BertForMultipleChoice', for which "
+         "none is known; it is for models of text, of images (classes, boxes"),
+        (DETR | {"use_timm_backbone": True}, [], "takes a part from timm, a library that no image"),
+        (DETR | {"backbone_config": {"model_type": "timm_backbone"}}, [], "a part from timm"),
+        (VIT | {"image_size": [32, "big"]}, [], "the configuration says 'big' for image_size"),
+        (VIT | {"image_size": [32, 32, 32]}, [], "says [32, 32, 32] for image_size"),
         (WHISPER | {"max_source_positions": 10**12}, [], "'mine': inputs[0].shape"),
         (CLIP | {"text_config": 5}, [], "inputs is required: the configuration has no vocab"),
         ({"model_type": "bert", "architectures": ["BertModel"]}, [], "modality is required"),

@@ -140,7 +140,7 @@ def test_a_hubs_config_stands_in_the_entry(tmp_path: Path) -> None:
         (ENTRY, {"model_type": "bert", "architectures": ["BertModel"]},
          "[0].inputs: is required: the configuration has no vocab_size"),
         (ENTRY | {"family": "audio", "modality": "audio"}, BERT,
-         "[0].inputs: is required: it doesn't follow from such a model's files"),
+         "[0].inputs: is required: it doesn't follow from the files of a 'bert'; it does for"),
         (ENTRY | {"hub_id": "a/b"}, BERT,
          "[0].weights: pretrained weights take a path or a hub_id, one of them"),
         (ENTRY | {"config": {"vocab_size": 3}}, BERT, "[0].config: is for weights of a hub"),

@@ -262,7 +262,9 @@ _ODD = st.lists(
         ["m", "fp32", "b1", "s8", "i56", "a2", "n4", "inference", "offline", "server", "q50"]
     ),
     min_size=1,
+    max_size=9,
 ).map("-".join)
+"""Names of models that look like parts of ids, none longer than names may be."""
 
 
 @given(

@@ -1,6 +1,7 @@
 """Results of a run: table, answer, trust, next steps."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -189,14 +190,14 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
         (
             batches(),
             [
-                "fastest: batch 8: 2,000 samples/s, 2.00 (1.97 to 2.03) times as fast as batch 4",
+                "fastest: batch 8: 0.5 ms a sample, 2.00 (1.97 to 2.03) times as fast as batch 4",
                 "shortest query: batch 1: 2 ms",
             ],
         ),
         (
             [a_row("plain", **interval(2.0)), a_row("fast", **INT8, **interval(1.0))],
             [
-                "fastest: int8: 1,234 samples/s, 2.00 (1.97 to 2.03) times as fast as fp32; "
+                "fastest: int8: 1 ms, 2.00 (1.97 to 2.03) times as fast as fp32; "
                 "150 MB instead of 301; outputs off by 4.8 %"
             ],
         ),
@@ -218,14 +219,42 @@ INT8 = {"precision": "int8", "off": 0.048, "memory_mb": 150.0}
         (
             [a_row("a"), a_row("b", precision="int8", correct=False, correct_reason="they differ")],
             [
-                "only fp32 can be quoted: 1,234 samples/s. "
+                "only fp32 can be quoted: 0.81 ms. "
                 "Not comparable: int8 (outputs do not agree with the reference)"
+            ],
+        ),
+        (
+            [
+                a_row("a", **INT8, **interval(1.0)),
+                a_row("b", **interval(1.03), memory_mb=400.0),
+                a_row("c", precision="fp16", memory_mb=500.0, **interval(2.0)),
+            ],
+            [
+                "fastest: int8 or fp32, which cannot be told apart, 2.00 (1.97 to 2.03) times as "
+                "fast as fp16; int8: 150 MB instead of 500; int8: outputs off by 4.8 %"
+            ],
+        ),
+        (
+            [
+                a_row("a", grade="A", **interval(1.0, 1e-4)),
+                a_row("b", grade="A", batch_size=2, **interval(2.003, 1e-4)),
+            ],
+            ["fastest: batch 1: 1 ms, 1.002 (1.001 to 1.002) times as fast as batch 2"],
+        ),
+        (
+            [a_row("a", precision="int8", correct=False), a_row("b", grade="D")],
+            [
+                "no answer: 2 of 2 results cannot be compared: "
+                "outputs do not agree with the reference, grade D"
             ],
         ),
         ([a_row("a", grade="D")], ["measure again: grade D"]),
         ([a_row("a")], []),
     ],
-    ids=["batches", "int8", "not told apart", "grade D", "wrong", "one D", "one"],
+    ids=[
+        *("batches", "int8", "not told apart", "grade D", "wrong", "price of one of two", "close"),
+        *("hopeless", "one D", "one"),
+    ],
 )
 def test_the_answer_says_what_the_measurements_support(
     rows: list[ResultRow], answer: list[str]
@@ -400,3 +429,15 @@ def test_traces_are_named(screen: Screen, names: list[str], told: str) -> None:
     line = f"{told}; the heaviest operators lie beside it in .operators.txt"
     assert line in screen.lines(print_results, report)
     assert screen.data(print_results, report)["traces"] == list(map(str, report.traces))
+
+
+@pytest.mark.parametrize("is_on_path", [True, False])
+def test_what_is_next_is_called_as_it_can_be(
+    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_on_path: bool
+) -> None:
+    program = tmp_path / "orchestrator"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path if is_on_path else tmp_path / "elsewhere"))
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    called = "orchestrator" if is_on_path else str(program)
+    assert screen.lines(print_results, a_report(batches()))[-1].startswith(f"  {called} export")

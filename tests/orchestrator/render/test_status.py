@@ -43,7 +43,7 @@ def a_status(**changes: Any) -> StatusReport:
         "database_bytes": 4 << 20,
         "parquet_files": 12,
         "parquet_bytes": 3 << 10,
-        "rows": {"benchmark_runs": 2, "replay_jobs": 0},
+        "rows": {"benchmark_runs": 15_402, "replay_jobs": 0},
         "verdicts": VERDICTS,
         "covered": COVERED,
         "runs": RUNS,
@@ -69,7 +69,7 @@ def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:
     assert lines[:3] == [
         "database: a.duckdb, 4MiB",
         "Parquet: 12 files of its runs in results, 3KiB",
-        "rows: 2 in benchmark_runs",
+        "rows: 15,402 in benchmark_runs",
     ]
     assert below(lines, "source ", 3) == [
         ["source", "results", "ok", "lost"],
@@ -136,7 +136,7 @@ def test_json_has_it_all(screen: Screen) -> None:
     data = screen.data(print_status, a_status())
     sizes = [data[name] for name in ("database", "database_bytes", "parquet_files")]
     assert sizes == ["a.duckdb", 4 << 20, 12]
-    assert data["rows"] == {"benchmark_runs": 2, "replay_jobs": 0}
+    assert data["rows"] == {"benchmark_runs": 15_402, "replay_jobs": 0}
     assert data["verdicts"][1] == {"source": "timm", "simulated": True, "counts": {"ok": 5}}
     assert data["covered"][1]["best"] == "failed"
     first, second = data["runs"]

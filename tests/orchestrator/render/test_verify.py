@@ -50,6 +50,15 @@ def test_the_table_shows_every_model_on_every_path_and_the_reasons(screen: Scree
     assert Verification.model_validate(screen.data(print_verification, FOUND)) == FOUND
 
 
+def test_a_simulator_is_named_that_stood_in_for_a_device(screen: Screen) -> None:
+    found = a_verification(
+        a_cell(backend="qnn", runtime="onnxruntime", device="HTP simulator"),
+        a_cell(backend="cuda", device="HTP simulator"),
+    )
+    lines = screen.lines(print_verification, found)
+    assert lines[-1] == "qnn: the HTP simulator in the device's place"
+
+
 def test_the_shapes_that_were_compared_are_named_once(screen: Screen) -> None:
     shapes = ("b2-s32", "b2-i64", "b2-s32", None)
     found = a_verification(*(a_cell(verified_shape=shape) for shape in shapes))

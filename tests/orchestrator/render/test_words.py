@@ -13,6 +13,8 @@ def test_every_word_has_three_lines_and_names_of_its_own() -> None:
     assert [word.name.casefold() for word in WORDS] == sorted(w.name.casefold() for w in WORDS)
     for word in WORDS:
         assert all(line.strip() == line and line for line in word.lines), word.name
+        assert "docs/" not in " ".join(word.lines), "pip installs no pages"
+        assert word.lines[0].endswith((".", "…")), f"{word.name}: the list shows this line alone"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A record counts only as the record that was asked for, whatever it says of itself."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,18 +27,21 @@ Columns = Mapping[str, Any]
 CELLS = (fake_cell(1), fake_cell(2), fake_cell(4), fake_cell(8))
 
 
-@pytest.fixture
-def other(tmp_path: Path) -> RunFolder:
-    """Another run of the same cells, in the database."""
-    folder = finished(tmp_path / "results", "other")
-    merge_run(folder, database(folder))
-    return folder
+@pytest.fixture(scope="module")
+def finished_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with two runs of the same cells, one of them in the database."""
+    results = tmp_path_factory.mktemp("finished") / "results"
+    other = finished(results, "other")
+    merge_run(other, database(other))
+    finished(results, "run-1")
+    return results
 
 
 @pytest.fixture
-def folder(tmp_path: Path, other: RunFolder) -> RunFolder:
+def folder(tmp_path: Path, finished_runs: Path) -> RunFolder:
     """A run whose first cell's record is what a test makes of it; the others are sound."""
-    return finished(tmp_path / "results", "run-1")
+    results = shutil.copytree(finished_runs, tmp_path / "results", symlinks=True)
+    return RunFolder.open(results, "run-1")
 
 
 def finished(results: Path, run_id: str) -> RunFolder:
@@ -205,24 +209,23 @@ def test_an_offline_record_has_the_batch_that_was_found(tmp_path: Path) -> None:
     assert folder.unfinished() == []
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ("stray.parquet",),
-        (CELLS[0].job_id, "stray.parquet"),
-        (CELLS[0].job_id, "nested", "deeper", f"{CELLS[0].id}.parquet"),
-        ("another-job", f"{CELLS[0].id}.parquet"),
-    ],
+STRAY = (
+    ("stray.parquet",),
+    (CELLS[0].job_id, "stray.parquet"),
+    (CELLS[0].job_id, "nested", "deeper", f"{CELLS[0].id}.parquet"),
+    ("another-job", f"{CELLS[0].id}.parquet"),
 )
+
+
 @pytest.mark.parametrize("run_id", ["run-1", "other", "invented"])
-def test_a_stray_record_is_named_and_not_merged(
-    folder: RunFolder, parts: tuple[str, ...], run_id: str
-) -> None:
+def test_a_stray_record_is_named_and_not_merged(folder: RunFolder, run_id: str) -> None:
     before = rows_of(folder, "other")
-    path = leave(folder, claiming(folder, {"run_id": run_id, "status": "failed"}), *parts)
+    record = claiming(folder, {"run_id": run_id, "status": "failed"})
+    paths = {leave(folder, record, *parts) for parts in STRAY}
     report = merge_paths([folder.path.parent], database(folder), scratch=True)
-    assert [damaged.path for damaged in report.damaged] == [path]
-    assert path.exists()
+    assert {damaged.path for damaged in report.damaged} == paths
+    assert len(report.damaged) == len(STRAY)
+    assert all(path.exists() for path in paths)
     assert rows_of(folder, "other") == before
     assert set(verdicts(folder).values()) == {"ok"}
     with pytest.raises(StoreError, match=r"stray|is the record of no planned cell"):

@@ -92,6 +92,11 @@ EVERYTHING: list[Leave] = [
     large,
     garbage,
 ]
+_FAST = (link, shut_folder, garbage)
+CASES = [
+    pytest.param(leave, id=leave.__name__, marks=() if leave in _FAST else pytest.mark.slow)
+    for leave in EVERYTHING
+]
 
 
 @pytest.fixture
@@ -135,7 +140,7 @@ FIRST = fake_cell(1).id
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("leave", EVERYTHING)
+@pytest.mark.parametrize("leave", CASES)
 @pytest.mark.parametrize(
     "names",
     [
@@ -251,7 +256,7 @@ def test_depth_harms_neither_the_run_nor_its_removal(folder: RunFolder) -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("leave", EVERYTHING)
+@pytest.mark.parametrize("leave", CASES)
 def test_what_a_killed_run_left_does_not_end_its_resumption(
     folder: RunFolder, host: Path, leave: Leave
 ) -> None:

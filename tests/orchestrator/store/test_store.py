@@ -37,7 +37,7 @@ def test_leftovers_of_a_killed_creation_do_not_matter(database: Path) -> None:
 def test_reading_needs_a_database(database: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet") as caught:
         Store.open_readonly(database)
-    assert "orchestrator run" in str(caught.value.hint)
+    assert "orchestrator bench" in str(caught.value.hint)
     assert not database.exists()
 
 

@@ -15,6 +15,7 @@ from orchestrator.system.text import (
     parse_duration,
     parse_share,
     parse_size,
+    split_list,
 )
 
 
@@ -161,3 +162,17 @@ def test_json_stays_the_same_json(text: str) -> None:
     for ascii_only in (True, False):
         told = json.dumps([text], indent=2, ensure_ascii=ascii_only)
         assert json.loads(escape_control(told)) == [text]
+
+
+@pytest.mark.parametrize(
+    ("texts", "items"),
+    [
+        (["a, b", "c"], ["a", "b", "c"]),
+        ([""], [""]),
+        (["./no,such"], ["./no", "such"]),
+        ([f"{'x' * 9000},\0"], ["x" * 9000, "\0"]),
+        (["~nobody-of-that-name/a,b"], ["~nobody-of-that-name/a", "b"]),
+    ],
+)
+def test_commas_separate_values(texts: list[str], items: list[str]) -> None:
+    assert split_list(texts, of_paths=True) == split_list(texts) == items

@@ -59,6 +59,7 @@ def test_refuses_odd_yaml_and_says_where(
     [
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' appears twice"),
         ('{"a": \n}', "line 2: is not JSON: Expecting value"),
+        ('{"a": "b\n"}', "line 1: is not JSON: Invalid control character"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         ("[" * 100_000, "nested too deeply"),
         ("[" * 30 + "]" * 30, "nested deeper than 20 levels"),

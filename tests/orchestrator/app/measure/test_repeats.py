@@ -48,7 +48,9 @@ def test_a_repetition_is_named_with_what_fills_gaps(
     ]
     plan = a_plan(cells, SPEC)
     described = describe_repeat(plan, "process", database, EXAMPLE_HOST)
-    expected = note and f"{note} --resume run-1 fills gaps, this measures all again"
+    expected = note and (
+        note and f"{note} `orchestrator run --resume run-1` fills its gaps, this measures all again"
+    )
     assert described == expected
     assert describe_repeat(plan, "docker", database, EXAMPLE_HOST) is None
     assert describe_repeat(plan, "process", tmp_path / "none.duckdb", EXAMPLE_HOST) is None

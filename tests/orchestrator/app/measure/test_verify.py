@@ -1,5 +1,6 @@
 """What a verification found: one mark a cell, its reason, and the table made of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,19 @@ def test_models_do_inference_and_generation_in_one_small_shape() -> None:
     cells = [cell for cell, _ in expand(verify_matrix(["gpt2"], ["openvino"])).cells]
     assert {cell.mode for cell in cells} == {"inference", "generation"}
     assert {(cell.batch_size, cell.sequence_length) for cell in cells} == {(2, 32)}
+
+
+def test_models_that_write_nothing_are_asked_for_no_tokens() -> None:
+    def pairs(*models: str, modes: Sequence[str] = ()) -> set[tuple[str, str]]:
+        cells = expand(verify_matrix(models, ["openvino"], modes=modes)).cells
+        return {(cell.model, cell.mode) for cell, _ in cells}
+
+    assert pairs("gpt2", "bert-tiny") == {
+        ("gpt2", "inference"), ("gpt2", "generation"), ("bert-tiny", "inference"),
+    }  # fmt: skip
+    assert pairs("bert-tiny") == {("bert-tiny", "inference")}
+    assert expand(verify_matrix(["bert-tiny"], ["openvino"])).notes == ()
+    assert pairs("bert-tiny", modes=["generation"]) == {("bert-tiny", "generation")}
 
 
 @pytest.mark.parametrize("name", model_sets()["micro"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.setup.doctor import Diagnosis, diagnose
-from orchestrator.backends.catalogue import CATALOGUE, Stack
+from orchestrator.backends.catalogue import CATALOGUE, OR_ENGINE, Stack
 from orchestrator.images import ImageStatus
 from orchestrator.launchers.job_user import job_user
 from runner.contract.cell import Backend
@@ -80,6 +80,14 @@ def test_all_that_is_missing_is_told_with_all_that_helps() -> None:
         assert len(missing) >= 2
         assert all(check.message in found.reason for check in missing)
         assert all(str(check.remedy) in str(found.remedy) for check in missing)
+
+
+def test_an_engine_is_advised_where_none_answers() -> None:
+    lacking = replace(CATALOGUE["openvino"], stack=Stack("no_such_package", f"get it{OR_ENGINE}"))
+    catalogue = {**CATALOGUE, "openvino": lacking}
+    for engine, remedy in ((no_engine, f"get it{OR_ENGINE}"), (shelf, "get it")):
+        found = finding(diagnose(MadeUp(), engine, catalogue), "openvino", "process")
+        assert remedy in str(found.remedy).split("; ")
 
 
 HERE, LACKING = Stack("pydantic", "get it"), Stack("no_such_package", "`make cpu` installs it")

@@ -170,10 +170,12 @@ def test_the_real_files_of_others(user: Workplace) -> None:
 
 def test_what_accelmatrix_wrote_is_left_to_merge(measured: Workplace) -> None:
     measured.do("export", "--bundle", "ours.zip")
+    (measured.folder / "theirs.parquet").write_bytes(b"PAR1")
     for path, kind in (
-        ("ours.zip", "a bundle"),
-        ("results", "results"),
-        ("results/benchmarks.duckdb", "a database"),
+        ("ours.zip", "a bundle of AccelMatrix"),
+        ("results", "results of AccelMatrix"),
+        ("results/benchmarks.duckdb", "a DuckDB database"),
+        ("theirs.parquet", "a Parquet file"),
     ):
         done = measured.do("import", path)
-        complains(done, 2, f"{path}: {kind} of AccelMatrix", f"`orchestrator merge {path}`")
+        complains(done, 2, f"{path}: {kind}, and", f"`orchestrator merge {path}`")

@@ -180,7 +180,7 @@ def test_without_a_question_views_and_tables_are_listed(place: Workplace) -> Non
 
 def test_a_views_name_shows_its_most_useful_columns(measured: Workplace) -> None:
     short = measured.do("query", "benchmark_results").stdout.splitlines()
-    assert short[0].split()[:3] == ["run_id", "cell_id", "status"]
+    assert short[0].split()[:3] == ["cell_id", "latency_median_s", "grade"]
     assert short[-1].endswith("columns left out (--wide)")
     wide = measured.do("query", "benchmark_results", "--wide").stdout.splitlines()
     in_json = json.loads(measured.do("query", "benchmark_results", "--json").stdout)

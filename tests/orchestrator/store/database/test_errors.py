@@ -24,6 +24,7 @@ def test_other_errors_stay_what_they_are() -> None:
         raise RuntimeError("a bug")
 
 
+@pytest.mark.slow
 def test_a_function_may_be_interrupted_as_a_whole(ctrl_c: Callable[[], None]) -> None:
     @interruptible()
     def ask(connection: duckdb.DuckDBPyConnection) -> None:

@@ -11,8 +11,7 @@ from orchestrator.store import Store, query
 from orchestrator.store.health.drop_runs import dated_runs, drop_runs
 from orchestrator.store.health.snapshots import restore_snapshot, take_snapshot
 from orchestrator.store.health.vacuum import vacuum
-from orchestrator.store.schema.migrations import OLDEST
-from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.schema.tables import OLDEST, STORE_VERSION
 from runner.contract.errors import StoreError
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import (

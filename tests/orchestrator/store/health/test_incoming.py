@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.store import Store, validate_database
 from orchestrator.store.health.incoming import CLOCK_TOLERANCE
-from orchestrator.store.schema.tables import Origin
+from orchestrator.store.schema.sources import Origin
 from runner.contract.errors import StoreError
 from runner.contract.record import Record, arrow_schema, to_table
 from tests.support.records import RECORDED_AT, a_failure, a_record

@@ -9,8 +9,9 @@ import duckdb
 import pytest
 
 from orchestrator.store import Store, query
-from orchestrator.store.database.backup import MANIFEST, Manifest, read_manifest
+from orchestrator.store.database.backup import MANIFEST
 from orchestrator.store.database.lock import wal_path
+from orchestrator.store.database.manifest import Manifest, read_manifest
 from orchestrator.store.health.snapshots import (
     Snapshot,
     find_snapshot,

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.store import Damaged, MergeReport, Store
-from performance.hostile_parquet_files import hostile_files
+from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.record import save_record, to_table
 from tests.support.records import a_record
-
-FILES = hostile_files(to_table([a_record()]))
 
 
 def _link(path: Path) -> None:
@@ -34,7 +32,7 @@ def _socket(path: Path) -> None:
 
 
 def _hostile(name: str) -> Callable[[Path], object]:
-    return lambda path: path.write_bytes(FILES[name])
+    return lambda path: path.write_bytes(HOSTILE_FILES[name](to_table([a_record()])))
 
 
 KINDS: list[tuple[Callable[[Path], object], str]] = [
@@ -88,7 +86,7 @@ def test_a_link_that_the_user_names_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_looked_at_like_a_small_one(tmp_path: Path) -> None:
-    content = FILES["values that the footer denies"]
+    content = HOSTILE_FILES["values that the footer denies"](to_table([a_record()]))
     (path := tmp_path / "large.parquet").write_bytes(content[:4] + b"\0" * 2_000_000 + content[4:])
     with Store.open(tmp_path / "new.duckdb") as store:
         (damaged,) = store.merge([path]).damaged

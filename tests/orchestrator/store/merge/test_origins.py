@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import Store, query
-from orchestrator.store.schema.tables import Origin
+from orchestrator.store.schema.sources import Origin
 from orchestrator.store.schema.views import VIEWS
 from performance.synthetic import synthesise
 from runner.contract.errors import StoreError

@@ -22,7 +22,8 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with two results. Nobody changes it."""
     folder = tmp_path_factory.mktemp("filled")
     for record in (a_record(batch_size=1), a_record(batch_size=8, grade_reasons=["noisy, "])):
         save_record(record, folder)
@@ -32,6 +33,6 @@ def _two_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def filled(_two_results: Path, database: Path) -> Path:
+def filled(two_results: Path, database: Path) -> Path:
     """A database with two results, which a test may change."""
-    return Path(shutil.copy(_two_results, database))
+    return Path(shutil.copy(two_results, database))

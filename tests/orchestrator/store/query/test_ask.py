@@ -1,5 +1,7 @@
 """Asking in SQL changes nothing, reaches nothing else, and explains what was wrong."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from tests.orchestrator.store.query.conftest import FORBIDDEN_QUESTIONS
 def test_no_database_says_what_to_do(database: Path) -> None:
     with pytest.raises(StoreError, match="there is no database yet") as caught:
         query(database, "SELECT 1")
-    assert "orchestrator run" in str(caught.value.hint)
+    assert "orchestrator bench" in str(caught.value.hint)
 
 
 def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
@@ -25,17 +27,26 @@ def test_a_wrong_column_keeps_the_suggestion(filled: Path) -> None:
     assert "--wide" in str(caught.value.hint)
 
 
+@pytest.fixture(scope="module")
+def unharmed(two_results: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A database with two results, which nothing that is asked changes."""
+    database = Path(shutil.copy(two_results, tmp_path_factory.mktemp("unharmed")))
+    before = database.read_bytes()
+    yield database
+    assert database.read_bytes() == before
+    assert query(database, "SELECT count(*) AS n FROM benchmark_results").to_pydict() == {"n": [2]}
+
+
 @pytest.mark.parametrize("sql", FORBIDDEN_QUESTIONS)
 def test_a_question_can_do_no_harm(
-    filled: Path, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unharmed: Path, sql: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.csv").write_text("a\n1\n")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(UsageError, match="the query failed"):
-        query(filled, sql)
+        query(unharmed, sql)
     assert sorted(tmp_path.iterdir()) == before
-    assert query(filled, "SELECT count(*) AS n FROM benchmark_results").to_pydict() == {"n": [2]}
 
 
 @pytest.mark.parametrize("sql", ["", " ; ", "-- nothing"])

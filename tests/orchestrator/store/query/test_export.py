@@ -16,7 +16,7 @@ import pytest
 from pyarrow.dataset import partitioning
 
 from orchestrator.store import ExportedTopic, ExportOptions, Store, export_topic, query
-from orchestrator.store.query.ask import Answer
+from orchestrator.store.query.answer import Answer
 from orchestrator.store.query.export import (
     NULL,
     TOPICS,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import Store, asking, query
+from orchestrator.store import Store, asking, query, showing
 from orchestrator.system.spill_folder import remove_spill_folder, spill_folder
 from runner.contract.errors import StoreError, UsageError
 
@@ -59,6 +59,27 @@ def test_memory_runs_out(filled: Path) -> None:
 def test_an_answer_that_fits_no_table(filled: Path) -> None:
     with pytest.raises(UsageError, match=r"its answer takes more than 95\.3MiB of memory at once"):
         query(filled, ENDLESS, memory_bytes=10**8)
+
+
+def test_an_answer_for_the_screen_has_the_same_limits(
+    filled: Path, ctrl_c: Callable[[], None]
+) -> None:
+    with (
+        showing(filled, ENDLESS, memory_bytes=10**8) as answer,
+        pytest.raises(UsageError, match=r"takes more than 6MiB of memory at once"),
+    ):
+        deque(answer.rows, maxlen=0)
+    with (
+        pytest.raises(UsageError, match=r"no answer within 0\.1s"),
+        showing(filled, CROSS, timeout_s=0.1) as answer,
+    ):
+        next(answer.rows)
+    with showing(filled, ENDLESS) as answer:
+        next(answer.rows)
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            deque(answer.rows, maxlen=0)
+    Store.open(filled, wait_s=0).close()
 
 
 def test_each_question_sets_its_limit_of_memory(filled: Path) -> None:

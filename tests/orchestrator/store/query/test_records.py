@@ -12,7 +12,9 @@ from pydantic import ValidationError
 
 from orchestrator.store import Store, StoredRecord
 from orchestrator.store.query.records import _BATCH_ROWS
-from orchestrator.store.schema.tables import ORIGIN, OTHER, RECORD, REQUIRED, Origin
+from orchestrator.store.schema.columns import ORIGIN, RECORD
+from orchestrator.store.schema.sources import Origin
+from orchestrator.store.schema.tables import OTHER, REQUIRED
 from runner.contract.errors import StoreError, UsageError
 from runner.contract.record import Record, arrow_schema
 from tests.orchestrator.store.conftest import Save

@@ -18,6 +18,16 @@ def test_every_view_and_table_has_a_line_that_fits_a_terminal() -> None:
     assert all(longest + GAP + len(relation.use) <= WIDTH for relation in RELATIONS)
 
 
+@pytest.mark.parametrize("name", ["latest_results", "benchmark_performance", "history"])
+def test_results_are_shown_with_their_medians_on_the_narrowest_terminal(name: str) -> None:
+    columns = next(relation.columns for relation in RELATIONS if relation.name == name)
+    shown = columns[: columns.index("latency_median_ms") + 1]
+    longest = {"model": "bert-base-uncased", "runtime": "torch_compile"}
+    widths = [max(len(column), len(longest.get(column, ""))) for column in shown]
+    assert {"cell_id", "measured_at"}.isdisjoint(shown)
+    assert sum(widths) + GAP * (len(shown) - 1) <= WIDTH
+
+
 def test_the_question_behind_each_name_can_be_asked(database: Path) -> None:
     Store.open(database).close()
     columns = {known.name: len(known.columns) for known in (*TABLES, *VIEWS)}

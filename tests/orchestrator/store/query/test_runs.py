@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -28,14 +29,17 @@ def test_the_last_run_is_the_newest_of_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "runs", "hint"),
+    ("name", "runs", "guess", "hint"),
     [
-        ("run-3", [OURS, OLDER], "the newest are run-2, run-1"),
-        ("run-3", [], "it holds none yet"),
-        ("last", [], "it holds none yet"),
+        ("lst", [OURS, OLDER], "; did you mean last?", "the newest are run-2, run-1"),
+        ("run-11", [OLDER], "; did you mean run-1?", "the newest is run-1"),
+        ("run-3", [], "", "it holds none yet"),
+        ("last", [], "", "it holds none yet"),
     ],
 )
-def test_another_run_is_refused(name: str, runs: list[RunSummary], hint: str) -> None:
-    with pytest.raises(UsageError, match=f"'{name}' is not a run in a.duckdb") as caught:
+def test_another_run_is_refused(name: str, runs: list[RunSummary], guess: str, hint: str) -> None:
+    with pytest.raises(
+        UsageError, match=f"'{name}' is not a run in a.duckdb{re.escape(guess)}$"
+    ) as caught:
         resolve_run(name, runs, DATABASE)
     assert caught.value.hint == hint

@@ -63,7 +63,7 @@ def test_the_newest_run_that_measured_cells_before(
 ) -> None:
     first, other = a_record(**after(0)), a_record(batch_size=8, **after(0))
     save(first, other, a_record(**after(1)))
-    wanted = {record.cell_id: str(record.model_id) for record in (first, other)}
+    wanted = {record.cell_id: (str(record.model_id), record.profile) for record in (first, other)}
     with Store.open(database) as store:
         store.merge([results])
         before = store.measured_before(wanted, EXAMPLE_HOST, first.launcher)
@@ -71,7 +71,12 @@ def test_the_newest_run_that_measured_cells_before(
         assert (before.run_id, before.cells) == ("1", 1)
         assert before.measured_at == RECORDED_AT + timedelta(hours=1)
         for answer in (
-            store.measured_before(dict.fromkeys(wanted, "other"), EXAMPLE_HOST, first.launcher),
+            store.measured_before(
+                dict.fromkeys(wanted, ("other", first.profile)), EXAMPLE_HOST, first.launcher
+            ),
+            store.measured_before(
+                {CELL: (str(first.model_id), "audit")}, EXAMPLE_HOST, first.launcher
+            ),
             store.measured_before(wanted, "elsewhere", first.launcher),
             store.measured_before(wanted, EXAMPLE_HOST, "slurm"),
             store.measured_before({}, EXAMPLE_HOST, first.launcher),

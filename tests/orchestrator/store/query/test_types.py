@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orchestrator.store import WRITERS, asking
-from orchestrator.store.query.formats import text_rows
+from orchestrator.store import WRITERS, asking, showing
 from orchestrator.store.query.values import json_rows, json_values, to_json
 from tests.support.data import STORE_DATA
 
@@ -44,6 +43,15 @@ VALUES = [
 """Each type, and what is particular about it."""
 QUESTION = ", ".join(f"{value.sql} AS c{place}" for place, value in enumerate(VALUES))
 SQL = f"SELECT {QUESTION} FROM range(2) ORDER BY range"
+PLAIN = (
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "DOUBLE",
+    "BOOLEAN",
+    "VARCHAR",
+    "TIMESTAMP WITH TIME ZONE",
+)
 NO_VALUES = {"TYPE"}
 """Types whose values are types."""
 
@@ -91,8 +99,17 @@ def test_a_decimal_of_arrow_alone_is_text() -> None:
     assert json_values(column) == ["1.00", None]
 
 
-def test_a_table_shows_the_same_as_csv(empty: Path, written: dict[str, bytes]) -> None:
-    with asking(empty, SQL) as answer:
-        rows = [row for batch in answer.batches for row in text_rows(batch)]
+@pytest.mark.parametrize(
+    "kinds", [{*PLAIN}, {value.type for value in VALUES}], ids=["plain", "all"]
+)
+def test_a_table_shows_the_same_as_csv(
+    empty: Path, written: dict[str, bytes], kinds: set[str]
+) -> None:
+    places = [place for place, value in enumerate(VALUES) if value.type in kinds]
+    columns = ", ".join(f"c{place}" for place in places)
+    with showing(empty, f"SELECT {columns} FROM ({SQL})") as answer:
+        assert answer.names == [f"c{place}" for place in places]
+        rows = list(answer.rows)
     texts = ["" if value is None else str(value) for value in rows[1]]
-    assert texts == list(csv.reader(io.StringIO(written["csv"].decode())))[2]
+    told = list(csv.reader(io.StringIO(written["csv"].decode())))[2]
+    assert texts == [told[place] for place in places]

@@ -9,8 +9,7 @@ import pytest
 
 from orchestrator.store import MergeReport, Store
 from orchestrator.store.database.connect import fetch
-from orchestrator.store.schema.migrations import OLDEST
-from orchestrator.store.schema.tables import STORE_VERSION
+from orchestrator.store.schema.tables import OLDEST, STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
 from runner.contract.record import ENVIRONMENT_FACTS, Row

@@ -51,6 +51,10 @@ def test_the_catalogue_holds_the_promised_models(name: str) -> None:
     assert model.licence.startswith("LicenseRef-") == (name in WITHOUT_SPDX_ID)
 
 
+def test_models_are_in_alphabetical_order() -> None:
+    assert [*catalogue()] == sorted(catalogue())
+
+
 def test_every_architecture_has_a_micro_model_and_a_published_one() -> None:
     micro = {m.config["model_type"] for m in catalogue().values() if is_micro(m)}
     published = {m.config["model_type"] for m in catalogue().values() if m.hub_id}

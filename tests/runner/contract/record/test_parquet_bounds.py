@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from performance.hostile_parquet_files import hostile_files
+from performance.hostile_parquet_files import HOSTILE_FILES
 from runner.contract.errors import DamagedFile, RecordError
 from runner.contract.record import UNREADABLE, open_parquet, read_record, read_table, to_table
 from runner.contract.record.page_header import PageHeader, read_page_header
 from tests.support.records import a_record
 
-FILES = hostile_files(to_table([a_record()]))
 MAP = pa.map_(pa.string(), pa.list_(pa.float64()))
 REASONS = {
     "values that the footer admits": "100,000,000 values of a column in 1 row",
@@ -35,13 +34,14 @@ REASONS = {
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", HOSTILE_FILES)
 def test_a_small_file_that_would_take_all_memory_is_refused(name: str, tmp_path: Path) -> None:
+    content = HOSTILE_FILES[name](to_table([a_record()]))
     with pytest.raises((DamagedFile, OSError), match=REASONS[name]):
-        read_table(FILES[name])
+        read_table(content)
     with pytest.raises((DamagedFile, OSError), match=REASONS[name]):
-        open_parquet(BytesIO(FILES[name])).read()
-    (path := tmp_path / "record.parquet").write_bytes(FILES[name])
+        open_parquet(BytesIO(content)).read()
+    (path := tmp_path / "record.parquet").write_bytes(content)
     with pytest.raises(RecordError, match=REASONS[name]):
         read_record(path)
 

@@ -1,0 +1,90 @@
+"""Write the columns of frozen values for the store: `python -m tools.columns [--check]`."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import AwareDatetime, BaseModel
+from pydantic.fields import FieldInfo
+
+from orchestrator.store import Origin, Run
+from orchestrator.store.schema.columns import COLUMNS_FILE, text
+from orchestrator.system.docstrings import attribute_docs
+from runner.contract.record import Record
+
+SQL_TYPES: Mapping[Any, str] = {
+    str: "VARCHAR",
+    int: "BIGINT",
+    float: "DOUBLE",
+    bool: "BOOLEAN",
+    AwareDatetime: "TIMESTAMPTZ",
+}
+_VALUES: Mapping[str, type[BaseModel]] = {"record": Record, "origin": Origin, "run": Run}
+
+
+def columns_json() -> str:
+    """The file, one column a line."""
+    tables = (
+        f'"{name}": [\n' + ",\n".join(map(json.dumps, model_columns(value))) + "\n]"
+        for name, value in _VALUES.items()
+    )
+    return "{\n" + ",\n".join(tables) + "\n}\n"
+
+
+def model_columns(value: type[BaseModel]) -> Iterator[dict[str, Any]]:
+    """One column for each field of a frozen value, without what a column has anyway."""
+    docs = attribute_docs(value)
+    for name, info in value.model_fields.items():
+        yield {"name": name, **_type(info.annotation), "doc": docs[name], **_default(info)}
+
+
+def _type(annotation: Any) -> dict[str, Any]:
+    members = get_args(annotation)
+    if nullable := NoneType in members:
+        (annotation,) = (member for member in members if member is not NoneType)
+    facts = {"type": sql_type(annotation), "nullable": nullable}
+    return {**facts, "allowed": get_args(annotation)} if _is_literal(annotation) else facts
+
+
+def _default(info: FieldInfo) -> dict[str, str]:
+    if isinstance(info.default, str):
+        return {"default": text(info.default)}
+    return {"default": str(info.default).lower()} if isinstance(info.default, bool) else {}
+
+
+def _is_literal(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal
+
+
+def sql_type(annotation: Any) -> str:
+    """DuckDB's type for a field's annotation."""
+    if annotation in SQL_TYPES:
+        return SQL_TYPES[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return sql_type(arguments[0])
+    if _is_literal(annotation):
+        return "VARCHAR"
+    if origin in {list, tuple}:
+        return f"{sql_type(arguments[0])}[]"
+    if origin is dict:
+        return f"MAP({sql_type(arguments[0])}, {sql_type(arguments[1])})"
+    raise TypeError(f"no column type for {annotation}")
+
+
+def main() -> int:
+    """Write the file, or check it with `--check`."""
+    content = columns_json()
+    if "--check" not in sys.argv[1:]:
+        COLUMNS_FILE.write_text(content, "utf-8")
+        return 0
+    if COLUMNS_FILE.read_text("utf-8") == content:
+        return 0
+    sys.stderr.write(f"{COLUMNS_FILE.name} is stale: run `make schemas` and commit it\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
