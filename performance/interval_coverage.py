@@ -6,7 +6,6 @@ iterations, and stopping as soon as the interval is narrow enough, as `quick` do
 differ by, which a record of one process adds to this, is left out.
 """
 
-import gc
 import json
 from dataclasses import dataclass
 
@@ -49,7 +48,6 @@ SETTINGS = [
 
 def main() -> None:
     """Simulate every setting and print the shares."""
-    gc.freeze()  # each steady phase collects garbage first, which would take most of the time
     print(f"share of {REPETITIONS} intervals that hold the true median")
     for setting in SETTINGS:
         share = coverage(setting)

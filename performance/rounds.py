@@ -6,7 +6,6 @@ rounds, and with numbers that grow as in the profiles `standard` and `audit`. Th
 hold the machine's level in 93 to 97 % of records, and the error fall with the root of the rounds.
 """
 
-import gc
 import json
 import math
 import sys
@@ -33,7 +32,6 @@ ITERATIONS = 7
 
 def main() -> int:
     """Simulate every measure at every spread of processes, and print shares and errors."""
-    gc.freeze()  # each steady phase collects garbage first, which would take most of the time
     held = True
     for name, measure in measures().items():
         for between in BETWEEN:

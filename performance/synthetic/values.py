@@ -95,7 +95,7 @@ _TRUST = {
     "load_average_1m": f"cpu_cores_logical * (0.3 + 0.4 * {uniform(27)})",
     "clock_resolution_s": _if_ok("4e-8"),
     "harness_overhead_s": _if_ok(f"1.1e-5 * {spread(28, 0.1)}"),
-    "garbage_collection": _if_ok("'collected before, off while timed'"),
+    "garbage_collection": _if_ok("'collected and frozen before the warm-up, off while timed'"),
 }
 _WINDOW_NS = f"CASE WHEN scenario = 'server' THEN {DURATIONS} / target_qps * 1e9 ELSE total_ns END"
 _TIMING = {

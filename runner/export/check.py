@@ -12,7 +12,7 @@ import onnxruntime
 
 from runner.backends.base import FloatArray
 from runner.backends.graphs.feeds import LOGITS, forward_inputs
-from runner.backends.graphs.generation import DecodeLoop
+from runner.backends.graphs.generation import DecodeLoop, forced_steps
 from runner.backends.graphs.outputs import float_outputs, run_parts
 from runner.contract.cell import Precision
 from runner.contract.errors import BenchError
@@ -142,10 +142,10 @@ def generation_difference(
 
 def _step_difference(loop: DecodeLoop, expected: Continuation, numbers: NumberFormat) -> float:
     """The same for the steps after one prompt, each with the token that torch chose."""
-    logits = [loop.start(), *(loop.advance(tokens) for tokens in expected.tokens[:, :-1].T)]
-    ours = np.stack(logits, axis=1)
-    tokens = (ours.argmax(axis=-1), expected.tokens)
-    outputs = ({LOGITS: ours}, {LOGITS: expected.logits})
+    steps = list(forced_steps(loop, expected.tokens))
+    logits, chosen = (np.stack(values, axis=1) for values in zip(*steps, strict=True))
+    tokens = (chosen.astype(np.int64), expected.tokens)
+    outputs = ({LOGITS: logits}, {LOGITS: expected.logits})
     result = compare_outputs(*outputs, tokens, _TOLERATED_AS[numbers])
     if not result["correct"]:
         raise WrongExport(f"generating after fresh prompts, {result['correct_reason']}")

@@ -14,6 +14,7 @@ from runner.backends.graphs.feeds import (
     LOGITS,
     LOGITS_TO_KEEP,
     MASK,
+    NEXT_TOKENS,
     POSITIONS,
     forward_inputs,
     next_position,
@@ -142,7 +143,8 @@ def _write(subject: ExportSubject, strategy: Strategy, folder: Path) -> dict[Par
 
     The first takes a prompt and gives, beside the model's own outputs, a cache under their dotted
     paths; the second takes a token and a cache whose names begin with `input.`, and gives logits
-    and the longer cache, whose names begin with `output.`. It takes any batch and length.
+    and the longer cache, whose names begin with `output.`. It takes any batch and length. Both give
+    the most likely tokens beside the logits.
 
     Raises:
         Unsupported: the strategy's exporter writes no caches.
@@ -170,7 +172,25 @@ def _export(call: ModelCall, wanted: Callable[[str], bool]) -> onnx_ir.Model:
     model = trace_model(call.module, call.arguments, call.shapes)
     names = [value.name or "" for value in model.graph.outputs]
     keep_outputs(model, filter(wanted, names))
+    add_next_tokens(model)
     return model
+
+
+def add_next_tokens(model: onnx_ir.Model) -> None:
+    """Add the most likely tokens to the outputs, by `ArgMax` over the logits.
+
+    Without logits there are none; the check finds that.
+    """
+    for logits in [value for value in model.graph.outputs if value.name == LOGITS]:
+        shape = None if logits.shape is None else onnx_ir.Shape(logits.shape[:-1])
+        tokens = onnx_ir.Value(
+            name=NEXT_TOKENS, shape=shape, type=onnx_ir.TensorType(onnx_ir.DataType.INT64)
+        )
+        attributes = {"axis": -1, "keepdims": 0}
+        model.graph.append(
+            onnx_ir.node("ArgMax", [logits], attributes, outputs=[tokens], name=NEXT_TOKENS)
+        )
+        model.graph.outputs.append(tokens)
 
 
 def _is_prefill_output(name: str, outputs: Container[str]) -> bool:

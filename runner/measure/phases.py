@@ -12,7 +12,7 @@ from runner.measure.clock import NANOSECONDS, Clock, seconds
 from runner.measure.statistics.percentiles import median_interval
 from runner.measure.statistics.spread import effective_count
 
-GARBAGE_COLLECTION = "collected before, off while timed"
+GARBAGE_COLLECTION = "collected and frozen before the warm-up, off while timed"
 WINDOW_ITERATIONS = 3
 WINDOW_SHARE = 1 / 30
 """A window's least time, by the warm-up's cap: three iterations of a fast query are over before
@@ -155,10 +155,26 @@ def is_precise(durations: Sequence[int], quota: Quota) -> bool:
 
 
 @contextmanager
-def garbage_collection_off() -> Iterator[None]:
-    """Collect garbage now, and not again before the end of the context."""
-    was_on = gc.isenabled()
+def garbage_frozen() -> Iterator[None]:
+    """Collect garbage now, set aside what is left, and collect none before the context ends.
+
+    It takes up to a third of a second, so nothing that is read or timed lies around its beginning.
+    """
+    was_frozen = gc.get_freeze_count() > 0
     gc.collect()
+    gc.freeze()
+    try:
+        with garbage_collection_off():
+            yield
+    finally:
+        if not was_frozen:
+            gc.unfreeze()
+
+
+@contextmanager
+def garbage_collection_off() -> Iterator[None]:
+    """Collect no garbage before the end of the context, and none at its beginning."""
+    was_on = gc.isenabled()
     gc.disable()
     try:
         yield

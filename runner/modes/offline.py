@@ -13,7 +13,7 @@ from runner.contract.job import Job
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import NANOSECONDS
 from runner.measure.environment import memory_budget_bytes
-from runner.measure.phases import garbage_collection_off
+from runner.measure.phases import garbage_frozen
 from runner.modes.base import Instruments
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
@@ -180,7 +180,7 @@ class BatchSearch:
 
     def _time(self, workload: Callable[[], int]) -> list[int]:
         durations: list[int] = []
-        with garbage_collection_off():
+        with garbage_frozen():
             while len(durations) < TRY_QUERIES or sum(durations) < TRY_NS:
                 durations.append(workload())
                 if self._clock() > self._deadline:

@@ -9,7 +9,13 @@ from runner.backends.base import Session
 from runner.contract.job import Job
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.environment import load_average_1m
-from runner.measure.phases import WarmUp, quota_of, run_steady_phase, warm_up
+from runner.measure.phases import (
+    WarmUp,
+    garbage_frozen,
+    quota_of,
+    run_steady_phase,
+    warm_up,
+)
 from runner.modes.base import Instruments, Workload
 
 _W = TypeVar("_W", bound=Workload)
@@ -42,13 +48,14 @@ def measure_phases(
     session.device_memory(reset=True)
     with closing(make()) as workload:
         first_ns = workload()
-        instruments.noise.before()  # ahead of the warm-up, which then leads straight to steady
-        instruments.enter("warmup")
-        warmup = warm_up(workload, instruments.clock, job.measure)
-        instruments.enter("steady")
-        instruments.memory.mark()
-        measured = measure(workload, warmup)
-        device = instruments.accelerator.read()  # at once, before its clock goes down again
+        with garbage_frozen():
+            instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
+            instruments.enter("warmup")
+            warmup = warm_up(workload, instruments.clock, job.measure)
+            instruments.enter("steady")
+            instruments.memory.mark()
+            measured = measure(workload, warmup)
+            device = instruments.accelerator.read()  # at once, before its clock goes down again
         noise = instruments.noise.after()
         instruments.enter("observe")
         instruments.memory.observe(workload)

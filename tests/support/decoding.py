@@ -39,23 +39,28 @@ class Counting:
     """The inputs of all calls."""
     given: list[Mapping[str, Any]] = field(default_factory=list)
     """The outputs of all calls."""
+    reads: list[str] = field(default_factory=list)
+    """Names of the outputs that were read on the host, in order."""
 
     def place(self, name: str, array: npt.NDArray[np.generic]) -> Held:
         del name
         return Held(array)
 
     def __call__(self, feeds: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Pass the time, and give logits of the last place."""
+        """Pass the time, and give logits and the most likely token of the last place."""
         self.clock.pass_by(self.duration_ns)
         last = feeds[self.tokens].array[:, -1]
-        logits = np.eye(VOCABULARY, dtype=np.float32)[(last + 1) % VOCABULARY]
+        likeliest = (last + 1) % VOCABULARY
+        logits = np.eye(VOCABULARY, dtype=np.float32)[likeliest]
         outputs: dict[str, Any] = {name: Held(np.empty(0)) for name in self.gives}
         outputs["logits"] = Held(logits[:, np.newaxis])
+        outputs["next_tokens"] = Held(likeliest[:, np.newaxis])
         self.calls.append(dict(feeds))
         self.given.append(outputs)
         return outputs
 
     def read(self, value: Any) -> npt.NDArray[Any]:
+        self.reads += [name for name, output in self.given[-1].items() if output is value]
         array: npt.NDArray[Any] = value.array
         return array
 

@@ -1,6 +1,10 @@
-"""Greedy generation over a prepared graph, each token timed as it reaches the host."""
+"""Greedy generation over a prepared graph, each token timed as it reaches the host.
 
-from collections.abc import Mapping, Sequence
+The graph itself chooses the most likely token: the loop hands it on as it lies on the device, and
+reads a copy of it. Logits are read where they are compared, never while anything is timed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +13,7 @@ import numpy.typing as npt
 from runner.backends.base import FloatArray, Generated
 from runner.backends.graphs.feeds import (
     LOGITS,
+    NEXT_TOKENS,
     POSITIONS,
     Tokens,
     next_position,
@@ -86,34 +91,50 @@ class DecodeLoop:
         constants = select_inputs([name for name in steps if name not in changing], inputs)
         self._constants = _placed(self._decode, constants)
         """Inputs of every step that are as in the prompt: the mask over an encoder's text."""
+        self._latest: tuple[Executor, Mapping[str, object]] = (self._prefill, {})
+        """The part that was executed last, and its outputs."""
 
-    def start(self) -> npt.NDArray[Any]:
-        """Fill the cache with the prompt; the logits after it, shape [batch, vocabulary]."""
+    def start(self) -> None:
+        """Fill the cache with the prompt."""
         outputs = self._prefill(self._prompt)
         self._caches = {name: outputs[name.removeprefix(PAST)] for name in self._caches}
         self._positions = self._prompt_positions
-        return self._last_logits(self._prefill, outputs)
+        self._latest = self._prefill, outputs
 
-    def advance(self, tokens: Tokens) -> npt.NDArray[Any]:
-        """Add one token to each sample, shape [batch]; the logits after it."""
+    def advance(self, tokens: Tokens | None = None) -> None:
+        """Add one token to each sample: these, shape [batch], or else the most likely ones."""
         outputs = self._decode({**self._constants, **self._caches, **self._step(tokens)})
         # A cache that the part does not give, such as that of an encoder, stays as it was.
         self._caches = {
             name: outputs.get(PRESENT + name.removeprefix(PAST), value)
             for name, value in self._caches.items()
         }
-        return self._last_logits(self._decode, outputs)
+        self._latest = self._decode, outputs
 
-    def _step(self, tokens: Tokens) -> dict[str, object]:
-        arrays = {self._token_input: tokens[:, np.newaxis]}
+    def tokens(self) -> Tokens:
+        """The most likely tokens now, shape [batch], on the host."""
+        return self._read(NEXT_TOKENS).astype(np.int64)
+
+    def logits(self) -> FloatArray:
+        """The logits that chose them, shape [batch, vocabulary], on the host."""
+        return self._read(LOGITS).astype(np.float32)
+
+    def _step(self, tokens: Tokens | None) -> dict[str, object]:
+        arrays: dict[str, Tokens] = {}
+        chosen: dict[str, object] = {}
+        if tokens is None:
+            chosen[self._token_input] = self._latest[1][NEXT_TOKENS]
+        else:
+            arrays[self._token_input] = tokens[:, np.newaxis]
         if self._positions is not None:
             self._positions = arrays[POSITIONS] = next_position(self._positions)
-        return _placed(self._decode, arrays)
+        return chosen | _placed(self._decode, arrays)
 
-    def _last_logits(self, part: Executor, outputs: Mapping[str, object]) -> npt.NDArray[Any]:
-        """Both parts give the logits of one position alone, so all of them are read."""
-        logits: npt.NDArray[Any] = part.read(outputs[LOGITS])[:, -1]
-        return logits
+    def _read(self, name: str) -> npt.NDArray[Any]:
+        """An output of the latest call; both parts give it for one position alone."""
+        part, outputs = self._latest
+        values: npt.NDArray[Any] = part.read(outputs[name])[:, -1]
+        return values
 
 
 def _placed(part: Executor, arrays: Inputs) -> dict[str, object]:
@@ -143,22 +164,25 @@ class GraphGenerator:
 
     def __call__(self) -> Generated:
         """Generate once; the first token comes with the filling of the cache."""
-        started = self._clock()
-        tokens = [_most_likely(self._loop.start())]
-        times = [self._clock()]
+        loop, clock = self._loop, self._clock
+        started = clock()
+        loop.start()
+        tokens, times = [loop.tokens()], [clock()]
         while len(tokens) < self._new_tokens:
-            tokens.append(_most_likely(self._loop.advance(tokens[-1])))
-            times.append(self._clock())
+            loop.advance()
+            tokens.append(loop.tokens())
+            times.append(clock())
         return Generated(started, times, np.stack(tokens, axis=1))
 
     def forced(self, tokens: Tokens) -> FloatArray:
         """The logits before each of these tokens, through the same cache."""
-        logits = [np.array(self._loop.start(), np.float32)]
-        logits += [np.array(self._loop.advance(fed), np.float32) for fed in tokens[:, :-1].T]
-        return np.stack(logits, axis=1)
+        return np.stack([logits for logits, _ in forced_steps(self._loop, tokens)], axis=1)
 
 
-def _most_likely(logits: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The token of each sample, shape [batch]."""
-    tokens: npt.NDArray[np.int64] = logits.argmax(axis=-1)
-    return tokens
+def forced_steps(loop: DecodeLoop, tokens: Tokens) -> Iterator[tuple[FloatArray, Tokens]]:
+    """Logits before each of these tokens and the token that the graph takes for the likeliest."""
+    loop.start()
+    yield loop.logits(), loop.tokens()
+    for fed in tokens[:, :-1].T:
+        loop.advance(fed)
+        yield loop.logits(), loop.tokens()

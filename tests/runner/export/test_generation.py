@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx_ir
+import onnxruntime
 import pytest
 import torch
+from onnx import helper
 
 from runner.backends.torch.model import instantiate
 from runner.backends.torch.random_weights import fill_parameters
@@ -16,6 +19,7 @@ from runner.export.generation import (
     _AUTO,
     EXPORT,
     ModelCall,
+    add_next_tokens,
     decode_call,
     prefill_call,
     traced_inputs,
@@ -23,6 +27,7 @@ from runner.export.generation import (
 from runner.export.strategies import Strategy
 from runner.export.torch_exporters import ExportSubject
 from runner.inputs import Inputs, synthesise
+from tests.support.onnx_graphs import FLOAT, model_of
 from tests.support.tiny_models import generating_job, tiny_decoder, tiny_encoder_decoder
 
 
@@ -103,3 +108,17 @@ def test_a_step_behind_an_encoder_takes_its_mask() -> None:
     assert np.array_equal(trace.arguments["attention_mask"], np.ones((2, 32)))
     assert trace.shapes["past_key_values"] == [{0: _AUTO, 2: _AUTO}] * 8
     assert "position_ids" not in trace.arguments
+
+
+def test_the_graph_itself_gives_the_most_likely_token_of_each_position() -> None:
+    shape = ("batch", "positions", 5)
+    value, logits = (helper.make_tensor_value_info(name, FLOAT, shape) for name in ("x", "logits"))
+    node = helper.make_node("Identity", ["x"], ["logits"])
+    proto = model_of(helper.make_graph([node], "last", [value], [logits]))
+    model = onnx_ir.from_proto(proto)
+    add_next_tokens(model)
+    session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
+    drawn = np.random.default_rng(0).standard_normal((3, 2, 5)).astype(np.float32)
+    _, tokens = session.run(["logits", "next_tokens"], {"x": drawn})
+    assert tokens.dtype == np.int64
+    assert tokens.tolist() == drawn.argmax(axis=-1).tolist()

@@ -14,6 +14,7 @@ from runner.measure.phases import (
     Quota,
     WarmUp,
     garbage_collection_off,
+    garbage_frozen,
     harness_overhead_s,
     quota_of,
     run_steady_phase,
@@ -227,3 +228,19 @@ def test_garbage_is_not_collected_while_timing() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_garbage_is_collected_once_ahead_of_all_that_is_timed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collections: list[str] = []
+    monkeypatch.setattr(gc, "collect", lambda: collections.append("collected"))
+    frozen = gc.get_freeze_count()
+    with garbage_frozen():
+        assert gc.get_freeze_count() > frozen
+        run_steady_phase(lambda: SECOND, QUOTA)
+        with garbage_frozen():
+            collections.append("nested")
+        assert not gc.isenabled()
+    assert collections == ["collected", "collected", "nested"]
+    assert gc.isenabled()

@@ -1,5 +1,9 @@
 """Phases of a warm cell."""
 
+import gc
+
+import pytest
+
 from runner.modes.inference import InferenceWorkload
 from runner.modes.steady import measure_steadily
 from tests.support.jobs import a_job
@@ -26,3 +30,21 @@ def test_a_cells_peak_holds_nothing_that_was_kept_for_others() -> None:
 
     result = measure_steadily(make, scene.session, job, scene.instruments())
     assert result.memory.peak_bytes == 100
+
+
+def test_no_garbage_is_collected_from_the_warm_up_to_the_last_reading_of_energy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene, job = Scene(), a_job()
+    events: list[str] = []
+    instruments = scene.instruments()
+    start, stop = instruments.energy.start, instruments.energy.stop
+    monkeypatch.setattr(gc, "collect", lambda: events.append("collect"))
+    monkeypatch.setattr(instruments.energy, "start", lambda: (events.append("start"), start()))
+    monkeypatch.setattr(instruments.energy, "stop", lambda: (events.append("stop"), stop())[1])
+
+    def make() -> InferenceWorkload:
+        return InferenceWorkload(scene.session, job, job.cells[0], scene.clock)
+
+    measure_steadily(make, scene.session, job, instruments)
+    assert events == ["collect", "start", "stop"]

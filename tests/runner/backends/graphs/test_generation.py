@@ -61,6 +61,26 @@ def test_caches_are_handed_on_as_they_are() -> None:
     assert all(one is other for one, other in zip(taken, given, strict=False))
 
 
+def test_tokens_stay_on_the_device_and_logits_are_never_read() -> None:
+    parts = counter()
+    generator(parts, 4)()
+    given = [parts.prefill.given[0], *parts.decode.given]
+    taken = [feeds["input_ids"] for feeds in parts.decode.calls]
+    assert all(one is other["next_tokens"] for one, other in zip(taken, given, strict=False))
+    assert set(parts.prefill.reads + parts.decode.reads) == {"next_tokens"}
+
+
+def test_forced_tokens_are_fed_whatever_is_likeliest() -> None:
+    parts = counter()
+    forced = np.array([[20, 30, 40], [21, 31, 41]])
+    logits = generator(parts, 9).forced(forced)
+    assert logits.argmax(axis=-1).tolist() == [[10, 21, 31], [4, 22, 32]]
+    assert [feeds["input_ids"].array.T.tolist() for feeds in parts.decode.calls] == [
+        [[20, 21]],
+        [[30, 31]],
+    ]
+
+
 def test_the_cache_of_an_encoder_stays_the_one_that_the_prompt_gave() -> None:
     parts = counter(encoder_decoder=True)
     generator(parts, 4)()
