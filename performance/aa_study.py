@@ -116,7 +116,7 @@ def durations(slowdown: float, measure: Measure) -> list[int]:
     """Nanoseconds of one round's iterations, behind a load and a warm-up."""
     job = torch_job(MODEL, measure)
     session, cell = open_job_session(job), job.cells[0]
-    query = session.bind(cell, synthesise(job.model, cell, job.seed))
+    query = session.bind(cell, synthesise(job.model, cell, job.weights_seed))
     query = slowed(query, slowdown) if slowdown else query
 
     def timed() -> int:

@@ -39,7 +39,7 @@ def compare(model: str) -> tuple[float, float, float]:
     job = torch_job(model)
     session = open_job_session(job)
     workload = InferenceWorkload(session, job, job.cells[0], monotonic)
-    query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.seed))
+    query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.weights_seed))
     workload()
     count = max(3, round(BLOCK_S * 1e9 / statistics.median(bare_loop(query, 5))))
     quota = Quota(iterations=count, min_ns=0, max_ns=10**15, precision_target=None, earlier=())

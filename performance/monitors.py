@@ -43,7 +43,7 @@ def main() -> None:
     """Measure and print."""
     job = torch_job(MODEL)
     session = open_job_session(job)
-    query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.seed))
+    query = session.bind(job.cells[0], synthesise(job.model, job.cells[0], job.weights_seed))
     once = statistics.median(block(query, 50, Monitor()))
     count = max(10, round(BLOCK_S * 1e9 / once))
     print(f"{MODEL}, batch 1: {once / 1e6:.3f} ms, blocks of {count} iterations")

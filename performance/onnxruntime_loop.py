@@ -20,7 +20,7 @@ def main() -> None:
     options.intra_op_num_threads = usable_cpus(read_environment())
     options.inter_op_num_threads = 1
     job = torch_job(model)
-    inputs = synthesise(job.model, job.cells[0], job.seed)
+    inputs = synthesise(job.model, job.cells[0], job.weights_seed)
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     for name in (argument.name for argument in session.get_inputs()):

@@ -31,7 +31,7 @@ def onnxruntime_loop(graph: Path, model: str, seconds: int) -> tuple[Command, st
 def benchmark_app(graph: Path, model: str, seconds: int, folder: Path) -> tuple[Command, str]:
     """Command of OpenVINO's tool at the same shape, and the line that it prints as it begins."""
     job = torch_job(model)
-    inputs = synthesise(job.model, job.cells[0], job.seed)
+    inputs = synthesise(job.model, job.cells[0], job.weights_seed)
     for name, value in inputs.items():
         np.save(folder / f"{name}.npy", value)
     shapes = ",".join(

@@ -73,8 +73,8 @@ def require_none_below_zero(value: int | None) -> int | None:
     return value
 
 
-def _known_seed(value: int) -> int:
-    if not 0 <= value <= _LARGEST_SEED:
+def _known_seed(value: int | None) -> int | None:
+    if value is not None and not 0 <= value <= _LARGEST_SEED:
         raise typer.BadParameter(f"{value} is not between 0 and {_LARGEST_SEED}")
     return value
 
@@ -154,11 +154,20 @@ Database = Annotated[
     ),
 ]
 Seed = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--seed",
         metavar="N",
-        help="Seed of weights, inputs and the order of execution.",
+        help="Seed of the order of execution and of arrivals.  [default: drawn]",
+        callback=_known_seed,
+    ),
+]
+WeightsSeed = Annotated[
+    int,
+    typer.Option(
+        "--weights-seed",
+        metavar="N",
+        help="Seed of weights, inputs, references and graphs.",
         callback=_known_seed,
     ),
 ]
@@ -245,7 +254,8 @@ def run_options(
     *,
     launcher: LauncherChoice,
     database: Path | None,
-    seed: int,
+    seed: int | None = None,
+    weights_seed: int = 0,
     scratch: bool = False,
     verify_only: bool = False,
     no_verify: bool = False,
@@ -271,6 +281,7 @@ def run_options(
         launcher=launcher.value,
         database=database,
         seed=seed,
+        weights_seed=weights_seed,
         scratch=scratch,
         purpose="verify" if verify_only else "time" if no_verify else "measure",
         trace=trace,

@@ -1,5 +1,6 @@
 """Creates the folder of a new run, or opens that of an earlier one where it stopped."""
 
+import secrets
 import shutil
 import socket
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from runner.contract.errors import NothingToDo, StoreError, UsageError
 
 _REASONS_SHOWN = 3
 _FREE_BYTES = 64 << 20
+_LARGEST_DRAWN_SEED = 2**31
 
 
 def create_run(plan: Plan, source: RunSource, results: Path, options: RunOptions) -> RunFolder:
@@ -49,6 +51,8 @@ def new_run_file(plan: Plan, source: RunSource, results: Path, options: RunOptio
     values = dict(source) | dict(options)
     if options.database is not None:
         values["database"] = options.database.absolute()
+    if options.seed is None:
+        values["seed"] = secrets.randbelow(_LARGEST_DRAWN_SEED)
     return RunFile(
         **values,
         run_id=new_run_id(results),

@@ -159,6 +159,7 @@ class RunFolder:
             measure=plan.measure[first.backend],
             limits=plan.limits[first.backend],
             seed=self.run.seed,
+            weights_seed=self.run.weights_seed,
             provenance=provenance,
             purpose=self.run.purpose,
             trace=self.run.trace,

@@ -130,7 +130,7 @@ class Graphs:
     def _named(self, job: Job) -> Job:
         if self._versions is None:
             self._versions = versions_of(GRAPHS, in_images=self._in_images)
-        name = graph_name(job.model, job.cells[0], job.seed, self._versions)
+        name = graph_name(job.model, job.cells[0], job.weights_seed, self._versions)
         return job.model_copy(update={"graph": name})
 
     def _missing(self, job: Job) -> list[Cell]:

@@ -19,8 +19,10 @@ class RunOptions(Frozen):
     """The launcher of its jobs; `auto` until one is chosen."""
     database: Path | None = None
     """The DuckDB file that takes its records, absolute once kept; null: the one beside the runs."""
-    seed: int = 0
-    """Seed of weights, inputs and the order of execution."""
+    seed: int | None = None
+    """Seed of the order of execution and of arrivals; null until one is drawn."""
+    weights_seed: int = 0
+    """Seed of weights, inputs, references and graphs."""
     scratch: bool = False
     """True if the database is a scratch one, which alone takes rows of the fake backend."""
     purpose: Purpose = "measure"

@@ -66,7 +66,7 @@ class References:
     def _named(self, job: Job) -> Job:
         if self._versions is None:
             self._versions = versions_of(REFERENCES, in_images=self._in_images)
-        key = reference_key(job.model, graph_kind(job.cells[0]), job.seed, self._versions)
+        key = reference_key(job.model, graph_kind(job.cells[0]), job.weights_seed, self._versions)
         return job.model_copy(update={"reference": key})
 
     def _has(self, key: str) -> bool:

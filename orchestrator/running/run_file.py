@@ -13,7 +13,7 @@ from orchestrator.store import RUN_ID
 from orchestrator.system.text import escape_control_line, format_size
 from runner.contract.cell import FileName
 from runner.contract.errors import DamagedFile, UsageError
-from runner.contract.job import ProcessSpread
+from runner.contract.job import ProcessSpread, Seeds
 from runner.contract.plain_files import read_plain
 
 RUN_FILE = "run.json"
@@ -26,7 +26,7 @@ PREPARATIONS_FOLDER = "preparations"
 """The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
 
 
-class RunFile(RunOptions, RunSource):
+class RunFile(Seeds, RunOptions, RunSource):
     """The content of `run.json`."""
 
     run_id: FileName

@@ -45,6 +45,7 @@ _IDENTITY = {
     "run_id": _RUN,
     "recorded_at": f"started_at + to_milliseconds((29000 * place + 20000 * {uniform(10)})::BIGINT)",
     "seed": "0",
+    "weights_seed": "0",
     "profile": "'quick'",
     "purpose": "'measure'",
     "job": _JOB,

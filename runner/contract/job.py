@@ -2,9 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import (
+    AwareDatetime,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 from runner.contract.cell import Backend, Cell, FileName, Frozen, ProfileName, Purpose
 from runner.contract.models import ModelSpec
@@ -111,6 +118,28 @@ class ProcessSpread(Frozen):
     """The moment at which that was, UTC."""
 
 
+class Seeds(Frozen):
+    """Seeds of a job or a run."""
+
+    seed: int
+    """Seed of what another run may have otherwise: the order of execution, arrivals."""
+    weights_seed: int = 0
+    """Seed of what results are compared over: weights, inputs, and the references and graphs made
+    from them. Before record schema 6 one seed stood for both."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_weights_seed(cls, values: Any) -> Any:
+        return with_weights_seed(values)
+
+
+def with_weights_seed(values: Any) -> Any:
+    """The values by field, with a seed of weights, which was that of all else before."""
+    if isinstance(values, Mapping) and values.get("weights_seed") is None and "seed" in values:
+        return {**values, "weights_seed": values["seed"]}
+    return values
+
+
 class Provenance(Frozen):
     """Facts about a job that only the host knows."""
 
@@ -130,7 +159,7 @@ class Provenance(Frozen):
     """Version of the orchestrator that planned the job."""
 
 
-class Job(Frozen):
+class Job(Seeds):
     """The cells that one container executes: they share a loaded model and a mode."""
 
     run_id: FileName
@@ -145,8 +174,6 @@ class Job(Frozen):
     """Length and number of each cell's iterations."""
     limits: Limits
     """Limits of the job."""
-    seed: int
-    """Seed of weights and inputs."""
     provenance: Provenance
     """Facts about the job that only the host knows."""
     purpose: Purpose = "measure"

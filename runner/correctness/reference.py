@@ -66,10 +66,10 @@ def fixed_queries(job: Job) -> dict[str, Inputs]:
     generated from are not, since prepared graphs generate after full ones alone.
     """
     cell = fixed_cell(job)
-    other = synthesise(job.model, cell, job.seed + 1)
+    other = synthesise(job.model, cell, job.weights_seed + 1)
     if graph_kind(job.cells[0]) == "forward":
         other = padded(other)
-    return {"": synthesise(job.model, cell, job.seed), "second.": other}
+    return {"": synthesise(job.model, cell, job.weights_seed), "second.": other}
 
 
 def padded(inputs: Inputs) -> Inputs:
@@ -95,7 +95,7 @@ def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
 def generate_tokens(session: Session, job: Job, clock: Clock) -> npt.NDArray[np.int64]:
     """The tokens generated after the fixed prompt."""
     cell = fixed_cell(job)
-    generate = session.bind_generation(cell, synthesise(job.model, cell, job.seed), clock)
+    generate = session.bind_generation(cell, synthesise(job.model, cell, job.weights_seed), clock)
     return generate().tokens
 
 
@@ -105,20 +105,20 @@ def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatAr
     Empty for a model that takes no tokens.
     """
     cell = fixed_cell(job)
-    tokens = forced_tokens(job.model, cell, job.seed)
+    tokens = forced_tokens(job.model, cell, job.weights_seed)
     if tokens is None:
         return {}
-    inputs = synthesise(job.model, cell, job.seed)
+    inputs = synthesise(job.model, cell, job.weights_seed)
     return {STEPS: session.bind_generation(cell, inputs, clock).forced(tokens)}
 
 
 def _steps_at_once(session: Session, job: Job) -> dict[str, AnyArray]:
     """The same logits from one pass over prompt and tokens, which needs no cache."""
     cell = fixed_cell(job)
-    tokens = forced_tokens(job.model, cell, job.seed)
+    tokens = forced_tokens(job.model, cell, job.weights_seed)
     if tokens is None:
         return {}
-    inputs = continued(job.model, synthesise(job.model, cell, job.seed), tokens[:, :-1])
+    inputs = continued(job.model, synthesise(job.model, cell, job.weights_seed), tokens[:, :-1])
     logits = session.arrays(session.bind(cell, inputs)())[LOGITS]
     return {STEPS: logits[:, -tokens.shape[1] :]}
 
@@ -136,7 +136,7 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
     progress.phase("load")
     content = graph_kind(job.cells[0])
     try:
-        check_key(name, REFERENCES, partial(reference_key, job.model, content, job.seed))
+        check_key(name, REFERENCES, partial(reference_key, job.model, content, job.weights_seed))
         arrays = reference_arrays(job, clock)
     except Exception as error:  # a model may raise anything; it becomes the recorded reason
         save_text(out / f"{name}.failed", failure_reason(error))

@@ -156,12 +156,14 @@ def _write(
         pairs = list(zip(plain.values(), files.values(), strict=True))
         if numbers == "int8_dynamic":
             return files, quantize_dynamically(pairs)
-        queries = [synthesise(job.model, request.cell, job.seed + more) for more in _CALIBRATION]
+        queries = [
+            synthesise(job.model, request.cell, job.weights_seed + more) for more in _CALIBRATION
+        ]
         return files, quantize_by_calibration(pairs, queries)
 
 
 def _subject(request: ExportRequest) -> ExportSubject:
-    model, cell, seed = request.job.model, request.cell, request.job.seed
+    model, cell, seed = request.job.model, request.cell, request.job.weights_seed
     half = number_format(request.job.cells[0]) == "fp16"
     return ExportSubject(
         model=model,

@@ -80,7 +80,7 @@ def samples(job: Job, cells: Iterable[Cell]) -> list[Sample]:
     with closing(session):
         results = []
         for number, cell in enumerate(cells, start=1):
-            inputs = synthesise(job.model, cell, job.seed + number)
+            inputs = synthesise(job.model, cell, job.weights_seed + number)
             outputs = session.arrays(session.bind(first, inputs)())
             more = continuation(session, job.model, cell, inputs) if generates else None
             results.append(Sample(inputs, outputs, more))

@@ -132,7 +132,7 @@ class Harness:
     def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
         """Prove the device and verify the outputs, after everything that is timed."""
         self._enter(cell, "observe")
-        inputs = synthesise(self._job.model, cell, self._job.seed)
+        inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         # No name holds the query, so that it is freed before another shape is bound.
         proof, evidence = loaded.session.prove(loaded.session.bind(cell, inputs))
         columns = loaded.session.columns  # before another shape is bound

@@ -40,7 +40,7 @@ def prepare_graphs(
     folder.mkdir(exist_ok=True)
     progress.phase("load")
     try:
-        check_key(job.graph, GRAPHS, partial(graph_key, job.model, kind, numbers, job.seed))
+        check_key(job.graph, GRAPHS, partial(graph_key, job.model, kind, numbers, job.weights_seed))
         exporter = import_module("runner.export.graphs")
         content = import_module(_EXPORTS[kind])
         present = graphs and graphs / job.graph

@@ -38,7 +38,7 @@ class GenerationWorkload:
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         self._session = session
         self._cell = cell
-        self._inputs = synthesise(job.model, cell, job.seed)
+        self._inputs = synthesise(job.model, cell, job.weights_seed)
         self._generate = session.bind_generation(cell, self._inputs, clock)
         self._shape = (cell.batch_size, tokens_to_generate(cell))
         self.samples = cell.batch_size

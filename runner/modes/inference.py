@@ -17,7 +17,7 @@ class InferenceWorkload:
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         self._session = session
         self._clock = clock
-        self._query = session.bind(cell, synthesise(job.model, cell, job.seed))
+        self._query = session.bind(cell, synthesise(job.model, cell, job.weights_seed))
         self.samples = cell.batch_size
         self.timed_region = session.timed_region
         self.parts_ns: Mapping[str, list[int]] = {}

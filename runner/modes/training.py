@@ -24,8 +24,8 @@ class TrainingWorkload:
 
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         batch = {
-            **synthesise(job.model, cell, job.seed),
-            **synthesise_labels(job.model, cell, job.seed),
+            **synthesise(job.model, cell, job.weights_seed),
+            **synthesise_labels(job.model, cell, job.weights_seed),
         }
         self._trainer = session.bind_training(cell, batch, clock)
         self._losses: list[float] = []

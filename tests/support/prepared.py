@@ -25,7 +25,7 @@ class PreparedGraphs:
         cell = job.cells[0]
         content, numbers = graph_kind(cell), number_format(cell)
         made_by = GRAPHS.versions(GRAPHS.installed())
-        key = graph_key(job.model, content, numbers, job.seed, made_by)
+        key = graph_key(job.model, content, numbers, job.weights_seed, made_by)
         named = job.model_copy(update={"graph": key})
         with FileLock(self.folder / f"{key}.lock"):  # other workers may want it now
             if not (self.folder / key).exists():

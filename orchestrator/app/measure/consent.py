@@ -31,12 +31,14 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         job.measure,
         job.limits,
         job.seed,
+        job.weights_seed,
         launcher,
     ) == (
         plan.models.get(cell.model),
         plan.measure.get(cell.backend),
         plan.limits.get(cell.backend),
         run.seed,
+        run.weights_seed,
         run.launcher,
     )
 
@@ -50,7 +52,7 @@ def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
         "this result was not measured by a run in the results folder; its record chose:",
         f"launcher {launcher}" + (f", image {image} {digest}" if image else ""),
         f"model {job.model.name}, weights "
-        + (weights if job.model.weights == "pretrained" else f"random, seed {job.seed}"),
+        + (weights if job.model.weights == "pretrained" else f"random, seed {job.weights_seed}"),
         f"measure {_values(job.measure)}",
         f"limits {_values(job.limits)}",
     ]

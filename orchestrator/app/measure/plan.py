@@ -146,7 +146,7 @@ def _exports(plan: Plan, request: PlanRequest) -> Iterator[PlannedExport]:
 
     options = request.options
     launcher = preview_launcher(options.launcher)
-    for variant in exports_left(plan, request.results, launcher, options.seed):
+    for variant in exports_left(plan, request.results, launcher, options.weights_seed):
         yield PlannedExport(*variant, export_estimate(plan.models[variant.model]))
 
 

@@ -210,7 +210,7 @@ def find_original(result_id: str, database: Path) -> Original:
 
 
 def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
-    """Make the folder of a run that measures this result's cell again, with the same seed.
+    """Make the folder of a run that measures this result's cell again, with the same seeds.
 
     Raises:
         StoreError: the results folder or the database cannot be used.
@@ -229,6 +229,7 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
         launcher=original.launcher,
         database=request.database,
         seed=job.seed,
+        weights_seed=job.weights_seed,
         scratch=original.scratch,
         purpose=job.purpose,
         trace=job.trace,

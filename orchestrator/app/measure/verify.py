@@ -53,7 +53,7 @@ class VerifyRequest:
     results: Path = RESULTS_FOLDER
     """The folder of all runs."""
     options: RunOptions = field(default_factory=RunOptions)
-    """Launcher, database and seed."""
+    """Launcher, database and seeds."""
     command: str = ""
     """The command line."""
     save: Path | None = None

@@ -44,7 +44,7 @@ def plan(
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
-    seed: options.Seed = 0,
+    weights_seed: options.WeightsSeed = 0,
 ) -> None:
     """Show every cell with its decision, reason and estimate."""
     from orchestrator.app.measure.plan import plan_for_github, report_plan
@@ -58,7 +58,9 @@ def plan(
         limit=limit,
         results=results,
         progress=PlanningNotes(),
-        options=options.run_options(launcher=launcher, database=database, seed=seed),
+        options=options.run_options(
+            launcher=launcher, database=database, weights_seed=weights_seed
+        ),
     )
     if format_ is PlanFormat.github:
         print_github(plan_for_github(request, resume))

@@ -18,7 +18,7 @@ def prepare(
     limit: options.Limit = None,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
-    seed: options.Seed = 0,
+    weights_seed: options.WeightsSeed = 0,
     prune: Annotated[
         bool,
         typer.Option(
@@ -30,7 +30,8 @@ def prepare(
 ) -> int:
     """Export every graph that a matrix needs, as `run` does."""
     if prune or yes:
-        _refuse_beside_prune(prune, matrix=matrix, select=select, set=set_, limit=limit, seed=seed)
+        needed = {"matrix": matrix, "select": select, "set": set_, "limit": limit}
+        _refuse_beside_prune(prune, **needed, weights_seed=weights_seed)
         return _clear(results, remove=yes, as_json=json)
     if matrix is None:
         raise typer.BadParameter("name a matrix file, or look for old graphs with --prune")
@@ -40,7 +41,7 @@ def prepare(
     from orchestrator.render.streams import after_work
     from orchestrator.render.verify import print_prepared
 
-    run_options = options.run_options(launcher=launcher, database=None, seed=seed)
+    run_options = options.run_options(launcher=launcher, database=None, weights_seed=weights_seed)
     request = PlanRequest(
         matrix,
         overrides=tuple(set_ or ()),

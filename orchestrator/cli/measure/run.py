@@ -42,7 +42,8 @@ def run(
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
     resume: _Resume = None,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
+    weights_seed: options.WeightsSeed = 0,
     verify_only: options.VerifyOnly = False,
     no_verify: options.NoVerify = False,
     trace: options.Trace = False,
@@ -60,6 +61,7 @@ def run(
         launcher=launcher,
         database=database,
         seed=seed,
+        weights_seed=weights_seed,
         scratch=scratch,
         verify_only=verify_only,
         no_verify=no_verify,
@@ -68,9 +70,10 @@ def run(
         budget=budget,
     )
     if resume is not None:
-        shape = {"select": select, "set": set_, "profile": profile, "limit": limit, "seed": seed}
+        shape = {"select": select, "set": set_, "profile": profile, "limit": limit}
+        seeds = {"seed": seed is not None, "weights_seed": weights_seed}
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
-        _refuse_beside_resume(**shape, **work, dry_run=dry_run)
+        _refuse_beside_resume(**shape, **seeds, **work, dry_run=dry_run)
         return _resume(resume, results, matrix, run_options, table, as_json=json)
     request = PlanRequest(
         _require_matrix(matrix),

@@ -50,7 +50,8 @@ def verify(
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
     database: options.Database = None,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
+    weights_seed: options.WeightsSeed = 0,
     save: _Save = None,
     json: options.Json = False,
     **axes: list[str] | None,
@@ -75,7 +76,9 @@ def verify(
         modes=values["mode"],
         select=tuple(select or ()),
         results=results,
-        options=options.run_options(launcher=launcher, database=database, seed=seed),
+        options=options.run_options(
+            launcher=launcher, database=database, seed=seed, weights_seed=weights_seed
+        ),
         command=command_line(),
         save=save,
     )

@@ -46,7 +46,7 @@ def _calibrate(launcher: LauncherChoice, results: Path, *, as_json: bool) -> int
     from orchestrator.render.progress import show_progress
     from orchestrator.render.streams import after_work
 
-    run_options = options.run_options(launcher=launcher, database=None, seed=0)
+    run_options = options.run_options(launcher=launcher, database=None)
     request = CalibrateRequest(results, run_options, command_line())
     with show_progress(quiet=chosen.quiet) as observer:
         result = calibrate(request, observer)

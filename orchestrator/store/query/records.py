@@ -86,6 +86,7 @@ class StoredRecord(
     target_qps: float | None = None
     slo_ms: float | None = None
     seed: int | None = None
+    weights_seed: int | None = None
     profile: str | None = None
     purpose: str | None = None
     model_id: str | None = None

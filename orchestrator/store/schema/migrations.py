@@ -8,7 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.older_records import GAP_VALUES, TAIL_VALUES, TOKEN_VALUES
+from orchestrator.store.schema.older_records import (
+    GAP_VALUES,
+    STOOD_FOR,
+    TAIL_VALUES,
+    TOKEN_VALUES,
+)
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 
 Migration = Callable[[DuckDBPyConnection], None]
@@ -127,6 +132,8 @@ def _to_7(connection: DuckDBPyConnection) -> None:
     for name, kind in _ADDED.items():
         connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {name} {kind}")
     connection.execute(_CHANGE_VALUES)
+    for name, former in STOOD_FOR.items():
+        connection.execute(f"UPDATE benchmark_results SET {name} = {former}")
 
 
 _ENDS = ("_low", "_high")
@@ -156,6 +163,7 @@ _ADDED: Mapping[str, str] = {
     **{f"difference_{name}": "DOUBLE" for name in ("row", "mean")},
     **{f"tolerance_{name}": "DOUBLE" for name in ("row", "mean", "share")},
     "difference_where": "VARCHAR",
+    "weights_seed": "BIGINT",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _CHANGED = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}

@@ -49,4 +49,6 @@ TAIL_VALUES: Mapping[str, str] = {
     for name in _TAILS
 }
 """Expressions of percentiles."""
+STOOD_FOR: Mapping[str, str] = {"weights_seed": "seed"}
+"""Columns that a file of before schema 6 lacks, with the one that said it as well."""
 OLDER_VALUES: Mapping[str, str] = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}

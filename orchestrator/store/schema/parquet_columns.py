@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn, text
-from orchestrator.store.schema.older_records import OLDER_VALUES
+from orchestrator.store.schema.older_records import OLDER_VALUES, STOOD_FOR
 from orchestrator.store.schema.tables import OTHER, OURS
 from runner.contract.record import MACHINE_FACTS
 
@@ -61,7 +61,9 @@ DEFAULTS: Mapping[str, str] = {
     name: column.default for name, column in KNOWN.items() if column.default is not None
 }
 """Values of columns that a file lacks, since no older runner knew them."""
-NULL_IF_MISSING = KNOWN.keys() - DEFAULTS.keys() - {*MODEL, "environment_id", "source"}
+NULL_IF_MISSING = (
+    KNOWN.keys() - DEFAULTS.keys() - STOOD_FOR.keys() - {*MODEL, "environment_id", "source"}
+)
 """Columns that are null in the rows of a file that lacks them."""
 
 NO_ROWS = (
@@ -96,6 +98,8 @@ class ParquetColumns:
         name = column.name
         if name in self._derived:
             return f"{self._derived[name]} AS {name}"
+        if name not in self.names and STOOD_FOR.get(name) in self.names:
+            return f"{STOOD_FOR[name]}::{column.type} AS {name}"
         if name not in self.names:
             return f"{DEFAULTS.get(name, 'NULL')}::{column.type} AS {name}"
         return name

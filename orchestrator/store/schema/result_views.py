@@ -50,7 +50,7 @@ RESULT_COLUMNS = [
     megabytes("memory_mb", "memory_peak_bytes"),
     megabytes("memory_average_mb", "memory_average_bytes"),
     *result_columns("energy_per_sample_joules", "energy_per_token_joules"),
-    *result_columns("parameters", "weights", "weights_revision", "seed"),
+    *result_columns("parameters", "weights", "weights_revision", "weights_seed", "seed"),
     *result_columns("timed_region", "threads", "container_cpu_limit"),
     *result_columns("image", "image_digest", "git_commit", "runner_version"),
     ViewColumn(
@@ -106,8 +106,8 @@ _LATEST_ROWS = f"""(
 )"""
 LATEST = View(
     "latest_results",
-    "The newest proven result of each series: the same cell, model, weights and seed, machine with"
-    " its device, launcher, timed region, threads and CPU limit, whatever the host was called.",
+    "The newest proven result of each series: the same cell, model, weights and their seed, machine"
+    " with its device, launcher, timed region, threads and CPU limit, whatever its host is called.",
     view_columns(_LATEST_COLUMNS),
     f"SELECT {select_list(_LATEST_COLUMNS)} FROM {joined_results(_LATEST_ROWS)}",
 )

@@ -47,7 +47,7 @@ class Run(Frozen):
     launchers: tuple[str, ...] = ()
     """The launchers that executed its jobs."""
     seed: int | None = None
-    """Seed of weights, inputs and order."""
+    """Seed of the order of execution and of arrivals."""
     planned: NonNegativeInt | None = None
     """Cells that the plan decided to run; each of them ends with one verdict."""
     git_commit: str | None = None

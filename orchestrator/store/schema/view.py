@@ -177,7 +177,7 @@ _DEVICE_OF = "coalesce(r.hardware_id, r.hostname, r.run_id)"
 OF_SERIES = ", ".join(
     [
         *(f"r.{name}" for name in ("source", "cell_id", "model_id", "weights", "weights_revision")),
-        *("r.seed", _DEVICE_OF, "r.launcher", "r.timed_region", "r.threads"),
+        *("r.weights_seed", _DEVICE_OF, "r.launcher", "r.timed_region", "r.threads"),
         "r.container_cpu_limit",
     ]
 )

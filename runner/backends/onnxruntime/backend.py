@@ -99,7 +99,7 @@ class OnnxGraphs:
         # Imported here, as it needs onnx, which images of other backends lack.
         from runner.backends.onnxruntime.qnn.compile import compile_graph
 
-        inputs = synthesise(self._job.model, cell, self._job.seed)
+        inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         compiled = compile_graph(graph, folder, self._device, self._threads, inputs)
         self.compile_columns = {
             "compile_time_s": compiled.compile_s,

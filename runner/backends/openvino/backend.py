@@ -55,7 +55,7 @@ class OpenVINOSession:
         read = monotonic()
         cell = self._graphs.first_cell
         opened = self._graphs.of(cell)
-        inputs = synthesise(job.model, cell, job.seed)
+        inputs = synthesise(job.model, cell, job.weights_seed)
         begin = monotonic()
         opened.compile(inputs)
         self.stages_ns: Mapping[Stage, int] = {

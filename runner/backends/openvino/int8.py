@@ -97,7 +97,7 @@ def calibration(
 
     single = cell.model_copy(update={"batch_size": 1}) if graph.shape == DYNAMIC else cell
     for number in range(_SAMPLES):
-        inputs = synthesise(job.model, single, job.seed + _SEED_OFFSET + number)
+        inputs = synthesise(job.model, single, job.weights_seed + _SEED_OFFSET + number)
         run_parts(graph.takes, {name: call(name) for name in models}, inputs)
     return samples
 

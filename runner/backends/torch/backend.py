@@ -57,14 +57,14 @@ class TorchSession:
         self._chosen = chosen
         self._device = chosen.device
         self._dtype = _DTYPES[precision]
-        self._seed = job.seed
+        self._seed = job.weights_seed
         self._constants = job.model.forward
         self._wait = wait_for(chosen.device)
         self._memory = TorchMemory(chosen.device)
         start = monotonic()
         model = instantiate(job.model, self._dtype)
         instantiated = monotonic()
-        fill_parameters(model, job.seed)
+        fill_parameters(model, job.weights_seed)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         """Elements of all parameters; shared ones count once."""
         self._method = quantise(model, chosen.device.type) if precision == "int8" else None

@@ -53,7 +53,9 @@ class Identity(Frozen):
     slo_ms: float | None = None
     """Milliseconds that 99 % of queries had to meet; null unless the highest rate was sought."""
     seed: int
-    """Seed of weights, inputs and arrivals."""
+    """Seed of the order of execution and of arrivals."""
+    weights_seed: int | None = None
+    """Seed of weights, inputs, and the references and graphs made from them."""
     profile: str
     """The measurement profile asked for."""
     purpose: Purpose = "measure"
@@ -104,7 +106,7 @@ class Execution(RuntimeFacts):
     """Columns of the model's execution, if there was one."""
 
     weights: Literal["random", "pretrained"] = "random"
-    """Whether parameters were drawn with the seed, or read from a folder or a hub."""
+    """Whether parameters were drawn with a seed, or read from a folder or a hub."""
     predicted: bool = False
     """Whether the verdict was predicted before anything was launched."""
 

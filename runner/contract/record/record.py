@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self
 
+from pydantic import model_validator
+
 from runner.contract.cell import Cell
-from runner.contract.job import Job
+from runner.contract.job import Job, with_weights_seed
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
 from runner.contract.record.measured import (
@@ -35,7 +37,7 @@ SCHEMA_VERSION = 6
 - 5 (2026-11-21): model and environment have ids; the job comes without its model.
 - 6 (2026-11-23): percentiles with bounds, times per output token by generation, intervals over
   rounds, the spread of processes, changes inside a steady phase, differences from the reference
-  by row and in the mean, the bracket of a peak.
+  by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order.
 """
 
 
@@ -56,6 +58,11 @@ class Record(
 
     schema_version: int = SCHEMA_VERSION
     """Version of these columns."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_weights_seed(cls, values: Any) -> Any:
+        return with_weights_seed(values)
 
     @classmethod
     def of(cls, job: Job, cell: Cell, outcome: Outcome, columns: Columns = NO_COLUMNS) -> Self:
@@ -91,6 +98,7 @@ def known_columns(job: Job, cell: Cell) -> dict[str, Any]:
         "weights": job.model.weights,
         "weights_revision": job.model.revision,
         "seed": job.seed,
+        "weights_seed": job.weights_seed,
         "profile": job.measure.profile,
         "purpose": job.purpose,
         "model_id": model_id(spec),

@@ -124,7 +124,7 @@ def _start(runtime: RuntimeModule, import_ns: int, request: StartRequest) -> Sta
 def _first_query(session: Session, job: Job) -> tuple[int, int | None]:
     """Execute the first query; its nanoseconds, and the peak bytes before the check of outputs."""
     cell = job.cells[0]
-    inputs = synthesise(job.model, cell, job.seed)
+    inputs = synthesise(job.model, cell, job.weights_seed)
     began = monotonic()
     outputs = session.bind(cell, inputs)()
     duration, peak_bytes = monotonic() - began, _peak_bytes()

@@ -119,6 +119,8 @@ IMAGE = SOMEWHERE.model_copy(
         ({"image_labels": {"org.accelmatrix.image": "built here"}}, False),
         ({"launcher": "docker"}, False),
         ({"git_commit": "0" * 40}, False),
+        ({"seed": 99}, False),
+        ({"weights_seed": 99}, False),
     ],
     ids=str,
 )

@@ -64,9 +64,29 @@ def test_run_json_keeps_the_fields_by_which_older_runs_resume(results: Path) -> 
     folder = create_run(a_plan(), a_source("version: 1\n"), results, options)
     assert set(json.loads((folder.path / "run.json").read_text())) == {
         *("run_id", "started_at", "matrix", "command", "matrix_path", "launcher", "database"),
-        *("seed", "scratch", "purpose", "trace", "git_commit", "hostname"),
-        *("orchestrator_version", "plan"),
+        *("seed", "weights_seed", "scratch", "purpose", "trace", "git_commit", "hostname"),
+        *("orchestrator_version", "plan", "process_spreads"),
     }
+
+
+def test_a_seed_is_drawn_once_and_resumed_with(results: Path, database: Path) -> None:
+    options = RunOptions(launcher="process", scratch=True, weights_seed=4)
+    runs = [create_run(a_plan(), OPTIONS_ALONE, results, options).run for _ in range(2)]
+    first, second = (run.seed for run in runs)
+    assert first != second
+    assert [run.weights_seed for run in runs] == [4, 4]
+    resumed = reopen_run(results, runs[0].run_id, OPTIONS_ALONE, database)
+    assert resumed.job(resumed.cells[:1], HERE).seed == first
+
+
+def test_a_run_from_before_there_were_two_seeds_resumes_with_one_for_both(results: Path) -> None:
+    folder = begin_scratch(a_plan(), results, OPTIONS_ALONE)
+    path = folder.path / "run.json"
+    values = json.loads(path.read_text())
+    del values["weights_seed"]
+    path.write_text(json.dumps(values))
+    run = RunFolder.open(results, "last").run
+    assert (run.seed, run.weights_seed) == (7, 7)
 
 
 def test_a_run_keeps_what_its_cells_are_measured_for(results: Path, database: Path) -> None:

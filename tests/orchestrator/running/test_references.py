@@ -66,7 +66,7 @@ class Trial:
     def file(self, suffix: str) -> Path:
         """The reference, or what stands in its place."""
         made_by = versions_of(REFERENCES, in_images=False)
-        name = reference_key(self.job.model, "forward", self.job.seed, made_by)
+        name = reference_key(self.job.model, "forward", self.job.weights_seed, made_by)
         return self.folder.path.parent / "references" / f"{name}.{suffix}"
 
     def prepare(self, backend: Backend) -> Provenance:
@@ -129,9 +129,11 @@ def test_whoever_generates_has_one_with_tokens(trial: Trial) -> None:
     ]
 
 
-def test_another_seed_is_another_reference(trial: Trial) -> None:
-    other = trial.job.model_copy(update={"seed": 1})
+def test_another_seed_of_weights_is_another_reference(trial: Trial) -> None:
+    other = trial.job.model_copy(update={"weights_seed": 1})
     assert trial.ensure()[0] != trial.ensure(other)[0]
+    reordered = trial.job.model_copy(update={"seed": 1})
+    assert trial.ensure()[0] == trial.ensure(reordered)[0]
     assert len(trial.launcher.computed) == 2
 
 

@@ -31,7 +31,7 @@ def named(job: Job, seed: int | None = None) -> Job:
     """A job that computes the reference whose name it bears, or that of another seed."""
     key = partial(reference_key, job.model, graph_kind(job.cells[0]))
     made_by = REFERENCES.versions(REFERENCES.installed())
-    name = key(job.seed if seed is None else seed, made_by)
+    name = key(job.weights_seed if seed is None else seed, made_by)
     return job.model_copy(update={"purpose": "reference", "reference": name})
 
 

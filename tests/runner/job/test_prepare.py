@@ -47,7 +47,7 @@ def reason(job: Job, out: Path) -> str:
 def test_what_differs_from_the_name_is_the_reason(
     tmp_path: Path, made_by: dict[str, str], seed: int, named: str, here: str
 ) -> None:
-    message = reason(job({**HERE, **made_by}, seed=seed), tmp_path)
+    message = reason(job({**HERE, **made_by}, weights_seed=seed), tmp_path)
     assert named in message
     assert here in message
 

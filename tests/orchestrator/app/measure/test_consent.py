@@ -38,6 +38,7 @@ def test_a_result_is_own_if_a_run_here_planned_it_with_all_it_says(results: Path
     for other in (
         _with(own, run_id="run-2"),
         _with(own, seed=own.seed + 1),
+        _with(own, weights_seed=own.weights_seed + 1),
         _with(own, limits=Limits(pids=10**6)),
         _with(own, model={"weights": "pretrained", "path": "/etc"}),
     ):
@@ -90,5 +91,6 @@ def test_a_records_text_makes_no_line_of_its_own(job: Job) -> None:
 
 def test_everything_that_the_record_chose_is_shown(job: Job) -> None:
     shown = "\n".join(describe_choices(job, "process"))
-    for words in ("launcher process", f"seed {job.seed}", "max_s 30", "pids 4096", job.model.name):
+    seed = f"seed {job.weights_seed}"
+    for words in ("launcher process", seed, "max_s 30", "pids 4096", job.model.name):
         assert words in shown

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 from orchestrator.store import Store
@@ -40,12 +41,12 @@ NEWER = {**OLDER, "run_id": "newer", "schema_version": 6, "time_per_output_token
 COLUMNS = """
     run_id, scenario, time_per_output_token_mean_s, time_per_output_token_median_s,
     time_per_output_token_p50_s, inter_token_latency_mean_s, inter_token_latency_p50_s,
-    latency_p99_s, latency_p99_high_s
+    latency_p99_s, latency_p99_high_s, weights_seed
 """
 EXPECTED = [
-    ("newer", "single_stream", 0.0025, 0.0025, 0.0025, None, None, None, None),
-    ("older", "server", None, None, None, None, None, None, None),
-    ("older", "single_stream", 0.0025, 0.0025, None, 0.0025, 0.0025, None, None),
+    ("newer", "single_stream", 0.0025, 0.0025, 0.0025, None, None, None, None, 7),
+    ("older", "server", None, None, None, None, None, None, None, 7),
+    ("older", "single_stream", 0.0025, 0.0025, None, 0.0025, 0.0025, None, None, 7),
 ]
 
 
@@ -72,6 +73,17 @@ def test_gaps_of_older_files_are_inter_token_latencies_and_queues_have_no_percen
     assert rows(merged, f"SELECT {COLUMNS} FROM benchmark_results ORDER BY ALL") == EXPECTED
 
 
+def test_the_one_seed_of_older_files_is_that_of_weights_too(tmp_path: Path) -> None:
+    path = save_record(a_record(seed=9, weights_seed=4), tmp_path)
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns(["weights_seed"]), path)
+    save_record(a_record(run_id="newer", batch_size=8, seed=9, weights_seed=4), tmp_path)
+    with Store.open(tmp_path / "merged.duckdb") as store:
+        assert store.merge([tmp_path]).damaged == ()
+    sql = "SELECT seed, weights_seed FROM benchmark_results ORDER BY ALL"
+    assert rows(tmp_path / "merged.duckdb", sql) == [(9, 4), (9, 9)]
+
+
 def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged: Path) -> None:
     with duckdb.connect(merged) as connection:
         for (view,) in connection.execute(
@@ -90,6 +102,6 @@ def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged
             connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN {name}")
         connection.execute("UPDATE schema_version SET version = 6")
     Store.open(merged).close()
-    older = ("older", "single_stream", 0.0025, 0.0025, None, 0.0026, 0.0025, None, None)
+    older = ("older", "single_stream", 0.0025, 0.0025, None, 0.0026, 0.0025, None, None, 7)
     sql = f"SELECT {COLUMNS} FROM benchmark_results ORDER BY scenario"
     assert rows(merged, sql) == [EXPECTED[1], older]

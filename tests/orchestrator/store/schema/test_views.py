@@ -182,7 +182,7 @@ def test_latest_results_hold_the_newest_proven_one_of_each_machine(ask: Ask) -> 
         {"launcher": "docker"},
         {"threads": 1},
         {"container_cpu_limit": 1.5},
-        {"seed": 8},
+        {"weights_seed": 8},
         {"model_spec": '{"name": "bert-tiny", "larger": true}'},
         {"weights": "pretrained", "weights_revision": "sha256:0"},
         {"timed_region": "with copies to the device"},
