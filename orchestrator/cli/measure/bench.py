@@ -82,15 +82,7 @@ def bench(
     from orchestrator.render.plan import PlanningNotes
 
     request = PlanRequest(
-        BenchOptions(
-            axes=values,
-            families=family or (),
-            every_model=all_,
-            profile=profile.value,
-            iterations=iterations,
-            cell_timeout=cell_timeout,
-            memory=memory,
-        ),
+        BenchOptions(values, family or (), all_, profile.value, iterations, cell_timeout, memory),
         overrides=tuple(set_ or ()),
         select=tuple(select or ()),
         limit=limit,
