@@ -14,6 +14,7 @@ from runner.measure.grade import DRIFT, IMPRECISION, Doubt, percent, scaled, sig
 from runner.measure.statistics.drift import Drift, LevelChange, change_inside, drift
 from runner.measure.statistics.percentiles import Interval, median_interval
 from runner.measure.statistics.replication import (
+    DEFAULT_SPREAD,
     Spread,
     between_cv,
     growing_confidence,
@@ -126,11 +127,17 @@ def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:
 
 
 def process_doubts(replicated: Replicated) -> Iterator[Doubt]:
-    """The doubt about a record of one process, which is never better than B."""
+    """The doubt about a record of one process, which is never better than B.
+
+    B promises differences of 5 %. What processes of an unknown host differ by hides more, so such
+    a record has C.
+    """
     if replicated.spread is not None:
         shown = replicated.spread.shown
         finding = f"one process: differences below {percent(shown)} are not shown"
         remedy = "take --profile standard"
+        if replicated.spread is DEFAULT_SPREAD:
+            remedy = f"calibrate this host by `orchestrator doctor --calibrate`, or {remedy}"
         yield from scaled(IMPRECISION, max(shown, 1e-9), f"{finding}: {remedy}")
 
 

@@ -1,21 +1,27 @@
 """Calibration of this machine: how much fresh processes of one cell differ, by runtime."""
 
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 
 from orchestrator.app.measure.plan import plan_run
 from orchestrator.app.measure.request import PlanRequest
 from orchestrator.app.measure.run import begin_run, execute_run
 from orchestrator.app.measure.verify import verify_matrix
-from orchestrator.app.setup.doctor import runnable
+from orchestrator.app.setup.doctor import diagnose
+from orchestrator.backends.catalogue import LauncherName
 from orchestrator.backends.machine import this_host
-from orchestrator.launchers.registry import choose_launcher, make_launcher
+from orchestrator.launchers.registry import LAUNCHERS, choose_launcher, make_launcher
+from orchestrator.matrix import Matrix
+from orchestrator.planning.plan import Plan
+from orchestrator.planning.schedule import planned_jobs
 from orchestrator.running.calibration import Spreads, save_spreads, spread_key
 from orchestrator.running.execution import RunOutcome
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.system.files import RESULTS_FOLDER
+from orchestrator.system.text import plural
 from runner.contract.errors import Unavailable
 from runner.contract.job import Measure, ProcessSpread
 
@@ -71,17 +77,39 @@ def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
             "this machine does not tell its processor and memory, so nothing can be kept for it"
         )
     launcher = choose_launcher(request.options.launcher, observer.note)
-    matrix = verify_matrix([CALIBRATED_MODEL], runnable(launcher), modes=["inference"])
-    matrix = matrix.model_copy(update={"measure": dict.fromkeys(matrix.measure, MEASURE)})
+    matrix = calibration_matrix(launcher)
     options = request.options.model_copy(update={"launcher": launcher, "purpose": "time"})
     plan, source = plan_run(
         PlanRequest(matrix, results=request.results, options=options, command=request.command)
     )
     folder = begin_run(plan, source, request.results, options, observer)
+    observer.note(_announcement(plan))
     outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
     spreads = spreads_of(folder)
     path = save_spreads(request.results, host, spreads) if spreads else None
     return CalibrateResult(spreads, path, outcome)
+
+
+def calibration_matrix(launcher: LauncherName) -> Matrix:
+    """A small model on every runtime of the devices that this launcher reaches here.
+
+    What a simulator's processes differ by says nothing of the device in whose place it stands.
+
+    Raises:
+        UsageError: no backend runs here.
+    """
+    found = diagnose(launchers=[LAUNCHERS[launcher]])
+    backends = [row.backend for row in found if row.runs and not row.simulated]
+    matrix = verify_matrix([CALIBRATED_MODEL], backends, modes=["inference"])
+    return matrix.model_copy(update={"measure": dict.fromkeys(matrix.measure, MEASURE)})
+
+
+def _announcement(plan: Plan) -> str:
+    jobs = planned_jobs(plan)
+    minutes = ceil(sum(job.estimate_s for job in jobs) / 60)
+    processes = max((job.measure.rounds for job in jobs), default=0)
+    runtimes = f"{len(jobs)} {plural(len(jobs), 'runtime')}"
+    return f"calibrating: {processes} processes of {runtimes}, about {minutes} min"
 
 
 def spreads_of(folder: RunFolder) -> Spreads:

@@ -77,6 +77,8 @@ def _words_of(report: RunReport) -> list[str] | None:
 def _sentence(cause: Cause, *, is_longer: bool) -> str:
     if cause.takes_time and is_longer:
         return "Measure longer:"
+    if _PROFILE in cause.remedy:
+        return f"{_capital(cause.remedy)}:"
     return f"{_capital(_KEY.sub(lambda key: f'{key[0]} (--set {key[0]}=…)', cause.remedy))}, then:"
 
 

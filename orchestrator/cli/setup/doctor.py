@@ -23,6 +23,7 @@ def doctor(
     ] = False,
     launcher: options.LauncherOption = LauncherChoice.auto,
     results: options.Results = RESULTS_FOLDER,
+    scratch: options.ScratchOfTests = False,
     json: options.Json = False,
 ) -> int:
     """Show which backends can run here, and what is missing.
@@ -32,7 +33,7 @@ def doctor(
     processes of each runtime: records of one process use what these differ by.
     """
     if calibrate:
-        return _calibrate(launcher, results, as_json=json)
+        return _calibrate(launcher, results, scratch=scratch, as_json=json)
     from orchestrator.app.setup.doctor import diagnose
     from orchestrator.render.setup import print_diagnoses
 
@@ -40,13 +41,13 @@ def doctor(
     return 0
 
 
-def _calibrate(launcher: LauncherChoice, results: Path, *, as_json: bool) -> int:
+def _calibrate(launcher: LauncherChoice, results: Path, *, scratch: bool, as_json: bool) -> int:
     from orchestrator.app.measure.calibrate import CalibrateRequest, calibrate
     from orchestrator.render.calibration import print_calibration
     from orchestrator.render.progress import show_progress
     from orchestrator.render.streams import after_work
 
-    run_options = options.run_options(launcher=launcher, database=None)
+    run_options = options.run_options(launcher=launcher, database=None, scratch=scratch)
     request = CalibrateRequest(results, run_options, command_line())
     with show_progress(quiet=chosen.quiet) as observer:
         result = calibrate(request, observer)

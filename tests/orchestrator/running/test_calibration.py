@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.measure.calibrate import spreads_of
+from orchestrator.app.measure import calibrate
+from orchestrator.app.measure.calibrate import PROCESSES, calibration_matrix, spreads_of
+from orchestrator.app.setup.doctor import Diagnosis
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
@@ -47,6 +49,20 @@ def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> Non
     assert folder.job(folder.cells[:1], folder.nowhere).process_spread == SPREAD
     save_spreads(tmp_path, host, {"fake/fake": OTHER})
     assert folder.job(folder.cells[:1], folder.nowhere).process_spread == SPREAD
+
+
+def test_every_runtime_of_the_devices_is_calibrated_and_no_simulator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        Diagnosis("cpu", "process", True, 1, "", None),
+        Diagnosis("qnn", "process", True, 3, "", None, simulated=True),
+        Diagnosis("cuda", "process", False, 2, "", None),
+    ]
+    monkeypatch.setattr(calibrate, "diagnose", lambda launchers: found)
+    matrix = calibration_matrix("process")
+    assert list(matrix.axes["backend"]) == ["cpu"]
+    assert matrix.measure["cpu"].rounds == PROCESSES
 
 
 def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from orchestrator.app.measure import calibrate
 from orchestrator.backends.catalogue import CATALOGUE
 from orchestrator.images import Image
+from orchestrator.matrix import load_matrix
+from orchestrator.running.calibration import CALIBRATION_NAME
 from tests.support.command_line import complains
 from tests.support.workplace import Workplace
 
@@ -41,6 +44,22 @@ def test_the_doctor_says_why_containers_do_not_run_and_what_to_do(place: Workpla
     assert not finding["runs"]
     assert "no container engine answers" in finding["reason"]
     assert "start the engine" in finding["remedy"]
+
+
+def test_a_calibration_says_how_long_it_takes_and_keeps_what_processes_differ_by(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write_matrix(batch_sizes=(1,), rounds=2)
+    matrix = load_matrix(place.folder / "matrix.yaml")
+    monkeypatch.setattr(calibrate, "calibration_matrix", lambda launcher: matrix)
+    done = place.do("doctor", "--calibrate", "--launcher", "process", "--scratch")
+    assert done.returncode == 0, done.stderr
+    assert "calibrating: 2 processes of 1 runtime, about 1 min" in done.stderr
+    assert "differ by %" in done.stdout
+    assert CALIBRATION_NAME in done.stdout
+    kept = json.loads((place.folder / "results" / CALIBRATION_NAME).read_text())
+    ((path, spread),) = next(iter(kept["hosts"].values())).items()
+    assert (path, spread["processes"]) == ("fake/fake", 2)
 
 
 @pytest.mark.engine
