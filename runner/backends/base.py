@@ -14,6 +14,7 @@ from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.inputs import Inputs
 from runner.measure.clock import Clock
+from runner.measure.energy import EnergyDevice
 
 FloatArray = npt.NDArray[np.float32]
 Stage = Literal["instantiate", "weights"]
@@ -130,6 +131,11 @@ class Session(Protocol):
     @property
     def columns(self) -> Mapping[str, object]:
         """Columns of a record; those that depend on the shape are of the cell bound last."""
+        ...
+
+    @property
+    def energy_device(self) -> EnergyDevice:
+        """What decides, beside backend and UUID, whose energy counts."""
         ...
 
     @property

@@ -30,6 +30,7 @@ from runner.contract.job import Job
 from runner.contract.record import Proof
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
+from runner.measure.energy import EnergyDevice
 
 _CHUNK_BYTES = 16 << 20
 
@@ -127,6 +128,7 @@ class FakeSession:
     interop_threads = None
     libraries: Mapping[str, str] = {}
     timed_region = "a sleep"
+    energy_device = EnergyDevice()
 
     def __init__(self, script: Script) -> None:
         self._script = script

@@ -42,6 +42,10 @@ class Energy(Frozen):
     """Wall seconds between the readings."""
     method: str
     """The counters' names, or `unavailable: ` and the reason."""
+    scope: str | None = None
+    """The parts of the machine inside the joules, such as `package + dram`; None without any."""
+    host_joules: float | None = None
+    """Energy of the processor beside an accelerator; None where it is in the joules, or unknown."""
 
 
 class MemoryUse(Frozen):

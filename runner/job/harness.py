@@ -171,7 +171,7 @@ class Harness:
         return Instruments(
             clock=self._clock,
             memory=self._memory,
-            energy=energy_meter(cell.backend, uuid),
+            energy=energy_meter(cell.backend, uuid, self._loader.energy_device),
             accelerator=accelerator_reader(cell.backend, uuid),
             noise=noise_meter(),
             environment=self._environment,

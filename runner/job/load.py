@@ -10,6 +10,7 @@ from runner.backends.base import RuntimeModule, Session
 from runner.contract.job import Job
 from runner.contract.record import Phase, hardware_id
 from runner.measure.clock import Clock, seconds
+from runner.measure.energy import EnergyDevice
 from runner.measure.environment import Environment, driver_version, usable_cpus
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import harness_overhead_s
@@ -49,6 +50,8 @@ class Loader:
         """The error that the load raised."""
         self.facts: dict[str, Any] = {}
         """Columns that all cells of the job share."""
+        self.energy_device: EnergyDevice | None = None
+        """What the session knows of whose energy counts; None before it is open."""
 
     def load(self) -> Loaded:
         """Return the loaded model.
@@ -86,6 +89,7 @@ class Loader:
         imported = clock()
         threads = usable_cpus(self._environment)
         session = self.runtime.open_session(self._job, threads, self._graphs)
+        self.energy_device = session.energy_device
         self.facts |= {
             "import_time_s": seconds(imported - start),
             "load_time_s": seconds(clock() - imported),

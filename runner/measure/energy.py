@@ -1,4 +1,8 @@
-"""Energy of a time window by hardware counters, never by estimates."""
+"""Energy of a time window by hardware counters, never by estimates.
+
+It is that of the device that works: of an accelerator its board's, of a processor its packages' and
+memory's. What feeds an accelerator is read beside it, into a number of its own.
+"""
 
 import sys
 import threading
@@ -14,12 +18,27 @@ from runner.measure.clock import Clock, monotonic, seconds
 from runner.measure.vendors.amd import amd_energy_counters
 from runner.measure.vendors.apple import apple_cpu_counters, apple_gpu_counters
 from runner.measure.vendors.counter import Counter
+from runner.measure.vendors.intel import intel_gpu_addresses, intel_gpu_counters
 from runner.measure.vendors.nvidia import nvidia_energy_counters
 from runner.measure.vendors.rapl import rapl_counters
 
 FEWEST_PERIODS = 10
 _FOLLOW_SHARE = 0.4
 """Counters that wrap are read again after this share of the time in which they wrap once."""
+
+
+Find = Callable[[], Sequence[Counter]]
+"""Finds the counters, or raises whatever their source does."""
+
+
+@dataclass(frozen=True)
+class EnergyDevice:
+    """The device whose energy counts, as a session knows it beyond its backend and UUID."""
+
+    is_discrete: bool = False
+    """True if it is a card of its own, outside of the processor's package."""
+    pci_address: str | None = None
+    """The card's address, such as `0000:03:00.0`; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +54,18 @@ class EnergyMeter:
     result has no joules but the reason: neither an exception nor an estimate.
     """
 
-    def __init__(self, find: Callable[[], Sequence[Counter]], clock: Clock = monotonic) -> None:
+    def __init__(
+        self, find: Find, clock: Clock = monotonic, beside: "EnergyMeter | None" = None
+    ) -> None:
+        """Find the counters.
+
+        Args:
+            find: finds the counters of the device that works.
+            clock: tells when they are read.
+            beside: a meter of what feeds the device, for a number of its own.
+        """
         self._clock = clock
+        self._beside = beside
         self._counters: Sequence[Counter] = ()
         self._reason: str | None = "no counter was found"
         self._readings: list[_Reading] = []
@@ -49,6 +78,8 @@ class EnergyMeter:
 
     def start(self) -> None:
         """Take the first reading."""
+        if self._beside is not None:
+            self._beside.start()
         self._readings.clear()
         if self._counters:
             self._reason = None
@@ -66,6 +97,11 @@ class EnergyMeter:
 
     def stop(self) -> Energy:
         """Take the last reading and add up. Call `start` first."""
+        energy = self._stop()
+        beside = self._beside.stop().joules if self._beside is not None else None
+        return energy.model_copy(update={"host_joules": beside})
+
+    def _stop(self) -> Energy:
         self._end_following()
         if self._reason is None:
             self.follow()
@@ -76,7 +112,12 @@ class EnergyMeter:
         if doubt is not None:
             return _unavailable(doubt, window_s)
         names = " + ".join(counter.name for counter in self._counters)
-        return Energy(joules=sum(self._gains()), window_s=window_s, method=f"measured: {names}")
+        return Energy(
+            joules=sum(self._gains()),
+            window_s=window_s,
+            method=f"measured: {names}",
+            scope=" + ".join(dict.fromkeys(counter.part for counter in self._counters)),
+        )
 
     def _begin_following(self) -> None:
         wrapping = [counter.longest_s for counter in self._counters if counter.longest_s]
@@ -137,18 +178,47 @@ def _no_counters(backend: str) -> list[Counter]:
     raise Unavailable(f"no energy counter is known for the backend {backend}")
 
 
-_COUNTERS: Mapping[Backend, Callable[[], list[Counter]]] = {
+def _openvino_counters(device: EnergyDevice | None) -> Find:
+    """Those of the device that executes, the processor's if that holds it.
+
+    Before a session has told, it is known only where there is no discrete GPU.
+    """
+    if device is None:
+        return _refuse if intel_gpu_addresses() else _cpu_counters
+    if device.is_discrete:
+        return partial(intel_gpu_counters, device.pci_address)
+    return _cpu_counters
+
+
+def _refuse() -> list[Counter]:
+    raise Unavailable("processor or discrete GPU: which of them works is known after the load only")
+
+
+_COUNTERS: Mapping[Backend, Find] = {
     "cpu": _cpu_counters,
-    "openvino": _cpu_counters,
     "wasm": _cpu_counters,
     "rocm": amd_energy_counters,
     "mps": apple_gpu_counters,
 }
-"""Energy counters of the hardware that a backend uses, except NVIDIA's."""
+"""Energy counters of the hardware that a backend uses, whichever device it is."""
+_WITH_HOST = ("cuda", "rocm")
+"""Backends whose devices are fed by a processor that their counters leave out."""
 
 
-def energy_meter(backend: Backend, uuid: str | None = None) -> EnergyMeter:
-    """The meter of the hardware that a backend uses; `uuid` selects one of several NVIDIA GPUs."""
+def energy_meter(
+    backend: Backend, uuid: str | None = None, device: EnergyDevice | None = None
+) -> EnergyMeter:
+    """The meter of the hardware that works.
+
+    Args:
+        backend: the hardware path.
+        uuid: selects one of several NVIDIA GPUs.
+        device: what the session knows of its device; None before it is open.
+    """
+    find = _COUNTERS.get(backend, partial(_no_counters, backend))
     if backend == "cuda":
-        return EnergyMeter(partial(nvidia_energy_counters, uuid=uuid))
-    return EnergyMeter(_COUNTERS.get(backend, partial(_no_counters, backend)))
+        find = partial(nvidia_energy_counters, uuid=uuid)
+    elif backend == "openvino":
+        find = _openvino_counters(device)
+    has_host = backend in _WITH_HOST or (device is not None and device.is_discrete)
+    return EnergyMeter(find, beside=EnergyMeter(_cpu_counters) if has_host else None)

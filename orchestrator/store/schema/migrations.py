@@ -163,6 +163,8 @@ _ADDED: Mapping[str, str] = {
     **{f"difference_{name}": "DOUBLE" for name in ("row", "mean")},
     **{f"tolerance_{name}": "DOUBLE" for name in ("row", "mean", "share")},
     "difference_where": "VARCHAR",
+    "energy_scope": "VARCHAR",
+    "energy_host_joules": "DOUBLE",
     "weights_seed": "BIGINT",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""

@@ -49,7 +49,7 @@ RESULT_COLUMNS = [
     *result_columns("decode_throughput", "token_throughput", "achieved_qps", "peak_qps"),
     megabytes("memory_mb", "memory_peak_bytes"),
     megabytes("memory_average_mb", "memory_average_bytes"),
-    *result_columns("energy_per_sample_joules", "energy_per_token_joules"),
+    *result_columns("energy_per_sample_joules", "energy_per_token_joules", "energy_scope"),
     *result_columns("parameters", "weights", "weights_revision", "weights_seed", "seed"),
     *result_columns("timed_region", "threads", "container_cpu_limit"),
     *result_columns("image", "image_digest", "git_commit", "runner_version"),

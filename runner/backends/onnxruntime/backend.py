@@ -32,6 +32,7 @@ from runner.contract.record import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
+from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
 _LIBRARIES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "numpy")
@@ -116,6 +117,7 @@ class OnnxSession:
     sessions: there ONNX Runtime reads the file, optimises the graph and lays out its weights.
     """
 
+    energy_device = EnergyDevice()
     timed_region = (
         "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs are written "
         "there into memory kept from the first query on, and the device is synchronised; sessions "

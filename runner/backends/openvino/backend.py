@@ -21,6 +21,7 @@ from runner.contract.record import Proof
 from runner.contract.support import mode_error
 from runner.inputs import Inputs, synthesise, tokens_to_generate
 from runner.measure.clock import Clock, monotonic, seconds
+from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
 _LIBRARIES = ("openvino", "nncf", "numpy")
@@ -70,6 +71,11 @@ class OpenVINOSession:
     def device_name(self) -> str:
         """The name that the device's maker gives it."""
         return self._device.full_name
+
+    @property
+    def energy_device(self) -> EnergyDevice:
+        """A card of its own, or a part of the processor's package: CPU, NPU, integrated GPU."""
+        return EnergyDevice(self._device.is_discrete, self._device.pci_address)
 
     @property
     def libraries(self) -> dict[str, str]:

@@ -34,6 +34,10 @@ class OpenVINODevice:
     """The name that the user requested; None if there was no request."""
     available: tuple[str, ...]
     """Every device that OpenVINO finds."""
+    is_discrete: bool = False
+    """True if it is a GPU on a card of its own."""
+    pci_address: str | None = None
+    """The card's address, such as `0000:03:00.0`; None if it has none or OpenVINO tells none."""
 
 
 def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
@@ -55,7 +59,16 @@ def find_openvino_device(core: Any, requested: str | None) -> OpenVINODevice:
         lack = f"has no device {requested}, only {names}" if names else "finds no device"
         raise Unavailable(f"OpenVINO {lack}", hint=_MISSING)
     full_name = str(core.get_property(name, "FULL_DEVICE_NAME"))
-    return OpenVINODevice(name, full_name, requested, available)
+    if name.partition(".")[0] != "GPU" or not _is_discrete(core, name):
+        return OpenVINODevice(name, full_name, requested, available)
+    return OpenVINODevice(
+        name,
+        full_name,
+        requested,
+        available,
+        is_discrete=True,
+        pci_address=_pci_address(core, name),
+    )
 
 
 def base_name(name: str) -> str:
@@ -83,6 +96,24 @@ def _preferred(core: Any, available: tuple[str, ...]) -> str | None:
 
 def _is_discrete(core: Any, name: str) -> bool:
     return "discrete" in str(core.get_property(name, "DEVICE_TYPE")).lower()
+
+
+def _pci_address(core: Any, name: str) -> str | None:
+    """The card's address as Linux writes it; None where the plug-in does not tell."""
+    try:
+        text = str(core.get_property(name, "DEVICE_PCI_INFO"))
+    except (RuntimeError, TypeError):  # an unknown property, or a type without a Python counterpart
+        return None
+    parts = dict(_PCI_PART.findall(text))
+    if not parts.keys() >= set(_PCI_KEYS):
+        return None
+    domain, bus, device, function = (int(parts[key], 0) for key in _PCI_KEYS)
+    return f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
+
+
+_PCI_KEYS = ("domain", "bus", "device", "function")
+_PCI_PART = re.compile(r"(domain|bus|device|function)\W+(0x[0-9a-f]+|\d+)")
+"""A part of `{domain: 0 bus: 3 device: 0x0 function: 0}`, as OpenVINO writes its PCIInfo."""
 
 
 def _chosen_by_openvino(core: Any) -> str:

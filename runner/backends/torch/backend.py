@@ -30,6 +30,7 @@ from runner.contract.record import Proof
 from runner.contract.support import UNTRAINED_PRECISION, training_error
 from runner.inputs import Inputs, tokens_to_generate
 from runner.measure.clock import Clock, monotonic
+from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
 _DTYPES: Mapping[Precision, torch.dtype] = {
@@ -49,6 +50,7 @@ _OUT_OF_MEMORY_MESSAGES = (
 class TorchSession:
     """A model in eager mode on one device."""
 
+    energy_device = EnergyDevice()
     timed_region = "model forward; inputs and outputs stay on the device, which is synchronised"
 
     def __init__(self, job: Job, chosen: TorchDevice) -> None:

@@ -222,3 +222,9 @@ class Resources(Frozen):
     """Wall seconds between the two readings of the counters."""
     energy_method: str | None = None
     """Which counters were read, or `unavailable: ` and the reason."""
+    energy_scope: str | None = None
+    """What `energy_joules` holds: `package + dram` of processors, `board` of an accelerator without
+    the host that feeds it; results of different scopes do not compare. Null without energy."""
+    energy_host_joules: float | None = None
+    """Energy of the processor's packages and memory in the same window, beside an accelerator's
+    board, joules; null where it is in `energy_joules` already, or where no counter can be read."""

@@ -96,4 +96,4 @@ def amd_energy_counters(amdsmi: Any = None) -> list[Counter]:
         return float(ticks * count["counter_resolution"] * _JOULES_PER_UJ)
 
     read()
-    return [Counter("AMD SMI energy of the GPU", _PERIOD_S, read)]
+    return [Counter("AMD SMI energy of the GPU", _PERIOD_S, read, part="board")]

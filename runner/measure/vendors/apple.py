@@ -37,7 +37,10 @@ def _counters(monitor: Any, parts: Sequence[str]) -> list[Counter]:
     shown = [part for part in parts if getattr(energies, f"{part}_mj") is not None]
     if parts[0] not in shown:
         raise Unavailable(f"this chip shows no energy of its {parts[0]}")
-    return [Counter(f"Apple {part}", _PERIOD_S, partial(read, part)) for part in shown]
+    return [
+        Counter(f"Apple {part}", _PERIOD_S, partial(read, part), part=part.removesuffix("_total"))
+        for part in shown
+    ]
 
 
 def _load() -> Any:

@@ -19,6 +19,8 @@ class Counter:
     """Joules since some moment. Raises whatever the source does."""
     wraps_at_j: float | None = None
     """Joules at which it starts again from zero; None if it never does."""
+    part: str = "device"
+    """The part of the machine whose energy it counts: `package`, `dram`, `board`, …"""
 
     @property
     def longest_s(self) -> float | None:

@@ -96,4 +96,4 @@ def nvidia_energy_counters(nvml: Any = None, uuid: str | None = None) -> list[Co
         return float(library.nvmlDeviceGetTotalEnergyConsumption(device) * _JOULES_PER_MJ)
 
     read()
-    return [Counter("NVML total energy of the GPU", _PERIOD_S, read)]
+    return [Counter("NVML total energy of the GPU", _PERIOD_S, read, part="board")]

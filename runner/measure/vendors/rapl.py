@@ -30,12 +30,12 @@ def _counters(package: Path) -> list[Counter]:
     name = _name(package)
     memories = [zone for zone in _zones(package, f"{package.name}:*") if _name(zone) == "dram"]
     return [
-        _counter(package, f"RAPL {name}"),
-        *(_counter(memory, f"RAPL {name} dram") for memory in memories),
+        _counter(package, f"RAPL {name}", "package"),
+        *(_counter(memory, f"RAPL {name} dram", "dram") for memory in memories),
     ]
 
 
-def _counter(zone: Path, name: str) -> Counter:
+def _counter(zone: Path, name: str, part: str) -> Counter:
     path = zone / "energy_uj"
 
     def read() -> float:
@@ -48,7 +48,7 @@ def _counter(zone: Path, name: str) -> Counter:
         raise Unavailable(
             f"{error.filename}: {error.strerror}; only root may read RAPL unless the mode allows it"
         ) from error
-    return Counter(name, _PERIOD_S, read, wraps_at_j)
+    return Counter(name, _PERIOD_S, read, wraps_at_j, part)
 
 
 def _zones(folder: Path, pattern: str) -> list[Path]:

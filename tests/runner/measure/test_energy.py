@@ -5,7 +5,7 @@ import pytest
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import Energy
-from runner.measure.energy import EnergyMeter, energy_meter
+from runner.measure.energy import EnergyDevice, EnergyMeter, energy_meter
 from runner.measure.vendors.counter import Counter
 from tests.support.fakes import FakeClock
 
@@ -79,6 +79,7 @@ def test_energy_is_the_difference_of_two_readings_or_has_a_reason(
 ) -> None:
     energy = Bench(*counters).measure(seconds, **gains)
     assert (energy.joules, energy.method) == (joules, method)
+    assert energy.scope == (None if joules is None else "device")
     assert energy.window_s == pytest.approx(seconds)
 
 
@@ -152,3 +153,39 @@ def test_every_backend_gets_joules_or_a_reason(backend: str) -> None:
     meter.start()
     energy = meter.stop()
     assert (energy.joules is None) == energy.method.startswith("unavailable: ")
+
+
+def test_the_scope_names_each_part_once_and_what_feeds_the_device_is_a_number_of_its_own() -> None:
+    clock, joules = FakeClock(), {"board": 100.0, "package": 50.0}
+
+    def counters(*parts: str) -> list[Counter]:
+        return [Counter(part, 0.1, lambda part=part: joules[part], part=part) for part in parts]
+
+    meter = EnergyMeter(
+        lambda: counters("board", "board"),
+        clock,
+        beside=EnergyMeter(lambda: counters("package"), clock),
+    )
+    meter.start()
+    clock.pass_by(2 * SECOND)
+    joules |= {"board": 300.0, "package": 58.0}
+    energy = meter.stop()
+    assert (energy.joules, energy.scope, energy.host_joules) == (400, "board", 8)
+
+
+def test_energy_of_a_card_does_not_need_the_hosts() -> None:
+    bench = Bench(GPU)
+    meter = EnergyMeter(
+        lambda: bench.counters, bench.clock, beside=EnergyMeter(raising(OSError()), bench.clock)
+    )
+    meter.start()
+    bench.clock.pass_by(2 * SECOND)
+    bench.joules["gpu"] += 7
+    energy = meter.stop()
+    assert (energy.joules, energy.host_joules) == (7, None)
+
+
+def test_openvino_on_a_card_never_counts_the_processor() -> None:
+    meter = energy_meter("openvino", device=EnergyDevice(is_discrete=True))
+    meter.start()
+    assert "no counter of the discrete Intel GPU ?" in meter.stop().method

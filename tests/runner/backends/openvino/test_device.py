@@ -28,6 +28,8 @@ class FakeCore:
     def get_property(self, device: str, name: str) -> str:
         if name == "FULL_DEVICE_NAME":
             return f"Intel {device}"
+        if name == "DEVICE_PCI_INFO":
+            return "{domain: 0 bus: 3 device: 0x1f function: 1}"
         return f"Type.{'DISCRETE' if device == self._discrete else 'INTEGRATED'}"
 
     def compile_model(self, model: Any, device: str, options: Mapping[str, object]) -> FakeCompiled:
@@ -70,6 +72,17 @@ def test_auto_is_asked_without_its_start_on_the_cpu() -> None:
     device = find_openvino_device(core, "AUTO")
     assert (device.name, device.requested) == ("GPU.1", "AUTO")
     assert core.asked == [{"ENABLE_STARTUP_FALLBACK": False}]
+
+
+@pytest.mark.parametrize(
+    ("name", "discrete", "address"),
+    [("GPU.1", True, "0000:03:1f.1"), ("GPU.0", False, None), ("CPU", False, None)],
+)
+def test_a_card_of_its_own_is_told_with_its_address(
+    name: str, discrete: bool, address: str | None
+) -> None:
+    device = find_openvino_device(FakeCore("CPU", "GPU.0", "GPU.1", discrete="GPU.1"), name)
+    assert (device.is_discrete, device.pci_address) == (discrete, address)
 
 
 @pytest.mark.parametrize("asked", ["GPU", "GPU.1", "NPU", "gpu", "0"])

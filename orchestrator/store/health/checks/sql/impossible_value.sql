@@ -105,6 +105,7 @@ SELECT concat_ws(', ',
     not_positive(r.source, r.energy_per_sample_joules),
     not_positive(r.source, r.energy_per_token_joules),
     not_positive(r.source, r.energy_window_s),
+    not_positive(r.source, r.energy_host_joules),
     negative(r.import_time_s),
     negative(r.load_time_s),
     negative(r.compile_time_s),
@@ -206,7 +207,8 @@ WHERE NOT (
         r.concurrent_models_per_second, r.concurrent_speedup, r.threads, r.memory_peak_bytes,
         r.memory_steady_peak_bytes, r.memory_average_bytes, r.memory_load_peak_bytes,
         r.memory_baseline_bytes, r.container_memory_limit_bytes, r.container_cpu_limit,
-        r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s
+        r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s,
+        r.energy_host_joules
     ) > 0
     AND greatest(
         r.batch_size, r.sequence_length, r.image_size, r.audio_seconds, r.new_tokens, r.target_qps,
@@ -242,7 +244,8 @@ WHERE NOT (
         r.concurrent_models_per_second, r.concurrent_speedup, r.threads, r.memory_peak_bytes,
         r.memory_steady_peak_bytes, r.memory_average_bytes, r.memory_load_peak_bytes,
         r.memory_baseline_bytes, r.container_memory_limit_bytes, r.container_cpu_limit,
-        r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s
+        r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s,
+        r.energy_host_joules
     ) < too_large()
 )
 OR NOT (
