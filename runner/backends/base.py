@@ -1,6 +1,7 @@
 """The interface between runtimes and the harness, and the meaning of their errors."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -27,6 +28,10 @@ class Query(Protocol):
     def __call__(self) -> object:
         """Execute, wait until the device has finished, return the outputs."""
         ...
+
+
+Iteration = Callable[[], AbstractContextManager[Callable[[], object]]]
+"""Binds what a mode repeats, a whole generation or training step, until its context ends."""
 
 
 @dataclass(frozen=True)
@@ -184,10 +189,14 @@ class Session(Protocol):
         """A query's floating-point outputs by name, on the host, without caches."""
         ...
 
-    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
         """Prove that the claimed device holds model, inputs and outputs; return the evidence too.
 
-        Runs the query once, untimed.
+        Runs the query once, untimed. Where a profiler sees the device's kernels without another
+        load, it also runs the iteration (the query, if None) and adds `kernel_share`: the time in
+        which kernels ran by the iteration's.
         """
         ...
 

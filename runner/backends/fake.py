@@ -23,7 +23,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from runner.backends.base import DeviceMemory, FloatArray, Generated, Query, Stage, TrainingStep
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Generated,
+    Iteration,
+    Query,
+    Stage,
+    TrainingStep,
+)
 from runner.contract.cell import Cell
 from runner.contract.files import save_text
 from runner.contract.job import Job
@@ -177,8 +185,11 @@ class FakeSession:
             return {}
         return {name: np.asarray(value, dtype=np.float32) for name, value in outputs.items()}
 
-    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
         """There is no device, hence no proof."""
+        del iteration
         query()
         return "none", {"claimed": "fake"}
 

@@ -134,9 +134,14 @@ class Harness:
         self._enter(cell, "observe")
         inputs = synthesise(self._job.model, cell, self._job.weights_seed)
         # No name holds the query, so that it is freed before another shape is bound.
-        proof, evidence = loaded.session.prove(loaded.session.bind(cell, inputs))
+        proof, evidence = loaded.session.prove(
+            loaded.session.bind(cell, inputs),
+            lambda: closing(workload_of(loaded.session, self._job, cell, self._clock)),
+        )
         columns = loaded.session.columns  # before another shape is bound
-        return {"proof": proof, "evidence": evidence, **columns, **self._verify(loaded, cell)}
+        share = {"kernel_share": evidence.get("kernel_share")}
+        proved = {"proof": proof, "evidence": evidence, **share}
+        return {**proved, **columns, **self._verify(loaded, cell)}
 
     def _verify(self, loaded: Loaded, cell: Cell) -> Columns:
         """Columns of the comparison with the reference, computed once for all cells."""

@@ -31,7 +31,7 @@ MARK_MEANINGS: dict[Mark, str] = {
     "contradicted": "answers, but another device than the claimed one did the work",
 }
 """Meaning of the marks that are no status."""
-_TIMES = frozenset({"wall_s", "cpu_time_s", "kernel_time_s"})
+_TIMES = frozenset({"wall_s", "cpu_time_s", "kernel_time_s", "kernel_share"})
 
 
 class VerifiedCell(Frozen):

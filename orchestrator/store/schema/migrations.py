@@ -163,6 +163,7 @@ _ADDED: Mapping[str, str] = {
     **{f"difference_{name}": "DOUBLE" for name in ("row", "mean")},
     **{f"tolerance_{name}": "DOUBLE" for name in ("row", "mean", "share")},
     "difference_where": "VARCHAR",
+    "kernel_share": "DOUBLE",
     "energy_scope": "VARCHAR",
     "energy_host_joules": "DOUBLE",
     "weights_seed": "BIGINT",

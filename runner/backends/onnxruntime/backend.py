@@ -5,7 +5,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from runner.backends.base import DeviceMemory, FloatArray, Generator, Query, Stage, Trainer
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Generator,
+    Iteration,
+    Query,
+    Stage,
+    Trainer,
+)
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.backends.onnxruntime.device import (
     DriverMemory,
@@ -195,8 +203,11 @@ class OnnxSession:
         """The floating-point outputs as fp32, by dotted path."""
         return float_outputs(to_host(cast("OrtValues", outputs)))
 
-    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
-        """Look up on which providers the graph's nodes lie."""
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
+        """Look up on which providers the graph's nodes lie; only new sessions could profile."""
+        del iteration
         return prove(query, self._device)
 
     def trace(self, action: Query, stem: Path) -> None:

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import openvino as ov
 
-from runner.backends.base import DeviceMemory, FloatArray, Generator, Query, Stage, Trainer
+from runner.backends.base import (
+    DeviceMemory,
+    FloatArray,
+    Generator,
+    Iteration,
+    Query,
+    Stage,
+    Trainer,
+)
 from runner.backends.graphs.generation import GraphGenerator
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.backends.openvino.columns import compiled_columns, require_int8, threads_of
@@ -139,8 +147,11 @@ class OpenVINOSession:
         """The floating-point outputs as fp32, by dotted path."""
         return float_outputs(to_arrays(outputs))
 
-    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
-        """Ask the compiled parts for the devices that execute them."""
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
+        """Ask the compiled parts for the devices; only parts compiled anew could profile."""
+        del iteration
         return prove(query, self._device)
 
     def trace(self, action: Query, stem: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from transformers.utils import logging
 
-from runner.backends.base import DeviceMemory, FloatArray, Query, Stage
+from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Stage
 from runner.backends.evidence import join_distinct
 from runner.backends.torch.device import (
     TorchDevice,
@@ -141,9 +141,11 @@ class TorchSession:
         """The floating-point outputs as fp32, by dotted path."""
         return float_arrays(outputs)
 
-    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
-        """Compare the devices of all tensors with the claimed one; time its kernels."""
-        return prove(query, self._model, self._device)
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
+        """Compare the devices of all tensors with the claimed one; time an iteration's kernels."""
+        return prove(query, self._model, self._device, iteration)
 
     def trace(self, action: Query, stem: Path) -> None:
         """Profile one call with torch's profiler."""

@@ -14,7 +14,7 @@ from torch._inductor.cpp_builder import get_cpp_compiler
 from torch._inductor.exc import InvalidCxxCompiler
 from torch._inductor.utils import fresh_cache
 
-from runner.backends.base import Query
+from runner.backends.base import Iteration, Query
 from runner.backends.torch.backend import TorchSession, is_out_of_memory, prepare_device
 from runner.backends.torch.device import TorchDevice
 from runner.backends.torch.forward import TorchQuery
@@ -155,13 +155,15 @@ class CompiledSession(TorchSession):
         self._begin(cell, "training")
         return super().bind_training(cell, inputs, clock)
 
-    def prove(self, query: Query) -> tuple[Proof, dict[str, str]]:
+    def prove(
+        self, query: Query, iteration: Iteration | None = None
+    ) -> tuple[Proof, dict[str, str]]:
         """Prove as in eager mode, and that something was compiled at all.
 
         Raises:
             Unsupported: nothing was, so that these would be eager mode's numbers.
         """
-        proof, evidence = super().prove(query)
+        proof, evidence = super().prove(query, iteration)
         graphs = self._stats.current.graphs
         if proof == "proven" and not graphs:
             raise Unsupported("torch.compile found nothing to compile: the model runs eagerly")

@@ -1,14 +1,15 @@
 """Evidence that the claimed device did the work."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch.autograd.profiler_util import FunctionEvent
 from torch.profiler import profile
 
-from runner.backends.base import Query
+from runner.backends.base import Iteration, Query
 from runner.backends.evidence import Observation, join_distinct, observe
 from runner.backends.torch.device import activities
 from runner.backends.torch.forward import TorchQuery, all_tensors, device_names
@@ -24,19 +25,47 @@ _HOST_TYPES = ("CPU", "MKLDNN", "IDEEP")
 _MICROSECONDS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Pass(Observation[object]):
-    """The outcome of one query."""
+LEAST_KERNEL_SHARE = 0.2
+"""Share of an iteration in which the device must execute kernels, or the host did most of it."""
 
-    kernel_time_s: float | None
-    """Time in which the device executed kernels; None where the profiler sees none."""
+
+@dataclass(frozen=True)
+class Kernels:
+    """Kernels of one iteration."""
+
+    time_s: float
+    """Time in which the device executed at least one, under the profiler."""
+    wall_s: float
+    """Time of an iteration without the profiler, which slows the host and hardly a kernel."""
+    error: str | None = None
+    """The error that the iteration raised."""
+
+    @property
+    def share(self) -> float:
+        """Share of the iteration in which the device worked."""
+        return min(1.0, self.time_s / self.wall_s) if self.wall_s else 0.0
+
+    @property
+    def suffice(self) -> bool:
+        """True if the device did a good part of the work."""
+        return self.error is None and self.share >= LEAST_KERNEL_SHARE
+
+    @property
+    def evidence(self) -> dict[str, str]:
+        """Time and share, as evidence; the error, if there was one."""
+        failure = {} if self.error is None else {"iteration_error": self.error}
+        share = f"{self.share:.3f}"
+        return {"kernel_time_s": f"{self.time_s:.6f}", "kernel_share": share, **failure}
 
 
 def prove(
-    query: Query, model: torch.nn.Module, device: torch.device
+    query: Query,
+    model: torch.nn.Module,
+    device: torch.device,
+    iteration: Iteration | None = None,
 ) -> tuple[Proof, dict[str, str]]:
-    """Run the query once; report the devices of its tensors and the time of its kernels."""
-    outcome = _observe(query) if device.type in _SEEN_BY_TENSORS else _profile(query, device)
+    """Run the query once; report the devices of its tensors and the iteration's kernels."""
+    outcome = observe(query)
     arguments = query.arguments if isinstance(query, TorchQuery) else {}
     devices = {
         "parameters": device_names(model.parameters()),
@@ -53,9 +82,10 @@ def prove(
         **outcome.times,
         **outcome.failure,
     }
-    if outcome.kernel_time_s is not None:
-        evidence["kernel_time_s"] = f"{outcome.kernel_time_s:.6f}"
-    return judge_tensors(str(device), devices, outcome), evidence
+    if device.type in _SEEN_BY_TENSORS:
+        return judge_tensors(str(device), devices, outcome, None), evidence
+    kernels = _kernels(iteration or (lambda: nullcontext(query)), device)
+    return judge_tensors(str(device), devices, outcome, kernels), {**evidence, **kernels.evidence}
 
 
 def kernel_time_s(events: Iterable[FunctionEvent]) -> float:
@@ -75,8 +105,13 @@ def _is_kernel(event: FunctionEvent) -> bool:
     return on_device and not event.is_user_annotation and not event.name.startswith(_COPIES)
 
 
-def judge_tensors(claimed: str, devices: Mapping[str, set[str]], outcome: Pass) -> Proof:
-    """The proof that the devices of tensors and the time of kernels give."""
+def judge_tensors(
+    claimed: str,
+    devices: Mapping[str, set[str]],
+    outcome: Observation[object],
+    kernels: Kernels | None,
+) -> Proof:
+    """The proof that the devices of tensors and the kernels, where some are seen, give."""
     used = set().union(*devices.values())
     if used - {claimed}:
         return "contradicted"
@@ -84,22 +119,18 @@ def judge_tensors(claimed: str, devices: Mapping[str, set[str]], outcome: Pass) 
         return "none"
     if outcome.error is not None or not devices["outputs"]:
         return "partial"
-    if outcome.kernel_time_s is None or 0 < outcome.kernel_time_s <= outcome.wall_s:
-        return "proven"
-    return "partial"
+    return "proven" if kernels is None or kernels.suffice else "partial"
 
 
-def _observe(query: Query) -> Pass:
-    """Run the query once."""
-    return Pass(**vars(observe(query)), kernel_time_s=None)
-
-
-def _profile(query: Query, device: torch.device) -> Pass:
-    """Run the query once under torch's profiler, which sees the device's kernels."""
-    with profile(activities=activities(device)) as profiler:
-        outcome = _observe(query)
-    kernels = kernel_time_s(profiler.events() or ())
-    return replace(outcome, kernel_time_s=kernels)
+def _kernels(iteration: Iteration, device: torch.device) -> Kernels:
+    """Run the iteration three times: a first time, timed, and under torch's profiler."""
+    with iteration() as action:
+        observe(action)
+        usual = observe(action)
+        with profile(activities=activities(device)) as profiler:
+            profiled = observe(action)
+    time_s = kernel_time_s(profiler.events() or ())
+    return Kernels(time_s, usual.wall_s, usual.error or profiled.error)
 
 
 _HEAVIEST = 30

@@ -24,6 +24,9 @@ class Trust(Outcome):
     """Whether there is evidence that the claimed device did the work."""
     evidence: dict[str, str] | None = None
     """The facts behind `proof`."""
+    kernel_share: float | None = None
+    """Share of an iteration, a whole generation or training step, in which an accelerator executed
+    kernels: below 0.2 the proof is `partial`. Null on CPUs and where no profiler sees kernels."""
 
     correct: bool | None = None
     """Whether the outputs for the fixed inputs agree with the fp32 CPU reference."""

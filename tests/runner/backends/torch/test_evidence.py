@@ -1,8 +1,8 @@
 """Proof that a device did the work, and traces."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import torch
 from torch.autograd import DeviceType
 from torch.autograd.profiler_util import FunctionEvent
 
+from runner.backends.evidence import Observation
 from runner.backends.torch.backend import TorchSession, open_session
-from runner.backends.torch.evidence import Pass, judge_tensors, kernel_time_s, prove, trace
+from runner.backends.torch.evidence import Kernels, judge_tensors, kernel_time_s, prove, trace
 from runner.backends.torch.forward import TorchQuery
 from runner.inputs import synthesise
 from tests.support.tiny_models import tiny_decoder, torch_job
@@ -80,25 +81,58 @@ def test_a_query_that_fails_proves_nothing(session: TorchSession, query: TorchQu
     assert evidence["outputs"] == "none"
 
 
+RETURNED = Observation[object](None, None, wall_s=1.0, cpu_time_s=0.1)
+
+
 @pytest.mark.parametrize(
-    ("kernel_time_s", "proof"),
-    [(None, "proven"), (0.0, "partial"), (0.5, "proven"), (1.0, "proven"), (1.5, "partial")],
+    ("kernels", "proof"),
+    [
+        (None, "proven"),
+        (Kernels(0.0, 1.0), "partial"),
+        (Kernels(0.19, 1.0), "partial"),
+        (Kernels(0.2, 1.0), "proven"),
+        (Kernels(1.1, 1.0), "proven"),
+        (Kernels(0.0, 0.0), "partial"),
+        (Kernels(0.9, 1.0, "RuntimeError: lost"), "partial"),
+    ],
 )
-def test_kernels_must_have_run_within_the_pass(kernel_time_s: float | None, proof: str) -> None:
-    observed = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=kernel_time_s)
-    assert judge_tensors("cuda", {"parameters": {"cuda"}, "outputs": {"cuda"}}, observed) == proof
+def test_kernels_must_fill_a_good_part_of_the_iteration(
+    kernels: Kernels | None, proof: str
+) -> None:
+    places = {"parameters": {"cuda"}, "outputs": {"cuda"}}
+    assert judge_tensors("cuda", places, RETURNED, kernels) == proof
     elsewhere = {"parameters": {"cuda"}, "outputs": {"cpu"}}
-    assert judge_tensors("cuda", elsewhere, observed) == "contradicted"
+    assert judge_tensors("cuda", elsewhere, RETURNED, kernels) == "contradicted"
 
 
 def test_another_gpu_than_the_claimed_one_is_contradicted() -> None:
-    observed = Pass(None, None, wall_s=1.0, cpu_time_s=0.1, kernel_time_s=0.5)
     places = {"parameters": {"cuda:1"}, "inputs": {"cuda:1"}, "outputs": {"cuda:1"}}
-    assert judge_tensors("cuda:1", places, observed) == "proven"
-    assert judge_tensors("cuda:1", {**places, "inputs": {"cuda:0"}}, observed) == "contradicted"
-    assert judge_tensors("cuda:0", places, observed) == "contradicted"
-    assert judge_tensors("cuda:1", {**places, "outputs": set()}, observed) == "partial"
-    assert judge_tensors("cuda:1", {name: set() for name in places}, observed) == "none"
+
+    def judged(claimed: str, **changes: set[str]) -> str:
+        return judge_tensors(claimed, {**places, **changes}, RETURNED, Kernels(0.5, 1.0))
+
+    assert judged("cuda:1") == "proven"
+    assert judged("cuda:1", inputs={"cuda:0"}) == "contradicted"
+    assert judged("cuda:0") == "contradicted"
+    assert judged("cuda:1", outputs=set()) == "partial"
+    assert judged("cuda:1", **{name: set() for name in places}) == "none"
+
+
+def test_it_is_the_modes_iteration_whose_kernels_are_looked_for() -> None:
+    module = torch.nn.Linear(2, 2, device="meta")
+    query = TorchQuery(module, {"input": torch.empty(1, 2, device="meta")}, {}, lambda: None)
+    calls: list[str] = []
+
+    @contextmanager
+    def iteration() -> Iterator[Callable[[], None]]:
+        yield lambda: calls.append("step")
+        calls.append("closed")
+
+    proof, evidence = prove(query, module, torch.device("meta"), iteration)
+    assert calls == ["step"] * 3 + ["closed"]
+    assert (proof, float(evidence["kernel_share"])) == ("partial", 0)
+    prove(query, module, torch.device("cpu"), iteration)
+    assert len(calls) == 4
 
 
 def event(start: int, end: int, name: str = "gemm", **fields: Any) -> FunctionEvent:
