@@ -34,6 +34,7 @@ MEASUREMENTS = (
     "interval_coverage",
     "queue_percentiles",
     "peak_search",
+    "offline_search",
     "rounds",
     "drift",
     "aa_study",

@@ -58,6 +58,14 @@ _STATISTICS = {
     "p95": _QUANTILE.format(quantile=0.95),
 }
 _WHOLE = ("mean", "median", "stddev", "p50")
+_SPEEDS = "[0.3, 0.5, 0.75, 0.93, 1.0, 1.0, 0.99]"
+_CURVE = {
+    "batches": "[1, 2, 4, 8, 16, 32, 64]",
+    "queries": "[30, 30, 12, 9, 60, 6, 3]",
+    "throughputs": f"[share * 16e9 / median_ns FOR share IN {_SPEEDS}]",
+    "latencies_s": f"[pow(2, nth - 1) * median_ns / 16e9 / {_SPEEDS}[nth] FOR nth IN range(1, 8)]",
+    "memory_bytes": "[(memory_bytes * 0.9 + 3e6 * pow(2, nth))::BIGINT FOR nth IN range(7)]",
+}
 _PER_GENERATION = f"""CASE WHEN mode = 'generation' THEN list_transform(
     list_zip(durations, parts['first_token']), lambda each: (each[1] - each[2]) / {_GAPS}) END"""
 PART_VALUES: Mapping[str, str] = {
@@ -84,6 +92,10 @@ PART_VALUES: Mapping[str, str] = {
     "concurrent_models_per_second": "CASE WHEN mode = 'startup' THEN 2e9 / (mean_ns * 1.3) END",
     "concurrent_speedup": "CASE WHEN mode = 'startup' THEN 2 * median_ns / (mean_ns * 1.3) END",
     "achieved_qps": "CASE WHEN ok THEN target_qps END",
+    **{
+        f"offline_{name}": f"CASE WHEN ok AND scenario = 'offline' THEN {value} END"
+        for name, value in _CURVE.items()
+    },
     "service_median_s": "list_median(parts['service']) / 1e9",
 }
 """An expression for each column that a mode or a scenario fills."""

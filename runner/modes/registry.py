@@ -10,7 +10,7 @@ from runner.measure.clock import Clock
 from runner.modes.base import ColdModeFunction, Instruments, ModeFunction, Workload
 from runner.modes.generation import GenerationWorkload
 from runner.modes.inference import InferenceWorkload
-from runner.modes.offline import measure_offline
+from runner.modes.offline.mode import measure_offline
 from runner.modes.server.mode import measure_server
 from runner.modes.startup.mode import measure_startup
 from runner.modes.steady import measure_steadily

@@ -10,6 +10,7 @@ _GUIDE = (
     ("history",),
     ("generation_results",),
     ("training_results", "startup_results", "arrival_results"),
+    ("offline_curve",),
     ("compatibility",),
     ("failures",),
     ("imported_results",),

@@ -105,6 +105,15 @@ RELATIONS = (
         ),
         f"scenario, model, {_GOOD_FIRST}, throughput DESC NULLS LAST, result_id",
     ),
+    Relation(
+        "offline_curve",
+        "offline: speed and memory of each batch tried",
+        (
+            *(*_CELL, "found", "throughput", "latency_median_ms", "memory_mb", "grade"),
+            *("sequence_length", *_MACHINE, "measured_at", "queries", "result_id"),
+        ),
+        "model, runtime, precision, result_id, batch_size",
+    ),
     Relation("compatibility", "what runs on which backend, and why not", _COMPATIBLE, _COMBINATION),
     Relation(
         "failures",

@@ -153,6 +153,8 @@ _ADDED: Mapping[str, str] = {
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in _TAILS},
     **{f"{name}{end}_s": "DOUBLE" for name in _INTERVALS for end in _ENDS},
     **{f"peak_qps{end}": "DOUBLE" for end in _ENDS},
+    **{f"offline_{name}": "BIGINT[]" for name in ("batches", "queries", "memory_bytes")},
+    **{f"offline_{name}": "DOUBLE[]" for name in ("throughputs", "latencies_s")},
     "round_medians": "DOUBLE[]",
     "latency_between_process_cv": "DOUBLE",
     "process_spread": "DOUBLE",

@@ -9,7 +9,9 @@ from orchestrator.store.schema.result_views import (
     RESULT_COLUMNS,
     VERDICT_COLUMNS,
 )
+from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
+    MEGABYTE,
     TRUSTED,
     View,
     ViewColumn,
@@ -20,8 +22,15 @@ from orchestrator.store.schema.view import (
     select_list,
     view_columns,
 )
+from runner.contract.axes import SIZE_AXES
 
 _INTERVAL = ("median_low", "median_high")
+_OF_A_CURVE = (
+    *("result_id", "run_id", "cell_id", "model", "family", "task", "hardware", "hardware_id"),
+    *("host", "hostname", "cores", "launcher", "backend", "runtime", "precision", *SIZE_AXES),
+    *("mode", "scenario", "profile", "threads", "container_cpu_limit", "measured_at", "grade"),
+)
+"""Columns of a result that each row of its curve has."""
 
 
 def _rows(columns: list[ViewColumn], shown: list[ViewColumn], source: str, condition: str) -> str:
@@ -111,4 +120,50 @@ _ARRIVALS = _view(
     ],
     "r.scenario <> 'single_stream'",
 )
-MODE_VIEWS = (GENERATION, _TRAINING, _STARTUP, _ARRIVALS)
+_TRIED = "i"
+"""The position of a row in the lists of the curve."""
+_CURVE_COLUMNS = [
+    *(
+        ViewColumn(column.name, f"r.offline_batches[r.{_TRIED}]", column.type, "The batch tried.")
+        if column.name == "batch_size"
+        else column
+        for column in RESULT_COLUMNS
+        if column.name in _OF_A_CURVE
+    ),
+    ViewColumn("queries", f"r.offline_queries[r.{_TRIED}]", "BIGINT", "Queries at this batch."),
+    ViewColumn(
+        "throughput",
+        f"r.offline_throughputs[r.{_TRIED}]",
+        "DOUBLE",
+        "Samples per second at this batch, by the median of its queries.",
+    ),
+    ViewColumn(
+        "latency_median_ms",
+        f"r.offline_latencies_s[r.{_TRIED}] * 1000",
+        "DOUBLE",
+        "Median time of a query at this batch, milliseconds.",
+    ),
+    ViewColumn(
+        "memory_mb",
+        f"r.offline_memory_bytes[r.{_TRIED}] / {MEGABYTE}",
+        "DOUBLE",
+        "Highest memory use at this batch, megabytes (1,000,000 bytes).",
+    ),
+    ViewColumn(
+        "found",
+        f"r.offline_batches[r.{_TRIED}] = r.batch_size",
+        "BOOLEAN",
+        "Whether this is the batch that was found, and then measured for the result itself.",
+    ),
+]
+_CURVE_ROWS = f"""(
+    SELECT *, unnest(range(1, len(offline_batches) + 1)) AS {_TRIED}
+    FROM {RESULTS.name} WHERE offline_batches IS NOT NULL
+)"""
+_CURVE = View(
+    "offline_curve",
+    "Throughput, latency and memory of each batch that the scenario `offline` tried, a row each.",
+    view_columns(_CURVE_COLUMNS),
+    f"SELECT {select_list(_CURVE_COLUMNS)} FROM {joined_results(_CURVE_ROWS)} WHERE {TRUSTED}",
+)
+MODE_VIEWS = (GENERATION, _TRAINING, _STARTUP, _ARRIVALS, _CURVE)

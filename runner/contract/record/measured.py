@@ -190,6 +190,17 @@ class Arrivals(Frozen):
     """Upper end: the lowest rate that was rejected, or one query per mean service time."""
     search: list[str] | None = None
     """What was tried to find the batch or the rate, in order, with the sample counts."""
+    offline_batches: list[int] | None = None
+    """Batches that `offline` tried, upward: its curve, of which the next columns are a part each;
+    null in other scenarios."""
+    offline_queries: list[int] | None = None
+    """Queries at each batch tried."""
+    offline_throughputs: list[float] | None = None
+    """Samples per second at each batch tried, by the median of its queries."""
+    offline_latencies_s: list[float] | None = None
+    """Median time of a query at each batch tried, seconds."""
+    offline_memory_bytes: list[int] | None = None
+    """Highest memory use at each batch tried, bytes."""
 
 
 class Resources(Frozen):

@@ -37,7 +37,8 @@ SCHEMA_VERSION = 6
 - 5 (2026-11-21): model and environment have ids; the job comes without its model.
 - 6 (2026-11-23): percentiles with bounds, times per output token by generation, intervals over
   rounds, the spread of processes, changes inside a steady phase, differences from the reference
-  by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order.
+  by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order,
+  the curve over batches of `offline`.
 """
 
 

@@ -45,6 +45,11 @@ _RAW_DURATIONS = (
 
 _ARITHMETIC = (
     RecordCheck(
+        "curve is not whole",
+        "`--fix` takes such results out",
+        table=RESULTS,
+    ),
+    RecordCheck(
         "throughput contradicts latency",
         _DERIVED,
         repaired=True,

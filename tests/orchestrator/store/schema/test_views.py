@@ -114,6 +114,29 @@ def test_each_mode_and_scenario_has_a_view_of_its_own(ask: Ask) -> None:
     assert server["hardware"] == "Example CPU"
 
 
+def test_a_curve_has_a_row_for_each_batch_tried(ask: Ask) -> None:
+    curve = {
+        "offline_batches": [1, 2, 4],
+        "offline_queries": [30, 60, 9],
+        "offline_throughputs": [100.0, 190.0, 191.0],
+        "offline_latencies_s": [0.01, 0.0105, 0.021],
+        "offline_memory_bytes": [100_000_000, 110_000_000, 130_000_000],
+    }
+    rows = ask(
+        "FROM offline_curve ORDER BY batch_size",
+        a_record(scenario="offline", batch_size=2, **curve),
+        a_record(scenario="offline", precision="bf16", proof="contradicted", **curve),
+        a_record(),
+    )
+    names = ("batch_size", "queries", "throughput", "latency_median_ms", "memory_mb", "found")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (1, 30, 100.0, 10.0, 100.0, False),
+        (2, 60, 190.0, 10.5, 110.0, True),
+        (4, 9, 191.0, 21.0, 130.0, False),
+    ]
+    assert {row["hardware"] for row in rows} == {"Example CPU"}
+
+
 def test_hardware_falls_back_on_the_processor(ask: Ask) -> None:
     (row,) = ask("FROM benchmark_performance", a_record(device_name=None, cpu_model="Old CPU"))
     assert row["hardware"] == "Old CPU"

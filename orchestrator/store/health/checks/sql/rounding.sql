@@ -79,6 +79,12 @@ CREATE OR REPLACE TEMP MACRO outside(x, lowest, highest) AS
 CREATE OR REPLACE TEMP MACRO infinite(x) AS
     CASE WHEN NOT isfinite(x) THEN alias(x) || ' is ' || x END;
 
+-- Whether the lists of a curve have one length, and one has numbers alone that it can have.
+CREATE OR REPLACE TEMP MACRO fits(a, b, c, d, e) AS
+    coalesce(len(a) = len(b) AND len(a) = len(c) AND len(a) = len(d) AND len(a) = len(e), false);
+CREATE OR REPLACE TEMP MACRO positive(x) AS
+    coalesce(list_min(x) > 0 AND list_max(x) < too_large() AND len(x) = list_count(x), true);
+
 -- `<name> is <x>` if a word is not one of those that docs/schema.md lists for the column.
 CREATE OR REPLACE TEMP MACRO unknown(x) AS
     CASE WHEN NOT list_contains(getvariable('words')[alias(x)], x) THEN alias(x) || ' is ' || x END;

@@ -1,13 +1,15 @@
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Limits, Measure
 from runner.contract.rounds import RoundResult
-from runner.modes.offline import measure_offline
+from runner.modes.offline.mode import measure_offline
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import a_round
 from tests.support.scene import MILLISECOND, Scene
@@ -37,15 +39,38 @@ def measured(scene: Scene, cell: Cell | None = None, **changes: Any) -> RoundRes
 
 
 @pytest.mark.parametrize(
-    ("first", "bound"), [(1, [1, 2, 4, 8, 16, 8]), (4, [4, 8, 16, 8])], ids=["one", "the cell's"]
+    ("first", "doubled"),
+    [(1, [1, 2, 4, 8, 16, 32]), (4, [4, 8, 16, 32])],
+    ids=["one", "the cell's"],
 )
-def test_the_largest_useful_batch_is_found_and_measured(first: int, bound: list[int]) -> None:
+def test_the_smallest_of_the_best_batches_is_found_and_measured(
+    first: int, doubled: list[int]
+) -> None:
     scene = Scene(saturates_at(8))
     result = measured(scene, fake_cell(first, scenario="offline"))
-    assert (result.columns["batch_size"], scene.bound) == (8, bound)
+    assert result.columns["batch_size"] == 8
+    again = scene.bound[len(doubled) :]
+    assert (scene.bound[: len(doubled)], again) == (doubled, [8, 8, 32, 32, 8, 8, 32, 8])
     assert result.samples == 8 * len(result.durations_ns)
     assert result.durations_ns[0] == pytest.approx(10 * MILLISECOND, abs=2)
     assert result.doubts == []
+
+
+def test_the_curve_has_a_row_for_each_batch() -> None:
+    scene = Scene(saturates_at(2), bytes_of=lambda size: 100 * MIB + MIB * size)
+    columns = measured(scene).columns
+    assert columns["offline_batches"] == [1, 2, 4, 8]
+    assert columns["offline_throughputs"] == pytest.approx([100, 200, 200, 200], rel=1e-6)
+    assert columns["offline_latencies_s"] == pytest.approx([0.01, 0.01, 0.02, 0.04], rel=1e-6)
+    assert columns["offline_memory_bytes"] == [(100 + size) * MIB for size in (1, 2, 4, 8)]
+    assert all(queries >= 3 for queries in columns["offline_queries"])
+
+
+def test_a_plateau_of_one_doubling_is_passed() -> None:
+    def plateau(size: int) -> float:
+        return 0.01 * (1 if size <= 4 else 2 * max(1.0, size / 32))
+
+    assert measured(Scene(plateau)).columns["batch_size"] == 32
 
 
 def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
@@ -59,9 +84,11 @@ def fails_beyond(batch: int, error: Exception) -> Callable[[int], float]:
 
 TRIES = (
     "batch 1: 30 queries, 100.0 samples/s",
-    "batch 2: 30 queries, 200.0 samples/s",
+    "batch 2: 150 queries, 200.0 samples/s",
     "batch 4: 15 queries, 200.0 samples/s",
-    "ended: batch 4 gains 5% or less over batch 2",
+    "batch 8: 32 queries, 200.0 samples/s",
+    "batch 8 over batch 2: +0.0 % (+0.0 % to +0.0 %) samples/s, measured again 3 times",
+    "ended: batch 4 and 8 gain 1.0 % or less over batch 2",
 )
 NO_GRAPH, NO_MEMORY = Unsupported("no prepared graph"), MemoryError("no more")
 
@@ -83,18 +110,18 @@ def test_the_search_has_a_line_for_each_try_and_its_end(
     assert columns["search"][-len(lines) :] == list(lines)
 
 
-def test_a_gain_of_five_percent_is_no_longer_useful() -> None:
+def test_a_gain_of_one_percent_is_no_longer_useful() -> None:
     def gains(share: float) -> Callable[[int], float]:
         return lambda size: 0.01 if size == 1 else 0.01 * size / (1 + share)
 
-    assert measured(Scene(gains(0.04))).columns["batch_size"] == 1
-    assert measured(Scene(gains(0.06))).columns["batch_size"] == 2
+    assert measured(Scene(gains(0.008))).columns["batch_size"] == 1
+    assert measured(Scene(gains(0.012))).columns["batch_size"] == 2
 
 
 def test_batches_end_at_1024() -> None:
     scene = Scene(lambda _: 0.01)
     result = measured(scene, fake_cell(256, scenario="offline"))
-    assert scene.bound == [256, 512, 1024, 1024]
+    assert (scene.bound[:3], scene.bound[-1]) == ([256, 512, 1024], 1024)
     assert result.columns["search"][-1] == "ended: batches beyond 1024 are not tried"
 
 
@@ -123,6 +150,25 @@ def test_a_search_that_time_ended_is_a_doubt_with_the_remedy() -> None:
     assert slow.columns["search"][0].startswith("batch 1: 1 queries")
 
 
+def test_a_flat_doubling_without_time_for_another_is_a_smaller_doubt() -> None:
+    result = measured(Scene(lambda size: 0.4 * size), max_s=30)
+    assert [grade for grade, _ in result.doubts] == ["B", "B"]
+    assert [text.partition(":")[0] for _, text in result.doubts] == [
+        "no time was left to try batch 4",
+        "no time was left to measure batch 2 over batch 1 again",
+    ]
+
+
+def test_a_batch_that_may_be_better_costs_the_grade() -> None:
+    random = np.random.default_rng(1)
+    result = measured(Scene(lambda size: 0.01 * size * random.uniform(0.5, 1.5)), max_s=20)
+    grade, text = result.doubts[-1]
+    assert grade in "BCD"
+    assert re.fullmatch(
+        r"batch \d+ may give up to .* % more samples/s than batch \d+: raise .*", text
+    )
+
+
 def test_the_first_query_is_the_first_at_that_batch() -> None:
     calls: list[int] = []
 
@@ -139,9 +185,9 @@ def test_later_rounds_take_the_first_ones_batch_without_a_search() -> None:
     cell = fake_cell(scenario="offline")
     job = a_job([cell], measure=MEASURE.model_copy(update={"rounds": 2}))
     job = job.model_copy(update={"round": 2})
-    first = a_round(columns={"batch_size": 4, "search": ["batch 4: found"], "timed_region": "x"})
+    found = {"batch_size": 4, "search": ["batch 4: found"], "offline_batches": [4]}
+    first = a_round(columns={**found, "timed_region": "x"})
     result = measure_offline(scene.session, job, cell, scene.instruments([first]))
     assert scene.bound == [4]
-    assert result.columns["batch_size"] == 4
-    assert result.columns["search"] == ["batch 4: found"]
+    assert {name: result.columns[name] for name in found} == found
     assert result.samples == 4 * len(result.durations_ns)

@@ -1,0 +1,194 @@
+"""Search that doubles the batch while that is useful, then measures the best two again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from runner.contract.errors import Unsupported
+from runner.measure.clock import Clock
+from runner.measure.grade import Doubt, Scale, percent, scaled
+from runner.modes.offline.curve import BatchCurve, BatchTry, Gain, gain_of, gains_nothing
+
+FLAT_DOUBLINGS = 2
+"""Doublings without gain that end the search; accelerators have plateaus of one."""
+LARGEST_BATCH = 1024
+TRY_QUERIES = 3
+TRY_NS = 300_000_000
+"""Least duration of a try."""
+DOUBLING_SHARE = 2 / 3
+"""Share of the search's time for the doublings; the rest measures the best two again."""
+PAIRS = 3
+"""Least times that the best batch and its rival are measured again."""
+MOST_PAIRS = 12
+CHOICE = Scale(b=0.02, c=0.05, d=0.20)
+"""Shares by which another batch may be better, beyond which a batch costs the grade A, B and C."""
+_LONGER = "raise measure.max_duration"
+_GIGABYTE = 1e9
+
+Trial = Callable[[int, int], BatchTry]
+"""Tries a batch size until a moment of the clock, with one query at least."""
+IsMemory = Callable[[Exception], bool]
+"""Tells whether an error says that memory ran out."""
+
+
+@dataclass(frozen=True)
+class SearchBounds:
+    """Bounds of a search."""
+
+    first_batch: int
+    began_ns: int
+    budget_ns: int
+    memory_before_bytes: int
+    memory_budget_bytes: float
+
+    @property
+    def deadline_ns(self) -> int:
+        """The moment at which the search ends."""
+        return self.began_ns + self.budget_ns
+
+    @property
+    def doublings_end_ns(self) -> int:
+        """The moment at which the doublings end."""
+        return self.began_ns + round(DOUBLING_SHARE * self.budget_ns)
+
+    def needed_bytes(self, last: BatchTry) -> float:
+        """Memory that twice the batch may need."""
+        return self.memory_before_bytes + 2 * (last.peak_bytes - self.memory_before_bytes)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best batch, the curve, and the record of the search."""
+
+    best: BatchTry
+    curve: BatchCurve
+    lines: list[str]
+    """The record's `search`: a line for each try, the gain, and the reason for the end."""
+    doubts: list[Doubt]
+
+
+class BatchSearch:
+    """Search that goes on for two doublings without gain, unless memory or time forbid it."""
+
+    def __init__(self, trial: Trial, bounds: SearchBounds, clock: Clock, ran_out: IsMemory) -> None:
+        self._trial = trial
+        self._bounds = bounds
+        self._clock = clock
+        self._ran_out = ran_out
+        self._curve = BatchCurve([])
+        self._confirmed: set[int] = set()
+        self._premature: Doubt | None = None
+
+    def run(self) -> SearchResult:
+        """Search for the batch of most samples per second.
+
+        Raises:
+            Exception: a query's error, unless memory ran out in a doubled batch.
+        """
+        bounds, curve = self._bounds, self._curve
+        curve.tries.append(self._trial(bounds.first_batch, bounds.doublings_end_ns))
+        reason = self._end()
+        while reason is None:
+            reason = self._double() or self._end()
+        best, chosen, doubt = self._choose()
+        doubts = [self._premature] if self._premature else []
+        return SearchResult(
+            next(attempt for attempt in curve.tries if attempt.batch_size == best),
+            curve,
+            [*(attempt.line for attempt in curve.tries), *chosen, f"ended: {reason}"],
+            [*doubts, *doubt],
+        )
+
+    def _end(self) -> str | None:
+        """The reason to double no more; None if there is none."""
+        bounds, curve = self._bounds, self._curve
+        doubled = 2 * curve.last.batch_size
+        needed = bounds.needed_bytes(curve.last)
+        needed_ns = (TRY_QUERIES + 1) * 2 * round(curve.last.duration_ns)
+        if curve.flat >= FLAT_DOUBLINGS and self._is_confirmed(curve.useful):
+            return gains_nothing(curve)
+        if doubled > LARGEST_BATCH:
+            return f"batches beyond {LARGEST_BATCH} are not tried"
+        if needed > bounds.memory_budget_bytes:
+            allowed = f"{bounds.memory_budget_bytes / _GIGABYTE:.1f} GB"
+            memory = f"{needed / _GIGABYTE:.1f} GB, and {allowed}"
+            return f"batch {doubled} would need some {memory} may be used"
+        if self._clock() + needed_ns > bounds.doublings_end_ns:
+            reason = f"no time was left to try batch {doubled}"
+            self._premature = Doubt("B" if curve.flat else "C", f"{reason}: {_LONGER}")
+            return reason
+        return None
+
+    def _is_confirmed(self, useful: BatchTry) -> bool:
+        """Measure the last useful batch again, since luck may have made it that.
+
+        True if the doublings behind it still gain nothing.
+        """
+        curve = self._curve
+        if useful.batch_size not in self._confirmed:
+            self._confirmed.add(useful.batch_size)
+            curve.add_again(self._trial(useful.batch_size, self._bounds.doublings_end_ns))
+        return curve.flat >= FLAT_DOUBLINGS
+
+    def _double(self) -> str | None:
+        """Try twice the batch; the reason why that is not possible, or None."""
+        doubled = 2 * self._curve.last.batch_size
+        try:
+            self._curve.tries.append(self._trial(doubled, self._bounds.doublings_end_ns))
+        except Unsupported as refusal:
+            return f"batch {doubled} is not possible: {refusal}"
+        except Exception as error:
+            if not self._ran_out(error):
+                raise
+            return f"batch {doubled} ran out of memory"
+        return None
+
+    def _choose(self) -> tuple[int, list[str], list[Doubt]]:
+        """The best batch, by the best two measured again; with the line and the doubt of that."""
+        two = self._curve.best_two
+        if two is None:
+            return self._curve.best.batch_size, [], []
+        small, large = two
+        gain = self._measure_again(small, large)
+        names = f"batch {large.batch_size} over batch {small.batch_size}"
+        if gain is None:
+            finding = f"no time was left to measure {names} again"
+            return self._curve.best.batch_size, [finding], [Doubt("B", f"{finding}: {_LONGER}")]
+        taken, left = (large, small) if gain.takes_larger else (small, large)
+        line = f"{names}: {gain.words} samples/s, measured again {gain.pairs} times"
+        finding = f"batch {left.batch_size} may give up to {percent(gain.forgone)} more samples/s"
+        text = f"{finding} than batch {taken.batch_size}: {_LONGER}"
+        return taken.batch_size, [line], list(scaled(CHOICE, gain.forgone, text))
+
+    def _measure_again(self, small: BatchTry, large: BatchTry) -> Gain | None:
+        """Measure both in turn, A B B A, until the choice is clear or the time is spent.
+
+        What was measured before is left out: it made them the best, so it flatters them.
+        """
+        pairs: list[tuple[BatchTry, BatchTry]] = []
+        while len(pairs) < MOST_PAIRS and not _is_clear(gain_of(pairs)):
+            needed_ns = sum(
+                max(TRY_NS, (TRY_QUERIES + 1) * one.duration_ns) for one in (small, large)
+            )
+            if self._clock() + needed_ns > self._bounds.deadline_ns:
+                break
+            order = (small, large) if len(pairs) % 2 == 0 else (large, small)
+            again = [self._trial(one.batch_size, self._bounds.deadline_ns) for one in order]
+            pairs.append((again[0], again[1]) if order[0] is small else (again[1], again[0]))
+        for pair in pairs:
+            for attempt in pair:
+                self._curve.add_again(attempt)
+        return gain_of(pairs) if len(pairs) >= PAIRS else None
+
+
+def _is_clear(gain: Gain | None) -> bool:
+    return gain is not None and gain.pairs >= PAIRS and gain.forgone <= CHOICE.b
+
+
+def time_try(query: Callable[[], int], clock: Clock, until_ns: int) -> list[int]:
+    """Durations of a try's queries: enough of them, and long enough, unless time ends it."""
+    durations: list[int] = []
+    while len(durations) < TRY_QUERIES or sum(durations) < TRY_NS:
+        durations.append(query())
+        if clock() > until_ns:
+            break
+    return durations
