@@ -1,4 +1,4 @@
-"""Results beside the last ones of their series: what changed, and what contradicts its grade."""
+"""Results beside their neighbours in time: what changed, and what contradicts its grade."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ DOUBTFUL_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """The last result of a series before a run that can be quoted."""
+class Neighbour:
+    """The result of a series next to that of a run, before or after it, that can be quoted."""
 
     cell_id: str
     run_id: str
@@ -32,7 +32,7 @@ class Change:
     """A difference between two results of one series that is beyond intervals and grades."""
 
     now: ResultRow
-    then: Earlier
+    then: Neighbour
     ratio: Estimate
     """The median now by the one then."""
 
@@ -41,11 +41,17 @@ class Change:
         """True if nothing that is known explains it, so that one of the grades is wrong."""
         return self.then.same_software and self.now.grade != "D"
 
+    @property
+    def loses_grade(self) -> bool:
+        """True if it is this result that may be wrong: the other one's grade is no worse."""
+        grade = self.now.grade
+        return self.is_contradiction and grade is not None and grade >= self.then.grade
 
-def changes(rows: Sequence[ResultRow], earlier: Sequence[Earlier]) -> tuple[Change, ...]:
-    """The results that differ from the last ones of their series, the greatest change first."""
-    past = {result.cell_id: result for result in earlier}
-    pairs = ((row, past[row.cell_id]) for row in rows if row.cell_id in past)
+
+def changes(rows: Sequence[ResultRow], neighbours: Sequence[Neighbour]) -> tuple[Change, ...]:
+    """The results that differ from these neighbours in their series, the greatest change first."""
+    others = {result.cell_id: result for result in neighbours}
+    pairs = ((row, others[row.cell_id]) for row in rows if row.cell_id in others)
     differing = [change for row, then in pairs if (change := _change(row, then))]
     return tuple(sorted(differing, key=lambda change: -_factor(change.ratio)))
 
@@ -53,10 +59,8 @@ def changes(rows: Sequence[ResultRow], earlier: Sequence[Earlier]) -> tuple[Chan
 def doubt_contradictions(
     rows: Sequence[ResultRow], differing: Sequence[Change]
 ) -> tuple[ResultRow, ...]:
-    """The results, of grade D where they contradict the last ones of their series."""
-    reasons = {
-        change.now.cell_id: _reason(change) for change in differing if change.is_contradiction
-    }
+    """The results, of grade D where they contradict neighbours of no worse grade."""
+    reasons = {change.now.cell_id: _reason(change) for change in differing if change.loses_grade}
     return tuple(
         replace(row, grade="D", grade_reasons=[reasons[row.cell_id], *(row.grade_reasons or ())])
         if row.cell_id in reasons
@@ -65,7 +69,7 @@ def doubt_contradictions(
     )
 
 
-def _change(row: ResultRow, then: Earlier) -> Change | None:
+def _change(row: ResultRow, then: Neighbour) -> Change | None:
     now = row.median_ms
     before = estimate(
         then.latency_median_ms, then.latency_median_low_ms, then.latency_median_high_ms

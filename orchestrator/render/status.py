@@ -1,11 +1,13 @@
 """The database's status: size, runs, verdicts, coverage, and stale results."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.status import StaleResults, StatusReport
-from orchestrator.render.lines import print_command, print_data, print_line
+from orchestrator.render.lines import own_name, print_command, print_data, print_line
 from orchestrator.render.tables import print_table, wrapping
 from orchestrator.store import Covered, RunSummary, Verdicts
 from orchestrator.system.text import format_size, plural
@@ -15,6 +17,8 @@ _SHOWN = 10
 _MODELS = 50
 _IMPORTED_VIEW = "imported_results"
 """The view of what others measured."""
+_CONTRADICTIONS_VIEW = "contradictions"
+"""The view of results whose grade does not hold."""
 
 
 def print_status(status: StatusReport, *, as_json: bool) -> None:
@@ -35,6 +39,9 @@ def print_status(status: StatusReport, *, as_json: bool) -> None:
     elif imported := sum(_total(source) for source in status.verdicts):
         others = f"ask `{_IMPORTED_VIEW}` for theirs"
         print_line(f"models: all {imported:,} results are imported; {others}")
+        print_line()
+    if status.contradicted:
+        _print_contradicted(status)
         print_line()
     _print_stale(status.stale)
 
@@ -91,6 +98,16 @@ def _print_covered(covered: Sequence[Covered]) -> None:
     lines = [(model, *map(verdicts.get, backends)) for model, verdicts in best.items()]
     print_table((*wrapping("model"), *backends), lines[:_MODELS])
     _print_more(len(lines), "models", _MODELS)
+
+
+def _print_contradicted(status: StatusReport) -> None:
+    count = status.contradicted
+    print_line(
+        f"contradictions: {count:,} {plural(count, 'result')} beside which the next or the last one"
+        " of the same series, with the same software, differs by more than both grades promise"
+    )
+    option = database_option(status.database)
+    print_command(shlex.join([own_name(), "query", _CONTRADICTIONS_VIEW, *option]))
 
 
 def _print_stale(groups: Sequence[StaleResults]) -> None:

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from duckdb import DuckDBPyConnection
 
-from analysis.changes import Earlier
+from analysis.changes import Neighbour
 from analysis.result import ResultRow
 from orchestrator.store.database.connect import connect, store_errors
 from orchestrator.store.database.execute import InterruptibleThread
@@ -212,10 +212,15 @@ class Store:
         with self._reading():
             return results.results(self._connection, run_id)
 
-    def earlier_results(self, run_id: str) -> list[Earlier]:
+    def earlier_results(self, run_id: str) -> list[Neighbour]:
         """The last results before this run of the same series, as far as they can be quoted."""
         with self._reading():
             return series.earlier_results(self._connection, run_id)
+
+    def later_results(self, run_id: str) -> list[Neighbour]:
+        """The next results after this run of the same series, as far as they can be quoted."""
+        with self._reading():
+            return series.later_results(self._connection, run_id)
 
     def measured_before(
         self, wanted: Mapping[str, tuple[str, str]], host: str, launcher: str

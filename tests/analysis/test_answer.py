@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from analysis.answer import Comparison, comparisons, objection
-from analysis.changes import Earlier, changes, doubt_contradictions
+from analysis.changes import Neighbour, changes, doubt_contradictions
 from analysis.order import ORDERS, order_results
 from analysis.ratios import shows_difference
 from analysis.result import ResultRow
@@ -161,11 +161,11 @@ def test_the_reference_is_fp32_by_torch_at_the_same_batch(
     assert (lead and lead.behind.cell_id) == reference
 
 
-def earlier(median_ms: float, **changes: Any) -> Earlier:
+def earlier(median_ms: float, **changes: Any) -> Neighbour:
     row = timed("cell", median_ms)
-    facts = {name: value for name, value in vars(row).items() if name in Earlier.__annotations__}
+    facts = {name: value for name, value in vars(row).items() if name in Neighbour.__annotations__}
     facts |= {"run_id": "run-0", "same_software": True, "measured_at": None}
-    return Earlier(**facts | changes)
+    return Neighbour(**facts | changes)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def earlier(median_ms: float, **changes: Any) -> Earlier:
     ids=["within", "coarse", "D", "D by far", "other cell", "contradicts", "other software"],
 )
 def test_a_result_beside_the_last_one_of_its_series(
-    now: ResultRow, then: Earlier, grade: str | None
+    now: ResultRow, then: Neighbour, grade: str | None
 ) -> None:
     differing = changes([now], [then])
     assert bool(differing) == (grade is not None)

@@ -98,8 +98,8 @@ def calibration_matrix(launcher: LauncherName) -> Matrix:
     Raises:
         UsageError: no backend runs here.
     """
-    found = diagnose(launchers=[LAUNCHERS[launcher]])
-    backends = [row.backend for row in found if row.runs and not row.simulated]
+    diagnoses = diagnose(launchers=[LAUNCHERS[launcher]])
+    backends = [row.backend for row in diagnoses if row.runs and not row.simulated]
     matrix = verify_matrix([CALIBRATED_MODEL], backends, modes=["inference"])
     return matrix.model_copy(update={"measure": dict.fromkeys(matrix.measure, MEASURE)})
 

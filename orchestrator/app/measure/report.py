@@ -19,7 +19,7 @@ class RunReport:
     run_id: str
     database: Path
     results: tuple[ResultRow, ...]
-    """By cell id; of grade D where they contradict the last results of their series."""
+    """By cell id; of grade D where neighbours of their series contradict them."""
     traces: tuple[Path, ...] = ()
     """Traces that cells left."""
     changes: tuple[Change, ...] = ()
@@ -64,9 +64,10 @@ def report_run(run: str, database: Path) -> RunReport:
     with Store.open_readonly(database) as store:
         run_id = resolve_run(run, store.runs(), database)
         rows, earlier = store.results(run_id), store.earlier_results(run_id)
+        later = store.later_results(run_id)
         command = store.command_of(run_id)
     differing = changes(rows, earlier)
-    results = doubt_contradictions(rows, differing)
+    results = doubt_contradictions(rows, [*differing, *changes(rows, later)])
     return RunReport(run_id, database, results, changes=differing, command=command)
 
 

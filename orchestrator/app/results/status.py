@@ -53,6 +53,8 @@ class StatusReport:
     """By model and backend, without what others measured."""
     runs: tuple[RunSummary, ...]
     """The newest first."""
+    contradicted: int
+    """Results whose grade a neighbour in their series refutes."""
     stale: tuple[StaleResults, ...]
     """The largest group first."""
 
@@ -79,6 +81,7 @@ def report_status(results: Path, database: Path, installation: Installation) -> 
             verdicts=coverage.verdicts,
             covered=coverage.covered,
             runs=runs,
+            contradicted=coverage.contradicted,
             stale=tuple(_with_command(group) for group in stale),
         )
 

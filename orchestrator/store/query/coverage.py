@@ -14,6 +14,7 @@ from orchestrator.store.database.connect import fetch
 from orchestrator.store.database.lock import size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.contradictions import CONTRADICTED
 from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
 
 VERDICTS: Mapping[str, str] = {
@@ -68,11 +69,17 @@ class Coverage:
     """By source, ours first."""
     covered: tuple[Covered, ...]
     """By model and backend, without what others measured."""
+    contradicted: int
+    """Results whose grade a neighbour in their series refutes."""
 
 
 def coverage(connection: DuckDBPyConnection) -> Coverage:
     """Count what a database holds."""
-    return Coverage(_rows(connection), _verdicts(connection), _covered(connection))
+    counted = f"SELECT count(DISTINCT result_id) AS results FROM {CONTRADICTED.name}"
+    (contradicted,) = fetch(connection, counted)
+    return Coverage(
+        _rows(connection), _verdicts(connection), _covered(connection), contradicted["results"]
+    )
 
 
 def _rows(connection: DuckDBPyConnection) -> dict[str, int]:

@@ -64,6 +64,16 @@ RELATIONS = (
         "cell_id, hardware, launcher, measured_at DESC, result_id",
     ),
     Relation(
+        "contradictions",
+        "results whose grade a neighbour in time refutes",
+        (
+            *(*_CELL, "latency_median_ms", "other_median_ms", "grade", "other_grade", "ratio"),
+            *("promise", "contradicted_by", "mode", "hardware", "launcher", "backend"),
+            *("measured_at", "result_id"),
+        ),
+        _NEWEST,
+    ),
+    Relation(
         "generation_results",
         "text generation: first token, ms a token, tokens/s",
         (

@@ -1,4 +1,4 @@
-"""Results of one series over time: the last ones before a run, and those that a run repeats."""
+"""Results of one series over time: those next to a run's, and those that a run repeats."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from analysis.changes import Earlier
+from analysis.changes import Neighbour
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
 
@@ -22,33 +22,53 @@ class MeasuredBefore:
     """The number of them that it measured."""
 
 
-def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Earlier]:
+_BEFORE = """
+    last_value({} IGNORE NULLS) OVER (
+        PARTITION BY {} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+"""
+_AFTER = """
+    first_value({} IGNORE NULLS) OVER (
+        PARTITION BY {} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
+    )
+"""
+_OTHER = """
+    CASE WHEN r.grade IN ('A', 'B', 'C') THEN {
+        'run_id': r.run_id,
+        'measured_at': r.recorded_at,
+        'grade': r.grade,
+        'latency_median_ms': r.latency_median_s * 1000,
+        'latency_median_low_ms': r.latency_median_low_s * 1000,
+        'latency_median_high_ms': r.latency_median_high_s * 1000,
+        'environment_id': r.environment_id
+    } END
+"""
+
+
+def earlier_results(connection: DuckDBPyConnection, run_id: str) -> list[Neighbour]:
     """The last result that can be quoted before each one of this run, in the same series."""
+    return _neighbours(connection, run_id, _BEFORE)
+
+
+def later_results(connection: DuckDBPyConnection, run_id: str) -> list[Neighbour]:
+    """The next result that can be quoted after each one of this run, in the same series."""
+    return _neighbours(connection, run_id, _AFTER)
+
+
+def _neighbours(connection: DuckDBPyConnection, run_id: str, which: str) -> list[Neighbour]:
+    other = which.format(_OTHER, f"{SERIES} ORDER BY {RESULT_ORDER}")
     sql = f"""
-        SELECT cell_id, before.* EXCLUDE (environment_id),
-            coalesce(before.environment_id = environment_id, false) AS same_software
+        SELECT cell_id, other.* EXCLUDE (environment_id),
+            coalesce(other.environment_id = environment_id, false) AS same_software
         FROM (
-            SELECT r.run_id, r.cell_id, r.environment_id, last_value(
-                CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
-                    'run_id': r.run_id,
-                    'measured_at': r.recorded_at,
-                    'grade': r.grade,
-                    'latency_median_ms': r.latency_median_s * 1000,
-                    'latency_median_low_ms': r.latency_median_low_s * 1000,
-                    'latency_median_high_ms': r.latency_median_high_s * 1000,
-                    'environment_id': r.environment_id
-                }} END IGNORE NULLS
-            ) OVER (
-                PARTITION BY {SERIES} ORDER BY {RESULT_ORDER}
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS before
+            SELECT r.run_id, r.cell_id, r.environment_id, {other} AS other
             FROM benchmark_results r WHERE {TRUSTED} AND r.cell_id IN (
                 SELECT cell_id FROM benchmark_results WHERE run_id = $1
             )
         )
-        WHERE run_id = $1 AND before IS NOT NULL ORDER BY cell_id
+        WHERE run_id = $1 AND other IS NOT NULL ORDER BY cell_id
     """
-    return [Earlier(**row) for row in fetch(connection, sql, run_id)]
+    return [Neighbour(**row) for row in fetch(connection, sql, run_id)]
 
 
 def measured_before(

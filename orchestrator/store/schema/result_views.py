@@ -1,5 +1,6 @@
 """The views of whole results: every verdict, what may be quoted of them, and the newest."""
 
+from orchestrator.store.schema.contradictions import FACTS, GRADED, contradict
 from orchestrator.store.schema.tables import RESULTS
 from orchestrator.store.schema.view import (
     CORES,
@@ -82,7 +83,8 @@ PERFORMANCE = View(
 )
 
 NEWEST_OF_SERIES = f"""
-    SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place, min(r.grade) AS best
+    SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place, min(r.grade) AS best,
+        arg_max({FACTS}, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
     FROM {RESULTS.name} r WHERE {TRUSTED} GROUP BY {SERIES}
 """
 """The rows of `latest_results`; few columns choose them, the rest is read later."""
@@ -93,15 +95,34 @@ _BETTER_GRADE = ViewColumn(
     "The best grade of an older result of the same series, where this one's is worse:"
     " `benchmark_performance` has it; else null.",
 )
+_GRADE = ViewColumn(
+    "grade",
+    "CASE WHEN r.contradicts THEN 'D' ELSE r.grade END",
+    "VARCHAR",
+    "What the numbers are good for, A to D; D where the result before it in its series contradicts"
+    " it, which `contradictions` shows.",
+)
+_GRADE_REASONS = ViewColumn(
+    "grade_reasons",
+    "CASE WHEN r.contradicts THEN list_prepend('run ' || r.previous.run_id || ' took '"
+    " || round(r.previous.median / r.latency_median_s, 2)"
+    " || ' times as long with the same software: measure longer, in several processes',"
+    " r.grade_reasons) ELSE r.grade_reasons END",
+    "VARCHAR[]",
+    "Why the grade is not A, each with its value and what to do about it.",
+)
+_LATEST_COLUMN = {
+    "grade": [_GRADE, _BETTER_GRADE],
+    "grade_reasons": [_GRADE_REASONS],
+}
 _LATEST_COLUMNS = [
-    *(
-        part
-        for column in RESULT_COLUMNS
-        for part in ([column, _BETTER_GRADE] if column.name == "grade" else [column])
-    )
+    shown for column in RESULT_COLUMNS for shown in _LATEST_COLUMN.get(column.name, [column])
 ]
 _LATEST_ROWS = f"""(
-    SELECT r.*, newest.best FROM {RESULTS.name} r
+    SELECT r.*, newest.best, newest.graded[2] AS previous,
+        {GRADED} AND newest.graded[2] IS NOT NULL AND r.grade >= newest.graded[2].grade
+        AND {contradict("newest.graded[1]", "newest.graded[2]")} AS contradicts
+    FROM {RESULTS.name} r
     JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
 )"""
 LATEST = View(

@@ -6,6 +6,7 @@ not timed, results of an unproven device, outputs that do not agree with the ref
 
 from dataclasses import replace
 
+from orchestrator.store.schema.contradictions import CONTRADICTED
 from orchestrator.store.schema.mode_views import MODE_VIEWS
 from orchestrator.store.schema.result_views import (
     LATEST,
@@ -182,6 +183,7 @@ VIEWS = (
     LATEST,
     *MODE_VIEWS,
     _HISTORY,
+    CONTRADICTED,
     _IMPORTED,
     _FAILURES_ALL,
     _FAILURES,

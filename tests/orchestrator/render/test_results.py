@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.changes import Earlier, changes
+from analysis.changes import Neighbour, changes
 from analysis.result import ResultRow
 from orchestrator.app.measure.next_steps import Remedy, find_remedy, next_commands
 from orchestrator.app.measure.report import RunReport
@@ -369,11 +369,11 @@ def test_what_is_next_fits_what_was_run(
     assert list(next_commands(report)) == offered
 
 
-def an_earlier_result(**values: Any) -> Earlier:
+def an_earlier_result(**values: Any) -> Neighbour:
     moment = datetime(2026, 11, 21, 12, tzinfo=UTC)
     median = {name: value for name, value in interval(64.7).items() if name.endswith("_ms")}
     facts = {"cell_id": "a", "run_id": "run-0", "measured_at": moment, "same_software": True}
-    return Earlier(**{"grade": "C", **facts, **median} | values)
+    return Neighbour(**{"grade": "C", **facts, **median} | values)
 
 
 @pytest.mark.parametrize(

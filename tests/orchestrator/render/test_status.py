@@ -47,6 +47,7 @@ def a_status(**changes: Any) -> StatusReport:
         "verdicts": VERDICTS,
         "covered": COVERED,
         "runs": RUNS,
+        "contradicted": 0,
         "stale": (stale(),),
     }
     return StatusReport(**values | changes)
@@ -62,6 +63,13 @@ def below(lines: list[str], heading: str, count: int) -> list[list[str]]:
     """The words of so many lines, the first of which begins with the heading."""
     first = next(number for number, line in enumerate(lines) if line.startswith(heading))
     return [line.split() for line in lines[first : first + count]]
+
+
+def test_contradictions_are_counted_with_the_question_that_shows_them(shown: Shown) -> None:
+    assert not any("contradictions" in line for line in shown())
+    lines = shown(contradicted=2)
+    place = next(n for n, line in enumerate(lines) if line.startswith("contradictions: 2 results"))
+    assert "  orchestrator query contradictions --database a.duckdb" in lines[place:]
 
 
 def test_size_verdicts_coverage_and_runs_are_tables(shown: Shown) -> None:

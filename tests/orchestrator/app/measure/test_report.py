@@ -49,13 +49,13 @@ def database(tmp_path: Path) -> Path:
     ("hour", "grade", "changed", "contradicts"),
     [
         (10, "B", [], []),
-        (11, "B", [], []),
+        (11, "D", [], []),
         (12, "D", [RUN.format(11)], [True]),
         (13, "B", [RUN.format(12)], [False]),
     ],
-    ids=["first", "same", "contradicts", "other libraries"],
+    ids=["first", "contradicted", "contradicts", "other libraries"],
 )
-def test_a_result_that_contradicts_the_last_one_is_grade_d(
+def test_results_that_contradict_each_other_are_of_grade_d(
     database: Path, hour: int, grade: str, changed: list[str], contradicts: list[bool]
 ) -> None:
     report = report_run(RUN.format(hour), database)

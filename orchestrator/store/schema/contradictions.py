@@ -1,0 +1,118 @@
+"""Contradictions: neighbours of one series that differ by more than their grades promise.
+
+The rule is that of `analysis.changes`, in SQL: the ratio's 95 % interval (MOVER, Zou and Donner
+2008) leaves out 1, the ratio is beyond what the worse grade promises, and the software is the same.
+Then the one of the worse grade may be wrong, or both of them.
+"""
+
+from analysis.ratios import PROMISES
+from orchestrator.store.schema.columns import text
+from orchestrator.store.schema.tables import RESULTS
+from orchestrator.store.schema.view import (
+    DEVICE,
+    MEASURED_AT,
+    RESULT_ORDER,
+    SERIES,
+    TRUSTED,
+    View,
+    ViewColumn,
+    joined_results,
+    result_columns,
+    select_list,
+    view_columns,
+)
+
+GRADED = f"r.grade IN ({', '.join(map(text, PROMISES))})"
+FACTS = f"""{{
+    'result_id': r.result_id, 'run_id': r.run_id, 'grade': r.grade, 'measured_at': {MEASURED_AT},
+    'environment_id': r.environment_id, 'median': r.latency_median_s,
+    'low': r.latency_median_low_s, 'high': r.latency_median_high_s
+}}"""
+"""The facts of a result that `contradict` compares."""
+_WORST_PROMISE = " ".join(f"WHEN '{grade}' THEN {promise}" for grade, promise in PROMISES.items())
+
+
+def promise(one: str, other: str) -> str:
+    """The least difference that results of these grades can show."""
+    return f"(CASE greatest({one}.grade, {other}.grade) {_WORST_PROMISE} END)::DOUBLE"
+
+
+def ratio_end(one: str, other: str, end: str) -> str:
+    """The low or high end of the interval of the ratio of one median by another."""
+    ends = {"low": ("low", "high", "-"), "high": ("high", "low", "+")}
+    own, others, sign = ends[end]
+    squares = " + ".join(
+        f"ln({name}.{bound} / {name}.median) ** 2" for name, bound in ((one, own), (other, others))
+    )
+    return f"({one}.median / {other}.median * exp({sign}sqrt({squares})))"
+
+
+def contradict(one: str, other: str) -> str:
+    """The condition under which two graded results contradict each other."""
+    sound = " AND ".join(
+        f"{name}.low > 0 AND {name}.low <= {name}.median AND {name}.median <= {name}.high"
+        for name in (one, other)
+    )
+    size = f"greatest({one}.median / {other}.median, {other}.median / {one}.median)"
+    return f"""(
+        CASE WHEN {one}.environment_id = {other}.environment_id AND {sound} THEN
+            ({ratio_end(one, other, "low")} > 1 OR {ratio_end(one, other, "high")} < 1)
+            AND {size} > 1 + {promise(one, other)}
+        ELSE false END)"""
+
+
+_PAIRS = f"""
+    SELECT {FACTS} AS later, lag({FACTS}) OVER (
+        PARTITION BY {SERIES} ORDER BY {RESULT_ORDER}
+    ) AS earlier
+    FROM {RESULTS.name} r WHERE {TRUSTED} AND {GRADED}
+"""
+_SIDES = f"""
+    SELECT p.one, p.other FROM (
+        SELECT unnest([
+            {{'one': later, 'other': earlier}}, {{'one': earlier, 'other': later}}
+        ]) AS p
+        FROM ({_PAIRS}) WHERE earlier IS NOT NULL AND {contradict("later", "earlier")}
+    ) WHERE p.one.grade >= p.other.grade
+"""
+_COLUMNS = [
+    *result_columns("result_id", "run_id", "cell_id", "model"),
+    DEVICE,
+    *result_columns("launcher", "backend", "runtime", "precision", "batch_size", "mode"),
+    ViewColumn("measured_at", MEASURED_AT, "TIMESTAMPTZ", "When the result was measured, UTC."),
+    ViewColumn(
+        "latency_median_ms", "s.one.median * 1000", "DOUBLE", "Its median time, milliseconds."
+    ),
+    ViewColumn("grade", "s.one.grade", "VARCHAR", "The grade that it was recorded with."),
+    ViewColumn(
+        "contradicted_by",
+        "s.other.result_id",
+        "VARCHAR",
+        "The result before or after it in its series, with the same software and no worse a grade.",
+    ),
+    ViewColumn(
+        "other_median_ms", "s.other.median * 1000", "DOUBLE", "That one's median, milliseconds."
+    ),
+    ViewColumn("other_grade", "s.other.grade", "VARCHAR", "That one's grade."),
+    ViewColumn(
+        "ratio", "s.one.median / s.other.median", "DOUBLE", "This one's median by that one's."
+    ),
+    ViewColumn(
+        "ratio_low", ratio_end("s.one", "s.other", "low"), "DOUBLE", "Its 95 % interval's low end."
+    ),
+    ViewColumn("ratio_high", ratio_end("s.one", "s.other", "high"), "DOUBLE", "Its high end."),
+    ViewColumn(
+        "promise",
+        promise("s.one", "s.other"),
+        "DOUBLE",
+        "The least difference that their grades let them show, 0.05 for 5 %.",
+    ),
+]
+CONTRADICTED = View(
+    "contradictions",
+    "Results whose grade does not hold: the next or the last one of their series, with the same"
+    " software, differs by more than both grades promise. `latest_results` shows them with D.",
+    view_columns(_COLUMNS),
+    f"SELECT {select_list(_COLUMNS)} FROM {joined_results()}"
+    f" JOIN ({_SIDES}) s ON r.result_id = s.one.result_id",
+)

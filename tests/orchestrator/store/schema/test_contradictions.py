@@ -1,0 +1,119 @@
+"""Neighbours in a series that contradict their grades lose them, in SQL as in a run's report."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.app.measure.report import report_run
+from orchestrator.store import Store, query
+from runner.contract.record import Record, rows, save_record
+from tests.support.records import RECORDED_AT, a_record
+
+Facts = tuple[str, float, float, dict[str, Any]]
+
+
+def result(grade: str, factor: float, half: float = 0.01, **facts: Any) -> Facts:
+    """A result of that grade, so many times as slow, known within that share."""
+    return grade, factor, half, facts
+
+
+CASES: list[tuple[list[Facts], str]] = [
+    ([result("C", 1), result("C", 19)], "01"),
+    ([result("C", 19), result("C", 1)], "01"),
+    ([result("B", 1), result("C", 19)], "1"),
+    ([result("C", 1), result("B", 19)], "0"),
+    ([result("A", 1), result("A", 1.03)], "01"),
+    ([result("A", 1), result("A", 1.01)], ""),
+    ([result("B", 1), result("B", 1.04)], ""),
+    ([result("C", 1), result("C", 1.15)], ""),
+    ([result("A", 1), result("C", 1.15)], ""),
+    ([result("C", 1), result("C", 1.25)], "01"),
+    ([result("C", 1, 0.2), result("C", 1.25, 0.2)], ""),
+    ([result("C", 1), result("D", 19)], ""),
+    ([result("C", 1), result("D", 19), result("C", 19)], "02"),
+    ([result("C", 1), result("C", 19), result("C", 19)], "01"),
+    ([result("C", 1), result("C", 19, libraries={"torch": "9"})], ""),
+    ([result("C", 1), result("C", 19, weights_seed=8)], ""),
+    ([result("C", 1), result("C", 19, launcher="docker")], ""),
+]
+"""Results of one cell, hour by hour, and the hours of those that lose their grade."""
+
+
+def records(case: int) -> Iterator[Record]:
+    """A case's results, of a model named after it, in runs named after the hour."""
+    for hour, (grade, factor, half, facts) in enumerate(CASES[case][0]):
+        median = 0.003 * factor
+        yield a_record(
+            model=f"case-{case}",
+            run_id=str(hour),
+            recorded_at=RECORDED_AT + timedelta(hours=hour),
+            durations_ns=[round(median * share * 1e9) for share in (0.8, 1, 1.2)],
+            latency_median_low_s=median * (1 - half),
+            latency_median_high_s=median * (1 + half),
+            latency_precision=half,
+            grade=grade,
+            grade_reasons=["as recorded"],
+            **facts,
+        )
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All cases in one database, which nobody changes."""
+    folder = tmp_path_factory.mktemp("contradictions")
+    for record in chain.from_iterable(map(records, range(len(CASES)))):
+        (folder / record.run_id).mkdir(exist_ok=True)
+        save_record(record, folder / record.run_id)
+    with Store.open(folder / "benchmarks.duckdb") as store:
+        assert store.merge([folder]).damaged == ()
+    return folder / "benchmarks.duckdb"
+
+
+def test_the_worse_graded_of_two_that_contradict_each_other_loses_its_grade_or_both(
+    database: Path,
+) -> None:
+    named = rows(query(database, "SELECT DISTINCT model, run_id FROM contradictions ORDER BY ALL"))
+    lost = {(row["model"], row["run_id"]) for row in named}
+    expected = {(f"case-{case}", hour) for case, (_, losers) in enumerate(CASES) for hour in losers}
+    assert lost == expected
+
+
+@pytest.mark.parametrize("hour", range(3))
+def test_a_runs_report_shows_the_grades_that_are_left(database: Path, hour: int) -> None:
+    grades = {
+        f"case-{case}": "D" if str(hour) in losers else results[hour][0]
+        for case, (results, losers) in enumerate(CASES)
+        if hour < len(results)
+    }
+    assert {row.model: row.grade for row in report_run(str(hour), database).results} == grades
+
+
+def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> None:
+    latest = {
+        row["model"]: row
+        for row in rows(query(database, "FROM latest_results ORDER BY measured_at"))
+    }
+    for case, (results, losers) in enumerate(CASES):
+        row, last = latest[f"case-{case}"], len(results) - 1
+        loses = str(last) in losers
+        assert (row["run_id"], row["grade"]) == (str(last), "D" if loses else results[last][0])
+        assert len(row["grade_reasons"]) == 1 + loses
+
+
+def test_a_contradiction_names_both_results_and_what_their_grades_promise(database: Path) -> None:
+    (row,) = rows(query(database, "FROM contradictions WHERE model = 'case-2'"))
+    assert (row["grade"], row["other_grade"], row["promise"]) == ("C", "B", 0.2)
+    assert row["contradicted_by"] == f"0/{row['cell_id']}"
+    assert row["ratio"] == pytest.approx(19)
+    assert row["ratio_low"] < 19 < row["ratio_high"]
+    (latest,) = rows(query(database, "FROM latest_results WHERE model = 'case-2'"))
+    assert latest["grade_reasons"] == [
+        "run 0 took 0.05 times as long with the same software:"
+        " measure longer, in several processes",
+        "as recorded",
+    ]
+    assert latest["better_grade"] == "B"
