@@ -1,7 +1,7 @@
 """Statistics of the rounds of a cell: the interval over processes, and changes over time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -18,9 +18,11 @@ from runner.measure.statistics.replication import (
     Spread,
     between_cv,
     growing_confidence,
+    process_error,
     round_interval,
     spread_of,
     widened,
+    widened_percentiles,
 )
 from runner.measure.statistics.spread import effective_count
 from runner.measure.statistics.summary import LatencySummary
@@ -96,20 +98,24 @@ def replicate(
     }
     if cell.mode in COLD_MODES:  # each of its iterations is a process
         return Replicated(summary, summary, columns, None)
+    spread = spread_of(job.process_spread)
+    durations = [result.durations_ns for result in rounds]
+    error = process_error(durations, spread, growing_confidence(job.measure))
+    bounds: dict[str, Any] = {**widened_percentiles("latency", asdict(summary), error)}
+    bounded = replace(summary, **bounds)
     if len(rounds) > 1:
         interval = _interval(job.measure, cell, rounds)
-        whole = _with_interval(summary, interval) if interval else summary
+        whole = _with_interval(bounded, interval) if interval else bounded
         return Replicated(whole, whole, columns, None)
-    spread = spread_of(job.process_spread)
     columns |= {
         "process_spread": spread.deviation,
         "process_spread_source": spread.source,
     }
     low, high = summary.latency_median_low_s, summary.latency_median_high_s
     if low is None or high is None:
-        return Replicated(summary, summary, columns, spread)
+        return Replicated(bounded, summary, columns, spread)
     within = Interval(low, summary.latency_median_s, high)
-    return Replicated(_with_interval(summary, widened(within, spread)), summary, columns, spread)
+    return Replicated(_with_interval(bounded, widened(within, spread)), summary, columns, spread)
 
 
 def changes_of(job: Job, rounds: Sequence[RoundResult]) -> Changes:

@@ -12,11 +12,11 @@ from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.rounds import DeviceState, Energy, Noise, RoundResult
 from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
+from runner.job.tokens import TokenSummary, summarise_tokens
 from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.grade import Conditions, Doubt, doubts_of, grade_of
 from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.summary import LatencySummary, summarise
-from runner.modes.generation import generation_columns, token_doubts
 from runner.modes.server.serving import SERVICE
 from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns
@@ -36,14 +36,14 @@ def summarise_rounds(
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
-    mode_columns = _mode_columns(cell, durations, parts_ns)
+    tokens = _tokens(job, cell, rounds)
     replicated = replicate(summary, job, cell, rounds)
     changes = changes_of(job, rounds)
     doubts = chain(
         doubts_of(replicated.judged, measure, rounds, conditions, _service(cell, parts_ns)),
         process_doubts(replicated),
         change_doubts(changes),
-        token_doubts(mode_columns, measure),
+        tokens.doubts,
     )
     return {
         **asdict(replicated.summary),
@@ -52,7 +52,8 @@ def summarise_rounds(
         "rounds": len(rounds),
         "round_iterations": [len(result.durations_ns) for result in rounds],
         **_warmup(rounds),
-        **mode_columns,
+        **tokens.columns,
+        **_mode_columns(cell, parts_ns),
         **_arrivals(cell, summary, parts_ns),
         **_memory(rounds),
         **_energy([result.energy for result in rounds], rounds, cell),
@@ -90,11 +91,13 @@ def _joined(rounds: Sequence[RoundResult]) -> dict[str, list[int]]:
     }
 
 
-def _mode_columns(
-    cell: Cell, durations: Sequence[int], parts_ns: Mapping[str, Sequence[int]]
-) -> Columns:
+def _tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> TokenSummary:
     if cell.mode == "generation":
-        return generation_columns(parts_ns, durations, cell)
+        return summarise_tokens(job, cell, rounds)
+    return TokenSummary({}, [])
+
+
+def _mode_columns(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> Columns:
     if cell.mode == "training":
         return training_columns(parts_ns)
     if cell.mode == "startup":

@@ -1,30 +1,24 @@
 """Mode `generation`: a forced number of tokens after a fixed prompt, prefill and decode apart."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from runner.backends.base import Generated, Session
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
-from runner.contract.job import Job, Measure
+from runner.contract.job import Job
 from runner.inputs import synthesise, tokens_to_generate
 from runner.measure.clock import NANOSECONDS, Clock
-from runner.measure.grade import Doubt, imprecision
-from runner.measure.statistics.percentiles import Interval, median_interval
-from runner.measure.statistics.spread import Floats, Series, effective_count
-from runner.measure.statistics.summary import distribution, interval_columns
+from runner.measure.statistics.spread import Floats, Series
 from runner.modes.inference import require_finite
 
 _TO_FIRST = "first_token"
 _BETWEEN = "output_token"
-_JUDGED = {
-    "time_to_first_token": "the median time to the first token",
-    "time_per_output_token": "the median time per output token",
-}
-"""Columns that are graded beside the latency, with their names in a reason."""
+TO_FIRST = "time_to_first_token"
+PER_OUTPUT = "time_per_output_token"
+BETWEEN = "inter_token_latency"
 
 
 class GenerationWorkload:
@@ -82,38 +76,36 @@ class GenerationWorkload:
             )
 
 
-def generation_columns(
+def token_times(
     parts_ns: Mapping[str, Sequence[int]], durations_ns: Sequence[int], cell: Cell
-) -> dict[str, float | None]:
-    """Columns about the tokens of all rounds together.
+) -> dict[str, Series]:
+    """Nanoseconds of the tokens of a round, by the names of their columns.
 
     A time per output token is one value of each generation, (end - first token) / (tokens - 1), as
     MLPerf's loadgen and vLLM's benchmark have it; all gaps pooled are vLLM's inter-token latency.
-
-    Throughputs are totals: batch_size × (new_tokens - 1) × iterations by the sum of all gaps
-    between tokens, which is the sum of t_last - t_first; and batch_size × new_tokens × iterations
-    by the sum of all durations. Both are tokens per second.
     """
-    first, gaps = parts_ns[_TO_FIRST], parts_ns[_BETWEEN]
-    per_token = _per_output_token(first, durations_ns, tokens_to_generate(cell))
-    tokens = cell.batch_size * tokens_to_generate(cell) * len(durations_ns)
+    first = parts_ns[_TO_FIRST]
     return {
-        **_with_interval("time_to_first_token", first),
-        **_with_interval("time_per_output_token", per_token),
-        **distribution("inter_token_latency", gaps),
-        "decode_throughput": _per_second(cell.batch_size * len(gaps), gaps),
-        "token_throughput": _per_second(tokens, durations_ns),
+        TO_FIRST: first,
+        PER_OUTPUT: _per_output_token(first, durations_ns, tokens_to_generate(cell)),
+        BETWEEN: parts_ns[_BETWEEN],
     }
 
 
-def token_doubts(columns: Mapping[str, Any], measure: Measure) -> Iterator[Doubt]:
-    """Doubts about the medians of the times to the first token and per further token."""
-    for prefix, noun in _JUDGED.items():
-        names = (f"{prefix}_median_{end}s" for end in ("low_", "", "high_"))
-        low, median, high = (columns.get(name) for name in names)
-        if low is not None and high is not None and median:
-            reached = Interval(low, median, high).precision
-            yield from imprecision(noun, reached, measure)
+def token_throughputs(
+    gaps_ns: Series, durations_ns: Sequence[int], cell: Cell
+) -> dict[str, float | None]:
+    """Columns of tokens per second, over all gaps and durations.
+
+    Throughputs are totals: batch_size × (new_tokens - 1) × iterations by the sum of all gaps
+    between tokens, which is the sum of t_last - t_first; and batch_size × new_tokens × iterations
+    by the sum of all durations.
+    """
+    tokens = cell.batch_size * tokens_to_generate(cell) * len(durations_ns)
+    return {
+        "decode_throughput": _per_second(cell.batch_size * len(gaps_ns), gaps_ns),
+        "token_throughput": _per_second(tokens, durations_ns),
+    }
 
 
 def _per_output_token(first_ns: Sequence[int], durations_ns: Sequence[int], tokens: int) -> Floats:
@@ -124,13 +116,6 @@ def _per_output_token(first_ns: Sequence[int], durations_ns: Sequence[int], toke
     return decoding / (tokens - 1)
 
 
-def _with_interval(prefix: str, durations_ns: Series) -> dict[str, float | None]:
-    interval = None
-    if len(durations_ns):
-        interval = median_interval(durations_ns, effective_count(durations_ns))
-    return {**distribution(prefix, durations_ns), **interval_columns(prefix, interval)}
-
-
-def _per_second(tokens: int, durations_ns: Sequence[int]) -> float | None:
-    total = sum(durations_ns)
+def _per_second(tokens: int, durations_ns: Series) -> float | None:
+    total = float(sum(durations_ns))
     return tokens * NANOSECONDS / total if total else None

@@ -9,7 +9,7 @@ class Generation(Frozen):
     time_to_first_token_mean_s: float | None = None
     """Mean time from the prompt to the first token, seconds."""
     time_to_first_token_median_s: float | None = None
-    """Median, seconds."""
+    """Median, seconds; with several rounds the mean of their medians."""
     time_to_first_token_median_low_s: float | None = None
     """Lower end of the median's 95 % interval, seconds."""
     time_to_first_token_median_high_s: float | None = None
@@ -45,7 +45,7 @@ class Generation(Frozen):
     time_per_output_token_mean_s: float | None = None
     """Mean over generations of (end - first token) / (tokens - 1), seconds; as MLPerf and vLLM."""
     time_per_output_token_median_s: float | None = None
-    """Median, seconds."""
+    """Median, seconds; with several rounds the mean of their medians."""
     time_per_output_token_median_low_s: float | None = None
     """Lower end of the median's 95 % interval, seconds."""
     time_per_output_token_median_high_s: float | None = None

@@ -6,13 +6,16 @@ Here the levels are processes (rounds) and iterations, and a round counts by its
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist, fmean, median, stdev
+from typing import Any
 
 from runner.contract.job import Measure, ProcessSpread
 from runner.measure.statistics.percentiles import INTERVAL_CONFIDENCE, Interval
+from runner.measure.statistics.spread import Series
+from runner.measure.statistics.tails import BOUNDED
 
 GROWING_CONFIDENCE = 0.968
 """Confidence of the interval where the number of rounds grows until it is narrow. Stopping at the
@@ -69,6 +72,33 @@ def widened(interval: Interval, spread: Spread) -> Interval:
     low = math.hypot(interval.median - interval.low, between)
     high = math.hypot(interval.high - interval.median, between)
     return Interval(_low_end(interval.median, low), interval.median, interval.median + high)
+
+
+def process_error(rounds: Sequence[Series], spread: Spread, confidence: float) -> float:
+    """The share by which a statistic of all values may be off, since other processes differ.
+
+    With several rounds it is half the width of the interval of their medians, by its middle; with
+    one what is known of fresh processes.
+    """
+    interval = round_interval([median(values) for values in rounds], confidence)
+    if interval is None:
+        return spread.quantile * spread.deviation
+    return interval.high / interval.median - 1 if interval.median else 0.0
+
+
+def widened_percentiles(prefix: str, columns: Mapping[str, Any], error: float) -> dict[str, float]:
+    """The bounds of percentiles, with what fresh processes differ by added in quadrature.
+
+    A process is taken to shift a percentile by the same share as the median.
+    """
+    widened: dict[str, float] = {}
+    for name in BOUNDED:
+        low_name, high_name = (f"{prefix}_{name}_{end}_s" for end in ("low", "high"))
+        low, value, high = (columns[key] for key in (low_name, f"{prefix}_{name}_s", high_name))
+        if low is not None and value is not None and high is not None:
+            widened[low_name] = _low_end(value, math.hypot(value - low, error * value))
+            widened[high_name] = value + math.hypot(high - value, error * value)
+    return widened
 
 
 def _low_end(value: float, half: float) -> float:

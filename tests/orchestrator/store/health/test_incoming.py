@@ -129,3 +129,26 @@ def test_the_median_of_several_rounds_is_the_mean_of_theirs(
         report = store.merge([_write(tmp_path / "rounds.parquet", record)])
     assert report.inserted == inserted, report
     assert not validate_database(tmp_path / "x.duckdb").errors
+
+
+@pytest.mark.parametrize(("median_ms", "inserted"), [(6.5, 1), (11.5, 0)])
+def test_so_is_the_median_time_to_the_first_token(
+    tmp_path: Path, median_ms: float, inserted: int
+) -> None:
+    first = [value * 1_000_000 for value in (1, 10, 11, 12, 13, 14)]
+    record = a_record(mode="generation", new_tokens=1, durations_ns=first, latency_median_s=0.0115)
+    changes = {
+        "rounds": 2,
+        "round_iterations": [1, 5],
+        "round_medians": [0.001, 0.012],
+        "part_durations_ns": {"first_token": first},
+        "latency_median_s": 0.0065,
+        "latency_precision": 0.0095 / 0.0065,
+        "latency_median_low_s": 0.001,
+        "latency_median_high_s": 0.02,
+        "time_to_first_token_median_s": median_ms / 1000,
+    }
+    record = record.model_copy(update=changes)
+    with Store.open(tmp_path / "x.duckdb") as store:
+        report = store.merge([_write(tmp_path / "rounds.parquet", record)])
+    assert report.inserted == inserted, report

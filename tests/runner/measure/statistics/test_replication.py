@@ -14,11 +14,15 @@ from runner.measure.statistics.replication import (
     GROWING_CONFIDENCE,
     between_cv,
     growing_confidence,
+    process_error,
     round_interval,
     spread_of,
     students_t,
     widened,
+    widened_percentiles,
 )
+
+ENDS = ("_low", "", "_high")
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 29, 200])
@@ -65,3 +69,19 @@ def test_one_process_has_what_processes_differ_by_in_its_interval() -> None:
     assert known.source == "calibration with 8 processes, 2026-11-23"
     assert known.quantile == pytest.approx(2.365, abs=0.001)
     assert spread_of(None) is DEFAULT_SPREAD
+
+
+def test_percentiles_allow_for_processes_in_quadrature() -> None:
+    columns = {"latency_p90_low_s": 9.0, "latency_p90_s": 10.0, "latency_p90_high_s": 12.0}
+    none = {f"latency_{name}{end}_s": None for name in ("p95", "p99", "p999") for end in ENDS}
+    assert widened_percentiles("latency", columns | none, 0.1) == {
+        "latency_p90_low_s": pytest.approx(10 - math.sqrt(2)),
+        "latency_p90_high_s": pytest.approx(10 + math.sqrt(5)),
+    }
+
+
+def test_what_processes_differ_by_is_that_of_the_rounds_or_what_is_known() -> None:
+    rounds = [[9.0, 10.0, 11.0], [10.0, 10.2, 20.0], [9.8, 9.8, 9.8]]
+    error = process_error(rounds, DEFAULT_SPREAD, 0.95)
+    assert error == pytest.approx(4.3027 * 0.2 / math.sqrt(3) / 10, rel=1e-4)
+    assert process_error(rounds[:1], DEFAULT_SPREAD, 0.95) == pytest.approx(0.0784, rel=1e-3)

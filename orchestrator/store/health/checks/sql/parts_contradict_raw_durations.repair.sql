@@ -31,17 +31,18 @@ UPDATE benchmark_results r SET
 FROM (
     SELECT result_id,
         list_avg(part_durations_ns['first_token']) / 1e9 AS time_to_first_token_mean_s,
-        list_median(part_durations_ns['first_token']) / 1e9 AS time_to_first_token_median_s,
+        middle_s(part_durations_ns['first_token'], round_iterations, round_medians)
+            AS time_to_first_token_median_s,
         CASE WHEN new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
             THEN list_avg(list_transform(
                 list_zip(durations_ns, part_durations_ns['first_token']),
                 lambda each: (each[1] - each[2]) / (new_tokens - 1)
             )) / 1e9 END AS time_per_output_token_mean_s,
         CASE WHEN new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
-            THEN list_median(list_transform(
+            THEN middle_s(list_transform(
                 list_zip(durations_ns, part_durations_ns['first_token']),
                 lambda each: (each[1] - each[2]) / (new_tokens - 1)
-            )) / 1e9 END AS time_per_output_token_median_s,
+            ), round_iterations, round_medians) END AS time_per_output_token_median_s,
         list_avg(part_durations_ns['output_token']) / 1e9 AS inter_token_latency_mean_s,
         list_median(part_durations_ns['output_token']) / 1e9 AS inter_token_latency_median_s,
         list_avg(part_durations_ns['forward']) / 1e9 AS forward_mean_s,
@@ -59,7 +60,9 @@ FROM (
         list_avg(part_durations_ns['first_query']) / 1e9 AS startup_first_query_mean_s,
         list_median(part_durations_ns['service']) / 1e9 AS service_median_s
     FROM raw_benchmark_data
-    JOIN (SELECT result_id, new_tokens FROM benchmark_results) USING (result_id)
+    JOIN (
+        SELECT result_id, new_tokens, round_iterations, round_medians FROM benchmark_results
+    ) USING (result_id)
     WHERE part_durations_ns IS NOT NULL
 ) d
 WHERE r.result_id = d.result_id

@@ -1,0 +1,118 @@
+"""Columns of generations over all rounds, with intervals that hold for fresh processes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.record import Columns
+from runner.contract.rounds import RoundResult
+from runner.measure.clock import NANOSECONDS
+from runner.measure.grade import Doubt, imprecision
+from runner.measure.statistics.percentiles import Interval, median_interval
+from runner.measure.statistics.replication import (
+    Spread,
+    growing_confidence,
+    process_error,
+    round_interval,
+    spread_of,
+    widened,
+    widened_percentiles,
+)
+from runner.measure.statistics.spread import Floats, Series, effective_count
+from runner.measure.statistics.summary import distribution, interval_columns
+from runner.modes.generation import (
+    BETWEEN,
+    PER_OUTPUT,
+    TO_FIRST,
+    token_throughputs,
+    token_times,
+)
+
+_JUDGED = {
+    TO_FIRST: "the median time to the first token",
+    PER_OUTPUT: "the median time per output token",
+}
+"""Columns that are graded beside the latency, with their names in a reason."""
+
+
+@dataclass(frozen=True)
+class TokenSummary:
+    """Columns about tokens, and the doubts about them."""
+
+    columns: Columns
+    doubts: list[Doubt]
+
+
+@dataclass(frozen=True)
+class _TokenMedian:
+    interval: Interval | None
+    """The record's: with several rounds that of their medians, with one its own, widened."""
+    judged: Interval | None
+    """The one whose precision more measuring could mend."""
+
+
+def summarise_tokens(job: Job, cell: Cell, rounds: Sequence[RoundResult]) -> TokenSummary:
+    """Summarise the times of tokens as `replicate` does the durations.
+
+    Statistics are those of all rounds together, but for the judged medians: with several rounds
+    each is the mean of the rounds' medians, whose interval stands beside it.
+    """
+    times = [token_times(result.parts_ns, result.durations_ns, cell) for result in rounds]
+    by_name = {name: [values[name] for values in times] for name in (TO_FIRST, PER_OUTPUT, BETWEEN)}
+    spread, confidence = spread_of(job.process_spread), growing_confidence(job.measure)
+    columns: dict[str, float | None] = {}
+    doubts: list[Doubt] = []
+    for name, values in by_name.items():
+        columns |= _bounded(name, values, spread, confidence)
+        if name in _JUDGED:
+            median = _median(values, spread, confidence)
+            columns |= _median_columns(name, median.interval, several=len(rounds) > 1)
+            doubts += _doubts(_JUDGED[name], median.judged, job)
+    durations = list(chain.from_iterable(result.durations_ns for result in rounds))
+    columns |= token_throughputs(_pooled(by_name[BETWEEN]), durations, cell)
+    return TokenSummary(columns, doubts)
+
+
+def _bounded(
+    name: str, values: Sequence[Series], spread: Spread, confidence: float
+) -> dict[str, float | None]:
+    """Statistics of all rounds together; bounds of percentiles hold for fresh processes."""
+    pooled = _pooled(values)
+    columns = distribution(name, pooled)
+    if not len(pooled):
+        return columns
+    error = process_error(values, spread, confidence)
+    return {**columns, **widened_percentiles(name, columns, error)}
+
+
+def _median(values: Sequence[Series], spread: Spread, confidence: float) -> _TokenMedian:
+    if not len(_pooled(values)):
+        return _TokenMedian(None, None)
+    if len(values) > 1:
+        interval = round_interval([float(np.median(part)) for part in values], confidence)
+        return _TokenMedian(interval, interval)
+    (alone,) = values
+    within = median_interval(alone, effective_count(alone))
+    return _TokenMedian(widened(within, spread) if within else None, within)
+
+
+def _median_columns(
+    name: str, interval: Interval | None, *, several: bool
+) -> dict[str, float | None]:
+    columns = interval_columns(name, interval)
+    if several and interval:
+        columns[f"{name}_median_s"] = interval.median / NANOSECONDS
+    return columns
+
+
+def _doubts(noun: str, interval: Interval | None, job: Job) -> Iterator[Doubt]:
+    if interval:
+        yield from imprecision(noun, interval.precision, job.measure)
+
+
+def _pooled(values: Sequence[Series]) -> Floats:
+    return np.concatenate([np.asarray(part, dtype=float) for part in values])
