@@ -16,8 +16,6 @@ from runner.contract.axes import ARRIVAL_AXES, SIZE_AXES
 from runner.contract.record import Grade
 
 _WORK = ("model", "mode", *(name for name in SIZE_AXES if name != "batch_size"), *ARRIVAL_AXES)
-_BRACKETS: Mapping[Grade, float] = {"A": 0.05, "B": 0.05, "C": 0.20}
-"""Share of its upper end that lies between a peak and the lowest rate that missed, at most."""
 _WRONG, _UNPROVEN = "outputs do not agree with the reference", "the device is not proven"
 LASTING = (_WRONG, _UNPROVEN)
 """Objections that another measurement would not lift."""
@@ -93,7 +91,7 @@ def objection(row: ResultRow) -> str | None:
         return _UNPROVEN
     if row.grade is None or row.grade == "D":
         return f"grade {row.grade or 'missing'}"
-    return None if _item_ms(row, row.grade) else "no interval"
+    return None if _item_ms(row) else "no interval"
 
 
 def _question(row: ResultRow) -> tuple[Any, ...]:
@@ -106,13 +104,15 @@ def _per_sample(row: ResultRow) -> bool:
     return row.mode != "startup" and (row.scenario != "server" or row.target_qps is None)
 
 
-def _item_ms(row: ResultRow, grade: Grade) -> Estimate | None:
-    """Time of an item; that of a peak lies between the rate that met and the one that missed."""
+def _item_ms(row: ResultRow) -> Estimate | None:
+    """Time of an item; that of a peak lies between the ends of its bracket."""
     if row.scenario == "server" and row.target_qps is None:
-        if not row.peak_qps:
+        if not row.peak_qps or not row.peak_qps_high:
             return None
-        slowest = 1000 / (row.peak_qps * row.batch_size)
-        return estimate(slowest, slowest * (1 - _BRACKETS[grade]), slowest)
+        slowest, fastest = (
+            1000 / (rate * row.batch_size) for rate in (row.peak_qps, row.peak_qps_high)
+        )
+        return estimate(slowest, fastest, slowest)
     query = row.median_ms
     return query and query.divided(row.batch_size if _per_sample(row) else 1)
 
@@ -123,7 +123,7 @@ def _doubtful_item_ms(row: ResultRow) -> float:
 
 
 def _contender(row: ResultRow) -> Contender | None:
-    if objection(row) or row.grade is None or (item := _item_ms(row, row.grade)) is None:
+    if objection(row) or row.grade is None or (item := _item_ms(row)) is None:
         return None
     return Contender(row, row.grade, item, row.median_ms)
 

@@ -121,7 +121,8 @@ def _excluded(comparison: Comparison, names: _Names) -> str:
 
 def _speed(row: ResultRow) -> str:
     if row.peak_qps is not None:
-        return f"{format_number(row.peak_qps)} queries/s"
+        ends = (row.peak_qps, row.peak_qps_high)
+        return f"{' to '.join(format_number(end) for end in ends if end)} queries/s"
     if row.mode == "generation" and row.token_throughput is not None:
         return f"{format_number(row.token_throughput)} tokens/s"
     if row.mode == "startup" or row.scenario == "server" or row.batch_size == 1:

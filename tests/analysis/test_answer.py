@@ -133,15 +133,22 @@ def test_the_shortest_query_is_named_where_batches_differ_for_certain() -> None:
     assert only([timed("b1", 2.0), timed("c1", 4.0, precision="int8")]).shortest is None
 
 
-def test_peaks_compare_by_rates_and_the_bracket_of_their_search() -> None:
-    server = {"scenario": "server", "target_qps": None, "slo_ms": 100.0}
-    rows = [timed(f"q{rate}", 9.0, peak_qps=rate, **server) for rate in (100.0, 103.0, 50.0)]
+PEAK = {"scenario": "server", "target_qps": None, "slo_ms": 100.0}
+
+
+def test_peaks_compare_by_the_brackets_of_their_searches() -> None:
+    ends = [(100.0, 109.0), (103.0, 106.0), (90.0, 99.0), (50.0, 52.0)]
+    rows = [timed(f"q{low:g}", 9.0, peak_qps=low, peak_qps_high=high, **PEAK) for low, high in ends]
     ranking = only(rows).fastest
     assert ranking is not None
-    assert ranking.first.cell_id == "q103.0"
-    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100.0"]
+    assert ranking.first.cell_id == "q103"
+    assert [lead.behind.cell_id for lead in ranking.equals] == ["q100"]
     assert ranking.next is not None
-    assert ranking.next.behind.cell_id == "q50.0"
+    assert ranking.next.behind.cell_id == "q90"
+
+
+def test_a_peak_without_a_bracket_is_not_compared() -> None:
+    assert objection(timed("q", 9.0, peak_qps=100.0, peak_qps_high=None, **PEAK)) == "no interval"
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ _ARRIVALS = _view(
     "The scenarios `offline` and `server`",
     [
         *milliseconds("service_median"),
-        *result_columns("peak_qps_low", "peak_qps_high", "slo_met", "search"),
+        *result_columns("slo_met", "search"),
     ],
     "r.scenario <> 'single_stream'",
 )

@@ -171,6 +171,7 @@ def test_results_are_rows_for_a_table(database: Path, results: Path, save: Save)
         "memory_mb": 300.0,
         "latency_p90_ms": None,
         "peak_qps": None,
+        "peak_qps_high": None,
         "forward_median_ms": None,
     }
     assert {name: getattr(measured, name) for name in shown} == shown
