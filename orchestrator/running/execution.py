@@ -17,6 +17,7 @@ from orchestrator.running.merge_run import merge_run
 from orchestrator.running.observer import Observer
 from orchestrator.running.options import RunOptions
 from orchestrator.running.references import References, is_verified
+from orchestrator.running.rounds_so_far import record_so_far
 from orchestrator.running.sweep import sweep_jobs
 from orchestrator.store import MergeReport
 from orchestrator.system.text import format_duration
@@ -168,7 +169,8 @@ class RunExecution:
     def _launch(self, due: DueLaunch) -> None:
         if reason := self._stop_reason():
             before = f"stopped after round {due.round - 1}" if due.round > 1 else "not started"
-            self._save_verdicts(due.cells, "unavailable", f"{before}: {reason}")
+            cells = due.cells if self._failed else self._save_so_far(due, reason)
+            self._save_verdicts(cells, "unavailable", f"{before}: {reason}")
             return
         try:
             self._execute(due)
@@ -177,6 +179,18 @@ class RunExecution:
             unvisited = self._folder.due(due.cells, due.round)
             self._save_verdicts(unvisited, "unavailable", str(error))
         self._failed = self._failed or any(map(self._has_failed, due.cells))
+
+    def _save_so_far(self, due: DueLaunch, reason: str) -> Sequence[Cell]:
+        """Make records of the rounds that were done; returns the cells that have none."""
+        left = []
+        for cell in due.cells:
+            record = record_so_far(self._folder, cell, due.round - 1, reason)
+            if record is None:
+                left.append(cell)
+            else:
+                self._folder.save(record)
+                self._observer.cell_ended(cell, record)
+        return left
 
     def _stop_reason(self) -> str | None:
         if self._options.fail_fast and self._failed:

@@ -1,5 +1,7 @@
-"""Raw measurements of one cell in one round, kept until the last round makes the record."""
+"""Measurements of one cell in one round, kept until the last round makes the record."""
 
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,28 @@ class RoundResult(Frozen):
     """Columns of the record that the mode alone knows, as plain JSON values."""
     doubts: list[tuple[Grade, str]] = Field(default_factory=list)
     """Objections of the mode to the numbers: a grade, and a sentence with the remedy."""
+    observed: dict[str, Any] = Field(default_factory=dict)
+    """Columns of proof and correctness, as plain JSON values. The first round finds them."""
+    so_far: dict[str, Any] = Field(default_factory=dict)
+    """Columns of a record of the rounds up to this one, as plain JSON values and without raw
+    durations: what is left of the cell if its run ends before the next round."""
+
+
+def raw_columns(rounds: Sequence[RoundResult]) -> dict[str, Any]:
+    """Columns with the raw durations of all rounds; the warm-up is the first one's."""
+    first = rounds[0]
+    names = dict.fromkeys(chain.from_iterable(result.parts_ns for result in rounds))
+    parts_ns = {
+        name: [value for result in rounds for value in result.parts_ns.get(name, ())]
+        for name in names
+    }
+    return {
+        "durations_ns": [value for result in rounds for value in result.durations_ns],
+        "part_durations_ns": parts_ns or None,
+        "warmup_durations_ns": (
+            None if first.first_ns is None else [first.first_ns, *first.warmup_ns]
+        ),
+    }
 
 
 def round_path(folder: Path, cell: Cell, round_: int) -> Path:

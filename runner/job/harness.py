@@ -1,7 +1,7 @@
 """Harness of one job: load, every cell, traces, close; failures become records."""
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from runner.contract.files import save_text
 from runner.contract.job import Job
 from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
-from runner.contract.rounds import RoundResult, read_rounds, save_round
+from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
 from runner.correctness.verify import verify_session
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
@@ -118,16 +118,30 @@ class Harness:
         else:
             session = self._loader.load().session  # which knows the device to watch
             result = measure_warm(session, self._job, cell, self._instruments(cell, earlier))
-        if not is_done(self._job.measure, cell, [*earlier, result]):
-            save_round(result, self._out, cell, self._job.round)
-            self._progress.visited(cell.id)
-            return None
-        loaded = self._loader.load()
-        summary = summarise_rounds(self._job, cell, [*earlier, result], self._conditions(loaded))
+        rounds, loaded = [*earlier, result], self._loader.load()
+        summary = summarise_rounds(self._job, cell, rounds, self._conditions(loaded))
         self._sized[cell] = cell.model_copy(
             update={"batch_size": summary.get("batch_size", cell.batch_size)}
         )
-        return {**self._observe(loaded, self._sized[cell]), **summary}
+        observed = earlier[0].observed if earlier else None
+        columns = {**(observed or self._observe(loaded, self._sized[cell])), **summary}
+        if is_done(self._job.measure, cell, rounds):
+            return columns
+        self._save_round(result, cell, columns, summary.keys())
+        return None
+
+    def _save_round(
+        self, result: RoundResult, cell: Cell, columns: Columns, summarised: Collection[str]
+    ) -> None:
+        """Keep the result of a round that is not the last, with a record's columns so far."""
+        known = {**self._facts(), **columns}
+        plain = Record.of(self._job, cell, Outcome(status="ok"), known).model_dump(
+            mode="json", include=known.keys() - raw_columns([result]).keys(), exclude_none=True
+        )
+        observed = {name: plain[name] for name in plain.keys() & columns.keys() - summarised}
+        kept = result.model_copy(update={"observed": observed, "so_far": plain})
+        save_round(kept, self._out, cell, self._job.round)
+        self._progress.visited(cell.id)
 
     def _observe(self, loaded: Loaded, cell: Cell) -> dict[str, Any]:
         """Prove the device and verify the outputs, after everything that is timed."""

@@ -10,7 +10,7 @@ from typing import Any
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.contract.rounds import DeviceState, Energy, Noise, RoundResult
+from runner.contract.rounds import DeviceState, Energy, Noise, RoundResult, raw_columns
 from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.job.tokens import TokenSummary, summarise_tokens
 from runner.measure.clock import NANOSECONDS, seconds
@@ -26,13 +26,13 @@ def summarise_rounds(
     job: Job, cell: Cell, rounds: Sequence[RoundResult], conditions: Conditions
 ) -> dict[str, Any]:
     """Columns of the record: statistics, resources, noise and grade over all rounds."""
-    durations = [duration for result in rounds for duration in result.durations_ns]
+    raw = raw_columns(rounds)
+    durations, parts_ns = raw["durations_ns"], raw["part_durations_ns"] or {}
     summary = summarise(
         durations,
         samples=sum(result.samples for result in rounds),
         steady_ns=sum(result.steady_ns for result in rounds),
     )
-    parts_ns = _joined(rounds)
     measure = job.measure
     if cell.seeks_peak:  # its trials end with their queries, not with a precise median
         measure = measure.model_copy(update={"precision_target": math.inf, "iterations": 1})
@@ -63,8 +63,7 @@ def summarise_rounds(
         "load_average_1m": max(result.load_average_1m for result in rounds),
         "harness_overhead_s": conditions.harness_overhead_s,
         "garbage_collection": GARBAGE_COLLECTION,
-        "durations_ns": durations,
-        "part_durations_ns": parts_ns or None,
+        **raw,
         **dict(chain.from_iterable(result.columns.items() for result in rounds)),
     }
 
@@ -79,15 +78,6 @@ def _warmup(rounds: Sequence[RoundResult]) -> Columns:
         "warmup_iterations": len(first.warmup_ns),
         "warmup_time_s": seconds(sum(first.warmup_ns)),
         "warmup_settled": all(result.settled is not False for result in rounds),
-        "warmup_durations_ns": [first.first_ns, *first.warmup_ns],
-    }
-
-
-def _joined(rounds: Sequence[RoundResult]) -> dict[str, list[int]]:
-    names = dict.fromkeys(chain.from_iterable(result.parts_ns for result in rounds))
-    return {
-        name: [value for result in rounds for value in result.parts_ns.get(name, ())]
-        for name in names
     }
 
 

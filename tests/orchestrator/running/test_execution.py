@@ -30,8 +30,11 @@ from runner.contract.errors import (
 )
 from runner.contract.job import Job, Provenance
 from runner.contract.record import read_record, save_record
+from runner.contract.rounds import save_round
+from runner.job.harness import Harness
 from tests.support.fakes import (
     KeptObserver,
+    KeptProgress,
     Script,
     ScriptedLauncher,
     dies_in,
@@ -39,7 +42,7 @@ from tests.support.fakes import (
     measures_all,
 )
 from tests.support.jobs import fake_cell
-from tests.support.records import record_for
+from tests.support.records import a_round, record_for
 from tests.support.runs import a_plan, a_run_folder
 
 HERE = {"launcher": "process", "orchestrator_version": "0"}
@@ -379,6 +382,40 @@ def test_a_budget_spent_between_rounds_says_so(tmp_path: Path) -> None:
     ]
     assert trial.run(ScriptedLauncher(measures_all)).exit_code == 0
     assert trial.statuses() == ["ok"] * 6
+
+
+def test_a_budget_spent_between_rounds_leaves_records_of_those_that_were_done(
+    tmp_path: Path,
+) -> None:
+    trial = in_rounds(tmp_path, rounds=3)
+    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    trial.folder.write_job(job)
+    Harness(job, trial.folder.out(job.id), KeptProgress()).run()
+    assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).measured == 2
+    for cell in job.cells:
+        record = trial.folder.record_of(cell)
+        assert record is not None
+        assert (record.status, record.rounds, record.proof) == ("ok", 1, "none")
+        assert record.iterations == len(record.durations_ns or ())
+        assert record.execution_options == {"shape": cell.shape}
+        assert (record.grade_reasons or [""])[0] == (
+            "1 of 3 rounds before the budget of 0s was spent: raise --budget"
+        )
+        assert record.grade is not None
+        assert record.grade >= "B"
+    assert trial.statuses() == ["ok"] * 2 + ["unavailable"] * 4
+
+
+def test_a_rounds_false_columns_make_no_record(tmp_path: Path) -> None:
+    trial = in_rounds(tmp_path, rounds=3)
+    job = trial.folder.job(trial.folder.cells[:2], Provenance(**HERE))
+    trial.folder.write_job(job)
+    out = trial.folder.out(job.id)
+    first, second = job.cells
+    save_round(a_round(so_far={"model": "another", "rounds": 1}), out, first, 1)
+    save_round(a_round(so_far={"latency_median_s": "none"}), out, second, 1)
+    assert trial.run(ScriptedLauncher(measures_all), budget_s=0.0).measured == 0
+    assert trial.statuses() == ["unavailable"] * 6
 
 
 def test_rounds_of_another_image_are_not_mixed_in(tmp_path: Path) -> None:

@@ -209,6 +209,8 @@ def test_rounds_leave_results_and_the_last_one_makes_the_records(tmp_path: Path)
         visited = [event["cell_id"] for event in progress.events if event["event"] == "visited"]
         assert visited == [cell.id for cell in job.cells]
         assert not list(tmp_path.glob("*.parquet"))
+        phases = {event.get("phase") for event in progress.events}
+        assert ("verify" in phases) == (number == 1)
     records, _ = run(in_round(3), tmp_path)
     for record in records.values():
         assert (record.status, record.rounds) == ("ok", 3)
@@ -217,6 +219,8 @@ def test_rounds_leave_results_and_the_last_one_makes_the_records(tmp_path: Path)
         assert sum(record.round_iterations) == record.iterations == len(record.durations_ns or ())
         assert record.drift is not None
         assert record.drift_p_value is not None
+        assert record.process_spread is None
+        assert record.correct_reason
 
 
 def test_a_round_whose_predecessor_is_gone_fails_and_names_it(tmp_path: Path) -> None:
