@@ -57,10 +57,11 @@ class ResultRow:
     """Parts of a training step; null in other modes, as those of a start are."""
     backward_median_ms: float | None
     optimizer_median_ms: float | None
-    startup_import_mean_ms: float | None
-    startup_instantiate_mean_ms: float | None
-    startup_weights_mean_ms: float | None
-    startup_first_query_mean_ms: float | None
+    startup_cold_median_ms: float | None
+    startup_warm_import_median_ms: float | None
+    startup_warm_instantiate_median_ms: float | None
+    startup_warm_weights_median_ms: float | None
+    startup_warm_first_query_median_ms: float | None
     concurrent_models_per_second: float | None
     achieved_qps: float | None
     peak_qps: float | None

@@ -85,7 +85,7 @@ PART_VALUES: Mapping[str, str] = {
     **{
         name: value
         for stage in _STAGES
-        for name, value in _statistics(f"startup_{stage}", stage, "mean", "stddev")
+        for name, value in _statistics(f"startup_warm_{stage}", stage, "median")
     },
     "concurrent_workers": "CASE WHEN ok AND mode = 'startup' THEN 2 END",
     "concurrent_time_s": "CASE WHEN mode = 'startup' THEN mean_ns * 1.3 / 1e9 END",

@@ -16,6 +16,7 @@ from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
+from runner.measure.page_cache import PageCache
 
 EnterPhase = Callable[[Phase], None]
 
@@ -33,6 +34,8 @@ class Instruments:
     """Called as a phase begins, never while something is timed."""
     accelerator: AcceleratorReader = field(default_factory=AcceleratorReader)
     """Reads the state of the device, if it is an accelerator."""
+    page_cache: PageCache = field(default_factory=PageCache)
+    """Drops files from memory, for starts that read them from the disk."""
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[RoundResult] = ()

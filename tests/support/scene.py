@@ -1,6 +1,6 @@
 """A scripted machine: a session, and the instruments that measure it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from runner.backends.base import Session
@@ -12,6 +12,7 @@ from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment, read_environment
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.noise import NoiseMeter
+from runner.measure.page_cache import PageCache
 from runner.modes.base import Instruments
 from tests.support.fakes import FakeClock
 from tests.support.memory_readers import ScriptedReader
@@ -19,6 +20,22 @@ from tests.support.memory_readers import ScriptedReader
 MILLISECOND = NANOSECONDS // 1000
 Service = Callable[[int], float]
 """Seconds that a query of so many samples takes."""
+
+
+class ScriptedCache(PageCache):
+    """A page cache that keeps a share of what is dropped; None where nobody can tell."""
+
+    def __init__(self, resident: float | None = None) -> None:
+        self.dropped: list[list[str]] = []
+        """The files of each drop."""
+        self._resident = resident
+
+    def drop(self, files: Iterable[str]) -> None:
+        self.dropped.append(list(files))
+
+    def resident_share(self, files: Iterable[str]) -> float | None:
+        del files
+        return self._resident
 
 
 class Scene:
@@ -32,6 +49,7 @@ class Scene:
     ) -> None:
         self.clock = FakeClock()
         self.reader = ScriptedReader()
+        self.cache = ScriptedCache()
         self.bound: list[int] = []
         self.phases: list[str] = []
         self.timed_region = "a query"
@@ -75,4 +93,5 @@ class Scene:
             environment=environment or read_environment(),
             enter=self.phases.append,
             earlier=earlier,
+            page_cache=self.cache,
         )

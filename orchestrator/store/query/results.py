@@ -55,8 +55,9 @@ _ROWS = """benchmark_performance_all p
 _ELSEWHERE = {"concurrent_models_per_second": "r", "job": "j", "model_spec": "m"}
 """Columns that the view lacks, by the table they stand in."""
 _PARTS = (
-    *("forward_median", "backward_median", "optimizer_median", "startup_import_mean"),
-    *("startup_instantiate_mean", "startup_weights_mean", "startup_first_query_mean"),
+    *("forward_median", "backward_median", "optimizer_median", "startup_cold_median"),
+    *("startup_warm_import_median", "startup_warm_instantiate_median"),
+    *("startup_warm_weights_median", "startup_warm_first_query_median"),
 )
 
 

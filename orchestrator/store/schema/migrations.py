@@ -8,12 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.older_records import (
-    GAP_VALUES,
-    STOOD_FOR,
-    TAIL_VALUES,
-    TOKEN_VALUES,
-)
+from orchestrator.store.schema.older_records import FORMER_STAGES, OLDER_VALUES, STOOD_FOR
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 
 Migration = Callable[[DuckDBPyConnection], None]
@@ -134,6 +129,8 @@ def _to_7(connection: DuckDBPyConnection) -> None:
     connection.execute(_CHANGE_VALUES)
     for name, former in STOOD_FOR.items():
         connection.execute(f"UPDATE benchmark_results SET {name} = {former}")
+    for name in sorted(FORMER_STAGES):
+        connection.execute(f"ALTER TABLE benchmark_results DROP COLUMN IF EXISTS {name}")
 
 
 _ENDS = ("_low", "_high")
@@ -148,6 +145,8 @@ _INTERVALS = (
         for percentile in _TAILS
     ),
 )
+_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+_STARTS = (*(f"{kind}_{stage}" for kind in ("warm", "cold") for stage in _STAGES), "cold")
 _ADDED: Mapping[str, str] = {
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in ("mean", "median", "stddev", "p50")},
     **{f"inter_token_latency_{name}_s": "DOUBLE" for name in _TAILS},
@@ -168,14 +167,16 @@ _ADDED: Mapping[str, str] = {
     "kernel_share": "DOUBLE",
     "energy_scope": "VARCHAR",
     "energy_host_joules": "DOUBLE",
+    **{f"startup_{name}_median_s": "DOUBLE" for name in _STARTS},
+    **{f"startup_{name}_median{end}_s": "DOUBLE" for name in _STARTS for end in _ENDS},
+    "startup_cold_resident_share": "DOUBLE",
     "weights_seed": "BIGINT",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
-_CHANGED = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}
 _CHANGE_VALUES = f"""
-    UPDATE benchmark_results r SET {", ".join(f"{name} = n.{name}" for name in _CHANGED)}
+    UPDATE benchmark_results r SET {", ".join(f"{name} = n.{name}" for name in OLDER_VALUES)}
     FROM (
-        SELECT result_id, {", ".join(f"{value} AS {name}" for name, value in _CHANGED.items())}
+        SELECT result_id, {", ".join(f"{value} AS {name}" for name, value in OLDER_VALUES.items())}
         FROM benchmark_results LEFT JOIN raw_benchmark_data USING (result_id)
     ) n
     WHERE r.result_id = n.result_id AND r.schema_version < 6

@@ -99,13 +99,13 @@ _TRAINING = _view(
 _STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 _STARTUP = _view(
     "startup_results",
-    "Cold starts, stage by stage, and many at once",
+    "Starts with files in memory (warm) and from the disk (cold), by stage, and many at once",
     [
-        *(
-            column
-            for stage in _STAGES
-            for column in result_columns(f"startup_{stage}_mean_s", f"startup_{stage}_stddev_s")
-        ),
+        *result_columns(*(f"startup_warm_{stage}_median_s" for stage in _STAGES)),
+        *result_columns("startup_cold_median_s", "startup_cold_median_low_s"),
+        *result_columns("startup_cold_median_high_s"),
+        *result_columns(*(f"startup_cold_{stage}_median_s" for stage in _STAGES)),
+        *result_columns("startup_cold_resident_share"),
         *result_columns("concurrent_workers", "concurrent_time_s"),
         *result_columns("concurrent_models_per_second", "concurrent_speedup"),
     ],

@@ -49,6 +49,25 @@ TAIL_VALUES: Mapping[str, str] = {
     for name in _TAILS
 }
 """Expressions of percentiles."""
+_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
+FORMER_STAGES = frozenset(
+    f"startup_{stage}_{statistic}_s" for stage in _STAGES for statistic in ("mean", "stddev")
+)
+"""Columns of starts before schema 6, all of them warm but perhaps the first."""
+STAGE_VALUES: Mapping[str, str] = {
+    f"startup_warm_{stage}_median_s": f"""
+        CASE WHEN {_CHANGED} AND {_OWN} AND mode = 'startup'
+        THEN list_median(part_durations_ns['{stage}']) / 1e9
+        ELSE startup_warm_{stage}_median_s END
+    """
+    for stage in _STAGES
+}
+"""Expressions of medians of warm starts' stages, which need raw durations."""
 STOOD_FOR: Mapping[str, str] = {"weights_seed": "seed"}
 """Columns that a file of before schema 6 lacks, with the one that said it as well."""
-OLDER_VALUES: Mapping[str, str] = {**TOKEN_VALUES, **GAP_VALUES, **TAIL_VALUES}
+OLDER_VALUES: Mapping[str, str] = {
+    **TOKEN_VALUES,
+    **GAP_VALUES,
+    **TAIL_VALUES,
+    **STAGE_VALUES,
+}

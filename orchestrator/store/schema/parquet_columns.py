@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn, text
-from orchestrator.store.schema.older_records import OLDER_VALUES, STOOD_FOR
+from orchestrator.store.schema.older_records import FORMER_STAGES, OLDER_VALUES, STOOD_FOR
 from orchestrator.store.schema.tables import OTHER, OURS
 from runner.contract.record import MACHINE_FACTS
 
@@ -75,7 +75,7 @@ NO_ROWS = (
 """The columns of `ParquetColumns.query` without a row."""
 
 
-_CHANGED = frozenset(OLDER_VALUES)
+_CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES
 _REPLACED = ", ".join(f"{value} AS {name}" for name, value in OLDER_VALUES.items())
 
 

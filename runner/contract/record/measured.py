@@ -137,42 +137,6 @@ class Training(Frozen):
     """Loss of the last step."""
 
 
-class Startup(Frozen):
-    """Stages of cold starts in fresh interpreters.
-
-    `latency_*` is from launch to first output, the runner's own imports left out.
-    """
-
-    startup_interpreter_mean_s: float | None = None
-    """Mean time from launching the interpreter to our first line, seconds."""
-    startup_interpreter_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    startup_import_mean_s: float | None = None
-    """Mean time to import the runtime, seconds."""
-    startup_import_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    startup_instantiate_mean_s: float | None = None
-    """Mean time to build the model's classes and empty parameters, seconds."""
-    startup_instantiate_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    startup_weights_mean_s: float | None = None
-    """Mean time to fill or load the weights and move them to the device, seconds."""
-    startup_weights_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    startup_first_query_mean_s: float | None = None
-    """Mean time to bind the inputs, made before, and to execute the first query, seconds."""
-    startup_first_query_stddev_s: float | None = None
-    """Sample standard deviation, seconds."""
-    concurrent_workers: int | None = None
-    """Processes that loaded at once."""
-    concurrent_time_s: float | None = None
-    """Time from launching the first of them to the last one's loaded model, seconds."""
-    concurrent_models_per_second: float | None = None
-    """concurrent_workers / concurrent_time_s."""
-    concurrent_speedup: float | None = None
-    """The same number of starts one after the other, by concurrent_time_s; all until loaded."""
-
-
 class Arrivals(Frozen):
     """The scenarios `offline` and `server`."""
 

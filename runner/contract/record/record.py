@@ -14,11 +14,11 @@ from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_
 from runner.contract.record.measured import (
     Arrivals,
     Resources,
-    Startup,
     Timing,
     Training,
 )
 from runner.contract.record.quality import Outcome, Trust
+from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation
 
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Child process of a cold start: `python -m runner.modes.startup.child`.
+"""Child process of a start: `python -m runner.modes.startup.child`.
 
 It reads a request as one line of JSON from stdin, which the parent keeps open as long as the child
 shall live, and writes an answer as one line of JSON to stdout.
@@ -36,6 +36,7 @@ from runner.contract.job import Job
 from runner.inputs import synthesise
 from runner.measure.clock import monotonic
 from runner.measure.memory.process import ResidentReader
+from runner.modes.startup.files import OpenedFiles
 from runner.process.lifeline import die_at_end_of_stdin
 from runner.process.streams import claim_stdout
 
@@ -51,6 +52,8 @@ class StartRequest(Frozen):
     """The folder of prepared graphs."""
     query: bool
     """True to execute the first query; else the loaded model is held until the end."""
+    files: bool = False
+    """True to report the files that the start opened, which costs it time."""
 
 
 class StartReport(Frozen):
@@ -65,6 +68,8 @@ class StartReport(Frozen):
     """Binding the inputs and executing the first query; None if not requested."""
     peak_bytes: int | None
     """Highest resident set; None where the system does not report it."""
+    files: tuple[str, ...] = ()
+    """The files that it opened, if they were requested."""
 
 
 class StartFailure(Frozen):
@@ -93,11 +98,14 @@ def main() -> int:
 
 def _answer(request: StartRequest) -> StartReport | StartFailure:
     runtime: RuntimeModule | None = None
+    opened = OpenedFiles() if request.files else None
     try:
         began = monotonic()
         runtime = load_runtime(request.job.cells[0].runtime)
         import_ns = _NUMPY_NS + monotonic() - began
-        return _start(runtime, import_ns, request)
+        report = _start(runtime, import_ns, request)
+        files = opened.of(request.job, request.graphs) if opened else []
+        return report.model_copy(update={"files": tuple(files)})
     except Exception as error:  # the parent turns it into a verdict
         traceback.print_exc()
         hint = error.hint if isinstance(error, BenchError) else None

@@ -20,7 +20,7 @@ _COMMAND = (sys.executable, "-m", "runner.modes.startup.child")
 
 
 @dataclass(frozen=True)
-class ColdStart:
+class TimedStart:
     """A start that reached the requested state; durations in nanoseconds."""
 
     launched_at_ns: int
@@ -70,7 +70,7 @@ class PendingStart:
         self._launched_at_ns = at_ns
         self._oom_kills_before = oom_kills()
 
-    def wait(self) -> ColdStart:
+    def wait(self) -> TimedStart:
         """Wait until it has reached the requested state.
 
         Raises:
@@ -86,7 +86,7 @@ class PendingStart:
         began_at, loaded_at = answer.first_line_at_ns, answer.loaded_at_ns
         if not self._launched_at_ns <= began_at <= loaded_at <= answered_at:
             raise BenchError("processes disagree about the time here, so starts cannot be timed")
-        return ColdStart(self._launched_at_ns, answer)
+        return TimedStart(self._launched_at_ns, answer)
 
     def _death(self) -> StartFailure:
         code = self._process.wait()

@@ -1,5 +1,10 @@
-"""Mode `startup`: each iteration is a cold start, in an interpreter of its own."""
+"""Mode `startup`: each iteration is a start in an interpreter of its own.
 
+Warm starts find their files in the page cache, and are the record's latency. Cold ones come before
+them, each behind a drop of the files that a first, untimed start has opened.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from statistics import median
@@ -10,13 +15,14 @@ from runner.contract.job import Job
 from runner.contract.record import Columns
 from runner.contract.record.verdict import Grade
 from runner.contract.rounds import MemoryUse, RoundResult
-from runner.measure.clock import seconds
+from runner.measure.clock import NANOSECONDS, seconds
 from runner.measure.environment import load_average_1m, memory_budget_bytes, usable_cpus
-from runner.measure.phases import quota_of, run_steady_phase
-from runner.measure.statistics.summary import mean_and_stddev
+from runner.measure.phases import garbage_frozen, quota_of, run_steady_phase
+from runner.measure.statistics.percentiles import fewest
+from runner.measure.statistics.summary import median_columns
 from runner.modes.base import Instruments
 from runner.modes.startup.child import StartRequest
-from runner.modes.startup.launch import ColdStart, launch_start
+from runner.modes.startup.launch import TimedStart, launch_start
 
 STARTUP_STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 _PIDS_PER_THREAD = 2
@@ -25,38 +31,48 @@ _PIDS_PER_START = 8
 _GARBAGE_COLLECTION = "on, as Python starts"
 TIMED_REGION = (
     "launch of a fresh interpreter to its first output, without the runner's own imports (part "
-    "`runner`) and the making of inputs; bytecode as it lies, files in the page cache from the "
-    "second start on; all threads that a job may use"
+    "`runner`) and the making of inputs; bytecode as it lies, files in the page cache, which cold "
+    "starts have just lost; all threads that a job may use"
 )
+COLD = "cold_"
+"""Prefix of the parts of cold starts."""
+COLD_SHARE = 1 / 3
+"""Share of `measure.max_s` for cold starts."""
+MOST_RESIDENT = 0.5
+"""Share of the files' pages that may stay in memory: with more, a start is not a cold one."""
 _MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
 
 
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
-    """Start one model after the other and, in the last round, several at once."""
+    """Start one model after the other, cold and warm, and in the last round several at once."""
     load = load_average_1m()
     threads = usable_cpus(instruments.environment)
     alone = job.model_copy(update={"cells": (cell,)})
     request = StartRequest(job=alone, threads=threads, graphs=instruments.graphs, query=True)
+    instruments.enter("first")
+    cold, resident = _cold_starts(request, job, instruments)
     instruments.enter("steady")
-    instruments.noise.before()
-    instruments.energy.start()
-    starts = _one_by_one(request, job, instruments)
-    energy = instruments.energy.stop()
+    with garbage_frozen():
+        instruments.noise.before()
+        instruments.energy.start()
+        starts = _one_by_one(request, job, instruments)
+        energy = instruments.energy.stop()
     noise = instruments.noise.after()
     concurrent, doubts = _concurrent(request, starts, instruments)
     return RoundResult(
         samples=cell.batch_size * len(starts),
         steady_ns=sum(start.to_output_ns for start in starts),
         durations_ns=[start.to_output_ns for start in starts],
-        parts_ns=_parts_ns(starts),
+        parts_ns=_parts_ns(starts) | (_parts_ns(cold, COLD) if cold else {}),
         noise=noise,
         energy=energy,
-        memory=_memory(starts),
+        memory=_memory([*starts, *cold]),
         load_average_1m=load,
         columns={
             "timed_region": TIMED_REGION,
             "memory_method": _MEMORY_METHOD,
             "garbage_collection": _GARBAGE_COLLECTION,
+            "startup_cold_resident_share": resident,
             **concurrent,
         },
         doubts=doubts,
@@ -64,14 +80,18 @@ def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResu
 
 
 def startup_columns(parts_ns: Mapping[str, Sequence[int]]) -> Columns:
-    """Mean and standard deviation of each stage, by the names of the record's columns."""
-    columns = [
-        mean_and_stddev(f"startup_{stage}", parts_ns.get(stage, ())) for stage in STARTUP_STAGES
-    ]
-    return {name: value for stage in columns for name, value in stage.items()}
+    """Median and interval of each stage, warm and cold, and of whole cold starts."""
+    cold = [parts_ns.get(f"{COLD}{stage}", ()) for stage in STARTUP_STAGES]
+    series = {
+        **{f"warm_{stage}": parts_ns.get(stage, ()) for stage in STARTUP_STAGES},
+        **{f"cold_{stage}": values for stage, values in zip(STARTUP_STAGES, cold, strict=True)},
+        "cold": [sum(stages) for stages in zip(*cold, strict=True)],
+    }
+    columns = [median_columns(f"startup_{name}", values) for name, values in series.items()]
+    return {name: value for part in columns for name, value in part.items()}
 
 
-def start_once(request: StartRequest) -> ColdStart:
+def start_once(request: StartRequest) -> TimedStart:
     """Execute one cold start, with no other beside it."""
     with launch_start(request) as start:
         return start.wait()
@@ -89,8 +109,31 @@ def start_at_once(request: StartRequest, workers: int) -> int:
     return max(s.report.loaded_at_ns for s in starts) - min(s.launched_at_ns for s in starts)
 
 
-def _one_by_one(request: StartRequest, job: Job, instruments: Instruments) -> list[ColdStart]:
-    starts: list[ColdStart] = []
+def _cold_starts(
+    request: StartRequest, job: Job, instruments: Instruments
+) -> tuple[list[TimedStart], float | None]:
+    """Starts whose files were dropped right before, and the share of pages that stayed.
+
+    There are none where too many stay, or the system does not tell: another process may have the
+    libraries mapped. Rounds share their number, enough for an interval.
+    """
+    cache, clock = instruments.page_cache, instruments.clock
+    files = start_once(request.model_copy(update={"files": True})).report.files
+    cache.drop(files)
+    resident = cache.resident_share(files)
+    if resident is None or resident > MOST_RESIDENT:
+        return [], resident
+    count = math.ceil(max(fewest(), job.measure.iterations) / job.measure.rounds)
+    end = clock() + round(COLD_SHARE * job.measure.max_s * NANOSECONDS / job.measure.rounds)
+    starts = [start_once(request)]
+    while len(starts) < count and clock() < end:
+        cache.drop(files)
+        starts.append(start_once(request))
+    return starts, resident
+
+
+def _one_by_one(request: StartRequest, job: Job, instruments: Instruments) -> list[TimedStart]:
+    starts: list[TimedStart] = []
 
     def timed() -> int:
         starts.append(start_once(request))
@@ -101,7 +144,7 @@ def _one_by_one(request: StartRequest, job: Job, instruments: Instruments) -> li
 
 
 def _concurrent(
-    request: StartRequest, starts: Sequence[ColdStart], instruments: Instruments
+    request: StartRequest, starts: Sequence[TimedStart], instruments: Instruments
 ) -> tuple[Columns, list[tuple[Grade, str]]]:
     job = request.job
     if job.round != job.measure.rounds:
@@ -127,7 +170,7 @@ def _concurrent(
     return columns, doubts
 
 
-def _fitting(starts: Sequence[ColdStart], job: Job, instruments: Instruments) -> int:
+def _fitting(starts: Sequence[TimedStart], job: Job, instruments: Instruments) -> int:
     """Number of models that memory and process ids allow, at least the one that was started."""
     used = instruments.memory.current_bytes()
     left_bytes = memory_budget_bytes(job.limits, instruments.environment, used) - used
@@ -135,16 +178,16 @@ def _fitting(starts: Sequence[ColdStart], job: Job, instruments: Instruments) ->
     return max(1, min(left_bytes // max(1, _peak_bytes(starts)), job.limits.pids // ids))
 
 
-def _peak_bytes(starts: Sequence[ColdStart]) -> int:
+def _peak_bytes(starts: Sequence[TimedStart]) -> int:
     return max(start.report.peak_bytes or 0 for start in starts)
 
 
-def _memory(starts: Sequence[ColdStart]) -> MemoryUse:
+def _memory(starts: Sequence[TimedStart]) -> MemoryUse:
     return MemoryUse(
         peak_bytes=_peak_bytes(starts) or None, steady_peak_bytes=None, average_bytes=None
     )
 
 
-def _parts_ns(starts: Sequence[ColdStart]) -> dict[str, list[int]]:
-    stages = {name: [start.stages_ns[name] for start in starts] for name in STARTUP_STAGES}
-    return {**stages, "runner": [start.runner_ns for start in starts]}
+def _parts_ns(starts: Sequence[TimedStart], prefix: str = "") -> dict[str, list[int]]:
+    stages = {prefix + name: [start.stages_ns[name] for start in starts] for name in STARTUP_STAGES}
+    return {**stages, f"{prefix}runner": [start.runner_ns for start in starts]}

@@ -97,7 +97,7 @@ def test_each_mode_and_scenario_has_a_view_of_its_own(ask: Ask) -> None:
     records = [
         a_record(mode="generation", new_tokens=32, time_to_first_token_p90_s=0.02),
         a_record(mode="training", backward_median_s=0.004, training_loss_last=2.5),
-        a_record(mode="startup", startup_import_mean_s=1.5, concurrent_speedup=1.7),
+        a_record(mode="startup", startup_warm_import_median_s=1.5, concurrent_speedup=1.7),
         a_record(scenario="server", target_qps=50.0, achieved_qps=49.5),
         a_record(scenario="offline"),
         a_record(),
@@ -108,7 +108,7 @@ def test_each_mode_and_scenario_has_a_view_of_its_own(ask: Ask) -> None:
     (training,) = ask("FROM training_results")
     assert (training["backward_median_ms"], training["training_loss_last"]) == (4.0, 2.5)
     (startup,) = ask("FROM startup_results")
-    assert (startup["startup_import_mean_s"], startup["concurrent_speedup"]) == (1.5, 1.7)
+    assert (startup["startup_warm_import_median_s"], startup["concurrent_speedup"]) == (1.5, 1.7)
     offline, server = ask("FROM arrival_results ORDER BY scenario")
     assert (offline["scenario"], server["achieved_qps"]) == ("offline", 49.5)
     assert server["hardware"] == "Example CPU"

@@ -13,7 +13,7 @@ from runner.measure.statistics.summary import (
     distribution,
     interval_columns,
     mean_and_median,
-    mean_and_stddev,
+    median_columns,
     summarise,
 )
 from runner.measure.statistics.tails import percentile_columns
@@ -103,13 +103,17 @@ def test_a_distribution_is_that_of_the_latency_under_another_name(durations: lis
     assert distribution("token", durations) == pytest.approx(expected)
 
 
-def test_parts_have_a_mean_and_a_median_and_stages_a_mean_and_a_deviation() -> None:
+def test_parts_have_a_mean_and_a_median_and_stages_a_median_with_its_interval() -> None:
     columns = mean_and_median("forward", [10**9, 2 * 10**9, 6 * 10**9])
     assert columns == {"forward_mean_s": 3.0, "forward_median_s": 2.0}
-    stages = mean_and_stddev("load", [10**9, 3 * 10**9])
-    assert stages == {"load_mean_s": 2.0, "load_stddev_s": pytest.approx(2**0.5)}
-    assert mean_and_stddev("load", [10**9])["load_stddev_s"] is None
-    for columns_of in (distribution, mean_and_median, mean_and_stddev):
+    stages = median_columns("load", [10**9, 3 * 10**9])
+    assert stages == {"load_median_s": 2.0, "load_median_low_s": None, "load_median_high_s": None}
+    stages = median_columns("load", [value * 10**9 for value in (3, 1, 4, 2, 6, 5, 7)])
+    low, high = stages["load_median_low_s"], stages["load_median_high_s"]
+    assert low is not None
+    assert high is not None
+    assert 1 <= low < 4 < high <= 7
+    for columns_of in (distribution, mean_and_median, median_columns):
         assert set(columns_of("forward", []).values()) == {None}
 
 

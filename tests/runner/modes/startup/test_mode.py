@@ -10,12 +10,13 @@ import pytest
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Limits, Measure
-from runner.contract.record.measured import Startup
+from runner.contract.record.starts import Startup
 from runner.contract.rounds import RoundResult
 from runner.measure.clock import monotonic
+from runner.measure.phases import LOOKING_CONFIDENCE
 from runner.measure.statistics.percentiles import fewest
 from runner.modes.startup.child import StartRequest
-from runner.modes.startup.launch import ColdStart, launch_start
+from runner.modes.startup.launch import TimedStart, launch_start
 from runner.modes.startup.mode import (
     STARTUP_STAGES,
     measure_startup,
@@ -25,7 +26,7 @@ from runner.modes.startup.mode import (
 )
 from tests.support.jobs import a_job, fake_cell, fake_model
 from tests.support.records import a_round
-from tests.support.scene import Scene
+from tests.support.scene import Scene, ScriptedCache
 
 pytestmark = pytest.mark.serial
 
@@ -50,8 +51,11 @@ def a_request(faults: dict[str, str] | None = None, **config: Any) -> StartReque
     return StartRequest(job=job, threads=1, query=True)
 
 
-def measured(round_: int, rounds: int, limits: Limits | None = None) -> tuple[RoundResult, Scene]:
+def measured(
+    round_: int, rounds: int, limits: Limits | None = None, resident: float | None = None
+) -> tuple[RoundResult, Scene]:
     cell, scene = a_cell(batch_size=2), Scene()
+    scene.cache = ScriptedCache(resident)
     measure = MEASURE.model_copy(update={"rounds": rounds})
     job = a_job([cell], fake_model(load_s=0.1), measure, limits)
     job = job.model_copy(update={"round": round_})
@@ -62,8 +66,8 @@ def measured(round_: int, rounds: int, limits: Limits | None = None) -> tuple[Ro
 @pytest.mark.slow
 def test_a_start_is_repeated_until_its_median_has_an_interval() -> None:
     result, _ = measured(1, rounds=1)
-    assert len(result.durations_ns) == fewest()
-    assert result.samples == 2 * fewest()
+    assert len(result.durations_ns) == fewest(LOOKING_CONFIDENCE)
+    assert result.samples == 2 * len(result.durations_ns)
     assert result.steady_ns == sum(result.durations_ns)
     assert (result.first_ns, result.settled, result.warmup_ns) == (None, None, [])
 
@@ -101,24 +105,53 @@ def test_all_but_the_last_round_leave_starts_at_once_alone() -> None:
     result, scene = measured(1, rounds=2)
     assert "concurrent_workers" not in result.columns
     assert len(result.durations_ns) == 1
-    assert scene.phases == ["steady"]
+    assert scene.phases == ["first", "steady"]
     assert start_at_once(a_request(load_s=0.2), 2) >= 0.2e9
 
 
 def test_stages_become_columns() -> None:
-    columns = startup_columns({stage: [10**9, 3 * 10**9] for stage in STARTUP_STAGES})
-    assert set(columns) == {name for name in Startup.model_fields if name.startswith("startup_")}
-    assert columns["startup_import_mean_s"] == pytest.approx(2)
-    assert columns["startup_weights_stddev_s"] == pytest.approx(2**0.5)
+    warm = {stage: [10**9, 3 * 10**9] for stage in STARTUP_STAGES}
+    cold = {f"cold_{stage}": [value * 10**9 for value in range(5, 12)] for stage in STARTUP_STAGES}
+    columns = startup_columns({**warm, **cold})
+    known = {name for name in Startup.model_fields if name.startswith("startup_")}
+    assert set(columns) == known - {"startup_cold_resident_share"}
+    assert columns["startup_warm_import_median_s"] == pytest.approx(2)
+    assert columns["startup_warm_import_median_low_s"] is None
+    assert columns["startup_cold_weights_median_s"] == pytest.approx(8)
+    assert columns["startup_cold_median_s"] == pytest.approx(40)
+    assert columns["startup_cold_median_low_s"] < 40 < columns["startup_cold_median_high_s"]
+    assert startup_columns(warm)["startup_cold_median_s"] is None
+
+
+@pytest.mark.slow
+def test_each_cold_start_finds_its_files_dropped_and_is_no_iteration() -> None:
+    result, scene = measured(1, rounds=3, resident=0.1)
+    cold = result.parts_ns["cold_weights"]
+    assert len(cold) == len(scene.cache.dropped) == fewest() // 3
+    assert len(result.durations_ns) == len(result.parts_ns["weights"]) == 1
+    assert result.samples == 2
+    assert result.columns["startup_cold_resident_share"] == 0.1
+    (files, _) = scene.cache.dropped
+    assert {Path(path).name for path in files} >= {"fake.py", Path(sys.executable).name}
+    assert any("numpy" in path and path.endswith((".so", ".pyc")) for path in files)
+    assert not any(path.startswith(("/proc", "/dev", "/sys")) for path in files)
+
+
+@pytest.mark.slow
+def test_where_files_stay_in_memory_no_start_is_called_cold() -> None:
+    result, scene = measured(1, rounds=3, resident=0.6)
+    assert not any(name.startswith("cold_") for name in result.parts_ns)
+    assert len(scene.cache.dropped) == 1
+    assert result.columns["startup_cold_resident_share"] == 0.6
 
 
 @pytest.fixture(scope="module")
-def start() -> ColdStart:
+def start() -> TimedStart:
     """A start that prints on stdout as it loads, which must do no harm."""
     return start_once(a_request({"load": "print"}, load_s=0.05))
 
 
-def test_a_start_is_timed_by_one_clock_in_two_processes(start: ColdStart) -> None:
+def test_a_start_is_timed_by_one_clock_in_two_processes(start: TimedStart) -> None:
     assert start.launched_at_ns < start.report.first_line_at_ns
     assert start.report.first_line_at_ns < start.report.loaded_at_ns < monotonic()
     assert start.to_loaded_ns >= start.stages_ns["interpreter"] + start.stages_ns["weights"]
@@ -171,7 +204,9 @@ def failure_of(program: str) -> str:
     return str(caught.value)
 
 
-def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(start: ColdStart) -> None:
+def test_last_words_are_on_stderr_and_a_clock_that_is_not_ours_is_refused(
+    start: TimedStart,
+) -> None:
     words = failure_of("import sys; sys.exit('no such thing')")
     assert words.endswith("exit status 1; its last words on stderr: no such thing")
     line = start.report.model_copy(update={"first_line_at_ns": 1})

@@ -19,14 +19,14 @@ UPDATE benchmark_results r SET
     backward_median_s = derived(r.backward_median_s, d.backward_median_s),
     optimizer_mean_s = derived(r.optimizer_mean_s, d.optimizer_mean_s),
     optimizer_median_s = derived(r.optimizer_median_s, d.optimizer_median_s),
-    startup_interpreter_mean_s
-        = derived(r.startup_interpreter_mean_s, d.startup_interpreter_mean_s),
-    startup_import_mean_s = derived(r.startup_import_mean_s, d.startup_import_mean_s),
-    startup_instantiate_mean_s
-        = derived(r.startup_instantiate_mean_s, d.startup_instantiate_mean_s),
-    startup_weights_mean_s = derived(r.startup_weights_mean_s, d.startup_weights_mean_s),
-    startup_first_query_mean_s
-        = derived(r.startup_first_query_mean_s, d.startup_first_query_mean_s),
+    startup_warm_interpreter_median_s
+        = derived(r.startup_warm_interpreter_median_s, d.startup_warm_interpreter_median_s),
+    startup_warm_import_median_s = derived(r.startup_warm_import_median_s, d.startup_warm_import_median_s),
+    startup_warm_instantiate_median_s
+        = derived(r.startup_warm_instantiate_median_s, d.startup_warm_instantiate_median_s),
+    startup_warm_weights_median_s = derived(r.startup_warm_weights_median_s, d.startup_warm_weights_median_s),
+    startup_warm_first_query_median_s
+        = derived(r.startup_warm_first_query_median_s, d.startup_warm_first_query_median_s),
     service_median_s = derived(r.service_median_s, d.service_median_s)
 FROM (
     SELECT result_id,
@@ -53,11 +53,11 @@ FROM (
         list_median(part_durations_ns['backward']) / 1e9 AS backward_median_s,
         list_avg(part_durations_ns['optimizer']) / 1e9 AS optimizer_mean_s,
         list_median(part_durations_ns['optimizer']) / 1e9 AS optimizer_median_s,
-        list_avg(part_durations_ns['interpreter']) / 1e9 AS startup_interpreter_mean_s,
-        list_avg(part_durations_ns['import']) / 1e9 AS startup_import_mean_s,
-        list_avg(part_durations_ns['instantiate']) / 1e9 AS startup_instantiate_mean_s,
-        list_avg(part_durations_ns['weights']) / 1e9 AS startup_weights_mean_s,
-        list_avg(part_durations_ns['first_query']) / 1e9 AS startup_first_query_mean_s,
+        list_median(part_durations_ns['interpreter']) / 1e9 AS startup_warm_interpreter_median_s,
+        list_median(part_durations_ns['import']) / 1e9 AS startup_warm_import_median_s,
+        list_median(part_durations_ns['instantiate']) / 1e9 AS startup_warm_instantiate_median_s,
+        list_median(part_durations_ns['weights']) / 1e9 AS startup_warm_weights_median_s,
+        list_median(part_durations_ns['first_query']) / 1e9 AS startup_warm_first_query_median_s,
         list_median(part_durations_ns['service']) / 1e9 AS service_median_s
     FROM raw_benchmark_data
     JOIN (

@@ -14,11 +14,11 @@ SELECT contradictions([
     pair(r.backward_median_s, r.derived_backward_median_s),
     pair(r.optimizer_mean_s, r.derived_optimizer_mean_s),
     pair(r.optimizer_median_s, r.derived_optimizer_median_s),
-    pair(r.startup_interpreter_mean_s, r.derived_startup_interpreter_mean_s),
-    pair(r.startup_import_mean_s, r.derived_startup_import_mean_s),
-    pair(r.startup_instantiate_mean_s, r.derived_startup_instantiate_mean_s),
-    pair(r.startup_weights_mean_s, r.derived_startup_weights_mean_s),
-    pair(r.startup_first_query_mean_s, r.derived_startup_first_query_mean_s),
+    pair(r.startup_warm_interpreter_median_s, r.derived_startup_warm_interpreter_median_s),
+    pair(r.startup_warm_import_median_s, r.derived_startup_warm_import_median_s),
+    pair(r.startup_warm_instantiate_median_s, r.derived_startup_warm_instantiate_median_s),
+    pair(r.startup_warm_weights_median_s, r.derived_startup_warm_weights_median_s),
+    pair(r.startup_warm_first_query_median_s, r.derived_startup_warm_first_query_median_s),
     pair(r.service_median_s, r.derived_service_median_s)
 ], r.source) AS fault
 FROM records r
@@ -36,9 +36,9 @@ WHERE differs(r.time_to_first_token_mean_s, r.derived_time_to_first_token_mean_s
     OR differs(r.backward_median_s, r.derived_backward_median_s)
     OR differs(r.optimizer_mean_s, r.derived_optimizer_mean_s)
     OR differs(r.optimizer_median_s, r.derived_optimizer_median_s)
-    OR differs(r.startup_interpreter_mean_s, r.derived_startup_interpreter_mean_s)
-    OR differs(r.startup_import_mean_s, r.derived_startup_import_mean_s)
-    OR differs(r.startup_instantiate_mean_s, r.derived_startup_instantiate_mean_s)
-    OR differs(r.startup_weights_mean_s, r.derived_startup_weights_mean_s)
-    OR differs(r.startup_first_query_mean_s, r.derived_startup_first_query_mean_s)
+    OR differs(r.startup_warm_interpreter_median_s, r.derived_startup_warm_interpreter_median_s)
+    OR differs(r.startup_warm_import_median_s, r.derived_startup_warm_import_median_s)
+    OR differs(r.startup_warm_instantiate_median_s, r.derived_startup_warm_instantiate_median_s)
+    OR differs(r.startup_warm_weights_median_s, r.derived_startup_warm_weights_median_s)
+    OR differs(r.startup_warm_first_query_median_s, r.derived_startup_warm_first_query_median_s)
     OR differs(r.service_median_s, r.derived_service_median_s)

@@ -1,0 +1,86 @@
+"""The kernel's cache of files: dropping some from it, and how much of them stays there.
+
+`posix_fadvise` with POSIX_FADV_DONTNEED needs no rights beyond reading the file. It leaves pages
+that some process has mapped, such as libraries of a program that runs now, and does nothing on file
+systems that lie in memory.
+"""
+
+import ctypes
+import mmap
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+_FAILED = ctypes.c_void_p(-1).value
+"""What mmap(2) returns instead of an address."""
+
+
+class PageCache:
+    """Drops files from the page cache, where the system can."""
+
+    def drop(self, files: Iterable[str]) -> None:
+        """Let the kernel forget the pages of these files; those that are gone are passed over."""
+        for path in files:
+            with suppress(OSError):
+                _drop(path)
+
+    def resident_share(self, files: Iterable[str]) -> float | None:
+        """Share of the files' pages that are in memory; None where that cannot be known."""
+        if not hasattr(os, "posix_fadvise"):
+            return None
+        resident = pages = 0
+        for path in files:
+            with suppress(OSError):
+                found, length = _resident_pages(path)
+                resident, pages = resident + found, pages + length
+        return resident / pages if pages else None
+
+
+def _drop(path: str) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(file)  # a page that is not written yet stays
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(file)
+
+
+def _resident_pages(path: str) -> tuple[int, int]:
+    """Pages of the file in memory, and all of them.
+
+    Raises:
+        OSError: it cannot be mapped, or the kernel does not tell.
+    """
+    file = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(file).st_size
+        if not size:
+            return 0, 0
+        library = _libc()
+        address = library.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, file, 0)
+        if address == _FAILED:
+            raise OSError(ctypes.get_errno(), "mmap", path)
+        try:
+            pages = -(-size // mmap.PAGESIZE)
+            states = (ctypes.c_ubyte * pages)()
+            if library.mincore(address, size, states):
+                raise OSError(ctypes.get_errno(), "mincore", path)
+            return sum(state & 1 for state in states), pages
+        finally:
+            library.munmap(address, size)
+    finally:
+        os.close(file)
+
+
+@cache
+def _libc() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    integers = (ctypes.c_int,) * 3
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *integers, ctypes.c_long)
+    library.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return library

@@ -1,0 +1,32 @@
+"""The page cache of this system, where it lets go of files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from runner.measure.page_cache import PageCache
+
+BYTES = 1 << 22
+
+
+def test_a_file_is_dropped_without_rights_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_bytes(os.urandom(BYTES))
+    files, cache = [str(path), str(tmp_path / "gone")], PageCache()
+    before = cache.resident_share(files)
+    cache.drop(files)
+    after = cache.resident_share(files)
+    if before is None or after == before:
+        pytest.skip("this file system lies in memory, or the kernel does not tell")
+    assert after is not None
+    assert (before, after < 0.1) == (1, True)
+    assert len(path.read_bytes()) == BYTES
+    assert cache.resident_share(files) == 1
+
+
+def test_files_without_pages_have_no_share(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    cache = PageCache()
+    cache.drop([str(tmp_path / "empty"), str(tmp_path)])
+    assert cache.resident_share([str(tmp_path / "empty"), str(tmp_path / "gone")]) is None
