@@ -53,7 +53,7 @@ _STAGES = ("interpreter", "import", "instantiate", "weights", "first_query")
 FORMER_STAGES = frozenset(
     f"startup_{stage}_{statistic}_s" for stage in _STAGES for statistic in ("mean", "stddev")
 )
-"""Columns of starts before schema 6, all of them warm but perhaps the first."""
+"""Columns of starts before schema 6, which raw durations hold as well: they are dropped."""
 STAGE_VALUES: Mapping[str, str] = {
     f"startup_warm_{stage}_median_s": f"""
         CASE WHEN {_CHANGED} AND {_OWN} AND mode = 'startup'

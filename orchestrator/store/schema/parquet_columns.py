@@ -122,7 +122,7 @@ class ParquetColumns:
     @property
     def _other(self) -> str:
         """Unknown columns as JSON, over those that a bundle's `other` has from another database."""
-        unknown = sorted(self.names - KNOWN.keys() - {OTHER.name})
+        unknown = sorted(self.names - KNOWN.keys() - FORMER_STAGES - {OTHER.name})
         fields = ", ".join(f"{text(name)}: {identifier(name)}" for name in unknown)
         value = f"to_json({{{fields}}})::VARCHAR" if unknown else "NULL::VARCHAR"
         if OTHER.name not in self.names:

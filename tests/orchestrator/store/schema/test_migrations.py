@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.store import MergeReport, Store
 from orchestrator.store.database.connect import fetch
+from orchestrator.store.schema.older_records import FORMER_STAGES
 from orchestrator.store.schema.tables import OLDEST, STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
@@ -19,8 +20,8 @@ from tests.support.records import record_for
 
 CREATED = {"schema_version"}
 DESCRIBED = {"benchmark_runs"}
-CHANGED = "time_per_output_token_"
-"""Columns that held the gaps between tokens before schema 6."""
+CHANGED = ("time_per_output_token_", *FORMER_STAGES)
+"""Columns that held the gaps between tokens, and means of starts, before schema 6."""
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -82,6 +83,18 @@ def test_the_one_seed_of_older_files_is_that_of_weights_too(tmp_path: Path) -> N
         assert store.merge([tmp_path]).damaged == ()
     sql = "SELECT seed, weights_seed FROM benchmark_results ORDER BY ALL"
     assert rows(tmp_path / "merged.duckdb", sql) == [(9, 4), (9, 9)]
+
+
+def test_stages_of_older_starts_have_medians_in_place_of_means(tmp_path: Path) -> None:
+    parts = {"import": [1_000_000_000, 5_000_000_000, 2_000_000_000]}
+    starts = {"mode": "startup", "schema_version": 5, "part_durations_ns": parts}
+    path = save_record(a_record(**starts, durations_ns=parts["import"]), tmp_path)
+    mean = pa.array([8 / 3])
+    pq.write_table(pq.read_table(path).append_column("startup_import_mean_s", mean), path)
+    with Store.open(tmp_path / "merged.duckdb") as store:
+        assert store.merge([tmp_path]).damaged == ()
+    sql = "SELECT startup_warm_import_median_s, startup_cold_median_s, other FROM benchmark_results"
+    assert rows(tmp_path / "merged.duckdb", sql) == [(2.0, None, None)]
 
 
 def test_a_database_of_schema_6_becomes_what_a_merge_of_its_records_makes(merged: Path) -> None:
