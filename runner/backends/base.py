@@ -140,7 +140,7 @@ class Session(Protocol):
 
     @property
     def energy_device(self) -> EnergyDevice:
-        """What decides, beside backend and UUID, whose energy counts."""
+        """The facts that decide, beside backend and UUID, whose energy counts."""
         ...
 
     @property

@@ -51,7 +51,7 @@ class Loader:
         self.facts: dict[str, Any] = {}
         """Columns that all cells of the job share."""
         self.energy_device: EnergyDevice | None = None
-        """What the session knows of whose energy counts; None before it is open."""
+        """The session's facts about whose energy counts; None before it is open."""
 
     def load(self) -> Loaded:
         """Return the loaded model.

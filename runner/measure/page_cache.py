@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 _FAILED = ctypes.c_void_p(-1).value
-"""What mmap(2) returns instead of an address."""
+"""The result of mmap(2) in place of an address."""
 
 
 class PageCache:
@@ -33,8 +33,8 @@ class PageCache:
         resident = pages = 0
         for path in files:
             with suppress(OSError):
-                found, length = _resident_pages(path)
-                resident, pages = resident + found, pages + length
+                present, length = _resident_pages(path)
+                resident, pages = resident + present, pages + length
         return resident / pages if pages else None
 
 

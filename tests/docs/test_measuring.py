@@ -14,11 +14,11 @@ from runner.contract.record import Phase, Proof
 from runner.contract.record.measured import (
     Arrivals,
     Resources,
-    Startup,
     Timing,
     Training,
 )
 from runner.contract.record.quality import Trust
+from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation
 from runner.correctness.tolerance import FLOORS, HONEST
 from runner.measure import grade

@@ -27,11 +27,11 @@ from runner.contract.record.identity import Host, Raw, RuntimeFacts
 from runner.contract.record.measured import (
     Arrivals,
     Resources,
-    Startup,
     Timing,
     Training,
 )
 from runner.contract.record.quality import Trust
+from runner.contract.record.starts import Startup
 from runner.contract.record.tokens import Generation
 
 if TYPE_CHECKING:
