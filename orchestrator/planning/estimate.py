@@ -37,10 +37,13 @@ _UNTIMED = 4
 """Iterations of each round beside warm-up and steady phase: first, proof, check, monitors."""
 _OFFLINE_BATCH = 8
 """The batch that `offline` may find."""
-_OFFLINE_SEARCH = 16
-"""Queries of that size in the time of its search: four at each power of two up to the next."""
-_PEAK_QUERIES = 6_000
-"""Some six trials of 662 queries each, at two thirds of the highest rate: in service times."""
+_OFFLINE_TRIES = 14
+"""Tries of its search: batches 1 to 32, one of them again, and the best two three times more."""
+_OFFLINE_TRY_S = 0.3
+_OFFLINE_QUERIES = 60
+"""Queries of that size in the time of its search: four in each try, of the sizes of those."""
+_LONGEST_RUN = 2.0
+"""Longest run of a server with its line at the end, by `max_s`, as the runner has it."""
 
 
 def cell_estimate(
@@ -53,7 +56,8 @@ def cell_estimate(
     if cell.scenario == "server":
         return _served_s(cell, iteration, measure)
     if cell.scenario == "offline":
-        return min(_OFFLINE_SEARCH * iteration, measure.max_s / 3) + _repeated_s(iteration, measure)
+        search = max(_OFFLINE_TRIES * _OFFLINE_TRY_S, _OFFLINE_QUERIES * iteration)
+        return min(search, measure.max_s / 3) + _repeated_s(iteration, measure)
     return _repeated_s(iteration, measure)
 
 
@@ -98,9 +102,15 @@ def _repeated_s(iteration: float, measure: Measure) -> float:
 
 
 def _served_s(cell: Cell, query: float, measure: Measure) -> float:
-    """Arrivals take their time however fast the server is; a search ends with its budget."""
+    """Arrivals take their time however fast the server is.
+
+    A search takes its whole time, as a bracket narrow enough to end it needs a million queries. At
+    a rate beyond the server's the line grows until the time ends, and is answered then.
+    """
     if cell.target_qps is None:
-        steady = min(_PEAK_QUERIES * query, measure.max_s)
+        steady = measure.max_s
+    elif (load := cell.target_qps * query) >= 1:
+        steady = min(load, _LONGEST_RUN) * measure.max_s
     else:
         steady = _within(measure.iterations * max(query, 1 / cell.target_qps), measure)
     return _prepared_s(query, measure) + steady

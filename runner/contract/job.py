@@ -100,7 +100,8 @@ class Limits(Frozen):
         """Seconds that loading, and then each cell measured like this, may take.
 
         Unless it is set: 10 minutes, or as long as warm-up and twice the steady phase may take,
-        since untimed work lies between the iterations, and 5 minutes for all else.
+        since untimed work lies between the iterations, and a server answers the line at the end for
+        as long again as its arrivals took; and 5 minutes for all else.
         """
         if self.cell_timeout_s is not None:
             return self.cell_timeout_s

@@ -23,6 +23,8 @@ PILOT_SHARE = 0.1
 PILOT_LOAD = 0.5
 FIRST_SHARE = 0.6
 """Share of the time that is left for the first rate that is accepted."""
+VERIFY_SHARE = 0.1
+"""Share of the search's time for fresh schedules at the rate that is called the peak."""
 WIDTH = 0.05
 """The search ends when the bracket is narrower than this share of its upper end."""
 BRACKET = Scale(b=WIDTH / 2, c=0.05, d=0.20)
@@ -83,7 +85,8 @@ def find_peak(server: Server, warmup_ns: Sequence[int], cell: Cell, job: Job) ->
     """Bracket the peak between a rate that is accepted and one that is rejected.
 
     MLPerf's count decides about each rate, over as many queries as are effectively independent.
-    Each verdict comes from fresh schedules at that rate alone, so that none is chosen for its luck.
+    Each verdict comes from fresh schedules at that rate alone, so that none is chosen for its luck,
+    and the highest accepted rate is served once more: all its queries must still accept it.
     The service times that were measured tell which rates are worth the time, and no more.
     The latencies returned are those of the peak, else of the last trial, else of the warm-up.
     """
@@ -107,7 +110,8 @@ class _Search:
         self._slo_ms = slo_ms
         self._seed = job.seed
         self._budget_ns = round(job.measure.max_s * NANOSECONDS)
-        self._deadline = server.clock() + self._budget_ns
+        self._end_ns = server.clock() + self._budget_ns
+        self._deadline = self._end_ns - round(VERIFY_SHARE * self._budget_ns)
         usual = median(warmup_ns)
         self._service_ns = [value for value in warmup_ns if value <= 2 * usual]
         self._trials: list[RateTrials] = []
@@ -122,6 +126,7 @@ class _Search:
         while (plan := self._plan()) is not None:
             forecast, time_s = plan
             self._serve(trials_of(forecast, self._slo_ms, self._next_seed), time_s)
+        self._verify()
         return self._end()
 
     @property
@@ -186,6 +191,21 @@ class _Search:
             self._low = max(self._low or 0.0, trials.rate)
         elif trials.verdict is False:
             self._rejected = min(self._rejected or math.inf, trials.rate)
+
+    def _verify(self) -> None:
+        """Serve the highest accepted rate in the time that is left; a lower one if it fails."""
+        accepted = sorted((t for t in self._trials if t.verdict), key=lambda t: -t.rate)
+        for trials in accepted:
+            left_s = seconds(self._end_ns - self._server.clock())
+            if left_s <= 0:
+                break
+            trials.serve(self._server, max(1.0, left_s * trials.rate), self._end_ns)
+            if trials.verdict:
+                trials.verified = True
+                break
+            if trials.verdict is False:
+                self._rejected = min(self._rejected or math.inf, trials.rate)
+        self._low = max((t.rate for t in self._trials if t.verdict), default=None)
 
     def _end(self) -> PeakSearch:
         low, high = self._low, self._high

@@ -47,6 +47,8 @@ class RateTrials:
     energies: list[Energy] = field(default_factory=list)
     verdict: bool | None = None
     """True if the rate is accepted, False if it is rejected, None while it goes on."""
+    verified: bool = False
+    """True if it was accepted, and still is with the queries of later schedules."""
 
     @property
     def served(self) -> Served:
@@ -103,12 +105,13 @@ class RateTrials:
     @property
     def line(self) -> str:
         """One line of the record's `search`."""
-        words = {True: "accepted", False: "rejected", None: "undecided"}[self.verdict]
+        word = {True: "accepted", False: "rejected", None: "undecided"}[self.verdict]
         reached_ms = quantile(self.served.latencies_ns, 1 - LATE_SHARE) / MILLISECOND_NS
         worth = self.queries / self.weight
+        again = ", verified" if self.verified else ""
         return (
             f"{self.rate:.3g} qps: {self.queries} queries worth {worth:.0f}, {self.late} beyond"
-            f" {self.slo_ms:g} ms, p99 {reached_ms:.3g} ms, {words}"
+            f" {self.slo_ms:g} ms, p99 {reached_ms:.3g} ms, {word}{again}"
         )
 
 

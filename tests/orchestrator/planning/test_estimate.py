@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.planning.estimate import cell_estimate, launch_estimate
-from runner.contract.cell import Backend, Cell, Mode
-from runner.contract.job import PROFILES
+from orchestrator.planning.estimate import _LONGEST_RUN, cell_estimate, launch_estimate
+from runner.contract.cell import Backend, Cell, Mode, ProfileName
+from runner.contract.job import PROFILES, Limits
 from runner.contract.models import ModelSpec, find
+from runner.modes.server import serving
 
 
 def seconds(model: ModelSpec, profile: str = "quick", rounds: int = 1, **fields: Any) -> float:
@@ -85,9 +86,23 @@ def test_rare_queries_and_searches_end_with_the_longest_time() -> None:
     assert PROFILES["quick"].min_s < often < PROFILES["quick"].min_s + 1
 
 
+def test_a_server_that_is_too_slow_answers_its_line_at_the_end() -> None:
+    gpt2, longest = find("gpt2"), PROFILES["quick"].max_s
+    over = seconds(gpt2, scenario="server", target_qps=10_000)
+    assert _LONGEST_RUN == serving.LONGEST_RUN
+    assert _LONGEST_RUN * longest < over < _LONGEST_RUN * longest + 5
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_longest_run_of_a_server_ends_before_the_cells_timeout(profile: ProfileName) -> None:
+    measure = PROFILES[profile]
+    run_s = measure.warmup_max_s + serving.LONGEST_RUN * measure.max_s
+    assert Limits().timeout_s(measure) >= run_s + 300
+
+
 def test_a_search_for_the_batch_comes_before_its_measurement() -> None:
     gpt2 = find("gpt2")
-    assert seconds(gpt2, scenario="offline") > seconds(gpt2)
+    assert seconds(gpt2, scenario="offline") > seconds(gpt2) + 4
     assert seconds(gpt2, "audit", scenario="offline") < 2 * PROFILES["audit"].max_s
 
 
