@@ -38,6 +38,7 @@ MEASUREMENTS = (
     "rounds",
     "drift",
     "aa_study",
+    "contention",
     "sabotage",
 )
 

@@ -1,0 +1,147 @@
+"""Contention study: what grades are worth while others use the machine.
+
+A model is measured by `orchestrator bench` on four paths while 0, 1, 2 and 4 other processes spin.
+The quiet median of a path is the median of its quiet runs. A row of grade A, B or C keeps its
+promise if it lies within that of the quiet median: its own precision, or the 5 % of B and the 20 %
+of C where that is more. In 95 % of such rows the promise must hold; rows of grade D promise
+nothing. Grades are those of the records: contradictions between runs would lower more of them.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.ratios import PROMISES
+from analysis.result import ResultRow
+from orchestrator.store import Store, newest_run
+from orchestrator.system.files import DATABASE_NAME
+
+MODEL = "bert-tiny"
+BUSY = (0, 1, 2, 4)
+REPEATS = 5
+KEPT = 0.95
+"""The share of graded rows that must keep their promise."""
+_PATHS = ("--backend", "cpu,openvino", "--runtime", "torch,onnxruntime,openvino")
+_NUMBERS = ("--precision", "fp32,int8")
+_LEFT_OUT = ("!*onnxruntime*int8*", "!openvino*int8*")
+_SPIN = "while True: pass"
+
+
+@dataclass(frozen=True)
+class ContendedRow:
+    """A result, and how many others kept the machine busy."""
+
+    busy: int
+    row: ResultRow
+
+    @property
+    def is_graded(self) -> bool:
+        """True if its grade promises anything."""
+        return self.row.grade in PROMISES and self.row.latency_median_ms is not None
+
+
+def main() -> int:
+    """Measure and print; 1 if promises are broken."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--profile", default="quick")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = list(measure(Path(folder), options.repeats, options.profile))
+    return report(rows)
+
+
+def measure(folder: Path, repeats: int, profile: str) -> Iterator[ContendedRow]:
+    """The rows of all runs; loads take turns, so that none of them has an hour of its own."""
+    bench(folder, profile)  # exports and references are made once, beside nobody's clock
+    for _ in range(repeats):
+        for busy in BUSY:
+            with spinning(busy):
+                yield from (ContendedRow(busy, row) for row in bench(folder, profile))
+
+
+@contextmanager
+def spinning(count: int) -> Iterator[None]:
+    """So many processes that do nothing but compute."""
+    processes = [subprocess.Popen([sys.executable, "-c", _SPIN]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+
+def bench(folder: Path, profile: str) -> Sequence[ResultRow]:
+    """The results of one run of every path."""
+    results = folder / "results"
+    selected = [word for pattern in _LEFT_OUT for word in ("--select", pattern)]
+    command = [sys.executable, "-m", "orchestrator", "--quiet", "bench", "--model", MODEL]
+    command += [*_PATHS, *_NUMBERS, *selected, "--profile", profile, "--launcher", "process"]
+    command += ["--no-verify", "--results", str(results)]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    with Store.open_readonly(results / DATABASE_NAME) as store:
+        run = newest_run(store.runs())
+        assert run is not None
+        return [row for row in store.results(run.run_id) if row.latency_median_ms is not None]
+
+
+def quiet_medians(rows: Sequence[ContendedRow]) -> Mapping[str, float]:
+    """The median of the quiet runs' medians, milliseconds, by cell."""
+    quiet = defaultdict(list)
+    for contended in rows:
+        if contended.busy == 0 and contended.row.latency_median_ms is not None:
+            quiet[contended.row.cell_id].append(contended.row.latency_median_ms)
+    return {cell_id: statistics.median(values) for cell_id, values in quiet.items()}
+
+
+def keeps_promise(row: ResultRow, quiet_ms: float) -> bool:
+    """True if a graded row lies as near to the quiet median as its grade says."""
+    estimate = row.median_ms
+    assert estimate is not None
+    assert row.grade is not None
+    own = max(estimate.high / estimate.value, estimate.value / estimate.low) - 1
+    away = max(estimate.value / quiet_ms, quiet_ms / estimate.value) - 1
+    return away <= max(own, PROMISES[row.grade])
+
+
+def report(rows: Sequence[ContendedRow]) -> int:
+    """Print grades and kept promises by load; 1 if too few are kept."""
+    quiet = quiet_medians(rows)
+    graded = [one for one in rows if one.is_graded and one.row.median_ms is not None]
+    kept = [one for one in graded if keeps_promise(one.row, quiet[one.row.cell_id])]
+    print(f"{MODEL}, {len(quiet)} paths, {len(rows)} rows")
+    print(f"{'busy':>4}  {'grades':24}  {'slower by, median':>17}  kept of graded")
+    for busy in BUSY:
+        chosen = [one for one in rows if one.busy == busy]
+        if not chosen:
+            continue
+        grades = Counter(str(one.row.grade) for one in chosen)
+        shown = ", ".join(f"{count} {grade}" for grade, count in sorted(grades.items()))
+        slower = statistics.median(
+            (one.row.latency_median_ms or 0) / quiet[one.row.cell_id] for one in chosen
+        )
+        counts = [sum(one.busy == busy for one in some) for some in (kept, graded)]
+        print(f"{busy:>4}  {shown:24}  {slower:>17.2f}  {counts[0]} of {counts[1]}")
+    for one in graded:
+        if one not in kept:
+            row, by = one.row, (one.row.latency_median_ms or 0) / quiet[one.row.cell_id]
+            print(f"  broken: {row.cell_id}, {one.busy} busy, grade {row.grade}, {by:.2f} times")
+    share = len(kept) / len(graded) if graded else 1.0
+    print(f"promises kept: {share:.1%} (at least {KEPT:.0%})")
+    data = {"measurement": "contention", "rows": len(rows), "graded": len(graded)}
+    print(json.dumps({**data, "kept": round(share, 4)}), flush=True)
+    return int(share < KEPT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
