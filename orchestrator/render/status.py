@@ -103,8 +103,8 @@ def _print_covered(covered: Sequence[Covered]) -> None:
 def _print_contradicted(status: StatusReport) -> None:
     count = status.contradicted
     print_line(
-        f"contradictions: {count:,} {plural(count, 'result')} beside which the next or the last one"
-        " of the same series, with the same software, differs by more than both grades promise"
+        f"contradictions: {count:,} of the latest results of their series: the one"
+        " before, with the same software, differs by more than both grades promise"
     )
     option = database_option(status.database)
     print_command(shlex.join([own_name(), "query", _CONTRADICTIONS_VIEW, *option]))

@@ -14,6 +14,8 @@ from runner.contract.models import ModelSpec
 from tests.support.jobs import FAST, fake_cell, fake_model
 from tests.support.records import record_for
 
+SEED, WEIGHTS_SEED = 3, 5
+
 
 def a_plan(
     cells: Sequence[Cell] = (fake_cell(1), fake_cell(2), fake_cell(4)),
@@ -53,8 +55,8 @@ def a_run_folder(
             matrix_path=None,
             launcher="process",
             database=None,
-            seed=3,
-            weights_seed=5,
+            seed=SEED,
+            weights_seed=WEIGHTS_SEED,
             scratch=True,
             purpose=purpose,
             git_commit=None,

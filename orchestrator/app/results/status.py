@@ -54,7 +54,7 @@ class StatusReport:
     runs: tuple[RunSummary, ...]
     """The newest first."""
     contradicted: int
-    """Results whose grade a neighbour in their series refutes."""
+    """The latest results that the one before them in their series contradicts."""
     stale: tuple[StaleResults, ...]
     """The largest group first."""
 

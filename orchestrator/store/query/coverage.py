@@ -14,7 +14,7 @@ from orchestrator.store.database.connect import fetch
 from orchestrator.store.database.lock import size_of
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
-from orchestrator.store.schema.contradictions import CONTRADICTED
+from orchestrator.store.schema.result_views import LATEST
 from orchestrator.store.schema.tables import OURS, RESULTS, SYNTHETIC, TABLES, VERSION
 
 VERDICTS: Mapping[str, str] = {
@@ -70,12 +70,12 @@ class Coverage:
     covered: tuple[Covered, ...]
     """By model and backend, without what others measured."""
     contradicted: int
-    """Results whose grade a neighbour in their series refutes."""
+    """The latest results that the one before them in their series contradicts."""
 
 
 def coverage(connection: DuckDBPyConnection) -> Coverage:
     """Count what a database holds."""
-    counted = f"SELECT count(DISTINCT result_id) AS results FROM {CONTRADICTED.name}"
+    counted = f"SELECT count(contradicted_by) AS results FROM {LATEST.name}"
     (contradicted,) = fetch(connection, counted)
     return Coverage(
         _rows(connection), _verdicts(connection), _covered(connection), contradicted["results"]

@@ -85,7 +85,7 @@ PERFORMANCE = View(
 
 NEWEST_OF_SERIES = f"""
     SELECT arg_max(r.rowid, {RESULT_ORDER}) AS place, min(r.grade) AS best,
-        arg_max({FACTS}, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
+        arg_max(r.rowid, {RESULT_ORDER}, 2) FILTER ({GRADED}) AS graded
     FROM {RESULTS.name} r WHERE {TRUSTED} GROUP BY {SERIES}
 """
 """The rows of `latest_results`; few columns choose them, the rest is read later."""
@@ -112,19 +112,29 @@ _GRADE_REASONS = ViewColumn(
     "VARCHAR[]",
     "Why the grade is not A, each with its value and what to do about it.",
 )
+_CONTRADICTED_BY = ViewColumn(
+    "contradicted_by",
+    "CASE WHEN r.contradicts THEN r.previous.result_id END",
+    "VARCHAR",
+    "The result before it that contradicts it; else null.",
+)
 _LATEST_COLUMN = {
-    "grade": [_GRADE, _BETTER_GRADE],
+    "grade": [_GRADE, _BETTER_GRADE, _CONTRADICTED_BY],
     "grade_reasons": [_GRADE_REASONS],
 }
 _LATEST_COLUMNS = [
     shown for column in RESULT_COLUMNS for shown in _LATEST_COLUMN.get(column.name, [column])
 ]
 _LATEST_ROWS = f"""(
-    SELECT r.*, newest.best, newest.graded[2] AS previous,
-        {GRADED} AND newest.graded[2] IS NOT NULL AND r.grade >= newest.graded[2].grade
-        AND {contradict("newest.graded[1]", "newest.graded[2]")} AS contradicts
-    FROM {RESULTS.name} r
-    JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
+    SELECT *, {GRADED} AND previous IS NOT NULL AND r.grade >= previous.grade
+        AND {contradict("own", "previous")} AS contradicts
+    FROM (
+        SELECT r.*, newest.best, {FACTS} AS own, previous.facts AS previous
+        FROM {RESULTS.name} r
+        JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
+        LEFT JOIN (SELECT r.rowid AS place, {FACTS} AS facts FROM {RESULTS.name} r) previous
+            ON previous.place = newest.graded[2]
+    ) r
 )"""
 LATEST = View(
     "latest_results",

@@ -68,7 +68,11 @@ def below(lines: list[str], heading: str, count: int) -> list[list[str]]:
 def test_contradictions_are_counted_with_the_question_that_shows_them(shown: Shown) -> None:
     assert not any("contradictions" in line for line in shown())
     lines = shown(contradicted=2)
-    place = next(n for n, line in enumerate(lines) if line.startswith("contradictions: 2 results"))
+    place = next(
+        n
+        for n, line in enumerate(lines)
+        if line.startswith("contradictions: 2 of the latest results")
+    )
     assert "  orchestrator query contradictions --database a.duckdb" in lines[place:]
 
 

@@ -254,7 +254,7 @@ def test_an_image_made_anew_after_an_outage_is_the_one_recorded(trial: Trial) ->
         def prepare(self, backend: Backend) -> Provenance:
             return super().prepare(backend).model_copy(update={"image_digest": next(self.digests)})
 
-    (job,) = schedule(trial.folder.run.plan, seed=0)
+    (job,) = schedule(trial.folder.run.plan, trial.folder.run.seed)
     launcher = Rebuilding(dies_in(job.cells[0].batch_size, None), measures_all)
     trial.run(launcher)
     digests = [job.provenance.image_digest for job in launcher.launched]

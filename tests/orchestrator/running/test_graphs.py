@@ -33,7 +33,7 @@ from tests.support.fakes import (
     save_graph,
 )
 from tests.support.jobs import fake_cell, fake_model
-from tests.support.runs import a_plan, a_run_folder
+from tests.support.runs import WEIGHTS_SEED, a_plan, a_run_folder
 
 HERE = Provenance(launcher="process", orchestrator_version="0")
 WELL = Exit(0, out_of_memory=False, log="")
@@ -349,7 +349,7 @@ def test_the_kinds_of_graphs_that_a_run_would_export_are_told_apart(tmp_path: Pa
         a_cell(backend="openvino", runtime="openvino"),
         a_cell(runtime="torch"),
     )
-    assert exports_left(plan, tmp_path, ProcessLauncher, 0) == [
+    assert exports_left(plan, tmp_path, ProcessLauncher, WEIGHTS_SEED) == [
         ("scripted", "forward", "fp32"),
         ("scripted", "forward", "int8_dynamic"),
         ("scripted", "generation", "fp32"),
@@ -358,9 +358,11 @@ def test_the_kinds_of_graphs_that_a_run_would_export_are_told_apart(tmp_path: Pa
 
 def test_nothing_is_left_of_what_was_exported(trial: Trial, tmp_path: Path) -> None:
     plan = plan_of(*trial.job.cells)
-    assert exports_left(plan, tmp_path, ProcessLauncher, 0) == [("scripted", "forward", "fp32")]
+    assert exports_left(plan, tmp_path, ProcessLauncher, WEIGHTS_SEED) == [
+        ("scripted", "forward", "fp32")
+    ]
     trial.ensure()
-    assert exports_left(plan, tmp_path, ProcessLauncher, 0) == []
+    assert exports_left(plan, tmp_path, ProcessLauncher, WEIGHTS_SEED) == []
 
 
 def test_what_another_seed_or_launcher_or_model_needs_is_left(trial: Trial, tmp_path: Path) -> None:
@@ -369,14 +371,16 @@ def test_what_another_seed_or_launcher_or_model_needs_is_left(trial: Trial, tmp_
     other = plan.model_copy(update={"models": {"scripted": fake_model(load_s=1)}})
     pinned = versions_of(GRAPHS, in_images=True) != versions_of(GRAPHS, in_images=False)
     assert exports_left(plan, tmp_path, ProcessLauncher, 1) == [("scripted", "forward", "fp32")]
-    assert exports_left(other, tmp_path, ProcessLauncher, 0) == [("scripted", "forward", "fp32")]
-    assert bool(exports_left(plan, tmp_path, DockerLauncher, 0)) is pinned
+    assert exports_left(other, tmp_path, ProcessLauncher, WEIGHTS_SEED) == [
+        ("scripted", "forward", "fp32")
+    ]
+    assert bool(exports_left(plan, tmp_path, DockerLauncher, WEIGHTS_SEED)) is pinned
 
 
 def test_a_shape_that_is_missing_is_left(trial: Trial, tmp_path: Path) -> None:
     trial.launcher.graph_script = exports_each_shape
     trial.ensure()
-    assert exports_left(plan_of(a_cell(8)), tmp_path, ProcessLauncher, 0) == []
-    assert exports_left(plan_of(a_cell(8), a_cell(16)), tmp_path, ProcessLauncher, 0) == [
-        ("scripted", "forward", "fp32")
-    ]
+    assert exports_left(plan_of(a_cell(8)), tmp_path, ProcessLauncher, WEIGHTS_SEED) == []
+    assert exports_left(
+        plan_of(a_cell(8), a_cell(16)), tmp_path, ProcessLauncher, WEIGHTS_SEED
+    ) == [("scripted", "forward", "fp32")]

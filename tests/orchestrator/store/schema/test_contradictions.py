@@ -102,6 +102,7 @@ def test_the_latest_results_have_the_grades_that_are_left(database: Path) -> Non
         loses = str(last) in losers
         assert (row["run_id"], row["grade"]) == (str(last), "D" if loses else results[last][0])
         assert len(row["grade_reasons"]) == 1 + loses
+        assert bool(row["contradicted_by"]) == loses
 
 
 def test_a_contradiction_names_both_results_and_what_their_grades_promise(database: Path) -> None:
