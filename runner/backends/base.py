@@ -22,6 +22,11 @@ Stage = Literal["instantiate", "weights"]
 FailureKind = Literal["unsupported", "unavailable", "out_of_memory", "failed"]
 
 
+Region = Literal["host", "device", "host_to_host"]
+"""The region that a query's time spans: `device` has inputs and outputs on an accelerator,
+`host_to_host` both copies inside; on a `host` they are the same."""
+
+
 class Query(Protocol):
     """One bound query: inputs are on the device, the shape is fixed."""
 
@@ -153,8 +158,17 @@ class Session(Protocol):
         """Description of the work between the two clock readings of a query."""
         ...
 
+    @property
+    def region(self) -> Region:
+        """The region that a query's time spans."""
+        ...
+
     def bind(self, cell: Cell, inputs: Inputs) -> Query:
         """Move the inputs to the device and return the query over them."""
+        ...
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
+        """The same, with inputs and outputs in host memory, each copied in every call."""
         ...
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:

@@ -29,6 +29,7 @@ from runner.backends.base import (
     Generated,
     Iteration,
     Query,
+    Region,
     Stage,
     TrainingStep,
 )
@@ -137,6 +138,7 @@ class FakeSession:
     libraries: Mapping[str, str] = {}
     timed_region = "a sleep"
     energy_device = EnergyDevice()
+    region: Region = "host"
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -160,6 +162,10 @@ class FakeSession:
             return inputs
 
         return query
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
+        """The same query."""
+        return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> "FakeGenerator":
         """A generator that sleeps for each token; all tokens are 0."""

@@ -123,7 +123,8 @@ def generation_difference(
     """The largest relative difference from torch in fp32, of the forward pass and of each step.
 
     Raises:
-        WrongExport: it is larger than allowed, or other tokens are the most likely ones.
+        WrongExport: it is larger than allowed, or the tokens that the graph gives are not those
+            that its logits make the most likely ones.
     """
     evaluators = {part: evaluator(path) for part, path in files.items()}
     takes = {part: input_names(path) for part, path in files.items()}
@@ -144,6 +145,10 @@ def _step_difference(loop: DecodeLoop, expected: Continuation, numbers: NumberFo
     """The same for the steps after one prompt, each with the token that torch chose."""
     steps = list(forced_steps(loop, expected.tokens))
     logits, chosen = (np.stack(values, axis=1) for values in zip(*steps, strict=True))
+    if not np.array_equal(chosen, logits.argmax(axis=-1)):
+        raise WrongExport(
+            "generating after fresh prompts, the graph's tokens are not its likeliest"
+        )
     tokens = (chosen.astype(np.int64), expected.tokens)
     outputs = ({LOGITS: logits}, {LOGITS: expected.logits})
     result = compare_outputs(*outputs, tokens, _TOLERATED_AS[numbers])

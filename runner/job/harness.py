@@ -20,6 +20,7 @@ from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_r
 from runner.correctness.verify import verify_session
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
+from runner.job.regions import host_to_host_s, region_columns
 from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
@@ -125,6 +126,12 @@ class Harness:
         )
         observed = earlier[0].observed if earlier else None
         columns = {**(observed or self._observe(loaded, self._sized[cell])), **summary}
+        columns |= region_columns(
+            loaded.session.region,
+            cell,
+            summary["latency_median_s"],
+            columns.get("host_to_host_median_s"),
+        )
         if is_done(self._job.measure, cell, rounds):
             return columns
         self._save_round(result, cell, columns, summary.keys())
@@ -153,8 +160,11 @@ class Harness:
             lambda: closing(workload_of(loaded.session, self._job, cell, self._clock)),
         )
         columns = loaded.session.columns  # before another shape is bound
-        share = {"kernel_share": evidence.get("kernel_share")}
-        proved = {"proof": proof, "evidence": evidence, **share}
+        observed = {
+            "kernel_share": evidence.get("kernel_share"),
+            "host_to_host_median_s": host_to_host_s(loaded.session, self._job, cell, self._clock),
+        }
+        proved = {"proof": proof, "evidence": evidence, **observed}
         return {**proved, **columns, **self._verify(loaded, cell)}
 
     def _verify(self, loaded: Loaded, cell: Cell) -> Columns:

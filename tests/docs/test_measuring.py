@@ -23,7 +23,7 @@ from runner.contract.record.tokens import Generation
 from runner.correctness.tolerance import FLOORS, HONEST
 from runner.measure import grade
 from runner.measure.statistics import percentiles
-from runner.measure.vendors import amd, apple, nvidia, rapl
+from runner.measure.vendors import amd, apple, intel, nvidia, rapl
 from runner.modes.generation import GenerationWorkload
 from runner.modes.startup import mode as startup
 from runner.modes.training import TrainingWorkload
@@ -146,7 +146,7 @@ def test_the_phases_and_proofs_are_all_there() -> None:
 
 def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
     listed = [number(row[2]) for row in PAGE.rows("hardware")]
-    assert listed == [module._PERIOD_S for module in (rapl, nvidia, amd, apple)]
+    assert listed == [module._PERIOD_S for module in (rapl, nvidia, amd, apple, intel)]
 
 
 @pytest.mark.parametrize(

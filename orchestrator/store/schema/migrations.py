@@ -164,6 +164,7 @@ _ADDED: Mapping[str, str] = {
     **{f"difference_{name}": "DOUBLE" for name in ("row", "mean")},
     **{f"tolerance_{name}": "DOUBLE" for name in ("row", "mean", "share")},
     "difference_where": "VARCHAR",
+    **{f"{region}_median_s": "DOUBLE" for region in ("device", "host_to_host")},
     "kernel_share": "DOUBLE",
     "energy_scope": "VARCHAR",
     "energy_host_joules": "DOUBLE",

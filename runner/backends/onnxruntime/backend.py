@@ -11,6 +11,7 @@ from runner.backends.base import (
     Generator,
     Iteration,
     Query,
+    Region,
     Stage,
     Trainer,
 )
@@ -127,9 +128,8 @@ class OnnxSession:
 
     energy_device = EnergyDevice()
     timed_region = (
-        "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs are written "
-        "there into memory kept from the first query on, and the device is synchronised; sessions "
-        "are made before"
+        "ONNX Runtime's run with IO binding: inputs lie on the device before, outputs are new "
+        "values there, freed inside, and the device is synchronised; sessions are made before"
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
@@ -179,6 +179,17 @@ class OnnxSession:
         """Move the inputs to the device; a graph of fixed shape is loaded here, if need be."""
         self._is_fresh = False
         return OnnxQuery(self._graphs.of(cell), self._job.model, inputs)
+
+    @property
+    def region(self) -> Region:
+        """That of a GPU's memory; a provider that takes host memory copies it within a run."""
+        if not self._device.is_accelerator:
+            return "host"
+        return "host_to_host" if self._device.memory == "cpu" else "device"
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
+        """A query that places its inputs and brings every output to the host."""
+        return lambda: to_host(self.bind(cell, inputs)())
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
         """The decode loop over the graph's parts."""

@@ -1,6 +1,6 @@
 """Queries over inputs that lie on the device, executed with IO binding."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from onnxruntime import OrtValue
 from runner.backends.base import Query
 from runner.backends.graphs.feeds import forward_pass
 from runner.backends.graphs.generation import GraphGenerator
-from runner.backends.graphs.outputs import Outputs, run_parts
+from runner.backends.graphs.outputs import Outputs
 from runner.backends.onnxruntime.device import OnnxDevice, cpu_device
 from runner.backends.onnxruntime.graph import OnnxGraph, Sessions
 from runner.backends.onnxruntime.sessions import create_session, session_options
@@ -23,7 +23,6 @@ from runner.measure.clock import Clock
 
 OrtValues = Mapping[str, Any]
 """ONNX Runtime's values by name; they may lie on an accelerator."""
-_Run = Callable[[], None]
 
 FLOAT_TYPES: Mapping[str, npt.DTypeLike] = {
     "tensor(float16)": np.float16,
@@ -34,10 +33,10 @@ _EMPTY_GRAPH = Path(__file__).with_name("empty.onnx")
 
 
 class OnnxQuery:
-    """A prepared graph over fixed inputs.
+    """A prepared graph over fixed inputs; each call gives outputs of its own.
 
-    The first call binds and lets the device allocate the outputs; later ones write into the same
-    memory. The first call after the graph has got other sessions binds again.
+    Inputs are bound by the first call, and again by the first one after the graph has got other
+    sessions.
     """
 
     def __init__(self, opened: OnnxGraph, model: ModelSpec, inputs: Inputs) -> None:
@@ -50,9 +49,8 @@ class OnnxQuery:
         self._graph, feeds = forward_pass(opened.graph, model, inputs)
         self.inputs: OrtValues = _placed_all(feeds, opened)
         """The inputs that the graph takes, on the device."""
-        self._outputs: OrtValues = {}
         self._bound: Sessions | None = None
-        self._runs: list[_Run] = []
+        self._parts: list[BoundPart] = []
 
     @property
     def sessions(self) -> list[Any]:
@@ -61,49 +59,51 @@ class OnnxQuery:
 
     def __call__(self) -> OrtValues:
         """Execute every part and wait for the device."""
-        if self._bound is self.opened.sessions:
-            for run in self._runs:
-                run()
-        else:
+        if self._bound is not self.opened.sessions:
             self._bind()
-        return self._outputs
+        known: dict[str, Any] = {}
+        outputs: dict[str, Any] = {}
+        for part in self._parts:
+            given = part(known)
+            known |= given
+            outputs = {name: outputs[name] for name in outputs if name not in part.taken} | given
+        return outputs
 
     def _bind(self) -> None:
-        self._bound, self._runs = None, []
         sessions, device = self.opened.sessions, self.opened.device
-
-        def binds(session: Any) -> Callable[[OrtValues], OrtValues]:
-            def call(inputs: OrtValues) -> OrtValues:
-                run, outputs = bind(session, inputs, device)
-                self._runs.append(run)
-                return outputs
-
-            return call
-
-        calls = {part: binds(sessions[part]) for part in self._graph.parts}
-        self._outputs = run_parts(self._graph.takes, calls, self.inputs)
+        self._parts = [BoundPart(sessions[name], self.inputs, device) for name in self._graph.parts]
         self._bound = sessions
 
 
-def bind(session: Any, inputs: OrtValues, device: OnnxDevice) -> tuple[_Run, OrtValues]:
-    """Execute once; return a function that executes again, and the outputs it writes to."""
-    binding = session.io_binding()
-    for argument in session.get_inputs():
-        binding.bind_ortvalue_input(argument.name, inputs[argument.name])
-    names = [output.name for output in session.get_outputs()]
-    for name in names:
-        binding.bind_output(name, device.memory, device.index)
-    binding.synchronize_inputs()
+class BoundPart:
+    """A session with the model's inputs bound; those from an earlier part come with each call."""
 
-    def run() -> None:
-        session.run_with_iobinding(binding)
+    def __init__(self, session: Any, inputs: OrtValues, device: OnnxDevice) -> None:
+        self._session = session
+        self._device = device
+        self._binding = session.io_binding()
+        taken = [argument.name for argument in session.get_inputs()]
+        for name in taken:
+            if name in inputs:
+                self._binding.bind_ortvalue_input(name, inputs[name])
+        self.taken = tuple(name for name in taken if name not in inputs)
+        """The inputs that an earlier part gives."""
+        self._names = [output.name for output in session.get_outputs()]
+        self._binding.synchronize_inputs()
+
+    def __call__(self, earlier: OrtValues) -> dict[str, Any]:
+        """Execute; the outputs are new values, as those of ONNX Runtime's plain `run` are.
+
+        Bound by the device alone, they would lie in the memory of the call before.
+        """
+        binding, device = self._binding, self._device
+        for name in self.taken:
+            binding.bind_ortvalue_input(name, earlier[name])
+        for name in self._names:
+            binding.bind_output(name, device.memory, device.index)
+        self._session.run_with_iobinding(binding)
         binding.synchronize_outputs()
-
-    run()
-    outputs = dict(zip(names, binding.get_outputs(), strict=True))
-    for name, value in outputs.items():
-        binding.bind_ortvalue_output(name, value)
-    return run, outputs
+        return dict(zip(self._names, binding.get_outputs(), strict=True))
 
 
 def to_device(array: npt.NDArray[np.generic], declared: str, device: OnnxDevice) -> Any:
@@ -193,10 +193,5 @@ def empty_query() -> Query:
     device = cpu_device()
     session = create_session(_EMPTY_GRAPH, device, lambda _: session_options(threads=1))
     inputs = {"x": to_device(np.ones(1, np.float32), "tensor(float)", device)}
-    run, outputs = bind(session, inputs, device)
-
-    def query() -> OrtValues:
-        run()
-        return outputs
-
-    return query
+    part = BoundPart(session, inputs, device)
+    return lambda: part({})

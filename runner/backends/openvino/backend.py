@@ -11,6 +11,7 @@ from runner.backends.base import (
     Generator,
     Iteration,
     Query,
+    Region,
     Stage,
     Trainer,
 )
@@ -18,7 +19,7 @@ from runner.backends.graphs.generation import GraphGenerator
 from runner.backends.graphs.outputs import all_finite, float_outputs, graph_columns
 from runner.backends.openvino.columns import compiled_columns, require_int8, threads_of
 from runner.backends.openvino.compile import Compiler
-from runner.backends.openvino.device import find_openvino_device, identity_model
+from runner.backends.openvino.device import base_name, find_openvino_device, identity_model
 from runner.backends.openvino.evidence import prove, trace
 from runner.backends.openvino.graph import OpenVINOGraph, OpenVINOGraphs
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
@@ -45,8 +46,8 @@ class OpenVINOSession:
     interop_threads = None
     timed_region = (
         "OpenVINO's synchronous infer: inputs lie in host memory that the request reads, outputs "
-        "stay in the request's; copies to a device and conversion to its precision are inside; "
-        "models are compiled before"
+        "are new tensors there, on other devices than the CPU the request's own; copies to a "
+        "device and conversion to its precision are inside; models are compiled before"
     )
 
     def __init__(self, job: Job, threads: int, graphs: Path | None) -> None:
@@ -120,6 +121,15 @@ class OpenVINOSession:
         require_int8(opened.parts, opened.quantized)
         self._requests = query.requests
         return query
+
+    @property
+    def region(self) -> Region:
+        """The host's own on the CPU; other devices copy what they take and give."""
+        return "host" if base_name(self._device.name) == "CPU" else "host_to_host"
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> GraphQuery:
+        """The same query, whose inputs and outputs lie in host memory anyhow."""
+        return self.bind(cell, inputs)
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> Generator:
         """The decode loop over the graph's parts."""

@@ -139,6 +139,7 @@ class OpenVINOGraph:
         def call(name: Part) -> Callable[[Mapping[str, Slot]], dict[str, Slot]]:
             def bind(slots: Mapping[str, Slot]) -> dict[str, Slot]:
                 request = make_request(self._compiled(name, self._fixed(slots)))
+                request.renew_outputs()
                 request.read(slots)
                 requests.append(request)
                 return request.outputs(graph.parts[name].outputs)

@@ -12,15 +12,19 @@ import openvino as ov
 
 from runner.backends.graphs.outputs import Outputs
 
+_HOST = "CPU"
+
 
 @dataclass(frozen=True)
 class Slot:
     """The memory of a value: an input of a query, or an output of a part."""
 
-    shape: ov.PartialShape
-    """Its sizes. If some are open, the tensor may be another one after each call."""
     tensor: Callable[[], ov.Tensor]
     """The tensor that holds the value now."""
+    shape: ov.PartialShape
+    """Its sizes."""
+    moves: bool = False
+    """True if the tensor may be another one after each call."""
 
 
 class PartRequest:
@@ -33,23 +37,44 @@ class PartRequest:
         self.request = compiled.create_infer_request()
         self._inputs: Mapping[str, Slot] = {}
         self._moving: Mapping[str, Slot] = {}
+        self._fresh: Mapping[int, tuple[ov.Type, ov.Shape]] = {}
 
     def read(self, inputs: Mapping[str, Slot]) -> None:
         """Execute over these slots from now on."""
         self._inputs = inputs
-        self._moving = {name: slot for name, slot in inputs.items() if slot.shape.is_dynamic}
+        self._moving = {name: slot for name, slot in inputs.items() if slot.moves}
         self._set({name: slot for name, slot in inputs.items() if name not in self._moving})
 
     def __call__(self) -> None:
         """Execute and wait; without `share_outputs` the Python layer would copy all outputs."""
         self._set(self._moving)
+        for index, (kind, shape) in self._fresh.items():  # a name may be an input's as well
+            self.request.set_output_tensor(index, ov.Tensor(kind, shape))
         self.request.infer(share_outputs=True)
 
     def outputs(self, names: Iterable[str]) -> dict[str, Slot]:
         """The slots of these outputs."""
+        shapes = {name: self.compiled.output(name).partial_shape for name in names}
         return {
-            name: Slot(self.compiled.output(name).partial_shape, partial(self._tensor, name))
-            for name in names
+            name: Slot(partial(self._tensor, name), shape, shape.is_dynamic or bool(self._fresh))
+            for name, shape in shapes.items()
+        }
+
+    def renew_outputs(self) -> None:
+        """Write outputs of fixed size into new memory in each call.
+
+        So do the other runtimes, and so does the Python layer, which copies them. Otherwise they
+        would lie in memory that the request keeps. Plug-ins of accelerators keep theirs: they write
+        faster into memory that they have allocated.
+        """
+        if self.compiled.get_property("EXECUTION_DEVICES") != [_HOST]:
+            return
+        # An output that is an input shares its memory: other memory would hide what was given.
+        inputs = {name for value in self.compiled.inputs for name in value.get_names()}
+        self._fresh = {
+            index: (output.element_type, output.shape)
+            for index, output in enumerate(self.compiled.outputs)
+            if not output.partial_shape.is_dynamic and inputs.isdisjoint(output.get_names())
         }
 
     @contextmanager
@@ -74,7 +99,7 @@ class PartRequest:
 def to_slot(array: npt.NDArray[np.generic]) -> Slot:
     """The array in host memory; copied only if it is not contiguous or not writeable."""
     tensor = ov.Tensor(np.require(array, requirements=["C", "W"]), shared_memory=True)
-    return Slot(ov.PartialShape(list(array.shape)), lambda: tensor)
+    return Slot(lambda: tensor, ov.PartialShape(list(array.shape)))
 
 
 class GraphQuery:
@@ -97,7 +122,7 @@ class GraphQuery:
         return (*(request.compiled for request in self.requests), *self._idle)
 
     def __call__(self) -> Mapping[str, Slot]:
-        """Execute; the outputs stay in the requests' memory until the next call."""
+        """Execute; a request holds its outputs until the next call."""
         for request in self.requests:
             request()
         return self._outputs
@@ -136,6 +161,7 @@ def identity_query(model: ov.Model, compiled: ov.CompiledModel) -> GraphQuery:
     """A query over a model of one input and one output, bound as any other."""
     request = PartRequest(model, compiled)
     (name,) = compiled.input(0).get_names()
+    request.renew_outputs()
     request.read({name: to_slot(np.zeros(1, dtype=np.float32))})
     return GraphQuery([request], request.outputs([name]))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from transformers.utils import logging
 
-from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Stage
+from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Region, Stage
 from runner.backends.evidence import join_distinct
 from runner.backends.torch.device import (
     TorchDevice,
@@ -51,7 +51,7 @@ class TorchSession:
     """A model in eager mode on one device."""
 
     energy_device = EnergyDevice()
-    timed_region = "model forward; inputs and outputs stay on the device, which is synchronised"
+    timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
 
     def __init__(self, job: Job, chosen: TorchDevice) -> None:
         precision = job.cells[0].precision
@@ -107,6 +107,20 @@ class TorchSession:
         """Move the inputs to the device, floating ones in the job's precision."""
         del cell
         return TorchQuery(self._model, self._placed(inputs), self._constants, self._wait)
+
+    @property
+    def region(self) -> Region:
+        """That of the device, or the host's own."""
+        return "host" if self._device.type == "cpu" else "device"
+
+    def bind_host_to_host(self, cell: Cell, inputs: Inputs) -> Query:
+        """A query that places its inputs and brings every output to the host."""
+
+        def query() -> object:
+            outputs = self.bind(cell, inputs)()
+            return [tensor.to("cpu") for tensor in all_tensors(outputs)]
+
+        return query
 
     def bind_generation(self, cell: Cell, inputs: Inputs, clock: Clock) -> TorchGenerator:
         """Move a prompt to the device; the generator after it."""

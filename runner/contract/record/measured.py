@@ -25,6 +25,13 @@ class Timing(Frozen):
     timed_region: str | None = None
     """What lies between the two clock readings of an iteration."""
 
+    device_median_s: float | None = None
+    """Median of a forward pass with inputs and outputs in the device's memory, seconds; null where
+    the runtime copies within each query, and for other modes and `server`."""
+    host_to_host_median_s: float | None = None
+    """Median of a forward pass from inputs in host memory to outputs there, seconds: the latency,
+    or where that lies on an accelerator a few queries behind it; null likewise."""
+
     iterations: int | None = None
     """Timed queries of the steady phase."""
     rounds: int | None = None

@@ -36,12 +36,13 @@ def logits_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> FloatA
     return np.eye(VOCABULARY + 1, dtype=np.float32)[tokens][..., :-1]
 
 
-def part(places: str, cache: tuple[str, str] | None) -> onnx.ModelProto:
+def part(places: str, cache: tuple[str, str] | None, choice: str = "ArgMax") -> onnx.ModelProto:
     """Looks each token up in a table; hands a cache on if it takes one, else makes one."""
     table = np.roll(np.eye(VOCABULARY, dtype=np.float32), 1, axis=1)
     nodes = [
         helper.make_node("Gather", ["table", "input_ids"], ["all"]),
         helper.make_node("Gather", ["all", places], ["logits"], axis=1),
+        helper.make_node(choice, ["logits"], ["next_tokens"], axis=-1, keepdims=0),
     ]
     taken, given = cache or ("all", KEYS)
     nodes.append(helper.make_node("Identity", [taken], [given]))
@@ -53,6 +54,7 @@ def part(places: str, cache: tuple[str, str] | None) -> onnx.ModelProto:
     outputs = [
         helper.make_tensor_value_info("logits", FLOAT, ("b", "k", VOCABULARY)),
         helper.make_tensor_value_info(given, FLOAT, ("b", "p", VOCABULARY)),
+        helper.make_tensor_value_info("next_tokens", INT64, ("b", "k")),
     ]
     constants = [helper.make_tensor("table", FLOAT, table.shape, table.ravel().tolist())]
     if cache is not None:
@@ -95,6 +97,15 @@ def test_a_forward_pass_that_differs_is_told_from_a_step(files: dict[Part, Path]
     with pytest.raises(WrongExport, match="generating after fresh prompts, the outputs differ"):
         generation_difference(tiny_decoder(), files, [sample(step=shift)], "fp32")
     assert generation_difference(tiny_decoder(), files, [sample(step=shift)], "int8_dynamic") > 0
+
+
+def test_a_graph_that_takes_other_tokens_than_its_logits_say_is_wrong(
+    files: dict[Part, Path],
+) -> None:
+    cache = (f"input.{KEYS}", f"output.{KEYS}")
+    onnx.save_model(part("first", cache, choice="ArgMin"), files["decode"])
+    with pytest.raises(WrongExport, match="the graph's tokens are not its likeliest"):
+        generation_difference(tiny_decoder(), files, [sample()], "fp32")
 
 
 def test_values_on_the_host_are_arrays() -> None:

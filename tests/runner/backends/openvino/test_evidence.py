@@ -118,7 +118,7 @@ def test_one_part_elsewhere_is_enough_though_the_query_does_not_execute_it(
 def test_a_query_that_fails_proves_little_and_says_why() -> None:
     core = ov.Core()
     step = PartRequest(doubling(), core.compile_model(doubling(), "CPU"))
-    step.read({"x": Slot(ov.PartialShape([-1, 2]), lambda: ov.Tensor(ov.Type.f32, [1, 3]))})
+    step.read({"x": Slot(lambda: ov.Tensor(ov.Type.f32, [1, 3]), ov.PartialShape([-1, 2]), True)})
     proof, evidence = prove(
         GraphQuery([step], step.outputs(["y"])), find_openvino_device(core, "CPU")
     )

@@ -160,3 +160,14 @@ def test_an_executors_outputs_outlast_one_more_call() -> None:
 def test_nothing_is_executed_as_all_else_is() -> None:
     query = identity_query(identity_model(), COMPILER.compile(identity_model()))
     assert {name: value.tolist() for name, value in to_arrays(query()).items()} == {"nothing": [0]}
+
+
+def test_each_query_has_outputs_of_its_own_and_inputs_that_are_outputs_stay() -> None:
+    request = step_of(doubling())
+    request.renew_outputs()
+    request.read({"x": to_slot(np.ones((1, 2), dtype=np.float32))})
+    query = GraphQuery([request], request.outputs(["y"]))
+    first = query()["y"].tensor()
+    again = query()["y"].tensor()
+    assert first.data.tolist() == again.data.tolist() == [[2, 2]]
+    assert first.data.ctypes.data != again.data.ctypes.data

@@ -106,6 +106,8 @@ SELECT concat_ws(', ',
     not_positive(r.source, r.energy_per_token_joules),
     not_positive(r.source, r.energy_window_s),
     not_positive(r.source, r.energy_host_joules),
+    not_positive(r.source, r.device_median_s),
+    not_positive(r.source, r.host_to_host_median_s),
     negative(r.import_time_s),
     negative(r.load_time_s),
     negative(r.compile_time_s),
@@ -209,7 +211,7 @@ WHERE NOT (
         r.memory_steady_peak_bytes, r.memory_average_bytes, r.memory_load_peak_bytes,
         r.memory_baseline_bytes, r.container_memory_limit_bytes, r.container_cpu_limit,
         r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s,
-        r.energy_host_joules
+        r.energy_host_joules, r.device_median_s, r.host_to_host_median_s
     ) > 0
     AND greatest(
         r.batch_size, r.sequence_length, r.image_size, r.audio_seconds, r.new_tokens, r.target_qps,
@@ -246,7 +248,7 @@ WHERE NOT (
         r.memory_steady_peak_bytes, r.memory_average_bytes, r.memory_load_peak_bytes,
         r.memory_baseline_bytes, r.container_memory_limit_bytes, r.container_cpu_limit,
         r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s,
-        r.energy_host_joules
+        r.energy_host_joules, r.device_median_s, r.host_to_host_median_s
     ) < too_large()
 )
 OR NOT (
