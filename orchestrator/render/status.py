@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from orchestrator.app.measure.next_steps import database_option
 from orchestrator.app.results.status import StaleResults, StatusReport
 from orchestrator.render.lines import own_name, print_command, print_data, print_line
 from orchestrator.render.tables import print_table, wrapping
@@ -101,6 +100,8 @@ def _print_covered(covered: Sequence[Covered]) -> None:
 
 
 def _print_contradicted(status: StatusReport) -> None:
+    from orchestrator.app.measure.next_steps import database_option
+
     count = status.contradicted
     print_line(
         f"contradictions: {count:,} of the latest results of their series: the one"
