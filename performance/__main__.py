@@ -40,6 +40,7 @@ MEASUREMENTS = (
     "aa_study",
     "contention",
     "sabotage",
+    "honest_arithmetic",
 )
 
 

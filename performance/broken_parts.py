@@ -1,6 +1,7 @@
 """The parts of a transformers model that sabotages break, found by their classes and names."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from runner.contract.cell import Precision
 
 _PROJECTIONS = ("o_proj", "out_proj", "c_proj", "o", "proj")
 _COUNTS = ("num_heads", "n_heads", "num_attention_heads")
+_SIZES = ("head_dim", "attention_head_size", "key_value_proj_dim")
+_UNUSED = "is_unused"
+"""The attribute of norms that are not executed."""
 _CROSS = ("cross", "encoder_attn", "EncDec")
 _ROUND_IN: dict[Precision, torch.dtype] = {
     "fp32": torch.float16,
@@ -43,6 +47,14 @@ def projections(model: Any, kind: str = "") -> Iterator[tuple[Any, int]]:
         yield layer, _heads_of(attention)
 
 
+def inner_layers(model: Any, names: tuple[str, ...]) -> Iterator[tuple[Any, int]]:
+    """The attentions' linear layers of these names, each with the size of a head."""
+    for _, attention in attentions(model):
+        for name, child in attention.named_children():
+            if name in names:
+                yield child, _head_size(attention, child)
+
+
 def layers(model: Any) -> list[Any]:
     """The layers of the longest stack that comes last: of a decoder, if there is one."""
     stacks = [
@@ -59,9 +71,29 @@ def layers(model: Any) -> list[Any]:
 
 
 def norms(model: Any) -> list[Any]:
-    """All norms with parameters, in the order of their definition."""
+    """All norms with parameters that are executed, in the order of their definition."""
     found = [m for m in model.modules() if "norm" in type(m).__name__.lower()]
-    return [norm for norm in found if next(norm.parameters(recurse=False), None) is not None]
+    return [
+        norm
+        for norm in found
+        if next(norm.parameters(recurse=False), None) is not None
+        and not getattr(norm, _UNUSED, False)
+    ]
+
+
+@contextmanager
+def unused_norms_marked(model: Any) -> Iterator[None]:
+    """Norms that are not executed within are none of `norms` from then on."""
+    before = norms(model)
+    executed: set[Any] = set()
+    handles = [
+        norm.register_forward_hook(lambda module, *_: executed.add(module)) for norm in before
+    ]
+    yield
+    for handle in handles:
+        handle.remove()
+    for norm in before:
+        setattr(norm, _UNUSED, norm not in executed)
 
 
 def activations(model: Any) -> list[Any]:
@@ -89,10 +121,15 @@ def position_tables(model: Any) -> list[Any]:
     return [
         value
         for name, value in model.named_parameters()
-        if "pos" in name.lower()
+        if any(word in name.lower() for word in ("pos", "wpe", "relative_attention_bias"))
         and value.ndim > 1
         and not any(word in name for word in ("norm", "conv", "bias_table"))
     ]
+
+
+def frequencies(model: Any) -> list[Any]:
+    """The buffers that hold how fast text's rotary positions turn."""
+    return [module.inv_freq for module in rotary_embeddings(model)]
 
 
 def half_bits(precision: Precision) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -109,6 +146,13 @@ def _to_int4(weights: torch.Tensor) -> torch.Tensor:
 
 def _is_attention(module: Any) -> bool:
     return "Attention" in type(module).__name__
+
+
+def _head_size(attention: Any, layer: Any) -> int:
+    for name in _SIZES:
+        if hasattr(attention, name):
+            return int(getattr(attention, name))
+    return int(layer.out_features // _heads_of(attention))
 
 
 def _heads_of(attention: Any) -> int:

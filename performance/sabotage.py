@@ -18,14 +18,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from performance.broken_parts import Inapplicable
+from performance.broken_parts import Inapplicable, unused_norms_marked
+from performance.int8_methods import job_of, modes_of
 from performance.sabotages import Sabotage, sabotages
 from runner.backends.torch import backend
 from runner.backends.torch.backend import open_session
-from runner.contract.cell import Cell, Mode, Precision
-from runner.contract.job import PROFILES, Job, Limits, Provenance
-from runner.contract.models import find, model_sets
-from runner.contract.support import generates
+from runner.contract.cell import Precision
+from runner.contract.job import Job
+from runner.contract.models import model_sets
 from runner.correctness.reference import reference_arrays
 from runner.correctness.verify import verify_session
 from runner.measure.clock import monotonic
@@ -33,29 +33,29 @@ from runner.measure.clock import monotonic
 HONEST = "honest"
 """The row of the model without a fault."""
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-_NO_EFFECT = 0.1
-"""The share below which a fault changes nothing in fp32 but the order of sums."""
 
 
 class Judge:
     """The verification of one model, broken in one way after the other."""
 
     def __init__(self, model: str, folder: Path) -> None:
-        modes: tuple[Mode, ...] = ("inference", "generation")[: 1 + generates(find(model))]
-        self._jobs = {mode: _job(model, mode) for mode in modes}
+        self._jobs = {mode: job_of(model, mode, "fp32") for mode in modes_of(model)}
         self._folder = folder
         for mode, job in self._jobs.items():
-            np.savez(folder / f"{mode}.npz", **reference_arrays(job, monotonic))
+            np.savez(folder / f"{mode}.npz", allow_pickle=False, **reference_arrays(job, monotonic))
 
     def shares(self, precision: Precision) -> dict[str, float | None]:
         """By sabotage, the worst difference by its tolerance; None if it does not apply."""
         jobs = {mode: _in_precision(job, precision) for mode, job in self._jobs.items()}
         shares: dict[str, float | None] = {}
         with closing(open_session(jobs["inference"], threads=2)) as session:
-            shares[HONEST] = max(self._share(session, job) for job in jobs.values())
+            with unused_norms_marked(session._model):
+                shares[HONEST] = max(self._share(session, job) for job in jobs.values())
             for sabotage in sabotages(precision):
                 job = jobs.get("generation" if sabotage.in_steps else "inference")
-                shares[sabotage.name] = job and self._sabotaged(session, job, sabotage)
+                shares[sabotage.name] = (
+                    None if job is None else self._sabotaged(session, job, sabotage)
+                )
         return shares
 
     def _sabotaged(self, session: Any, job: Job, sabotage: Sabotage) -> float | None:
@@ -78,18 +78,11 @@ class Judge:
 def shares_of(model: str, precisions: Sequence[Precision]) -> dict[Precision, dict[str, Any]]:
     """By precision and sabotage, the worst difference by its tolerance.
 
-    None for sabotages that do not apply: the model has no such part, or the part no effect.
+    None for sabotages that do not apply, since the model has no such part.
     """
     with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
         judge = Judge(model, Path(folder))
-        plain = judge.shares("fp32")
-        dead = {name for name, share in plain.items() if share is not None and share < _NO_EFFECT}
-        dead -= {HONEST}
-        return {
-            precision: {name: None if name in dead else share for name, share in shares.items()}
-            for precision in precisions
-            for shares in (plain if precision == "fp32" else judge.shares(precision),)
-        }
+        return {precision: judge.shares(precision) for precision in precisions}
 
 
 @contextmanager
@@ -104,30 +97,6 @@ def _broken_weights(sabotage: Sabotage) -> Iterator[None]:
 
         with patch.object(backend, "fill_parameters", fill):
             yield
-
-
-def _job(model: str, mode: Mode) -> Job:
-    cell = Cell(
-        model=model,
-        backend="cpu",
-        runtime="torch",
-        precision="fp32",
-        batch_size=2,
-        sequence_length=32 if find(model).takes_sequence else None,
-        mode=mode,
-        new_tokens=4 if mode == "generation" else None,
-    )
-    return Job(
-        run_id="sabotage",
-        id=cell.job_id,
-        model=find(model),
-        cells=(cell,),
-        measure=PROFILES["quick"],
-        limits=Limits(),
-        seed=0,
-        provenance=Provenance(launcher="process", orchestrator_version="0"),
-        reference=mode,
-    )
 
 
 def _in_precision(job: Job, precision: Precision) -> Job:

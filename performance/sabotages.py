@@ -1,30 +1,46 @@
 """Faults that a runtime could have, put into a model of torch: each must turn `correct` false."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from torch.nn import functional
-from transformers.cache_utils import DynamicLayer
 
+from performance.attention_faults import (
+    Fault,
+    Model,
+    attended,
+    changed_heads,
+    frozen_cache,
+    half_of_heads,
+    hooked,
+    later_tokens_seen,
+    no_heads,
+    one_head_less,
+    padding_seen,
+    swapped_cache,
+    swapped_heads,
+    unscaled_scores,
+)
 from performance.broken_parts import (
     Inapplicable,
     activations,
+    frequencies,
     half_bits,
     layers,
     norms,
     patch_embeddings,
     position_tables,
-    projections,
     rotary_embeddings,
 )
 from runner.contract.cell import Precision
 
-Model = Any
-Fault = Callable[[Model], AbstractContextManager[None]]
+_MASKS = ("attention_mask", "pixel_mask")
+_OTHER_BASE = 1.5
+"""The power that makes the frequencies of base 1e4 those of 1e6."""
+_EPSILONS = ("eps", "variance_epsilon", "epsilon")
 
 
 @dataclass(frozen=True)
@@ -41,51 +57,6 @@ class Sabotage:
     """True if it shows in decode steps alone."""
 
 
-@contextmanager
-def _hooked(handles: Sequence[Any]) -> Iterator[None]:
-    if not handles:
-        raise Inapplicable
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _heads(
-    change: Callable[[torch.Tensor, int], torch.Tensor], which: slice = slice(None), kind: str = ""
-) -> Fault:
-    """Change the concatenated heads that go into the output projections."""
-
-    def fault(model: Model) -> AbstractContextManager[None]:
-        def hook(count: int) -> Any:
-            return lambda _, arguments: (change(arguments[0], count), *arguments[1:])
-
-        chosen = list(projections(model, kind))[which]
-        handles = [layer.register_forward_pre_hook(hook(count)) for layer, count in chosen]
-        return _hooked(handles)
-
-    return fault
-
-
-def _no_heads(heads: torch.Tensor, count: int) -> torch.Tensor:
-    del count
-    return torch.zeros_like(heads)
-
-
-def _half_of_heads(heads: torch.Tensor, count: int) -> torch.Tensor:
-    size = heads.shape[-1] // count
-    kept = heads.clone()
-    kept[..., -max(1, count // 2) * size :] = 0
-    return kept
-
-
-def _one_head_less(heads: torch.Tensor, count: int) -> torch.Tensor:
-    kept = heads.clone()
-    kept[..., : heads.shape[-1] // count] = 0
-    return kept
-
-
 def _outputs(find: Callable[[Model], list[Any]], change: Callable[[Any, Any], Any]) -> Fault:
     """Change the outputs of modules; the function gets inputs and outputs."""
 
@@ -95,7 +66,7 @@ def _outputs(find: Callable[[Model], list[Any]], change: Callable[[Any, Any], An
             return change(given, outputs)
 
         found = find(model)
-        return _hooked([part.register_forward_hook(hook, with_kwargs=True) for part in found])
+        return hooked([part.register_forward_hook(hook, with_kwargs=True) for part in found])
 
     return fault
 
@@ -146,95 +117,78 @@ def _edited(
     return fault
 
 
-def _attended(change: Callable[[dict[str, Any]], bool]) -> Fault:
-    """Change the arguments of all attention; the function says whether there was a change."""
-
-    @contextmanager
-    def fault(model: Model) -> Iterator[None]:
-        del model
-        original = functional.scaled_dot_product_attention
-
-        def attention(query: Any, key: Any, value: Any, **options: Any) -> Any:
-            arguments = {"query": query, "key": key, "value": value, **options}
-            change(arguments)
-            return original(**arguments)
-
-        with patch.object(functional, "scaled_dot_product_attention", attention):
-            yield
-
-    return fault
-
-
-def _later_tokens_seen(arguments: dict[str, Any]) -> bool:
-    query, mask = arguments["query"], arguments.get("attn_mask")
-    if query.shape[-2] < 2 or query.shape[-2] != arguments["key"].shape[-2]:
-        return False
-    if arguments.get("is_causal"):
-        arguments["is_causal"] = False
-        return True
-    if mask is None:
-        return False
-    above = torch.ones(mask.shape[-2:], dtype=torch.bool).triu(1)
-    hidden = ~mask if mask.dtype == torch.bool else mask < torch.finfo(mask.dtype).min / 2
-    causal = hidden[..., above].all()
-    if causal:
-        seen = torch.tensor(True) if mask.dtype == torch.bool else torch.zeros((), dtype=mask.dtype)
-        arguments["attn_mask"] = torch.where(above, seen, mask)
-    return bool(causal)
-
-
-def _padding_seen(arguments: dict[str, Any]) -> bool:
-    mask = arguments.get("attn_mask")
-    if mask is None or mask.dtype != torch.bool:
-        return False
-    length = mask.shape[-2]
-    above = torch.ones(mask.shape[-2:], dtype=torch.bool).triu(1)
-    causal = length > 1 and not mask[..., above].any()
-    arguments["attn_mask"] = (~above).expand_as(mask) if causal else torch.ones_like(mask)
-    return True
-
-
-def _unscaled(arguments: dict[str, Any]) -> bool:
-    arguments["scale"] = 1.0
-    return True
-
-
-def _swapped_heads(arguments: dict[str, Any]) -> bool:
-    arguments["key"] = arguments["key"].roll(1, 1)
-    arguments["value"] = arguments["value"].roll(1, 1)
-    return True
+def _epsilon_of_one(model: Model) -> AbstractContextManager[None]:
+    """All norms divide by the root of the variance plus 1."""
+    return _with_attributes(
+        [(norm, name) for norm in norms(model) for name in _EPSILONS if hasattr(norm, name)], 1.0
+    )
 
 
 @contextmanager
-def _frozen_cache(model: Model) -> Iterator[None]:
-    """Steps see what the prompt left and themselves, and store nothing."""
-    del model
-    original = DynamicLayer.update
-
-    def update(self: Any, keys: Any, values: Any, *rest: Any, **more: Any) -> Any:
-        kept = (self.keys, self.values) if self.is_initialized else None
-        result = original(self, keys, values, *rest, **more)
-        if kept is not None and keys.shape[-2] == 1 and kept[0].numel():
-            self.keys, self.values = kept
-        return result
-
-    with patch.object(DynamicLayer, "update", update):
+def _with_attributes(places: list[tuple[Any, str]], value: float) -> Iterator[None]:
+    if not places:
+        raise Inapplicable
+    before = [getattr(*place) for place in places]
+    for place in places:
+        setattr(*place, value)
+    try:
         yield
+    finally:
+        for place, earlier in zip(places, before, strict=True):
+            setattr(*place, earlier)
 
 
 @contextmanager
-def _swapped_cache(model: Model) -> Iterator[None]:
-    """Steps read the cache of the other sample."""
-    del model
-    original = DynamicLayer.update
+def _later_steps(model: Model) -> Iterator[None]:
+    """Decode steps stand a position later than they should."""
+    tables = position_tables(model)
 
-    def update(self: Any, keys: Any, values: Any, *rest: Any, **more: Any) -> Any:
-        all_keys, all_values = original(self, keys, values, *rest, **more)
-        if keys.shape[-2] > 1:
-            return all_keys, all_values
-        return all_keys.roll(1, 0), all_values.roll(1, 0)
+    def turned(_: Any, arguments: Any, named: dict[str, Any]) -> Any:
+        positions = filter(_are_positions, (*arguments, *named.values()))
+        if any(value.shape[-1] > 1 for value in positions):
+            return None
+        later = {n: v + 1 if _are_positions(v) else v for n, v in named.items()}
+        return tuple(v + 1 if _are_positions(v) else v for v in arguments), later
 
-    with patch.object(DynamicLayer, "update", update):
+    def moved(_: Any, arguments: Any, named: dict[str, Any]) -> None:
+        del arguments
+        tokens = named.get("decoder_input_ids", named.get("input_ids"))
+        shift = tokens is not None and tokens.shape[-1] == 1
+        for table, rows in zip(tables, originals, strict=True):
+            table.data.copy_(rows.roll(-1, -2) if shift else rows)
+
+    originals = [table.data.clone() for table in tables]
+    rotary = [
+        part.register_forward_pre_hook(turned, with_kwargs=True)
+        for part in rotary_embeddings(model)
+    ]
+    whole = [model.register_forward_pre_hook(moved, with_kwargs=True)] if tables else []
+    try:
+        with hooked([*rotary, *whole]):
+            yield
+    finally:
+        for table, rows in zip(tables, originals, strict=True):
+            table.data.copy_(rows)
+
+
+def _are_positions(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_floating_point()
+
+
+@contextmanager
+def _late_logits(model: Model) -> Iterator[None]:
+    """Each decode step gives the logits of the step before."""
+    before: list[torch.Tensor] = []
+
+    def hook(_: Any, arguments: Any, outputs: Any) -> Any:
+        del arguments
+        latest = outputs.logits[:, -1:].clone()
+        if before:
+            outputs.logits = before.pop()
+        before.append(latest)
+        return outputs
+
+    with hooked([model.register_forward_hook(hook)]):
         yield
 
 
@@ -255,21 +209,23 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
     """All of them; "half the bits" depends on the precision."""
     fewer = half_bits(precision)
     last, first = slice(-1, None), slice(1)
-    yield Sabotage("attention zero in all layers", _heads(_no_heads))
-    yield Sabotage("attention zero in the first layer", _heads(_no_heads, first))
-    yield Sabotage("attention zero in the last layer", _heads(_no_heads, last))
-    yield Sabotage("cross-attention zero", _heads(_no_heads, kind="cross"))
-    yield Sabotage("half of the heads zero", _heads(_half_of_heads))
-    yield Sabotage("one head zero", _heads(_one_head_less, first))
-    yield Sabotage("key and value heads swapped", _attended(_swapped_heads))
-    yield Sabotage("scores not scaled", _attended(_unscaled))
-    yield Sabotage("causal mask dropped", _attended(_later_tokens_seen))
-    yield Sabotage("padding mask dropped", _attended(_padding_seen))
+    yield Sabotage("attention zero in all layers", changed_heads(no_heads))
+    yield Sabotage("attention zero in the first layer", changed_heads(no_heads, first))
+    yield Sabotage("attention zero in the last layer", changed_heads(no_heads, last))
+    yield Sabotage("cross-attention zero", changed_heads(no_heads, kind="cross"))
+    yield Sabotage("half of the heads zero", changed_heads(half_of_heads))
+    yield Sabotage("one head zero", changed_heads(one_head_less, first))
+    yield Sabotage("key and value heads swapped", swapped_heads)
+    yield Sabotage("scores not scaled", unscaled_scores)
+    yield Sabotage("causal mask dropped", attended(later_tokens_seen))
+    yield Sabotage("padding mask dropped", padding_seen(_MASKS))
     yield Sabotage("last layer skipped", _outputs(lambda model: layers(model)[-1:], _skipped))
     yield Sabotage("activation swapped", _outputs(activations, _other_activation))
     yield Sabotage("samples swapped", _outputs(lambda model: [model], _swapped_samples))
     yield Sabotage("patches moved by one", _outputs(patch_embeddings, _moved_patches))
     yield Sabotage("rotary positions lost", _outputs(rotary_embeddings, _without_rotation))
+    yield Sabotage("rotary base wrong", _edited(frequencies, lambda own: own**_OTHER_BASE))
+    yield Sabotage("epsilon of the norms 1", _epsilon_of_one)
     yield Sabotage(
         "positions shifted by one", _edited(position_tables, lambda table: table.roll(1, -2))
     )
@@ -286,5 +242,7 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
         "weight of the first norm lost",
         _edited(lambda model: [norms(model)[0].weight], torch.ones_like),
     )
-    yield Sabotage("cache not updated", _frozen_cache, in_steps=True)
-    yield Sabotage("cache of the other sample", _swapped_cache, in_steps=True)
+    yield Sabotage("cache not updated", frozen_cache, in_steps=True)
+    yield Sabotage("cache of the other sample", swapped_cache, in_steps=True)
+    yield Sabotage("decode steps a position later", _later_steps, in_steps=True)
+    yield Sabotage("logits of the step before", _late_logits, in_steps=True)

@@ -54,6 +54,11 @@ _IDENTITY = {
     "cpu_governor": "CASE WHEN host < 6 THEN 'performance' ELSE 'powersave' END",
     "launcher": "'docker'",
 }
+_DIFFERENCE = (
+    "(CASE precision WHEN 'fp32' THEN 2e-6 WHEN 'int8' THEN 0.04 ELSE 3e-3 END"
+    f" * {spread(22, 0.5)})"
+)
+_TOLERANCE = "(CASE precision WHEN 'fp32' THEN 1e-5 WHEN 'int8' THEN 0.2 ELSE 0.02 END)"
 _TRUST = {
     "reason": _REASON,
     "phase": """CASE status WHEN 'ok' THEN NULL WHEN 'unsupported' THEN 'plan'
@@ -71,11 +76,14 @@ _TRUST = {
         " THEN 'outputs differ by 31 %, and int8 is allowed 20 %' END"
     ),
     "verified_shape": _if_ok("'b2-s32'"),
-    "difference_relative": _if_ok(
-        f"CASE precision WHEN 'fp32' THEN 2e-7 WHEN 'int8' THEN 0.04 ELSE 3e-3 END"
-        f" * {spread(22, 0.5)}"
-    ),
-    "tolerance": _if_ok("CASE precision WHEN 'fp32' THEN 1e-4 WHEN 'int8' THEN 0.2 ELSE 0.02 END"),
+    "difference_relative": _if_ok(_DIFFERENCE),
+    "difference_row": _if_ok(f"1.8 * {_DIFFERENCE}"),
+    "difference_mean": _if_ok(f"0.3 * {_DIFFERENCE}"),
+    "difference_where": _if_ok("'relative of logits'"),
+    "tolerance": _if_ok(_TOLERANCE),
+    "tolerance_row": _if_ok(f"2 * {_TOLERANCE}"),
+    "tolerance_mean": _if_ok(f"0.5 * {_TOLERANCE}"),
+    "tolerance_share": _if_ok(f"{_DIFFERENCE} / {_TOLERANCE}"),
     "cosine_similarity": _if_ok(f"1 - 1e-7 * {uniform(23)}"),
     "grade": _if_ok(
         "CASE WHEN cv > 1 THEN 'D' WHEN cv > 0.3 OR busy THEN 'C' WHEN cv > 0.1 THEN 'B'"

@@ -1,7 +1,7 @@
 """References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from runner.contract.errors import BenchError, JobError
 from runner.contract.files import save_file, save_text
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
-from runner.correctness.compare_outputs import AnyArray, difference_of
 from runner.correctness.continuation import continued, forced_tokens
+from runner.correctness.differences import QUERY_PREFIXES, AnyArray
+from runner.correctness.honest import honest_arrays
 from runner.inputs import Inputs, synthesise
 from runner.measure.clock import Clock
 from runner.measure.environment import read_environment, usable_cpus
@@ -32,13 +33,13 @@ GENERATED_TOKENS = "generated_tokens"
 """The name under which a reference keeps generated tokens, beside the outputs."""
 STEPS = "steps.logits"
 """The name of the logits of all decode steps."""
-HONEST_DIFFERENCE = "honest_difference."
-"""The beginning of the names under which it keeps how much other precisions differ."""
-_OTHER_PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "int8")
-_MOST_PARAMETERS = 200_000_000
+MOST_PARAMETERS = 200_000_000
 """Above, other precisions are not computed: they would take minutes on a CPU."""
 _PADDED_SHARE = 2
 """One position in so many is padding in the second query's shorter samples."""
+_QUERIES_OF_TEXT, _OTHER_QUERIES = 2, 4
+"""Fixed queries of models that take text, which have many rows a query, and of others, which often
+have one a sample."""
 
 
 def fixed_cell(job: Job) -> Cell:
@@ -62,14 +63,19 @@ def fixed_cell(job: Job) -> Cell:
 def fixed_queries(job: Job) -> dict[str, Inputs]:
     """The inputs of the fixed queries, by the prefix of their outputs' names.
 
-    The second is drawn from another seed, and padded if the model takes a mask; prompts that are
-    generated from are not, since prepared graphs generate after full ones alone.
+    Each is drawn from a seed of its own. The second is padded if the model takes a mask; prompts
+    that are generated from are not, since prepared graphs generate after full ones alone.
     """
     cell = fixed_cell(job)
-    other = synthesise(job.model, cell, job.weights_seed + 1)
+    count = _QUERIES_OF_TEXT if job.model.takes_sequence else _OTHER_QUERIES
+    queries = {
+        prefix: synthesise(job.model, cell, job.weights_seed + number)
+        for number, prefix in enumerate(QUERY_PREFIXES[:count])
+    }
     if graph_kind(job.cells[0]) == "forward":
-        other = padded(other)
-    return {"": synthesise(job.model, cell, job.weights_seed), "second.": other}
+        second = QUERY_PREFIXES[1]
+        queries[second] = padded(queries[second])
+    return queries
 
 
 def padded(inputs: Inputs) -> Inputs:
@@ -150,10 +156,12 @@ def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
     with _opened(job) as session:
         arrays = _outputs(session, job)
         tokens = generate_tokens(session, job, clock) if generates else None
-        small = session.parameters <= _MOST_PARAMETERS
+        small = session.parameters <= MOST_PARAMETERS
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise BenchError("its outputs hold NaN or infinity")
-    honest = _honest_differences(job, arrays) if small else {}
+    honest = {}
+    if small and job.cells[0].runtime == "torch":
+        honest = honest_arrays(arrays, partial(_outputs_in, job))
     return {**arrays, **honest, **({} if tokens is None else {GENERATED_TOKENS: tokens})}
 
 
@@ -164,16 +172,10 @@ def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:
     return arrays
 
 
-def _honest_differences(job: Job, reference: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """The differences of other precisions by their own arithmetic, without those that fail."""
-    differences: dict[str, AnyArray] = {}
-    for precision in _OTHER_PRECISIONS if job.cells[0].runtime == "torch" else ():
-        cell = job.cells[0].model_copy(update={"precision": precision})
-        with suppress(Exception), _opened(job.model_copy(update={"cells": (cell,)})) as session:
-            difference = difference_of(_outputs(session, job), reference)
-            if np.isfinite(difference).all():
-                differences[f"{HONEST_DIFFERENCE}{precision}"] = np.array(difference)
-    return differences
+def _outputs_in(job: Job, precision: Precision) -> dict[str, AnyArray]:
+    cell = job.cells[0].model_copy(update={"precision": precision})
+    with _opened(job.model_copy(update={"cells": (cell,)})) as session:
+        return _outputs(session, job)
 
 
 @contextmanager

@@ -1,28 +1,17 @@
 """Tolerances from honest arithmetic: three times what a precision's own rounding differs by.
 
-A reference holds, beside the fp32 outputs, how much the same model differs when torch computes it
-on the CPU in each other precision. Another implementation rounds in other places, so it is allowed
-three times as much. Where nothing was computed, since the model is large or torch has no such
-arithmetic, the worst of the catalogue stands in: `python -m performance honest_arithmetic` prints
-it.
+A reference holds, beside the fp32 outputs, how much each output of the same model differs when
+torch computes it on the CPU in each other precision. Another implementation rounds in other places,
+so it is allowed three times as much. Where nothing was computed, since the model is large or torch
+has no such arithmetic, the worst of the catalogue stands in: `python -m performance
+honest_arithmetic` prints it.
 """
 
+import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from runner.contract.cell import Precision
-
-
-class Difference(NamedTuple):
-    """Differences from the reference, each by the reference's own size."""
-
-    relative: float
-    """Of all values of an output together."""
-    row: float
-    """Of the worst row, the features of one position."""
-    mean: float
-    """Of the mean over a sample's rows: what is wrong everywhere in the same direction."""
-
+from runner.correctness.differences import Difference
 
 MARGIN = 3.0
 """Times that honest arithmetic may differ by more in another implementation."""
@@ -45,9 +34,32 @@ HONEST: Mapping[Precision, Difference] = {
 }
 """The worst of the catalogue, for models whose reference holds nothing for a precision."""
 
+METHODS: Mapping[str, float] = {
+    r"torch\.ao dynamic": 1.0,
+    r"torch\._int_mm dynamic": 1.0,
+    r"dynamic, ": 1.0,
+    r"QDQ: ": 1.0,
+    r"NNCF .*post-training": 2.0,
+    r"NNCF .*weights alone": 1.0,
+}
+"""Differences of ways to int8 by those of torch.ao's dynamic one, by the beginning of their names
+in `quantization`: the worst of the set `micro`."""
+_UNKNOWN = max(METHODS.values())
 
-def tolerance_of(precision: Precision, honest: Difference | None) -> Difference:
-    """The differences that are allowed."""
+
+def tolerance_of(
+    precision: Precision, honest: Difference | None = None, method: str | None = None
+) -> Difference:
+    """The differences that one output is allowed; `method` is the origin of int8 numbers."""
     own = HONEST[precision] if honest is None else honest
+    margin = MARGIN * (method_factor(method) if precision == "int8" else 1.0)
     pairs = zip(FLOORS[precision], own, strict=True)
-    return Difference(*(max(floor, MARGIN * difference) for floor, difference in pairs))
+    return Difference(*(max(floor, margin * difference) for floor, difference in pairs))
+
+
+def method_factor(method: str | None) -> float:
+    """The factor of `METHODS`; 1 if the method is not told, the largest if it is none of them."""
+    if method is None:
+        return 1.0
+    known = (factor for pattern, factor in METHODS.items() if re.match(pattern, method))
+    return next(known, _UNKNOWN)

@@ -1,53 +1,120 @@
 """Verify a session's outputs for the fixed input against the fp32 CPU reference."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from runner.backends.base import Session, failure_reason
-from runner.contract.cell import Precision
+from runner.contract.cell import Cell, Precision
 from runner.contract.errors import BenchError
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.correctness.compare_outputs import AnyArray, compare_outputs
+from runner.correctness.compare_outputs import allowed_differences, compare_outputs
+from runner.correctness.differences import AnyArray, Difference
+from runner.correctness.honest import take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
-    HONEST_DIFFERENCE,
     compute_outputs,
     compute_steps,
     fixed_cell,
     generate_tokens,
 )
-from runner.correctness.tolerance import Difference
+from runner.correctness.timed_shape import compare_timed, is_compiled_for
 from runner.measure.clock import Clock
 
 
-def verify_session(session: Session, job: Job, references: Path | None, clock: Clock) -> Columns:
+class Reference(NamedTuple):
+    """What a reference holds for one precision."""
+
+    outputs: dict[str, AnyArray]
+    """The fp32 outputs, with generated tokens."""
+    honest: Mapping[str, Difference]
+    """By output, the precision's own differences; empty if there are none."""
+    failure: str | None
+    """The reason why there are none."""
+
+
+def verify_session(
+    session: Session, job: Job, references: Path | None, clock: Clock, method: str | None = None
+) -> Columns:
     """The columns about the agreement of this session's outputs with the reference.
 
     An obstacle to the comparison becomes a reason, never a failure of the cell.
+
+    Args:
+        session: the session.
+        job: its job.
+        references: the folder of references.
+        clock: the clock of generation.
+        method: the origin of int8 numbers, as records have it.
     """
     cell = job.cells[0]
-    try:
-        reference = dict(read_reference(references, job))
-        honest = _take_honest(reference, cell.precision)
-        outputs = compute_outputs(session, job)
-        tokens = None
+
+    def compare() -> Columns:
+        reference = read_reference(references, job, cell.precision)
+        outputs, expected, tokens = compute_outputs(session, job), reference.outputs, None
         if cell.mode == "generation":
-            tokens = (generate_tokens(session, job, clock), reference.pop(GENERATED_TOKENS))
+            tokens = (generate_tokens(session, job, clock), expected.pop(GENERATED_TOKENS))
             outputs |= compute_steps(session, job, clock)
-        columns = compare_outputs(outputs, reference, tokens, cell.precision, honest)
+        columns = compare_outputs(
+            outputs, expected, tokens, cell.precision, reference.honest, method
+        )
+        if reference.failure and not columns["correct"]:
+            reason = f"{columns['correct_reason']}, by the catalogue: {reference.failure}"
+            columns["correct_reason"] = reason
         return {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
-    except BenchError as error:
-        return {"correct": None, "correct_reason": str(error)}
-    except Exception as error:  # a model may refuse the fixed input in any way
-        return {"correct": None, "correct_reason": f"not compared: {failure_reason(error)}"}
+
+    return _guarded(compare)
 
 
-def read_reference(references: Path | None, job: Job) -> Mapping[str, AnyArray]:
-    """The arrays of the job's reference.
+def verify_timed(
+    session: Session, job: Job, cell: Cell, references: Path | None, observed: Columns
+) -> Columns:
+    """The same at the cell's own shape, where what is timed was compiled for it; else nothing.
+
+    Call it while that shape is the one that was bound last, so that nothing is compiled again.
+
+    Args:
+        session: the session.
+        job: its job.
+        cell: a cell of it, with the batch that was timed.
+        references: the folder of references.
+        observed: the session's columns for the cell.
+    """
+    if not is_compiled_for(cell, observed):
+        return {}
+    shape = fixed_shape(cell)
+
+    def compare() -> Columns:
+        outputs, honest, _ = read_reference(references, job, cell.precision)
+        method = observed.get("quantization")
+        told = None if method is None else str(method)
+        allowed = allowed_differences(outputs, cell.precision, honest, told)
+        columns = compare_timed(session, job, cell, outputs, allowed)
+        return {**columns, "verified_shape": shape} if columns else {}
+
+    columns = _guarded(compare)
+    reason = columns.get("correct_reason")
+    return {**columns, "correct_reason": f"at {shape}, {reason}"} if reason else columns
+
+
+def join_verified(fixed: Columns, timed: Columns) -> Columns:
+    """The columns of both comparisons: those of the one that counts, and both shapes."""
+    if not timed or fixed.get("correct") is None:
+        return fixed
+    shapes = (fixed.get("verified_shape"), timed.get("verified_shape"))
+    verified = {"verified_shape": ", ".join(str(shape) for shape in shapes if shape)}
+    if timed.get("correct") is None:
+        return fixed if fixed["correct"] is False else timed
+    counts = max(fixed, timed, key=lambda columns: (not columns["correct"], _share(columns)))
+    return {**counts, "token_agreement": fixed.get("token_agreement"), **verified}
+
+
+def read_reference(references: Path | None, job: Job, precision: Precision) -> Reference:
+    """The job's reference.
 
     Raises:
         BenchError: there is none.
@@ -58,13 +125,21 @@ def read_reference(references: Path | None, job: Job) -> Mapping[str, AnyArray]:
     failure = references / f"{job.reference}.failed"
     if path.exists():
         with np.load(path) as file:
-            return dict(file)
+            outputs = dict(file)
+        return Reference(outputs, *take_honest(outputs, precision))
     reason = failure.read_text("utf-8").strip() if failure.exists() else "not computed"
     raise BenchError(f"no reference: {reason}")
 
 
-def _take_honest(reference: dict[str, AnyArray], precision: Precision) -> Difference | None:
-    """Remove the differences of all precisions from the reference, and return this one's."""
-    names = [name for name in reference if name.startswith(HONEST_DIFFERENCE)]
-    honest = {name.removeprefix(HONEST_DIFFERENCE): reference.pop(name) for name in names}
-    return Difference(*map(float, honest[precision])) if precision in honest else None
+def _share(columns: Columns) -> float:
+    share = columns.get("tolerance_share")
+    return float(share) if isinstance(share, float) else np.inf
+
+
+def _guarded(compare: Callable[[], Columns]) -> Columns:
+    try:
+        return compare()
+    except BenchError as error:
+        return {"correct": None, "correct_reason": str(error)}
+    except Exception as error:  # a model may refuse the fixed input in any way
+        return {"correct": None, "correct_reason": f"not compared: {failure_reason(error)}"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from runner import __version__
-from runner.backends.base import failure_kind, failure_reason
+from runner.backends.base import Session, failure_kind, failure_reason
 from runner.contract.cell import Cell
 from runner.contract.errors import RecordNotSaved
 from runner.contract.files import save_text
@@ -17,7 +17,7 @@ from runner.contract.job import Job
 from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
 from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
-from runner.correctness.verify import verify_session
+from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
 from runner.job.regions import host_to_host_s, region_columns
@@ -165,18 +165,21 @@ class Harness:
             "host_to_host_median_s": host_to_host_s(loaded.session, self._job, cell, self._clock),
         }
         proved = {"proof": proof, "evidence": evidence, **observed}
-        return {**proved, **columns, **self._verify(loaded, cell)}
+        return {**proved, **columns, **self._verify(loaded.session, cell, columns)}
 
-    def _verify(self, loaded: Loaded, cell: Cell) -> Columns:
-        """Columns of the comparison with the reference, computed once for all cells."""
+    def _verify(self, session: Session, cell: Cell, observed: Columns) -> Columns:
+        """Columns of the comparison with the reference: that at the fixed shape is made once."""
         if self._job.purpose == "time":
             return {"correct_reason": "not verified: --no-verify"}
+        self._enter(cell, "verify")
+        references = self._folders.references
+        timed = verify_timed(session, self._job, cell, references, observed)
         if self._agreement is None:
-            self._enter(cell, "verify")
+            method = observed.get("quantization")
             self._agreement = verify_session(
-                loaded.session, self._job, self._folders.references, self._clock
+                session, self._job, references, self._clock, method and str(method)
             )
-        return self._agreement
+        return join_verified(self._agreement, timed)
 
     def _trace(self, cell: Cell) -> None:
         """Profile an iteration, after all measurements: the profiler may slow the process for good.

@@ -44,9 +44,9 @@ class Normal(NamedTuple):
 
 
 UNIT = Normal(0.0, 1.0)
-_NORM_WEIGHT = Normal(1.0, _SPREAD)
+_NORM_WEIGHT = Normal(1.0, 2 * _SPREAD)
 _BIAS = Normal(0.0, _SPREAD)
-_NORM_BIAS = Normal(0.0, 3 * _SPREAD)
+_NORM_BIAS = Normal(0.0, 4 * _SPREAD)
 
 
 @torch.no_grad()

@@ -33,23 +33,24 @@ class Trust(Outcome):
     correct_reason: str | None = None
     """Why `correct` is false or null."""
     verified_shape: str | None = None
-    """Sizes of those inputs, e.g. `b2-s32`: one shape stands for all; null if none was compared."""
+    """Sizes of those inputs, e.g. `b2-s32`: one shape stands for all, and beside it the cell's own
+    where a runtime compiles for each, e.g. `b2-s32, b8-s128`; null if none was compared."""
     difference_max_abs: float | None = None
     """Largest absolute difference of any output element to the reference."""
-    difference_relative: float | None = None
-    """Euclidean norm of the difference, by the norm of the reference; the worst output's."""
-    difference_row: float | None = None
-    """Norm of the difference at the worst position of any sample, by the root mean square of all
-    positions' norms; the worst output's."""
-    difference_mean: float | None = None
-    """Norm of the mean difference over all positions, by the same size: what is wrong everywhere in
-    the same direction; the worst output's."""
     difference_where: str | None = None
     """The difference that is nearest to its tolerance or farthest beyond, and its output, e.g.
     `row of second.logits`: `steps.logits` are those of decode steps, `second.` is the padded input.
     """
+    difference_relative: float | None = None
+    """That output's: Euclidean norm of the difference, by the norm of the reference."""
+    difference_row: float | None = None
+    """That output's: norm of the difference at the worst position of any sample, by the root mean
+    square of all positions' norms."""
+    difference_mean: float | None = None
+    """That output's: norm of the mean difference over all positions of all queries, by the same
+    size: what is wrong everywhere in the same direction."""
     tolerance: float | None = None
-    """The `difference_relative` that this precision is allowed."""
+    """The `difference_relative` that this output is allowed in this precision."""
     tolerance_row: float | None = None
     """The `difference_row` that it is allowed."""
     tolerance_mean: float | None = None

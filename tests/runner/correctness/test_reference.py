@@ -11,9 +11,9 @@ from runner.contract.artifact_keys import REFERENCES, reference_key
 from runner.contract.errors import JobError
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
+from runner.correctness.honest import PRECISIONS, take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
-    HONEST_DIFFERENCE,
     STEPS,
     compute_reference,
     fixed_cell,
@@ -67,9 +67,11 @@ def test_whoever_generates_gets_tokens_and_others_outputs_alone(tmp_path: Path) 
 @pytest.mark.slow
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
     result = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
-    outputs = {"logits", "second.logits", STEPS, GENERATED_TOKENS}
-    honest = {f"{HONEST_DIFFERENCE}{precision}" for precision in ("bf16", "fp16", "int8")}
-    assert set(result) == outputs | honest
+    for precision in PRECISIONS:
+        honest, failure = take_honest(dict(result), precision)
+        assert (set(honest), failure) == ({"logits", STEPS}, None)
+    take_honest(result, "bf16")
+    assert set(result) == {"logits", "second.logits", STEPS, GENERATED_TOKENS}
     assert result[STEPS].shape[:2] == result[GENERATED_TOKENS].shape
 
 

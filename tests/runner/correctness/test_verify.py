@@ -12,7 +12,7 @@ from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.models import find
 from runner.correctness.reference import GENERATED_TOKENS, compute_outputs, fixed_cell
-from runner.correctness.verify import verify_session
+from runner.correctness.verify import join_verified, verify_session
 from runner.measure.clock import monotonic
 from tests.support.jobs import a_job, fake_cell
 
@@ -125,3 +125,26 @@ def test_what_prevents_the_comparison_is_its_reason(tmp_path: Path) -> None:
     assert reason() == "no reference: MemoryError: too big"
     (tmp_path / "outputs.npz").write_bytes(b"no archive")
     assert reason().startswith("not compared: ")
+
+
+RIGHT = {"correct": True, "correct_reason": None, "tolerance_share": 0.4, "verified_shape": "b2"}
+WRONG = {"correct": False, "correct_reason": "far", "tolerance_share": 4.0, "verified_shape": "b9"}
+
+
+@pytest.mark.parametrize(
+    ("fixed", "timed", "correct", "reason", "shape"),
+    [
+        (RIGHT, {}, True, None, "b2"),
+        (RIGHT, RIGHT | {"verified_shape": "b9"}, True, None, "b2, b9"),
+        (RIGHT, WRONG, False, "far", "b2, b9"),
+        (WRONG, RIGHT, False, "far", "b9, b2"),
+        (RIGHT, {"correct": None, "correct_reason": "refused"}, None, "refused", None),
+        ({"correct": None, "correct_reason": "no reference"}, {}, None, "no reference", None),
+    ],
+)
+def test_the_worse_of_both_shapes_counts(
+    fixed: Any, timed: Any, correct: bool | None, reason: str | None, shape: str | None
+) -> None:
+    columns = join_verified(fixed, timed)
+    assert columns["correct"] is correct
+    assert (columns.get("correct_reason"), columns.get("verified_shape")) == (reason, shape)

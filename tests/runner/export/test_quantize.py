@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from runner.backends.onnxruntime.qnn.device import QNN, qnn_device
 from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
 from runner.contract.errors import Unsupported
-from runner.correctness.compare_outputs import relative_difference
+from runner.correctness.differences import relative_difference
 from runner.export.check import evaluator
 from runner.export.quantize import integer_products, quantize_by_calibration, quantize_dynamically
 from tests.support.onnx_graphs import FLOAT, layer, model_of, square

@@ -15,7 +15,7 @@ from runner.backends.openvino.int8 import _SAMPLES, calibration, int8_products, 
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.graph import Part
-from runner.correctness.compare_outputs import relative_difference
+from runner.correctness.differences import relative_difference
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import FLOAT, KEY, WIDTH, layer, model_of, perceptron, save_graph
 from tests.support.openvino_models import doubling, openvino_cell, openvino_job

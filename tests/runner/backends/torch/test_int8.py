@@ -17,7 +17,7 @@ from runner.backends.torch.model import instantiate
 from runner.backends.torch.random_weights import fill_parameters
 from runner.contract.errors import Unsupported
 from runner.contract.models import ModelSpec, find, model_sets
-from runner.correctness.compare_outputs import relative_difference
+from runner.correctness.differences import relative_difference
 from runner.correctness.reference import fixed_cell
 from runner.correctness.tolerance import tolerance_of
 from runner.inputs import Inputs, synthesise

@@ -266,7 +266,7 @@ OR NOT (
         r.startup_cold_weights_median_s, r.startup_warm_first_query_median_s, r.startup_cold_first_query_median_s,
         r.memory_allocator_peak_bytes, r.memory_device_peak_bytes, r.noise_kernel_spread_before,
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
-        r.device_clock_hz, r.tolerance, r.interop_threads, r.parameters
+        r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters
     ) >= 0
     AND greatest(
         r.import_time_s, r.load_time_s, r.compile_time_s, r.cached_compile_time_s,
@@ -282,10 +282,13 @@ OR NOT (
         r.startup_cold_weights_median_s, r.startup_warm_first_query_median_s, r.startup_cold_first_query_median_s,
         r.memory_allocator_peak_bytes, r.memory_device_peak_bytes, r.noise_kernel_spread_before,
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
-        r.device_clock_hz, r.tolerance, r.interop_threads, r.parameters
+        r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters
     ) < too_large()
 )
-OR least(r.difference_max_abs, r.difference_relative, r.graph_difference_relative) < 0
+OR least(
+    r.difference_max_abs, r.difference_relative, r.difference_row, r.difference_mean,
+    r.tolerance_share, r.graph_difference_relative
+) < 0
 OR NOT (
     least(r.drift_p_value, r.steady_change_p_value, r.token_agreement, r.noise_steal) >= 0
     AND greatest(r.drift_p_value, r.steady_change_p_value, r.token_agreement, r.noise_steal) <= 1

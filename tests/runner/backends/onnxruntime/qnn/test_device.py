@@ -28,7 +28,7 @@ from runner.contract.cell import Purpose
 from runner.contract.errors import Unavailable, Unsupported
 from runner.contract.graph import Part
 from runner.contract.job import Job
-from runner.correctness.compare_outputs import relative_difference
+from runner.correctness.differences import relative_difference
 from runner.inputs import synthesise
 from tests.support.onnx_graphs import (
     FLOAT,

@@ -21,7 +21,7 @@ from runner.backends.onnxruntime.qnn.rewrites import (
     write_for_htp,
 )
 from runner.backends.onnxruntime.sessions import create_session, nodes_of, session_options
-from runner.correctness.compare_outputs import relative_difference
+from runner.correctness.differences import relative_difference
 from tests.support.onnx_graphs import FLOAT, model_of
 
 BATCH, LENGTH, WIDTH = 2, 32, 32

@@ -1,0 +1,57 @@
+"""What other precisions differ by is kept by output, and what torch cannot do as a reason."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.contract.cell import Precision
+from runner.contract.errors import Unsupported
+from runner.correctness.differences import Difference, worst_difference
+from runner.correctness.honest import honest_arrays, honest_by_output, take_honest
+
+LARGE = np.random.default_rng(0).standard_normal((2, 8, 64))
+REFERENCE = {"hidden": LARGE, "second.hidden": LARGE + 1, "logits": np.ones((2, 2))}
+
+
+def rounded(share: float) -> dict[str, Any]:
+    return {name: array * (1 + share) for name, array in REFERENCE.items()}
+
+
+def test_an_output_with_few_values_has_the_worst_of_all() -> None:
+    outputs = {**REFERENCE, "second.hidden": REFERENCE["second.hidden"] * 1.01}
+    honest = honest_by_output(outputs, REFERENCE)
+    assert honest["hidden"].relative == pytest.approx(0.01)
+    assert honest["logits"] == worst_difference(honest.values()) == honest["hidden"]
+
+
+def test_each_precision_tells_its_differences_or_why_there_are_none() -> None:
+    def compute(precision: Precision) -> dict[str, Any]:
+        if precision == "int8":
+            raise Unsupported("no linear layer")
+        if precision == "fp16":
+            raise NotImplementedError("\"conv\" not implemented for 'Half'")
+        return rounded(0.01)
+
+    arrays = {**REFERENCE, **honest_arrays(REFERENCE, compute)}
+    assert take_honest(dict(arrays), "int8") == ({}, "no linear layer")
+    assert take_honest(dict(arrays), "fp16")[1].startswith("NotImplementedError")  # type: ignore[union-attr]
+    assert take_honest(dict(arrays), "fp32") == ({}, None)
+    honest, failure = take_honest(arrays, "bf16")
+    assert failure is None
+    assert isinstance(honest["hidden"], Difference)
+    assert honest["logits"].relative == pytest.approx(0.01)
+    assert set(arrays) == set(REFERENCE)
+
+
+def test_outputs_that_are_no_numbers_give_no_differences() -> None:
+    arrays = honest_arrays(REFERENCE, lambda _: rounded(np.inf))
+    assert {str(value) for value in arrays.values()} == {"its outputs hold NaN or infinity"}
+
+
+def test_a_fault_of_ours_is_not_taken_for_a_missing_kernel() -> None:
+    def compute(precision: Precision) -> dict[str, Any]:
+        raise KeyError(precision)
+
+    with pytest.raises(KeyError):
+        honest_arrays(REFERENCE, compute)
