@@ -19,6 +19,7 @@ _QUERIES, _KEYS_AND_VALUES = (
     ("q_proj", "query", "q"),
     ("k_proj", "v_proj", "key", "value", "k", "v"),
 )
+_NORMS_OF_QUERIES = ("q_norm",)
 _UNSCALED = "T5Attention"
 """Attention that divides no scores."""
 
@@ -88,7 +89,8 @@ def unscaled_scores(model: Model) -> AbstractContextManager[None]:
     """Scores are not divided by the square root of a head's size."""
     if any(type(module).__name__ == _UNSCALED for module in model.modules()):
         raise Inapplicable
-    layers = list(inner_layers(model, _QUERIES))
+    # A norm of queries would undo what comes before it.
+    layers = list(inner_layers(model, _NORMS_OF_QUERIES)) or list(inner_layers(model, _QUERIES))
     if not layers:
         return attended(_unscaled)(model)
     return hooked([layer.register_forward_hook(_multiplying(size)) for layer, size in layers])

@@ -1,9 +1,9 @@
 """The parts of a transformers model that sabotages break, found by their classes and names."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import activations as transformers_activations
 
@@ -13,7 +13,7 @@ _PROJECTIONS = ("o_proj", "out_proj", "c_proj", "o", "proj")
 _COUNTS = ("num_heads", "n_heads", "num_attention_heads")
 _SIZES = ("head_dim", "attention_head_size", "key_value_proj_dim")
 _UNUSED = "is_unused"
-"""The attribute of norms that are not executed."""
+"""The attribute of norms that change no output."""
 _CROSS = ("cross", "encoder_attn", "EncDec")
 _ROUND_IN: dict[Precision, torch.dtype] = {
     "fp32": torch.float16,
@@ -71,7 +71,7 @@ def layers(model: Any) -> list[Any]:
 
 
 def norms(model: Any) -> list[Any]:
-    """All norms with parameters that are executed, in the order of their definition."""
+    """All norms with parameters that are used, in the order of their definition."""
     found = [m for m in model.modules() if "norm" in type(m).__name__.lower()]
     return [
         norm
@@ -81,19 +81,18 @@ def norms(model: Any) -> list[Any]:
     ]
 
 
-@contextmanager
-def unused_norms_marked(model: Any) -> Iterator[None]:
-    """Norms that are not executed within are none of `norms` from then on."""
-    before = norms(model)
-    executed: set[Any] = set()
-    handles = [
-        norm.register_forward_hook(lambda module, *_: executed.add(module)) for norm in before
-    ]
-    yield
-    for handle in handles:
+def mark_unused_norms(model: Any, compute: Callable[[], Mapping[str, Any]]) -> None:
+    """Norms without which all outputs are the same, bit by bit, are none of `norms` from then on.
+
+    Such are those behind the layer of a vision tower whose features a language model takes.
+    """
+    complete = compute()
+    for norm in norms(model):
+        handle = norm.register_forward_hook(lambda *given: torch.zeros_like(given[-1]))
+        changed = compute()
         handle.remove()
-    for norm in before:
-        setattr(norm, _UNUSED, norm not in executed)
+        same = all(np.array_equal(complete[name], array) for name, array in changed.items())
+        setattr(norm, _UNUSED, same)
 
 
 def activations(model: Any) -> list[Any]:

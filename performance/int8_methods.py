@@ -90,6 +90,7 @@ def job_of(
     job = Job(
         run_id="correctness",
         id=cell.job_id,
+        purpose="verify",
         model=find(model),
         cells=(cell,),
         measure=PROFILES["quick"],

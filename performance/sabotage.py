@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -18,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from performance.broken_parts import Inapplicable, unused_norms_marked
+from performance.broken_parts import Inapplicable, mark_unused_norms
 from performance.int8_methods import job_of, modes_of
 from performance.sabotages import Sabotage, sabotages
 from runner.backends.torch import backend
@@ -26,7 +27,7 @@ from runner.backends.torch.backend import open_session
 from runner.contract.cell import Precision
 from runner.contract.job import Job
 from runner.contract.models import model_sets
-from runner.correctness.reference import reference_arrays
+from runner.correctness.reference import compute_outputs, reference_arrays
 from runner.correctness.verify import verify_session
 from runner.measure.clock import monotonic
 
@@ -48,9 +49,9 @@ class Judge:
         """By sabotage, the worst difference by its tolerance; None if it does not apply."""
         jobs = {mode: _in_precision(job, precision) for mode, job in self._jobs.items()}
         shares: dict[str, float | None] = {}
-        with closing(open_session(jobs["inference"], threads=2)) as session:
-            with unused_norms_marked(session._model):
-                shares[HONEST] = max(self._share(session, job) for job in jobs.values())
+        with closing(open_session(jobs["inference"], threads=1)) as session:
+            mark_unused_norms(session._model, partial(compute_outputs, session, jobs["inference"]))
+            shares[HONEST] = max(self._share(session, job) for job in jobs.values())
             for sabotage in sabotages(precision):
                 job = jobs.get("generation" if sabotage.in_steps else "inference")
                 shares[sabotage.name] = (
@@ -61,7 +62,7 @@ class Judge:
     def _sabotaged(self, session: Any, job: Job, sabotage: Sabotage) -> float | None:
         try:
             if sabotage.in_weights and job.cells[0].precision == "int8":
-                with _broken_weights(sabotage), closing(open_session(job, threads=2)) as other:
+                with _broken_weights(sabotage), closing(open_session(job, threads=1)) as other:
                     return self._share(other, job)
             with sabotage.fault(session._model):
                 return self._share(session, job)

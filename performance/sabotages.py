@@ -152,10 +152,8 @@ def _later_steps(model: Model) -> Iterator[None]:
 
     def moved(_: Any, arguments: Any, named: dict[str, Any]) -> None:
         del arguments
-        tokens = named.get("decoder_input_ids", named.get("input_ids"))
-        shift = tokens is not None and tokens.shape[-1] == 1
         for table, rows in zip(tables, originals, strict=True):
-            table.data.copy_(rows.roll(-1, -2) if shift else rows)
+            table.data.copy_(rows.roll(-1, -2) if _is_step(named) else rows)
 
     originals = [table.data.clone() for table in tables]
     rotary = [
@@ -171,6 +169,11 @@ def _later_steps(model: Model) -> Iterator[None]:
             table.data.copy_(rows)
 
 
+def _is_step(named: dict[str, Any]) -> bool:
+    tokens = named.get("decoder_input_ids", named.get("input_ids"))
+    return tokens is not None and tokens.shape[-1] == 1
+
+
 def _are_positions(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and not value.is_floating_point()
 
@@ -180,15 +183,15 @@ def _late_logits(model: Model) -> Iterator[None]:
     """Each decode step gives the logits of the step before."""
     before: list[torch.Tensor] = []
 
-    def hook(_: Any, arguments: Any, outputs: Any) -> Any:
+    def hook(_: Any, arguments: Any, named: dict[str, Any], outputs: Any) -> Any:
         del arguments
         latest = outputs.logits[:, -1:].clone()
-        if before:
-            outputs.logits = before.pop()
-        before.append(latest)
+        if before and _is_step(named):
+            outputs.logits = before[0]
+        before[:] = [latest]
         return outputs
 
-    with hooked([model.register_forward_hook(hook)]):
+    with hooked([model.register_forward_hook(hook, with_kwargs=True)]):
         yield
 
 

@@ -25,9 +25,9 @@ _FAILURE = "honest_failure."
 _FEWEST_VALUES = 128
 """Below, an output's own difference is chance, and the worst of all outputs stands for it."""
 _EXPECTED = (Unsupported, Unavailable, RuntimeError, MemoryError)
-"""What says that torch has no such arithmetic for the model: it has no kernel (torch raises
-`RuntimeError`, `NotImplementedError` among them), no layer to quantise, or too little memory.
-Anything else is a fault of ours or of the model, and ends the reference with its reason."""
+"""Errors by which torch has no such arithmetic for the model: no kernel (`RuntimeError`, with
+`NotImplementedError` among them), no layer to quantise, or too little memory. Any other is a fault
+of ours or of the model, and ends the reference with its reason."""
 
 
 def honest_arrays(reference: Arrays, compute: Callable[[Precision], Arrays]) -> dict[str, AnyArray]:

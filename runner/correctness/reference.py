@@ -35,8 +35,8 @@ STEPS = "steps.logits"
 """The name of the logits of all decode steps."""
 MOST_PARAMETERS = 200_000_000
 """Above, other precisions are not computed: they would take minutes on a CPU."""
-_PADDED_SHARE = 2
-"""One position in so many is padding in the second query's shorter samples."""
+_PADDED_SHARES = (1 / 4, 3 / 4)
+"""The shares of positions that are padding in the second query's samples, in turn."""
 _QUERIES_OF_TEXT, _OTHER_QUERIES = 2, 4
 """Fixed queries of models that take text, which have many rows a query, and of others, which often
 have one a sample."""
@@ -79,12 +79,14 @@ def fixed_queries(job: Job) -> dict[str, Inputs]:
 
 
 def padded(inputs: Inputs) -> Inputs:
-    """The inputs with the last positions of each second sample masked, where there is a mask."""
+    """The inputs with the last positions of each sample masked, where there is a mask."""
     mask = inputs.get(MASK)
     if mask is None or mask.ndim != 2 or mask.shape[1] < 2:
         return inputs
     shorter = mask.copy()
-    shorter[1::2, -max(1, mask.shape[1] // _PADDED_SHARE) :] = 0
+    for number, share in enumerate(_PADDED_SHARES):
+        kept = max(1, round(mask.shape[1] * (1 - share)))
+        shorter[number :: len(_PADDED_SHARES), kept:] = 0
     return {**inputs, MASK: shorter}
 
 

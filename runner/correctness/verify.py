@@ -27,7 +27,7 @@ from runner.measure.clock import Clock
 
 
 class Reference(NamedTuple):
-    """What a reference holds for one precision."""
+    """The content of a reference that counts for one precision."""
 
     outputs: dict[str, AnyArray]
     """The fp32 outputs, with generated tokens."""
@@ -91,8 +91,7 @@ def verify_timed(
     def compare() -> Columns:
         outputs, honest, _ = read_reference(references, job, cell.precision)
         method = observed.get("quantization")
-        told = None if method is None else str(method)
-        allowed = allowed_differences(outputs, cell.precision, honest, told)
+        allowed = allowed_differences(outputs, cell.precision, honest, method)
         columns = compare_timed(session, job, cell, outputs, allowed)
         return {**columns, "verified_shape": shape} if columns else {}
 

@@ -17,6 +17,7 @@ from runner.contract.job import Job
 from runner.contract.outputs import LOG_SUFFIX, NO_TRACE_SUFFIX, output_path
 from runner.contract.record import Columns, Outcome, Phase, Record, save_record
 from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_round
+from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
 from runner.job.load import Loaded, Loader
@@ -171,13 +172,13 @@ class Harness:
         """Columns of the comparison with the reference: that at the fixed shape is made once."""
         if self._job.purpose == "time":
             return {"correct_reason": "not verified: --no-verify"}
-        self._enter(cell, "verify")
+        if self._agreement is None or is_compiled_for(cell, observed):
+            self._enter(cell, "verify")
         references = self._folders.references
         timed = verify_timed(session, self._job, cell, references, observed)
         if self._agreement is None:
-            method = observed.get("quantization")
             self._agreement = verify_session(
-                session, self._job, references, self._clock, method and str(method)
+                session, self._job, references, self._clock, observed.get("quantization")
             )
         return join_verified(self._agreement, timed)
 

@@ -32,6 +32,8 @@ _CONSTANTS: Mapping[str, float] = {
 }
 """Values of parameters whose name ends so."""
 _CONVOLUTIONS = (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)
+_OBJECT_QUERIES = "query_position_embeddings"
+"""The name of a table that is added to queries and keys alone, and alone tells them apart."""
 _UNSCALED_QUERIES = "T5Attention"
 """The class of attention that does not divide its scores: its queries' weights must do that."""
 
@@ -44,9 +46,13 @@ class Normal(NamedTuple):
 
 
 UNIT = Normal(0.0, 1.0)
-_NORM_WEIGHT = Normal(1.0, 2 * _SPREAD)
+_NORM_WEIGHT = Normal(1.0, 1.4 * _SPREAD)
 _BIAS = Normal(0.0, _SPREAD)
-_NORM_BIAS = Normal(0.0, 4 * _SPREAD)
+_NORM_BIAS = Normal(0.0, 3 * _SPREAD)
+_LONE_NORM_WEIGHT = Normal(1.0, 2 * _SPREAD)
+"""Of norms without a bias, whose weights alone tell whether they are there."""
+_OBJECT_QUERY = Normal(0.0, 4.0)
+_FROZEN_WEIGHT = Normal(2**0.5, _SPREAD)
 
 
 @torch.no_grad()
@@ -89,13 +95,20 @@ def distributions(model: torch.nn.Module) -> dict[int, Normal]:
             attention: Any = module
             summed = attention.q.in_features * attention.key_value_proj_dim
             normals[id(attention.q.weight)] = Normal(0.0, summed**-0.5)
-    return {key: normal for key, normal in normals.items() if key not in embeddings}
+    plain = {key: normal for key, normal in normals.items() if key not in embeddings}
+    return plain | {
+        id(parameter): _OBJECT_QUERY
+        for name, parameter in model.named_parameters()
+        if _OBJECT_QUERIES in name
+    }
 
 
 def _own(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter) -> Iterator[Normal]:
     """The distribution of a module's own parameter; nothing if it is the unit one."""
     if _is_norm(module) and name in {"weight", "bias"}:
-        yield _NORM_WEIGHT if name == "weight" else _NORM_BIAS
+        biased = getattr(module, "bias", None) is not None
+        weight = _NORM_WEIGHT if biased else _LONE_NORM_WEIGHT
+        yield weight if name == "weight" else _NORM_BIAS
     elif name == "bias":
         yield _BIAS
     elif isinstance(module, (_CONVOLUTIONS, torch.nn.Linear)):
@@ -109,14 +122,18 @@ def _is_norm(module: torch.nn.Module) -> bool:
 
 
 def _fill_frozen_norms(model: torch.nn.Module, pool: torch.Tensor) -> None:
-    """A frozen norm's buffers are copies of parameters that no initialiser has seen."""
+    """A frozen norm's buffers are copies of parameters that no initialiser has seen.
+
+    They normalise nothing, so they make up for what the rectifier behind each takes (He and others
+    2015), and shift less: else all images would look alike behind some layers.
+    """
     for module in model.modules():
         if "frozen" in type(module).__name__.lower():
             for index, (name, buffer) in enumerate(module.named_buffers(recurse=False)):
                 if name == "running_var":
                     buffer.fill_(1.0)
                 else:
-                    normal = _NORM_WEIGHT if name == "weight" else _NORM_BIAS
+                    normal = _FROZEN_WEIGHT if name == "weight" else _BIAS
                     _copy_repeated(pool, buffer, index * _STRIDE % _POOL_SIZE, normal)
 
 

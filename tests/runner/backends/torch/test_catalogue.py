@@ -1,0 +1,48 @@
+"""Random weights keep the outputs of every model of the catalogue finite, at real size."""
+
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.backends.torch.backend import open_session
+from runner.contract.models import ModelSpec, catalogue, model_sets
+from runner.correctness.reference import fixed_cell
+from runner.inputs import synthesise
+from tests.support.tiny_models import torch_job
+
+LARGE = 1_000_000_000
+LAYERS = 8
+DEPTH = "num_hidden_layers"
+REAL = [spec for name, spec in catalogue().items() if name not in model_sets()["micro"]]
+
+
+def shallow(spec: ModelSpec) -> ModelSpec:
+    """The model, or one of its widths with a few of its layers if it is too large for a test."""
+    if (spec.parameters or 0) < LARGE:
+        return spec
+    config: dict[str, Any] = dict(spec.config)
+    text = config.get("text_config")
+    if text is None:
+        config[DEPTH] = LAYERS
+    else:
+        config["text_config"] = {**text, DEPTH: LAYERS}
+        kinds = text.get("layer_types")
+        if kinds:
+            config["text_config"]["layer_types"] = kinds[:LAYERS]
+    return spec.model_copy(update={"config": config})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", REAL, ids=lambda spec: spec.name)
+def test_a_model_of_real_size_gives_finite_outputs_that_tell_inputs_apart(spec: ModelSpec) -> None:
+    job = torch_job(shallow(spec))
+    cell = fixed_cell(job)
+    with closing(open_session(job, threads=2)) as session:
+        once, other = (
+            session.arrays(session.bind(cell, synthesise(job.model, cell, seed))())
+            for seed in (0, 1)
+        )
+    assert all(np.isfinite(array).all() for array in once.values())
+    assert any((once[name] != other[name]).any() for name in once)
