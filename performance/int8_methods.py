@@ -109,7 +109,7 @@ def _compute(job: Job) -> tuple[str, dict[str, AnyArray]]:
         job.model,
         graph_kind(cell),
         number_format(cell),
-        job.seed,
+        job.weights_seed,
         GRAPHS.versions(GRAPHS.installed()),
     )
     job = job.model_copy(update={"graph": key})

@@ -51,7 +51,7 @@ def timed_query(job: Job, cell: Cell) -> Inputs | None:
     model, fixed = job.model, fixed_cell(job)
     if fixed_shape(cell) == fixed_shape(fixed) or _media(model, cell) != _media(model, fixed):
         return None
-    query, samples = (synthesise(model, one, job.seed) for one in (cell, fixed))
+    query, samples = (synthesise(model, one, job.weights_seed) for one in (cell, fixed))
     more = (cell.sequence_length or 0) - (fixed.sequence_length or 0)
     looks_ahead = not generates(model) or model.encoder_decoder
     if looks_ahead and (more < 0 or (more > 0 and MASK not in query)):

@@ -63,7 +63,7 @@ def test_equal_outputs_are_correct() -> None:
 
 @pytest.mark.parametrize(
     ("error", "precisions"),
-    [(1e-3, {"fp16", "bf16", "int8"}), (0.02, {"bf16", "int8"}), (0.1, {"int8"})],
+    [(1e-3, {"fp16", "bf16", "int8"}), (0.02, {"bf16", "int8"}), (0.15, {"int8"})],
 )
 def test_each_precision_has_its_own_tolerance(error: float, precisions: set[str]) -> None:
     ours = {"logits": LOGITS * (1 + error * NOISE)}
