@@ -23,7 +23,7 @@ PILOT_SHARE = 0.1
 PILOT_LOAD = 0.5
 FIRST_SHARE = 0.6
 """Share of the time that is left for the first rate that is accepted."""
-VERIFY_SHARE = 0.1
+VERIFY_SHARE = 0.05
 """Share of the search's time for fresh schedules at the rate that is called the peak."""
 WIDTH = 0.05
 """The search ends when the bracket is narrower than this share of its upper end."""
@@ -193,15 +193,19 @@ class _Search:
             self._rejected = min(self._rejected or math.inf, trials.rate)
 
     def _verify(self) -> None:
-        """Serve the highest accepted rate in the time that is left; a lower one if it fails."""
+        """Serve the highest accepted rate in the time that is left; a lower one if it fails.
+
+        Without an accepted rate, the lowest undecided one has that time.
+        """
         accepted = sorted((t for t in self._trials if t.verdict), key=lambda t: -t.rate)
-        for trials in accepted:
+        undecided = sorted((t for t in self._trials if t.verdict is None), key=lambda t: t.rate)
+        for trials in accepted or undecided[:1]:
             left_s = seconds(self._end_ns - self._server.clock())
             if left_s <= 0:
                 break
             trials.serve(self._server, max(1.0, left_s * trials.rate), self._end_ns)
             if trials.verdict:
-                trials.verified = True
+                trials.verified = trials in accepted
                 break
             if trials.verdict is False:
                 self._rejected = min(self._rejected or math.inf, trials.rate)
