@@ -8,11 +8,15 @@ systems that lie in memory.
 import ctypes
 import mmap
 import os
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
+_WRITTEN_BACK_S = 120
+"""Age of a file whose pages the kernel has written: it does so after half a minute. To ask
+for it costs a flush of the disk for each file."""
 _FAILED = ctypes.c_void_p(-1).value
 """The result of mmap(2) in place of an address."""
 
@@ -41,8 +45,9 @@ class PageCache:
 def _drop(path: str) -> None:
     file = os.open(path, os.O_RDONLY)
     try:
-        with suppress(OSError):
-            os.fsync(file)  # a page that is not written yet stays
+        if time.time() - os.fstat(file).st_mtime < _WRITTEN_BACK_S:
+            with suppress(OSError):
+                os.fdatasync(file)  # a page that is not written yet stays
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(file)
