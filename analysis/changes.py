@@ -24,7 +24,9 @@ class Neighbour:
     latency_median_low_ms: float | None
     latency_median_high_ms: float | None
     same_software: bool
-    """True if image, libraries and runner were the same ones."""
+    """True if image, libraries, runner and variables were the same ones."""
+    differences: tuple[str, ...] = ()
+    """Differences beside the software, in words."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ class Change:
     @property
     def is_contradiction(self) -> bool:
         """True if nothing that is known explains it, so that one of the grades is wrong."""
-        return self.then.same_software and self.now.grade != "D"
+        known = self.then.differences or not self.then.same_software
+        return not known and self.now.grade != "D"
 
     @property
     def loses_grade(self) -> bool:

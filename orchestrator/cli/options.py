@@ -194,6 +194,14 @@ VerifyOnly = Annotated[
 NoVerify = Annotated[
     bool, typer.Option("--no-verify", help="Time only, without checking correctness.")
 ]
+InheritEnviron = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--inherit-environ",
+        metavar="NAME",
+        help="Give runners this variable of the shell, which they start without. Repeatable.",
+    ),
+]
 Trace = Annotated[
     bool,
     typer.Option(
@@ -260,15 +268,17 @@ def run_options(
     verify_only: bool = False,
     no_verify: bool = False,
     trace: bool = False,
+    inherit_environ: Sequence[str] | None = None,
     fail_fast: bool = False,
     budget: str | None = None,
 ) -> "RunOptions":
     """The options of a run, as the use cases take them.
 
     Raises:
-        UsageError: both were asked for, to verify only and not to verify.
+        UsageError: both were asked for, to verify only and not to verify; or a variable is not set.
         typer.BadParameter: the budget is no duration.
     """
+    from orchestrator.launchers.environment import set_variables
     from orchestrator.running.options import RunOptions
     from runner.contract.errors import UsageError
 
@@ -285,6 +295,7 @@ def run_options(
         scratch=scratch,
         purpose="verify" if verify_only else "time" if no_verify else "measure",
         trace=trace,
+        inherit_environ=set_variables(inherit_environ or ()),
         fail_fast=fail_fast,
         budget_s=parse_seconds(budget, "--budget"),
     )

@@ -15,9 +15,9 @@ import psutil
 from orchestrator.backends.catalogue import CATALOGUE, DeviceRequest
 from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
+from orchestrator.launchers.environment import inherited_variables
 from orchestrator.launchers.job_user import JobUser, let_read, require_readable
 from orchestrator.system.files import translate_os_errors
-from runner.contract.cell import Backend
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
 from runner.contract.weights import repository_of
@@ -63,14 +63,15 @@ def command(task: Task) -> list[str]:
     return [word for option, path in staged for word in (option, _inside(option, path))]
 
 
-def container_environment(backend: Backend, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The one variable of ours that a container gets: which device the user chose.
+def container_environment(task: Task, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables of ours that a container gets: those the user named, and the chosen device.
 
-    Not where the engine shows it that device alone, whose index is then another.
+    The device not where the engine shows it that one alone, whose index is then another.
     """
-    if CATALOGUE[backend].device.nvidia or not ours.get(DEVICE_VARIABLE):
-        return {}
-    return {DEVICE_VARIABLE: ours[DEVICE_VARIABLE]}
+    inherited = inherited_variables(task.job, ours)
+    if CATALOGUE[task.backend].device.nvidia or not ours.get(DEVICE_VARIABLE):
+        return inherited
+    return {**inherited, DEVICE_VARIABLE: ours[DEVICE_VARIABLE]}
 
 
 def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class DockerLauncher(LocalLauncher):
             command(task),
             name=name,
             user=user,
-            environment=container_environment(task.backend),
+            environment=container_environment(task),
             labels=labels(task, self._host),
             host_config=requested,
             use_config_proxy=False,

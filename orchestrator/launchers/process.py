@@ -17,6 +17,7 @@ import runner
 from orchestrator.backends.catalogue import CATALOGUE, BackendSpec, LauncherName
 from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
+from orchestrator.launchers.environment import process_environment
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
 from runner.contract.cell import Backend
 from runner.contract.job import Limits, Provenance
@@ -24,6 +25,7 @@ from runner.contract.process_exit import oom_kills
 
 WATCH_INTERVAL_S = 0.2
 _CHUNK_BYTES = 64 << 10
+_ROOT = str(Path(runner.__file__).parents[1])
 
 
 class ProcessLauncher(LocalLauncher):
@@ -54,7 +56,7 @@ class ProcessLauncher(LocalLauncher):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=_environment(),
+            env=process_environment(task.job, _ROOT),
             start_new_session=True,
         )
         execution = ProcessExecution(process, task.job.limits)
@@ -180,11 +182,3 @@ def resident_bytes(pid: int) -> int:
 
 def _allowed_bytes(limits: Limits) -> int:
     return limits.memory_bytes or default_memory_bytes(psutil.virtual_memory().total)
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with the runner importable and no model hub asked unless the user says so."""
-    root = str(Path(runner.__file__).parents[1])
-    offline = os.environ.get("HF_HUB_OFFLINE") or "1"
-    hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
-    return {**os.environ, **hub, "PYTHONPATH": root}

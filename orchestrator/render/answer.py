@@ -173,7 +173,8 @@ def change_lines(changes: Sequence[Change], rows: Sequence[ResultRow]) -> Iterat
     for change in changes[:_SHOWN]:
         name = " ".join(describe_axes(change.now, varying or AXIS_NAMES[:4]))
         now, then = change.now.latency_median_ms, change.then.latency_median_ms
-        cause = "same software" if change.then.same_software else "other software"
+        software = "same software" if change.then.same_software else "other software"
+        cause = "; ".join(change.then.differences) or software
         cause = "grade D" if change.now.grade == "D" else cause
         yield (
             f"changed: {name} {_milliseconds(now)}, was {_milliseconds(then)}"

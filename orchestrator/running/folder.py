@@ -164,6 +164,7 @@ class RunFolder:
             purpose=self.run.purpose,
             trace=self.run.trace,
             round=round_,
+            inherit_environ=self.run.inherit_environ,
             process_spread=self.run.process_spreads.get(spread_key(first)),
         )
 

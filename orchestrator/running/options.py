@@ -7,6 +7,7 @@ from pydantic import Field
 
 from orchestrator.backends.catalogue import LauncherName
 from runner.contract.cell import Frozen, Purpose
+from runner.contract.variables import VariableName
 
 
 class RunOptions(Frozen):
@@ -29,6 +30,8 @@ class RunOptions(Frozen):
     """Cells are timed, verified or both."""
     trace: bool = False
     """True if each cell leaves a trace of one untimed iteration."""
+    inherit_environ: tuple[VariableName, ...] = ()
+    """Environment variables of the user's that runners are given, by name."""
     fail_fast: bool = Field(default=False, exclude=True)
     """Launch nothing more after the first failure. Not kept in `run.json`."""
     budget_s: float | None = Field(default=None, exclude=True)

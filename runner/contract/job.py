@@ -15,6 +15,7 @@ from pydantic import (
 
 from runner.contract.cell import Backend, Cell, FileName, Frozen, ProfileName, Purpose
 from runner.contract.models import ModelSpec
+from runner.contract.variables import VariableName
 
 
 class Measure(Frozen):
@@ -190,6 +191,8 @@ class Job(Seeds):
     reference: FileName | None = None
     """The file, among the references and without suffix, that this job's outputs are compared
     with; null where nothing is verified."""
+    inherit_environ: tuple[VariableName, ...] = ()
+    """Environment variables of the user's that the runner is given, by name."""
     process_spread: ProcessSpread | None = None
     """The spread of fresh processes of its runtime on this host; null if nobody measured it."""
 

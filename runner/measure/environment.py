@@ -16,6 +16,7 @@ import psutil
 from runner.contract.cell import Backend
 from runner.contract.host import read_processor
 from runner.contract.job import Limits
+from runner.contract.variables import runtime_variables
 from runner.measure.memory import cgroup
 from runner.measure.vendors.amd import amd_driver
 from runner.measure.vendors.nvidia import nvidia_driver
@@ -43,6 +44,7 @@ class Environment:
     container_memory_limit_bytes: int | None
     container_cpu_limit: float | None
     python_version: str
+    environment_variables: dict[str, str] | None
 
 
 def read_environment() -> Environment:
@@ -62,6 +64,7 @@ def read_environment() -> Environment:
         container_memory_limit_bytes=cgroup.memory_limit_bytes(),
         container_cpu_limit=cgroup.cpu_limit(),
         python_version=platform.python_version(),
+        environment_variables=runtime_variables(os.environ),
     )
 
 

@@ -32,6 +32,7 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         job.limits,
         job.seed,
         job.weights_seed,
+        job.inherit_environ,
         launcher,
     ) == (
         plan.models.get(cell.model),
@@ -39,6 +40,7 @@ def is_own(job: Job, launcher: LauncherName, results: Path) -> bool:
         plan.limits.get(cell.backend),
         run.seed,
         run.weights_seed,
+        run.inherit_environ,
         run.launcher,
     )
 
@@ -55,6 +57,7 @@ def describe_choices(job: Job, launcher: LauncherName) -> list[str]:
         + (weights if job.model.weights == "pretrained" else f"random, seed {job.weights_seed}"),
         f"measure {_values(job.measure)}",
         f"limits {_values(job.limits)}",
+        *(f"variable {name} of this shell" for name in job.inherit_environ),
     ]
     return [escape_control_line(line) for line in lines]
 
@@ -94,6 +97,8 @@ def _unusual(job: Job) -> Iterator[str]:
             yield f"{name} {value:g} (up to {most:g})"
     if job.measure.most_rounds > _LONGEST.most_rounds:
         yield f"rounds {job.measure.most_rounds} (up to {_LONGEST.most_rounds})"
+    for name in job.inherit_environ:
+        yield f"variable {name} of this shell"
     if job.measure.workers is not None:
         yield f"workers {job.measure.workers} (by default as many as there are cores)"
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.conditions import differences
 from analysis.ratios import Estimate, shows_difference
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from orchestrator.app.measure.run import execute_run
@@ -115,7 +116,7 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        """Differences of host, image, version and commit, in sentences."""
+        """Differences of host, image, version, commit and conditions, in sentences."""
         then, now = self.then, self.now
         facts = (
             ("host", then.hostname, now.hostname),
@@ -124,6 +125,11 @@ class Replay:
             ("commit", then.git_commit, now.git_commit),
         )
         sentences = [f"another {name}: {old}, now {new}" for name, old, new in facts if old != new]
+        before, after = (
+            {**measured.conditions, "environment_variables": measured.environment_variables}
+            for measured in (then, now)
+        )
+        sentences += [f"another condition: {text}" for text in differences(before, after)]
         if now.image is None and (now.git_commit or "").endswith(DIRTY):
             sentences.append(
                 "the checkout has uncommitted changes, so its runner may be another one"
@@ -233,6 +239,7 @@ def begin_replay(original: Original, request: ReplayRequest) -> RunFolder:
         scratch=original.scratch,
         purpose=job.purpose,
         trace=job.trace,
+        inherit_environ=job.inherit_environ,
     )
     source = RunSource(command=request.command)
     return create_run(plan, source, request.results, options)

@@ -11,7 +11,6 @@ from orchestrator.cli.measure.run import measure
 from orchestrator.cli.options import (
     LauncherChoice,
     ProfileChoice,
-    command_line,
 )
 from orchestrator.cli.table_options import with_table_options
 from orchestrator.system.files import RESULTS_FOLDER
@@ -68,6 +67,7 @@ def bench(
     verify_only: options.VerifyOnly = False,
     no_verify: options.NoVerify = False,
     trace: options.Trace = False,
+    inherit_environ: options.InheritEnviron = None,
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
@@ -79,7 +79,6 @@ def bench(
     values = axis_values({axis.name: axes[axis.name] for axis in AXES})
     from orchestrator.app.measure.request import PlanRequest
     from orchestrator.matrix.from_options import BenchOptions
-    from orchestrator.render.plan import PlanningNotes
 
     request = PlanRequest(
         BenchOptions(values, family or (), all_, profile.value, iterations, cell_timeout, memory),
@@ -87,7 +86,6 @@ def bench(
         select=tuple(select or ()),
         limit=limit,
         results=results,
-        progress=PlanningNotes(),
         options=options.run_options(
             launcher=launcher,
             database=database,
@@ -97,9 +95,9 @@ def bench(
             verify_only=verify_only,
             no_verify=no_verify,
             trace=trace,
+            inherit_environ=inherit_environ,
             fail_fast=fail_fast,
             budget=budget,
         ),
-        command=command_line(),
     )
     return measure(request, table, dry_run=dry_run, as_json=json)

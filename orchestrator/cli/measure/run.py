@@ -1,5 +1,6 @@
 """`run`: measures a matrix, or finishes an earlier run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,7 @@ def run(
     verify_only: options.VerifyOnly = False,
     no_verify: options.NoVerify = False,
     trace: options.Trace = False,
+    inherit_environ: options.InheritEnviron = None,
     dry_run: options.DryRun = False,
     fail_fast: options.FailFast = False,
     budget: options.Budget = None,
@@ -55,7 +57,6 @@ def run(
 ) -> int:
     """Measure the cells of a matrix, or finish an earlier run."""
     from orchestrator.app.measure.request import PlanRequest
-    from orchestrator.render.plan import PlanningNotes
 
     run_options = options.run_options(
         launcher=launcher,
@@ -66,6 +67,7 @@ def run(
         verify_only=verify_only,
         no_verify=no_verify,
         trace=trace,
+        inherit_environ=inherit_environ,
         fail_fast=fail_fast,
         budget=budget,
     )
@@ -73,7 +75,8 @@ def run(
         shape = {"select": select, "set": set_, "profile": profile, "limit": limit}
         seeds = {"seed": seed is not None, "weights_seed": weights_seed}
         work = {"verify_only": verify_only, "no_verify": no_verify, "trace": trace}
-        _refuse_beside_resume(**shape, **seeds, **work, dry_run=dry_run)
+        variables = {"inherit_environ": inherit_environ}
+        _refuse_beside_resume(**shape, **seeds, **work, **variables, dry_run=dry_run)
         return _resume(resume, results, matrix, run_options, table, as_json=json)
     request = PlanRequest(
         _require_matrix(matrix),
@@ -81,9 +84,7 @@ def run(
         select=tuple(select or ()),
         limit=limit,
         results=results,
-        progress=PlanningNotes(),
         options=run_options,
-        command=command_line(),
     )
     return measure(request, table, dry_run=dry_run, as_json=json)
 
@@ -96,6 +97,9 @@ def _require_matrix(matrix: Path | None) -> Path:
 
 def measure(request: "PlanRequest", table: "ResultTable", *, dry_run: bool, as_json: bool) -> int:
     """Run what was requested, or show its plan; returns the exit code."""
+    from orchestrator.render.plan import PlanningNotes
+
+    request = replace(request, command=command_line(), progress=PlanningNotes())
     request.read()  # a mistake in it is answered before all that runs is imported
     if dry_run:
         from orchestrator.app.measure.plan import report_plan

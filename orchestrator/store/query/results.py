@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
 from analysis.result import ResultRow
 from orchestrator.store.database.connect import fetch
+from orchestrator.store.query.series import CONDITION_VALUES
 from orchestrator.store.schema.tables import OURS
 from orchestrator.store.schema.view import joined_results
 
@@ -30,6 +32,9 @@ class Measurement(ResultRow):
     """The job with this cell alone and without its model, as JSON."""
     model_spec: str | None
     """The model, as JSON."""
+    conditions: Mapping[str, Any]
+    """Conditions that the machine's owner may have changed since, by the names of columns."""
+    environment_variables: Mapping[str, str] | None
 
 
 def results(connection: DuckDBPyConnection, run_id: str) -> list[ResultRow]:
@@ -44,6 +49,7 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
         SELECT {_shown(Measurement)} FROM {_ROWS}
         LEFT JOIN replay_jobs j ON j.result_id = p.result_id
         LEFT JOIN models m ON m.model_id = p.model_id
+        LEFT JOIN environments e ON e.environment_id = r.environment_id
         WHERE p.result_id = ?
     """
     rows = fetch(connection, sql, result_id)
@@ -52,7 +58,12 @@ def measurement(connection: DuckDBPyConnection, result_id: str) -> Measurement |
 
 _ROWS = """benchmark_performance_all p
     LEFT JOIN benchmark_results r ON r.result_id = p.result_id"""
-_ELSEWHERE = {"concurrent_models_per_second": "r", "job": "j", "model_spec": "m"}
+_ELSEWHERE = {
+    "concurrent_models_per_second": "r",
+    "job": "j",
+    "model_spec": "m",
+    "environment_variables": "e",
+}
 """Columns that the view lacks, by the table they stand in."""
 _PARTS = (
     *("forward_median", "backward_median", "optimizer_median", "startup_cold_median"),
@@ -64,6 +75,7 @@ _PARTS = (
 def _shown(row: type[ResultRow]) -> str:
     """The columns of a row, as SELECT wants them."""
     parts = {f"{name}_ms": f"r.{name}_s * 1000 AS {name}_ms" for name in _PARTS}
+    parts["conditions"] = f"{CONDITION_VALUES} AS conditions"
     names = (field.name for field in fields(row))
     return ", ".join(parts.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)
 

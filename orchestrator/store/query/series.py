@@ -7,8 +7,14 @@ from datetime import datetime
 from duckdb import DuckDBPyConnection
 
 from analysis.changes import Neighbour
+from analysis.conditions import CONDITIONS, differences
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
+from runner.contract.record import Row
+
+_CONDITION_COLUMNS = ("schema_version", *CONDITIONS)
+CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in _CONDITION_COLUMNS) + "}"
+"""Conditions of a result `r` as a struct, without its variables."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +38,17 @@ _AFTER = """
         PARTITION BY {} ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING
     )
 """
-_OTHER = """
-    CASE WHEN r.grade IN ('A', 'B', 'C') THEN {
+_OTHER = f"""
+    CASE WHEN r.grade IN ('A', 'B', 'C') THEN {{
         'run_id': r.run_id,
         'measured_at': r.recorded_at,
         'grade': r.grade,
         'latency_median_ms': r.latency_median_s * 1000,
         'latency_median_low_ms': r.latency_median_low_s * 1000,
         'latency_median_high_ms': r.latency_median_high_s * 1000,
-        'environment_id': r.environment_id
-    } END
+        'environment_id': r.environment_id,
+        'conditions': {CONDITION_VALUES}
+    }} END
 """
 
 
@@ -58,17 +65,30 @@ def later_results(connection: DuckDBPyConnection, run_id: str) -> list[Neighbour
 def _neighbours(connection: DuckDBPyConnection, run_id: str, which: str) -> list[Neighbour]:
     other = which.format(_OTHER, f"{SERIES} ORDER BY {RESULT_ORDER}")
     sql = f"""
-        SELECT cell_id, other.* EXCLUDE (environment_id),
-            coalesce(other.environment_id = environment_id, false) AS same_software
+        SELECT cell_id, other.* EXCLUDE (environment_id, conditions),
+            coalesce(other.environment_id = s.environment_id, false) AS same_software,
+            other.conditions AS conditions_then, s.conditions AS conditions_now,
+            o.environment_variables AS variables_then, e.environment_variables AS variables_now
         FROM (
-            SELECT r.run_id, r.cell_id, r.environment_id, {other} AS other
+            SELECT r.run_id, r.cell_id, r.environment_id, {CONDITION_VALUES} AS conditions,
+                {other} AS other
             FROM benchmark_results r WHERE {TRUSTED} AND r.cell_id IN (
                 SELECT cell_id FROM benchmark_results WHERE run_id = $1
             )
-        )
+        ) s
+        LEFT JOIN environments e ON e.environment_id = s.environment_id
+        LEFT JOIN environments o ON o.environment_id = other.environment_id
         WHERE run_id = $1 AND other IS NOT NULL ORDER BY cell_id
     """
-    return [Neighbour(**row) for row in fetch(connection, sql, run_id)]
+    return [_neighbour(row) for row in fetch(connection, sql, run_id)]
+
+
+def _neighbour(row: Row) -> Neighbour:
+    then, now = (
+        {**row.pop(f"conditions_{when}"), "environment_variables": row.pop(f"variables_{when}")}
+        for when in ("then", "now")
+    )
+    return Neighbour(**row, differences=differences(then, now))
 
 
 def measured_before(

@@ -126,6 +126,9 @@ def _to_7(connection: DuckDBPyConnection) -> None:
     """Columns of record schema 6; columns whose meaning changed say what their names say."""
     for name, kind in _ADDED.items():
         connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {name} {kind}")
+    connection.execute(
+        "ALTER TABLE environments ADD COLUMN environment_variables MAP(VARCHAR, VARCHAR)"
+    )
     connection.execute(_CHANGE_VALUES)
     for name, former in STOOD_FOR.items():
         connection.execute(f"UPDATE benchmark_results SET {name} = {former}")

@@ -13,8 +13,9 @@ _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),
     *("orchestrator_version", "python_version", "runner_version"),
 )
-"""The facts behind `environment_id`, sorted as it hashes them."""
-_MAPS = frozenset({"image_labels", "libraries"})
+"""The facts behind `environment_id`, sorted as it hashes them; the variables go before them."""
+_VARIABLES = "environment_variables"
+_MAPS = frozenset({"image_labels", "libraries", _VARIABLES})
 _MODEL = "CASE WHEN json_valid(job) THEN json_extract(job, '$.model')::VARCHAR END"
 
 MODEL: Mapping[str, str] = {
@@ -32,7 +33,11 @@ def environment_id_sql(columns: Iterable[str]) -> str:
     """The expression of the id, over those facts that are among the columns."""
     known = frozenset(columns)
     pairs = (f"""'"{name}": ' || {_json(name) if name in known else "'null'"}""" for name in _FACTS)
-    return "sha256('{' || " + " || ', ' || ".join(pairs) + " || '}')[:16]"
+    variables = "''"
+    if _VARIABLES in known:
+        pair = f"""'"{_VARIABLES}": ' || {_json(_VARIABLES)} || ', '"""
+        variables = f"CASE WHEN coalesce(cardinality({_VARIABLES}), 0) > 0 THEN {pair} ELSE '' END"
+    return f"sha256('{{' || {variables} || " + " || ', ' || ".join(pairs) + " || '}')[:16]"
 
 
 def _json(name: str) -> str:
@@ -51,7 +56,7 @@ _MACHINE = ", ".join(f"coalesce({name}::VARCHAR, 'None')" for name in MACHINE_FA
 FALSE_ID = f"""
     (source = '{OURS}' AND (
         hardware_id <> sha256(concat_ws(chr(10), {_MACHINE}))[:16]
-        OR environment_id <> {environment_id_sql(_FACTS)}
+        OR environment_id <> {environment_id_sql((_VARIABLES, *_FACTS))}
         OR model_id IS NOT NULL AND model_id IS DISTINCT FROM sha256(model_spec)[:16]))
 """
 """The condition under which an id is not the hash of what it stands for."""

@@ -152,6 +152,9 @@ class Host(Frozen):
     """Operators the runtime may execute at once; null where it does not tell."""
     python_version: str | None = None
     """Version of the Python interpreter."""
+    environment_variables: dict[str, str] | None = None
+    """Variables that decide how a runtime executes, as the runner found them when it started; null
+    without one, or where nobody looked."""
     libraries: dict[str, str] | None = None
     """Versions of the libraries that took part, and of the accelerator's driver."""
     image: str | None = None

@@ -15,8 +15,11 @@ ENVIRONMENT_FACTS = (
     "image_labels",
     "runner_version",
     "orchestrator_version",
+    "environment_variables",
 )
-"""The facts behind `environment_id`."""
+"""The facts behind `environment_id`; the variables where there are any, so that ids of records
+without them stay what they are."""
+_VARIABLES = "environment_variables"
 MACHINE_FACTS = (
     "device_name",
     "cpu_model",
@@ -51,7 +54,9 @@ def hardware_id(facts: Mapping[str, Any]) -> str:
 
 def environment_id(facts: Mapping[str, Any]) -> str:
     """The id of the software between machine and model, from the columns that describe it."""
-    known = {name: facts.get(name) for name in ENVIRONMENT_FACTS}
+    known = {
+        name: facts.get(name) for name in ENVIRONMENT_FACTS if name != _VARIABLES or facts.get(name)
+    }
     return digest(json.dumps(known, sort_keys=True, ensure_ascii=False))
 
 

@@ -38,7 +38,7 @@ SCHEMA_VERSION = 6
 - 6 (2026-11-23): percentiles with bounds, times per output token by generation, intervals over
   rounds, the spread of processes, changes inside a steady phase, differences from the reference
   by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order,
-  the curve over batches of `offline`.
+  the curve over batches of `offline`, the variables that runtimes saw.
 """
 
 

@@ -81,7 +81,15 @@ def test_the_margin_leaves_the_job_at_least_half(total: int) -> None:
 def test_a_container_sees_the_chosen_device(backend: Backend, variable: str, seen: bool) -> None:
     ours = {"HOME": "/root", "ACCELMATRIX_DEVICE": variable}
     expected = {"ACCELMATRIX_DEVICE": variable} if seen else {}
-    assert container_environment(backend, ours) == expected
+    assert container_environment(replace(cpu_task(), backend=backend), ours) == expected
+
+
+def test_a_container_sees_the_variables_that_were_named() -> None:
+    task = cpu_task()
+    named = replace(task, job=task.job.model_copy(update={"inherit_environ": ("OMP_A",)}))
+    ours = {"OMP_A": "1", "OMP_B": "2"}
+    assert container_environment(named, ours) == {"OMP_A": "1"}
+    assert container_environment(task, ours) == {}
 
 
 def test_what_torch_compile_has_built_can_be_loaded_from_tmp() -> None:

@@ -99,15 +99,18 @@ def test_the_runner_learns_where_its_folders_are(
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("", "1"), ("1", "1"), ("0", "0")])
-def test_the_runner_sees_our_environment_but_no_model_hub_unless_we_say_so(
+def test_the_runner_sees_what_was_named_and_no_model_hub_unless_we_say_so(
     ours: str, theirs: str, scripted: Interpreter, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    for name in ("OMP_NUM_THREADS", "MKL_DYNAMIC", "SECRET"):
+        monkeypatch.setenv(name, "1")
     monkeypatch.setenv("HF_HUB_OFFLINE", ours)
-    (line,), _ = play(scripted("import os, json; print(json.dumps(dict(os.environ)))"), task)
+    named = replace(task, job=task.job.model_copy(update={"inherit_environ": ("MKL_DYNAMIC",)}))
+    (line,), _ = play(scripted("import os, json; print(json.dumps(dict(os.environ)))"), named)
     found = json.loads(line)
-    names = ("OMP_NUM_THREADS", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "PYTHONPATH")
+    names = ("MKL_DYNAMIC", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "PYTHONPATH")
     assert [found[name] for name in names] == ["1", theirs, theirs, str(ROOT)]
+    assert not {"OMP_NUM_THREADS", "SECRET"} & found.keys()
 
 
 @pytest.mark.parametrize(("script", "expected"), [

@@ -14,7 +14,7 @@ from runner.contract.record import ENVIRONMENT_FACTS, digest, to_table
 from tests.support.jobs import a_job, fake_cell
 from tests.support.records import record_for
 
-MAPS = {"libraries", "image_labels"}
+MAPS = {"libraries", "image_labels", "environment_variables"}
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
     ["\n", "\t\"'\\", "/", "größer", "{}", "null", ""]
 )

@@ -29,3 +29,10 @@ def test_each_fact_decides_the_id(name: str) -> None:
     facts: dict[str, Any] = dict.fromkeys((*ENVIRONMENT_FACTS, *MACHINE_FACTS), "a")
     make = environment_id if name in ENVIRONMENT_FACTS else hardware_id
     assert make(facts) != make({**facts, name: "b"})
+
+
+def test_variables_decide_the_id_where_there_are_any() -> None:
+    facts: dict[str, Any] = dict.fromkeys(ENVIRONMENT_FACTS, "a") | {"environment_variables": None}
+    without = {name: facts[name] for name in facts if name != "environment_variables"}
+    slow = {**facts, "environment_variables": {"ONEDNN_MAX_CPU_ISA": "AVX2"}}
+    assert environment_id(facts) == environment_id(without) != environment_id(slow)

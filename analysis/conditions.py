@@ -1,0 +1,47 @@
+"""Conditions of two measurements beside the software: what differs between them, in words."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+CONDITIONS: Mapping[str, str] = {
+    "cpu_governor": "CPU governor",
+}
+"""Columns of results that a machine's owner may change between two measurements, in words."""
+_VARIABLES = "environment_variables"
+VARIABLES_SINCE = 6
+"""The first schema of records that tells the variables a runner saw."""
+_UNSET = "not set"
+
+MachineState = Mapping[str, Any]
+"""The columns of `CONDITIONS`, with the variables and the record's schema."""
+
+
+def differences(then: MachineState, now: MachineState) -> tuple[str, ...]:
+    """Differences that are known, as `CPU governor powersave, now performance`."""
+    return (*_differing_columns(then, now), *_differing_variables(then, now))
+
+
+def _differing_columns(then: MachineState, now: MachineState) -> Iterator[str]:
+    for name, words in CONDITIONS.items():
+        before, after = then.get(name), now.get(name)
+        if before is not None and after is not None and before != after:
+            yield f"{words} {_shown(before)}, now {_shown(after)}"
+
+
+def _differing_variables(then: MachineState, now: MachineState) -> Iterator[str]:
+    if not (_tells_variables(then) and _tells_variables(now)):
+        return
+    before, after = then.get(_VARIABLES) or {}, now.get(_VARIABLES) or {}
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield f"{name} {before.get(name, _UNSET)}, now {after.get(name, _UNSET)}"
+
+
+def _tells_variables(conditions: MachineState) -> bool:
+    return (conditions.get("schema_version") or 0) >= VARIABLES_SINCE
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,63 @@
+"""The environment of a runner: a short list of our variables, and those that the user names.
+
+A shell's profile, a module system or a notebook sets variables that decide by factors how fast a
+runtime is: `ONEDNN_MAX_CPU_ISA`, `OMP_NUM_THREADS`, `CUDA_LAUNCH_BLOCKING`. So a runner starts
+without them, as the workers of pyperf do (Stinner, pyperf, `_utils.py: create_environ`).
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+
+from orchestrator.system.text import split_list
+from runner.contract.errors import UsageError, closest
+from runner.contract.job import DEVICE_VARIABLE, Job
+from runner.contract.variables import DEVICE_CHOICES, is_variable_name
+
+_PASSED = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "TZ"),
+        *("LANG", "LC_ALL", "LC_CTYPE"),
+        *("LD_LIBRARY_PATH", "CONDA_PREFIX", "VIRTUAL_ENV"),
+        *("XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE"),
+        DEVICE_VARIABLE,
+    }
+)
+"""Variables that say who and where we are; the loader's path is recorded, as it decides as well."""
+_ARTIFACTS = ("reference", "prepare")
+"""Purposes whose results are kept for other runs, which know nothing of this one's variables."""
+
+
+def inherited_variables(job: Job, ours: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables of ours that the user named for this job."""
+    names: Iterable[str] = () if job.purpose in _ARTIFACTS else job.inherit_environ
+    return {name: ours[name] for name in names if name in ours}
+
+
+def process_environment(
+    job: Job, root: str, ours: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The environment of a local runner, whose packages lie in the folder `root`.
+
+    No model hub is asked unless the user says so.
+    """
+    offline = ours.get("HF_HUB_OFFLINE") or "1"
+    passed = {name: ours[name] for name in sorted(_PASSED | DEVICE_CHOICES) if name in ours}
+    hub = {"HF_HUB_OFFLINE": offline, "TRANSFORMERS_OFFLINE": offline}
+    return {**passed, **hub, **inherited_variables(job, ours), "PYTHONPATH": root}
+
+
+def set_variables(words: Iterable[str], ours: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The names in the words of `--inherit-environ`, which commas may part.
+
+    Raises:
+        UsageError: our environment has no such variable.
+    """
+    names = tuple(dict.fromkeys(split_list(words)))
+    for name in names:
+        if name not in ours or not is_variable_name(name):
+            near = closest(name, filter(is_variable_name, ours))
+            raise UsageError(
+                f"--inherit-environ: {name!r} is not set in this environment",
+                hint=f"did you mean {near[0]}?" if near else "`export NAME=VALUE` sets a variable",
+            )
+    return names

@@ -1,0 +1,48 @@
+"""Runners start with a short list of variables, and with those that the user names."""
+
+import pytest
+
+from orchestrator.launchers.environment import (
+    inherited_variables,
+    process_environment,
+    set_variables,
+)
+from runner.contract.cell import Purpose
+from runner.contract.errors import UsageError
+from tests.support.jobs import a_job
+
+OURS = {"PATH": "/bin", "ONEDNN_MAX_CPU_ISA": "AVX2", "CUDA_VISIBLE_DEVICES": "1", "A%%": ""}
+
+
+def test_a_runner_knows_where_it_is_and_nothing_of_the_shell() -> None:
+    hub = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    expected = {"PATH": "/bin", "CUDA_VISIBLE_DEVICES": "1", **hub, "PYTHONPATH": "/here"}
+    assert process_environment(a_job(), "/here", OURS) == expected
+
+
+@pytest.mark.parametrize(
+    ("purpose", "inherits"),
+    [("measure", True), ("time", True), ("verify", True), ("reference", False), ("prepare", False)],
+)
+def test_a_variable_that_was_named_is_passed_to_what_is_measured(
+    purpose: Purpose, inherits: bool
+) -> None:
+    names = ("ONEDNN_MAX_CPU_ISA", "GONE")
+    job = a_job().model_copy(update={"inherit_environ": names, "purpose": purpose})
+    expected = {"ONEDNN_MAX_CPU_ISA": "AVX2"} if inherits else {}
+    assert inherited_variables(job, OURS) == expected
+
+
+def test_names_are_listed_with_commas_or_one_by_one() -> None:
+    words = ["PATH,ONEDNN_MAX_CPU_ISA", "PATH"]
+    assert set_variables(words, OURS) == ("PATH", "ONEDNN_MAX_CPU_ISA")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("ONEDNN_MAX_CPU_ISO", "did you mean ONEDNN_MAX_CPU_ISA?"), ("A%%", "export"), ("", "export")],
+)
+def test_a_variable_that_is_not_set_is_an_error(word: str, hint: str) -> None:
+    with pytest.raises(UsageError, match="is not set in this environment") as refusal:
+        set_variables([word], OURS)
+    assert hint in (refusal.value.hint or "")
