@@ -5,6 +5,11 @@ from typing import Any
 
 CONDITIONS: Mapping[str, str] = {
     "cpu_governor": "CPU governor",
+    "cpu_scaling_driver": "frequency driver",
+    "cpu_energy_preference": "energy preference",
+    "cpu_turbo": "turbo",
+    "cpu_smt": "SMT",
+    "transparent_huge_pages": "transparent huge pages",
 }
 """Columns of results that a machine's owner may change between two measurements, in words."""
 _VARIABLES = "environment_variables"

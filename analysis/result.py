@@ -25,6 +25,9 @@ class ResultRow:
     scenario: str
     target_qps: float | None
     slo_ms: float | None
+    threads: int | None
+    """Threads that were asked for; None where the machine decided."""
+    workers: int | None
     status: str
     reason: str | None
     predicted: bool

@@ -16,6 +16,7 @@ from runner.correctness.reference import compute_reference
 from runner.job.harness import Folders, Harness
 from runner.job.prepare import prepare_graphs
 from runner.measure.clock import monotonic
+from runner.measure.environment import pin_process
 from runner.process.lifeline import die_with_parent
 from runner.process.streams import Progress, claim_stdout
 
@@ -46,6 +47,7 @@ def main() -> int:
 
 
 def _execute(job: Job, out: Path, folders: Folders) -> None:
+    pin_process(job)
     progress = Progress(claim_stdout())
     if job.purpose == "reference":
         compute_reference(job, out, progress, monotonic)

@@ -13,6 +13,7 @@ from runner.contract.errors import UsageError, refuse_unknown
 from runner.contract.synonyms import counsel, meaning
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_WHOLE = ("size", "count")
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
@@ -21,7 +22,7 @@ def list_option(axis: Axis, text: str | None = None) -> dict[str, Any]:
 
     A command that takes them otherwise says so in a help text of its own.
     """
-    metavar = axis.metavar or ("N" if axis.kind == "size" else "NAMES")
+    metavar = axis.metavar or ("N" if axis.kind in _WHOLE else "NAMES")
     option = typer.Option(
         metavar=metavar,
         help=text or axis.full_help,
@@ -72,7 +73,7 @@ def _values(axis: Axis, texts: Sequence[str]) -> list[str]:
     for item in items:
         if axis.choices and item not in axis.choices:
             _refuse_choice(axis, item)
-        elif axis.kind == "size" and not (item.isascii() and item.isdigit()):
+        elif axis.kind in _WHOLE and not (item.isascii() and item.isdigit()):
             raise UsageError(f"{axis.option}: {item!r} is not a whole number")
     return items
 

@@ -17,6 +17,7 @@ from orchestrator.backends.machine import default_memory_bytes
 from orchestrator.launchers.base import OUT, Task
 from orchestrator.launchers.environment import inherited_variables
 from orchestrator.launchers.job_user import JobUser, let_read, require_readable
+from orchestrator.launchers.placement import cpuset_of_container
 from orchestrator.system.files import translate_os_errors
 from runner.contract.graph import FAILED_SUFFIX
 from runner.contract.job import DEVICE_VARIABLE, chosen_device
@@ -53,6 +54,10 @@ class EngineFacts:
     """Memory of the engine's machine, bytes."""
     limits_swap: bool
     """True if its kernel can hold a container's swap to a limit."""
+    cpus: int
+    """CPUs of that machine."""
+    limits_cpus: bool
+    """True if it can hold a container to some of them."""
     user: JobUser
     """The user as whom its containers execute for this caller."""
 
@@ -95,8 +100,8 @@ def host_options(task: Task, engine: EngineFacts) -> dict[str, Any]:
         options["memswap_limit"] = memory
     if engine.user.userns_mode is not None:
         options["userns_mode"] = engine.user.userns_mode
-    if limits.cpus is not None:
-        options["nano_cpus"] = round(limits.cpus * 1e9)
+    if engine.limits_cpus and (cpuset := cpuset_of_container(task.job, engine.cpus)):
+        options["cpuset_cpus"] = cpuset
     request, chosen = CATALOGUE[task.backend].device, chosen_device(task.backend)
     return options | device_options(request, chosen=chosen)
 

@@ -164,6 +164,8 @@ class DockerLauncher(LocalLauncher):
         info = self._client.info()
         return EngineFacts(
             memory_bytes=info["MemTotal"],
+            cpus=info["NCPU"],
+            limits_cpus=bool(info.get("CPUSet")),
             limits_swap=bool(info.get("SwapLimit")),
             user=job_user(info, os.getuid(), os.getgid()),
         )

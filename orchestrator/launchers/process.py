@@ -1,6 +1,5 @@
 """The process launcher: jobs execute as local processes, on machines without an engine."""
 
-import math
 import os
 import signal
 import subprocess
@@ -19,8 +18,9 @@ from orchestrator.backends.machine import default_memory_bytes, require_stack
 from orchestrator.launchers.base import Exit, LocalLauncher, Task
 from orchestrator.launchers.environment import process_environment
 from orchestrator.launchers.output import LAST_LINES_PATIENCE_S, JobOutput, LineQueue
+from orchestrator.launchers.placement import cpus_of_process
 from runner.contract.cell import Backend
-from runner.contract.job import Limits, Provenance
+from runner.contract.job import Job, Limits, Provenance
 from runner.contract.process_exit import oom_kills
 
 WATCH_INTERVAL_S = 0.2
@@ -59,7 +59,7 @@ class ProcessLauncher(LocalLauncher):
             env=process_environment(task.job, _ROOT),
             start_new_session=True,
         )
-        execution = ProcessExecution(process, task.job.limits)
+        execution = ProcessExecution(process, task.job)
         try:
             yield execution
         finally:
@@ -75,19 +75,18 @@ class ProcessLauncher(LocalLauncher):
 class ProcessExecution:
     """A runner process under way, held to its limits."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limits: Limits) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], job: Job) -> None:
         self._process = process
         self._output = JobOutput()
         self._ended = threading.Event()
         self._over_limit = False
         self._oom_kills_before = oom_kills()
-        if limits.cpus is not None:
-            self._pin(limits.cpus)
+        self._pin(cpus_of_process(job))
         self._readers = [
             _start(_read, process.stdout, self._output.take_stdout),
             _start(_read, process.stderr, self._output.take_stderr),
         ]
-        self._watcher = _start(self._watch, _allowed_bytes(limits))
+        self._watcher = _start(self._watch, _allowed_bytes(job.limits))
         self._reaper = _start(self._reap)
 
     @property
@@ -113,11 +112,10 @@ class ProcessExecution:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _pin(self, cpus: float) -> None:
-        process = psutil.Process(self._process.pid)
-        if hasattr(process, "cpu_affinity"):
-            with suppress(psutil.Error):
-                process.cpu_affinity(process.cpu_affinity()[: math.ceil(cpus)])
+    def _pin(self, cpus: tuple[int, ...] | None) -> None:
+        if cpus:
+            with suppress(OSError):  # it has ended already
+                os.sched_setaffinity(self._process.pid, cpus)
 
     def _reap(self) -> None:
         """Once the runner has ended, end the children it left, which may hold its stdout.

@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 from orchestrator.matrix.combine import AxisValue
 from orchestrator.matrix.unknown_models import MODEL_FILES
 from orchestrator.matrix.values import (
-    LARGEST,
     And,
     BackendValue,
     BytesValue,
@@ -105,8 +104,6 @@ class MeasureTable(TypedDict, total=False):
     max_rounds: CountValue
     """Most launches of a cell whose median is not precise before; the profile's if not named: 1 in
     quick, 12 in standard, 30 in audit."""
-    workers: CountValue
-    """Processes that load at once in mode startup; as many as there are cores if not named."""
 
 
 @with_config(_STRICT)
@@ -117,8 +114,8 @@ class LimitsTable(TypedDict, total=False):
     """Time that loading, and then each cell, may take; if not named, it follows from measure."""
     memory: BytesValue
     """Memory a job may use; if not named, a safety margin below the machine's memory."""
-    cpus: Annotated[float, Field(ge=0.01, le=LARGEST, allow_inf_nan=False)]
-    """CPU cores a job may use; if not named, all of them."""
+    cpus: SizeValue
+    """CPUs a job is pinned to; if not named, one of each physical core of one NUMA node."""
     pids: SizeValue
     """Processes and threads a job may create."""
     output: BytesValue

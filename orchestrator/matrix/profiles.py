@@ -20,7 +20,6 @@ _MEASURE = {
     "precision_target": "precision_target",
     "rounds": "rounds",
     "max_rounds": "max_rounds",
-    "workers": "workers",
 }
 _LIMITS = {
     "cell_timeout": "cell_timeout_s",

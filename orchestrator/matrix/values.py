@@ -101,6 +101,7 @@ def value_type(axis: Axis) -> Any:
     types = {
         "model": _ModelValue,
         "size": SizeValue,
+        "count": CountValue,
         "rate": RateValue,
         "milliseconds": SloValue,
     }

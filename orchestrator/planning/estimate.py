@@ -52,7 +52,7 @@ def cell_estimate(
     """Seconds that measuring the cell may take, all rounds together, without their launches."""
     iteration = before.iteration_s if before else _iteration_s(cell, model)
     if cell.mode == "startup":
-        return _cold_starts_s(iteration, measure)
+        return _cold_starts_s(iteration, measure, cell.workers)
     if cell.scenario == "server":
         return _served_s(cell, iteration, measure)
     if cell.scenario == "offline":
@@ -116,13 +116,13 @@ def _served_s(cell: Cell, query: float, measure: Measure) -> float:
     return _prepared_s(query, measure) + steady
 
 
-def _cold_starts_s(start: float, measure: Measure) -> float:
+def _cold_starts_s(start: float, measure: Measure, workers: int | None) -> float:
     """Starts one after the other, then all workers' at once, once.
 
     Workers whose number is not named have a core each, so that together they take as long as one.
     """
     alone = max(start, _within(start * measure.iterations, measure))
-    return alone + start * (measure.workers or 1)
+    return alone + start * (workers or 1)
 
 
 def _prepared_s(iteration: float, measure: Measure) -> float:

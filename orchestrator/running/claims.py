@@ -45,10 +45,10 @@ def _contradictions(record: Record, cell: Cell, job: Job) -> Iterator[str]:
 
 
 def _is_found_out(name: str, cell: Cell, value: object) -> bool:
-    """True for what the runner finds out: a batch size, or the commit of a hub's weights."""
+    """True for what the runner finds out: batch size, threads, the commit of a hub's weights."""
     if name == "batch_size":
         return cell.scenario == "offline"
-    return name == "weights_revision" and value is None
+    return name in ("weights_revision", "threads") and value is None
 
 
 def _parsed(

@@ -197,7 +197,7 @@ def _export_job(job: Job, missing: Sequence[Cell]) -> Job:
     return job.model_copy(
         update={
             "id": f"prepare-{job.model.name}-{graph_kind(first)}-{number_format(first)}",
-            "cells": tuple(missing),
+            "cells": tuple(cell.model_copy(update={"threads": None}) for cell in missing),
             "limits": job.limits.model_copy(update={"cell_timeout_s": longest}),
             "purpose": "prepare",
             "trace": False,

@@ -44,9 +44,12 @@ AxisName = Literal[
     "scenario",
     "target_qps",
     "slo_ms",
+    "threads",
+    "workers",
 ]
-_AxisKind = Literal["model", "choice", "size", "rate", "milliseconds"]
-"""`size`: a positive integer; `rate`: a number or `find_peak`; `milliseconds`: a number."""
+_AxisKind = Literal["model", "choice", "size", "rate", "milliseconds", "count"]
+"""`size` and `count`: a positive integer, of the work and of those that do it; `rate`: a number or
+`find_peak`; `milliseconds`: a number."""
 
 FIND_PEAK: Literal["find_peak"] = "find_peak"
 """The word that stands for the highest rate that meets `slo_ms`."""
@@ -307,6 +310,31 @@ AXES: tuple[Axis, ...] = (
         merges="only a rate that is sought has an slo_ms",
         needs=f"scenario server and target_qps {FIND_PEAK}",
     ),
+    Axis(
+        "threads",
+        "count",
+        phrase="{} threads",
+        doc="Threads of one operator, each on a CPU of its own.",
+        list_doc="Threads of one operator, each on a CPU of its own; one for each physical core of "
+        "one NUMA node if not named.",
+        help="Threads of one operator, e.g. 1,2,4.",
+        unnamed="the physical cores of one NUMA node",
+        letter="t",
+    ),
+    Axis(
+        "workers",
+        "count",
+        phrase="{} workers",
+        doc="Processes that load at once in mode startup.",
+        list_doc="Processes that load at once in mode startup; as many as there are threads if not "
+        "named.",
+        help="Processes that load at once; --mode startup alone.",
+        unnamed="as many as threads",
+        letter="w",
+        applies=lambda request: request["mode"] == "startup",
+        merges="only startup has workers",
+        needs="mode startup",
+    ),
 )
 AXIS_NAMES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES)
 """The axes in their order, which is that of a cell's fields."""
@@ -316,7 +344,9 @@ NUMBER_AXES: tuple[AxisName, ...] = tuple(
 )
 ARRIVAL_AXES: tuple[AxisName, ...] = ("scenario", "target_qps", "slo_ms")
 """The arrival of queries."""
+COUNT_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.kind == "count")
+"""The number of those that do the work; absent from a cell's id where the machine decides it."""
 SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(
     (axis.letter, axis.name) for axis in AXES if axis.letter is not None
 )
-"""The letters of sizes in a cell's id."""
+"""The letters of sizes and counts in a cell's id."""

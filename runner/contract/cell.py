@@ -72,6 +72,10 @@ class Cell(Frozen):
     """Queries per second that the scenario `server` offers; null: the highest rate is sought."""
     slo_ms: PositiveFloat | None = None
     """Milliseconds that 99 % of queries must meet at the rate that is sought; else null."""
+    threads: PositiveInt | None = None
+    """Threads of one operator, each on a CPU of its own; null: the machine decides."""
+    workers: PositiveInt | None = None
+    """Processes that load at once in mode `startup`; null: as many as threads."""
 
     @property
     def id(self) -> str:
@@ -80,7 +84,7 @@ class Cell(Frozen):
 
     @property
     def shape(self) -> str:
-        """The sizes in the id, e.g. `b8-s128` or `b1-s128-n32`; offline finds its own batch."""
+        """The sizes in the id, e.g. `b8-s128` or `b1-s128-n32-t4`; offline finds its own batch."""
         return "-".join(
             f"{letter}{size}"
             for letter, name in SIZE_LETTERS
@@ -109,7 +113,10 @@ class Cell(Frozen):
 
         A cold start shares its job with none, as no other cell's model may be loaded beside it.
         """
-        return self.id if self.mode == "startup" else f"{self._stem}-{self.mode}"
+        if self.mode == "startup":
+            return self.id
+        threads = None if self.threads is None else f"t{self.threads}"
+        return "-".join(filter(None, (self._stem, threads, self.mode)))
 
     @property
     def _stem(self) -> str:

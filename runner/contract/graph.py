@@ -123,9 +123,12 @@ def number_format(cell: Cell) -> NumberFormat:
     return "fp32"
 
 
+_NOT_OF_GRAPHS = {"new_tokens": None, "threads": None, "workers": None}
+
+
 def fixed_shape(cell: Cell) -> str:
     """The sizes of what goes into the graph; how many tokens come out makes no difference."""
-    return cell.model_copy(update={"scenario": "single_stream", "new_tokens": None}).shape
+    return cell.model_copy(update={"scenario": "single_stream", **_NOT_OF_GRAPHS}).shape
 
 
 def find_graph(job: Job, cell: Cell, graphs: Path | None) -> tuple[Graph, Path]:

@@ -39,8 +39,6 @@ class Measure(Frozen):
     """Fewest launches of each cell, with equal shares of iterations and time."""
     max_rounds: PositiveInt | None = None
     """Most launches of a cell whose median is not precise before; null: no more than `rounds`."""
-    workers: PositiveInt | None = None
-    """Processes that load at once in mode `startup`; null takes as many as there are cores."""
 
     @property
     def most_rounds(self) -> int:
@@ -90,8 +88,8 @@ class Limits(Frozen):
     """Seconds that loading, and then each cell, may take; null follows from what is measured."""
     memory_bytes: PositiveInt | None = None
     """Bytes of memory a job may use; null leaves a safety margin below the machine's memory."""
-    cpus: PositiveFloat | None = None
-    """CPU cores a job may use, whole ones outside containers; null allows all of them."""
+    cpus: PositiveInt | None = None
+    """CPUs a job is pinned to; null: one of each physical core of one NUMA node."""
     pids: PositiveInt = 4096
     """Processes and threads a container may create; local processes are not limited."""
     output_bytes: PositiveInt | None = None

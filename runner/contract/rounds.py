@@ -27,6 +27,10 @@ class Noise(Frozen):
     """The same after the steady phase."""
     kernel_shift: float
     """The kernel's median after by the one before, minus 1."""
+    throttled_periods: int | None = None
+    """Periods in which the control group's quota ended before its work; None where none is told."""
+    throttled_s: float | None = None
+    """CPU seconds for which the quota held its threads back; None likewise."""
 
     @property
     def score(self) -> float:

@@ -23,7 +23,7 @@ from runner.correctness.differences import QUERY_PREFIXES, AnyArray
 from runner.correctness.honest import honest_arrays
 from runner.inputs import Inputs, synthesise
 from runner.measure.clock import Clock
-from runner.measure.environment import read_environment, usable_cpus
+from runner.measure.environment import job_threads
 from runner.process.streams import Progress
 
 BATCH_SIZE = 2
@@ -183,5 +183,5 @@ def _outputs_in(job: Job, precision: Precision) -> dict[str, AnyArray]:
 @contextmanager
 def _opened(job: Job) -> Iterator[Session]:
     runtime = load_runtime(job.cells[0].runtime)
-    with closing(runtime.open_session(job, usable_cpus(read_environment()))) as session:
+    with closing(runtime.open_session(job, job_threads(job))) as session:
         yield session

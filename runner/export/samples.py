@@ -15,7 +15,7 @@ from runner.correctness.continuation import continued
 from runner.correctness.reference import padded
 from runner.inputs import Inputs, synthesise
 from runner.measure.clock import monotonic
-from runner.measure.environment import read_environment, usable_cpus
+from runner.measure.environment import job_threads
 
 _STEPS = 5
 """Tokens to generate: one fills the cache, the others show whether it grows as it must."""
@@ -76,7 +76,7 @@ def samples(job: Job, cells: Iterable[Cell]) -> list[Sample]:
         update={"backend": "cpu", "runtime": "torch", "precision": "fp32", "mode": "inference"}
     )
     reference = job.model_copy(update={"cells": (first,)})
-    session = load_runtime("torch").open_session(reference, usable_cpus(read_environment()))
+    session = load_runtime("torch").open_session(reference, job_threads(job))
     with closing(session):
         results = []
         for number, cell in enumerate(cells, start=1):

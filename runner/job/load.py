@@ -7,11 +7,12 @@ from typing import Any
 
 from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
+from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Phase, hardware_id
 from runner.measure.clock import Clock, seconds
 from runner.measure.energy import EnergyDevice
-from runner.measure.environment import Environment, driver_version, usable_cpus
+from runner.measure.environment import Environment, driver_version, job_threads
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import harness_overhead_s
 
@@ -87,9 +88,11 @@ class Loader:
         start = clock()
         self.runtime = load_runtime(self._job.cells[0].runtime)
         imported = clock()
-        threads = usable_cpus(self._environment)
+        threads = job_threads(self._job, self._environment)
+        _require_threads(self._job.cells[0].threads, threads)
         session = self.runtime.open_session(self._job, threads, self._graphs)
         self.energy_device = session.energy_device
+        _require_threads(self._job.cells[0].threads, session.threads)
         self.facts |= {
             "import_time_s": seconds(imported - start),
             "load_time_s": seconds(clock() - imported),
@@ -100,9 +103,22 @@ class Loader:
             "hardware_id": hardware_id(
                 {**asdict(self._environment), "device_name": session.device_name}
             ),
-            "threads": session.threads,
+            "threads": session.threads or self._job.cells[0].threads,
             "interop_threads": session.interop_threads,
             "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},
             "device_uuid": session.columns.get("device_uuid"),
         }
         return session
+
+
+def _require_threads(requested: int | None, available: int | None) -> None:
+    """Insist on the number of threads that a cell names.
+
+    Raises:
+        Unsupported: there are fewer CPUs, or the runtime takes another number.
+    """
+    if requested is not None and available not in (None, requested):
+        raise Unsupported(
+            f"{requested} threads were asked for, and {available} can execute an operator here",
+            hint="name no more threads than the machine and `limits.cpus` have CPUs",
+        )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job
@@ -20,6 +20,8 @@ from runner.measure.statistics.summary import LatencySummary, summarise
 from runner.modes.server.serving import SERVICE
 from runner.modes.startup.mode import startup_columns
 from runner.modes.training import training_columns
+
+_Number = TypeVar("_Number", int, float)
 
 
 def summarise_rounds(
@@ -146,10 +148,21 @@ def _sum_of_all(values: Sequence[float | None]) -> float | None:
 
 
 def _noise(noises: Sequence[Noise]) -> Columns:
-    """The noisiest round."""
+    """The noisiest round; what a quota held back in all of them."""
     worst = max(noises, key=lambda noise: noise.score)
     values = {f"noise_{name}": value for name, value in worst.model_dump().items()}
-    return {**values, "noise_score": worst.score}
+    return {
+        **values,
+        "noise_score": worst.score,
+        "noise_throttled_periods": _total([noise.throttled_periods for noise in noises]),
+        "noise_throttled_s": _total([noise.throttled_s for noise in noises]),
+    }
+
+
+def _total(values: Sequence[_Number | None]) -> _Number | None:
+    """The sum of values; None if one is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if len(known) == len(values) and known else None
 
 
 def _device(states: Sequence[DeviceState]) -> Columns:

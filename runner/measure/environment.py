@@ -15,27 +15,27 @@ import psutil
 
 from runner.contract.cell import Backend
 from runner.contract.host import read_processor
-from runner.contract.job import Limits
+from runner.contract.job import Job, Limits
+from runner.contract.topology import SYSTEM, choose_cpus, place_job, read_topology, requested_cpus
 from runner.contract.variables import runtime_variables
 from runner.measure.memory import cgroup
+from runner.measure.processor import ProcessorSettings, read_processor_settings
 from runner.measure.vendors.amd import amd_driver
 from runner.measure.vendors.nvidia import nvidia_driver
 
-_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 MEMORY_SHARE = 0.8
 """Share of the memory that a job may use: predictions can be wrong, and a kill is no error to
 catch."""
 
 
 @dataclass(frozen=True)
-class Environment:
+class Environment(ProcessorSettings):
     """Facts that are the same for all cells of a job; named like the columns of `Record`."""
 
     cpu_model: str
     cpu_flags: list[str]
     cpu_cores_physical: int | None
     cpu_cores_logical: int | None
-    cpu_governor: str | None
     cpu_affinity: list[int] | None
     memory_total_bytes: int
     machine: str
@@ -50,13 +50,14 @@ class Environment:
 def read_environment() -> Environment:
     """Read the facts from this machine."""
     cpu_model, cpu_flags = read_processor()
+    affinity = _affinity()
     return Environment(
         cpu_model=cpu_model,
         cpu_flags=cpu_flags,
         cpu_cores_physical=psutil.cpu_count(logical=False),
         cpu_cores_logical=psutil.cpu_count(logical=True),
-        cpu_governor=_GOVERNOR.read_text().strip() if _GOVERNOR.exists() else None,
-        cpu_affinity=_affinity(),
+        cpu_affinity=affinity,
+        **vars(read_processor_settings(affinity)),
         memory_total_bytes=psutil.virtual_memory().total,
         machine=platform.machine(),
         operating_system=_operating_system(),
@@ -68,11 +69,35 @@ def read_environment() -> Environment:
     )
 
 
-def usable_cpus(environment: Environment) -> int:
-    """Logical CPUs that this process may use: its affinity, limited by its cgroup's quota."""
-    cpus = len(environment.cpu_affinity or []) or environment.cpu_cores_logical or 1
-    quota = environment.container_cpu_limit
-    return cpus if quota is None else max(1, min(cpus, math.ceil(quota)))
+def usable_cpus(
+    environment: Environment, requested: int | None = None, system: Path = SYSTEM
+) -> int:
+    """Threads for one operator: the number requested, else a thread for each physical core.
+
+    The cores are those of one NUMA node that this process may use; a quota counts in whole CPUs.
+    """
+    allowed = environment.cpu_affinity
+    if allowed is None:
+        cpus = environment.cpu_cores_physical or environment.cpu_cores_logical or 1
+    elif requested is None:
+        cpus = len(choose_cpus(read_topology(system), allowed))
+    else:
+        cpus = len(allowed)
+    bounds = (cpus, requested, environment.container_cpu_limit)
+    return max(1, math.floor(min(bound for bound in bounds if bound is not None)))
+
+
+def job_threads(job: Job, environment: Environment | None = None) -> int:
+    """Threads that one operator of this job may use."""
+    return usable_cpus(environment or read_environment(), requested_cpus(job))
+
+
+def pin_process(job: Job, system: Path = SYSTEM) -> None:
+    """Pin this process to the CPUs of its job, where no launcher has done so and the system can."""
+    allowed = _affinity()
+    cpus = allowed and place_job(job, read_topology(system), allowed)
+    if cpus and len(cpus) < len(allowed or ()):
+        os.sched_setaffinity(0, cpus)
 
 
 def memory_budget_bytes(

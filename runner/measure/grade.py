@@ -8,6 +8,7 @@ from itertools import chain
 from runner.contract.job import Measure
 from runner.contract.record import Grade
 from runner.contract.rounds import RoundResult
+from runner.measure.clock import seconds
 from runner.measure.environment import Environment
 from runner.measure.statistics.percentiles import NEEDED, fewest
 from runner.measure.statistics.summary import LatencySummary
@@ -74,6 +75,8 @@ DEPENDENCE = 5.0
 """Iterations that count as one independent one. The interval allows for it, but a host whose noise
 repeats for so long has noise longer than the cell. Of independent iterations, one cell in a hundred
 seems to need more than 3."""
+_STEERING_DRIVERS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")
+_FAST_PREFERENCES = ("performance", "balance_performance")
 _CHOSEN_REASONS = ("ApplicationsClocksSetting", "SyncBoost", "DisplayClockSetting")
 """Reasons for a low GPU clock that the user chose, so that the clock stays the same."""
 _POWER_REASONS = ("SwPowerCap", "PackagePower")
@@ -104,7 +107,8 @@ def doubts_of(
         imprecision("the median", summary.latency_precision, measure),
         _scatter(service or summary),
         _load(rounds, environment.cpu_cores_logical or 1),
-        _governor(environment.cpu_governor),
+        _governor(environment),
+        _quota(rounds),
         _noise(rounds),
         _busy_cores(rounds, environment.cpu_cores_logical or 1),
         _throttling(rounds),
@@ -158,10 +162,28 @@ def _load(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
     yield from scaled(LOAD_AVERAGE, load / cores, text)
 
 
-def _governor(governor: str | None) -> Iterator[Doubt]:
-    if governor == "powersave":
+def _governor(environment: Environment) -> Iterator[Doubt]:
+    """The doubt about a governor that keeps clocks low.
+
+    `powersave` of intel_pstate and amd_pstate_epp lets firmware choose the clock, by the preference
+    that it is told (Linux, Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
+    """
+    is_steered = environment.cpu_scaling_driver in _STEERING_DRIVERS
+    if is_steered and environment.cpu_energy_preference in _FAST_PREFERENCES:
+        return
+    if environment.cpu_governor == "powersave":
         remedy = "set it to performance (cpupower frequency-set -g performance)"
         yield Doubt("B", f"governor is powersave: {remedy}")
+
+
+def _quota(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
+    """The doubt about threads that a quota stops in each period, so that the others wait."""
+    for result in rounds:
+        held = result.noise.throttled_s
+        if held and result.steady_ns:
+            share = held / seconds(result.steady_ns)
+            text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
+            yield from scaled(BIAS, share, text)
 
 
 def _noise(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:

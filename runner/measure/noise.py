@@ -3,12 +3,14 @@
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from runner.contract.rounds import Noise
 from runner.measure.clock import Clock, monotonic
+from runner.measure.memory.cgroup import Throttling, cpu_throttling
 
 _PROC_STAT = Path("/proc/stat")
 REST_S = 0.05
@@ -46,12 +48,15 @@ class NoiseMeter:
         kernel: Callable[[], object] = arithmetic,
         own_s: Callable[[], float] = lambda: sum(os.times()[:4]),
         sleep: Callable[[float], None] = time.sleep,
+        throttling: Callable[[], Throttling | None] = cpu_throttling,
     ) -> None:
         self._proc_stat = proc_stat
         self._clock = clock
         self._kernel = kernel
         self._own_s = own_s
         self._sleep = sleep
+        self._throttling = throttling
+        self._throttled: Throttling | None = None
         self._durations: list[int] = []
         self._times: CpuTimes | None = None
 
@@ -59,6 +64,7 @@ class NoiseMeter:
         """Take the first readings; some 70 ms."""
         self._kernel()
         self._durations = self._time_kernel()
+        self._throttled = self._throttling()
         self._times = self._read_times()
 
     def after(self) -> Noise:
@@ -66,7 +72,8 @@ class NoiseMeter:
 
         CPU time of child processes counts as ours once they have ended, until then as other load.
         """
-        times, durations = self._read_times(), self._time_kernel()
+        times, throttled = self._read_times(), self._throttling()
+        durations = self._time_kernel()
         steal, other = _shares(self._times, times)
         return Noise(
             steal=steal,
@@ -74,6 +81,7 @@ class NoiseMeter:
             kernel_spread_before=_spread(self._durations),
             kernel_spread_after=_spread(durations),
             kernel_shift=statistics.median(durations) / statistics.median(self._durations) - 1,
+            **_held_back(self._throttled, throttled),
         )
 
     def _time_kernel(self) -> list[int]:
@@ -118,6 +126,15 @@ def _shares(before: CpuTimes | None, after: CpuTimes | None) -> tuple[float | No
     others = (after.busy - before.busy) - (after.own - before.own)
     steal = after.steal - before.steal
     return max(0.0, steal) / total, max(0.0, others) / total
+
+
+def _held_back(before: Throttling | None, after: Throttling | None) -> Mapping[str, Any]:
+    if before is None or after is None:
+        return {}
+    return {
+        "throttled_periods": after.periods - before.periods,
+        "throttled_s": after.seconds - before.seconds,
+    }
 
 
 def _spread(durations: Sequence[int]) -> float:

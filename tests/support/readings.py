@@ -48,7 +48,7 @@ MATRIX = {
     "exclude": [{"model": "gpt2", "batch_size": 8}],
     "backends": {"cpu": {"axes": {"precision": ["fp32"]}, "limits": {"memory": "8GiB"}}},
     "measure": {"profile": "quick", "max_duration": "90s", "precision_target": "2%"},
-    "limits": {"cell_timeout": "20m", "cpus": 2.0, "pids": 100},
+    "limits": {"cell_timeout": "20m", "cpus": 2, "pids": 100},
 }
 PRETRAINED = {
     "name": "ours",

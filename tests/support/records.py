@@ -97,7 +97,8 @@ def _identified(record: Record, changes: dict[str, Any]) -> Record:
 
 
 def _cell(values: dict[str, Any]) -> Cell:
-    return Cell.model_validate({name: values[name] for name in Cell.model_fields})
+    axes = {name: values.get(name) for name in Cell.model_fields if name != "threads"}
+    return Cell.model_validate(axes)
 
 
 def _measured(batch_size: int, durations_ns: Sequence[int]) -> dict[str, Any]:

@@ -99,8 +99,9 @@ def _unusual(job: Job) -> Iterator[str]:
         yield f"rounds {job.measure.most_rounds} (up to {_LONGEST.most_rounds})"
     for name in job.inherit_environ:
         yield f"variable {name} of this shell"
-    if job.measure.workers is not None:
-        yield f"workers {job.measure.workers} (by default as many as there are cores)"
+    for cell in job.cells:
+        if cell.workers is not None:
+            yield f"workers {cell.workers} (by default as many as threads)"
 
 
 def _values(settings: Measure | Limits) -> str:

@@ -12,6 +12,9 @@ from orchestrator.store.schema.tables import OURS
 from orchestrator.system.text import plural
 from runner.contract.record import Row
 
+_FOUND = ("batch_size", "threads")
+"""Axes that the runner may find out."""
+
 
 def _fault(column: str, known: str) -> str:
     fault = (
@@ -24,7 +27,8 @@ _CLAIMS = " ".join(
     [
         _fault("run_id", "true"),
         *(_fault(column, "has_expectation") for column in ("cell_id", "job_id")),
-        *(_fault(column, "has_axes") for column in CELL_COLUMNS if column != "batch_size"),
+        *(_fault(column, "has_axes") for column in CELL_COLUMNS if column not in _FOUND),
+        _fault("threads", "has_axes AND expected_threads IS NOT NULL"),
         _fault("batch_size", "has_axes AND expected_scenario <> 'offline'"),
         f"WHEN source <> '{OURS}' THEN {{'name': 'source', 'claim': source, 'value': '{OURS}'}}",
         "WHEN is_own AND file_row_number > 0 THEN"

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.schema.columns import RECORD
 from orchestrator.store.schema.result_views import PERFORMANCE, PERFORMANCE_ALL
 from orchestrator.store.schema.tables import OURS, SYNTHETIC
-from runner.contract.axes import SIZE_AXES
+from runner.contract.axes import COUNT_AXES, SIZE_AXES
 from runner.contract.cell import Selector
 from runner.contract.errors import UsageError
 from runner.contract.models import catalogue
@@ -53,6 +53,8 @@ class Filters(TypedDict, total=False):
     image_size: Numbers
     audio_seconds: Numbers
     new_tokens: Numbers
+    threads: Numbers
+    workers: Numbers
     since: datetime
     """Measured then or later."""
     until: datetime
@@ -104,7 +106,7 @@ def _part(connection: DuckDBPyConnection, name: str, value: object) -> tuple[str
     """One filter as a condition with its one parameter."""
     if name in MOMENTS:
         return f"measured_at {MOMENTS[name]} ?", _moment(name, value)
-    if name in SIZE_AXES:
+    if name in (*SIZE_AXES, *COUNT_AXES):
         return f"{name} IN (SELECT unnest(?::BIGINT[]))", _numbers(name, value)
     words = _words(name, value)
     if name == GLOBS:

@@ -85,6 +85,7 @@ class StoredRecord(
     scenario: str | None = None
     target_qps: float | None = None
     slo_ms: float | None = None
+    workers: int | None = None
     seed: int | None = None
     weights_seed: int | None = None
     profile: str | None = None

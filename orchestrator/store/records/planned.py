@@ -26,8 +26,13 @@ class ExpectedCell:
 
     @classmethod
     def of(cls, cell: Cell) -> "ExpectedCell":
-        """The cell as a plan has it. In the scenario `offline` the runner finds the batch size."""
+        """The cell as a plan has it. In the scenario `offline` the runner finds the batch size.
+
+        Where no number of threads was planned, the runner finds that too.
+        """
         axes = cell.model_dump()
+        if cell.threads is None:
+            del axes["threads"]
         if cell.scenario == "offline":
             del axes["batch_size"]
         return cls(cell.job_id, cell.id, axes)

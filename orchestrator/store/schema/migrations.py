@@ -175,6 +175,15 @@ _ADDED: Mapping[str, str] = {
     **{f"startup_{name}_median{end}_s": "DOUBLE" for name in _STARTS for end in _ENDS},
     "startup_cold_resident_share": "DOUBLE",
     "weights_seed": "BIGINT",
+    "workers": "BIGINT",
+    **{f"cpu_{name}": "VARCHAR" for name in ("scaling_driver", "energy_preference")},
+    **{f"cpu_{name}": "BOOLEAN" for name in ("turbo", "smt")},
+    "cpu_threads_per_core": "BIGINT",
+    "numa_nodes": "BIGINT",
+    "cpu_numa_nodes": "BIGINT[]",
+    "transparent_huge_pages": "VARCHAR",
+    "noise_throttled_periods": "BIGINT",
+    "noise_throttled_s": "DOUBLE",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _CHANGE_VALUES = f"""

@@ -18,6 +18,15 @@ _ROOM = 2
 """A cache is tried where the temporary folder has room for so many times the weights."""
 
 
+_PLACEMENT: Mapping[str, object] = {
+    "ENABLE_HYPER_THREADING": True,
+    "SCHEDULING_CORE_TYPE": "ANY_CORE",
+    "ENABLE_CPU_PINNING": False,
+}
+"""The process is pinned to the CPUs that its threads shall have, for every runtime: OpenVINO shall
+neither leave some of them out nor bind threads to them one by one, which others do not."""
+
+
 class Compiler:
     """Compiler for one device, precision and number of threads.
 
@@ -78,6 +87,7 @@ def _settable(
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": threads,
+        **_PLACEMENT,
     }
     access = core.get_property(device.name, "SUPPORTED_PROPERTIES")
     return {name: value for name, value in wanted.items() if access.get(name) == "RW"}

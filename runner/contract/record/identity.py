@@ -52,6 +52,8 @@ class Identity(Frozen):
     """Queries per second that were offered; null unless the scenario is `server` at a set rate."""
     slo_ms: float | None = None
     """Milliseconds that 99 % of queries had to meet; null unless the highest rate was sought."""
+    workers: int | None = None
+    """Processes that were to load at once; null unless the mode is `startup` and they were set."""
     seed: int
     """Seed of the order of execution and of arrivals."""
     weights_seed: int | None = None
@@ -128,6 +130,22 @@ class Host(Frozen):
     """Hardware threads of the machine."""
     cpu_governor: str | None = None
     """Frequency governor; null where the kernel shows none."""
+    cpu_scaling_driver: str | None = None
+    """Frequency driver, e.g. `intel_pstate`; null likewise."""
+    cpu_energy_preference: str | None = None
+    """Preference between energy and performance that firmware is told; null likewise."""
+    cpu_turbo: bool | None = None
+    """Whether clocks above the nominal one are allowed; null likewise."""
+    cpu_smt: bool | None = None
+    """Whether cores have several hardware threads switched on; null likewise."""
+    cpu_threads_per_core: int | None = None
+    """Most hardware threads of a core; null likewise."""
+    numa_nodes: int | None = None
+    """NUMA nodes of the machine; null likewise."""
+    cpu_numa_nodes: list[int] | None = None
+    """NUMA nodes of the CPUs in `cpu_affinity`; null likewise."""
+    transparent_huge_pages: str | None = None
+    """When the kernel uses huge pages: `always`, `madvise` or `never`; null likewise."""
     cpu_affinity: list[int] | None = None
     """Logical CPUs the process could run on."""
     memory_total_bytes: int | None = None
@@ -147,7 +165,7 @@ class Host(Frozen):
     container_cpu_limit: float | None = None
     """CPU quota of the control group, cores; null when there is none."""
     threads: int | None = None
-    """Threads the runtime used for one operator."""
+    """Threads the runtime used for one operator; a cell's id names them if they were set."""
     interop_threads: int | None = None
     """Operators the runtime may execute at once; null where it does not tell."""
     python_version: str | None = None

@@ -79,6 +79,10 @@ class Trust(Outcome):
     """The same after the steady phase."""
     noise_kernel_shift: float | None = None
     """The kernel's median after by the one before, minus 1."""
+    noise_throttled_periods: int | None = None
+    """Periods in which the CPU quota of the control group ended before its work."""
+    noise_throttled_s: float | None = None
+    """CPU seconds for which that quota held threads back while the cell was timed."""
     load_average_1m: float | None = None
     """Mean number of runnable threads over the last minute, when the cell started."""
     clock_resolution_s: float | None = None

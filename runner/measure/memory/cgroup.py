@@ -1,5 +1,6 @@
 """Control group of this process, versions 1 and 2: its limits and its use of memory."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,18 @@ from typing import BinaryIO
 from runner.measure.memory.process import ResidentReader
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
 _UNLIMITED = 1 << 60
 _RESET = b"0"
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """Times that a CPU quota held a control group back, added up since it was made."""
+
+    periods: int
+    seconds: float
+    """CPU time of its threads."""
 
 
 def memory_limit_bytes(root: Path = CGROUP_ROOT) -> int | None:
@@ -27,6 +38,27 @@ def cpu_limit(root: Path = CGROUP_ROOT) -> float | None:
     if quota is None or period is None or quota in ("max", "-1"):
         return None
     return int(quota) / int(period)
+
+
+def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
+    """What a quota has held back of this process' group so far; None if no quota is told."""
+    for folder in (*_own_folders(root, own), root / "cpu", root):
+        lines = (_read(folder / "cpu.stat") or "").splitlines()
+        stat = {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}
+        if "nr_throttled" in stat:
+            microseconds = stat.get("throttled_usec", stat.get("throttled_time", 0) // 1000)
+            return Throttling(stat["nr_throttled"], microseconds / 1_000_000)
+    return None
+
+
+def _own_folders(root: Path, own: Path) -> Iterator[Path]:
+    """The folders of this process' control groups that may limit CPUs, by `/proc/self/cgroup`."""
+    for line in (_read(own) or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            yield root / path.lstrip("/")
+        elif "cpu" in controllers.split(","):
+            yield root / "cpu" / path.lstrip("/")
 
 
 def _quota_and_period(root: Path) -> tuple[str | None, str | None]:

@@ -16,7 +16,7 @@ from runner.contract.record import Columns
 from runner.contract.record.verdict import Grade
 from runner.contract.rounds import MemoryUse, RoundResult
 from runner.measure.clock import NANOSECONDS, seconds
-from runner.measure.environment import load_average_1m, memory_budget_bytes, usable_cpus
+from runner.measure.environment import job_threads, load_average_1m, memory_budget_bytes
 from runner.measure.phases import garbage_frozen, quota_of, run_steady_phase
 from runner.measure.statistics.percentiles import fewest
 from runner.measure.statistics.summary import median_columns
@@ -46,7 +46,7 @@ _MEMORY_METHOD = "VmHWM of the started process, the highest of all starts"
 def measure_startup(job: Job, cell: Cell, instruments: Instruments) -> RoundResult:
     """Start one model after the other, cold and warm, and in the last round several at once."""
     load = load_average_1m()
-    threads = usable_cpus(instruments.environment)
+    threads = job_threads(job, instruments.environment)
     alone = job.model_copy(update={"cells": (cell,)})
     request = StartRequest(job=alone, threads=threads, graphs=instruments.graphs, query=True)
     instruments.enter("first")
@@ -149,16 +149,16 @@ def _concurrent(
     job = request.job
     if job.round != job.measure.rounds:
         return {}, []
-    requested = job.measure.workers or request.threads
+    requested = job.cells[0].workers or request.threads
     workers = min(requested, _fitting(starts, job, instruments))
     doubts: list[tuple[Grade, str]] = []
     if workers < requested:
-        text = f"there is room for {workers} of {requested} models at once: lower measure.workers"
+        text = f"there is room for {workers} of {requested} models at once: set fewer `workers`"
         doubts.append(("B", text))
     try:
         elapsed_s = seconds(start_at_once(request, workers))
     except (MemoryError, BenchError) as error:
-        text = f"{workers} models could not start at once ({error}): lower measure.workers"
+        text = f"{workers} models could not start at once ({error}): set fewer `workers`"
         return {}, [*doubts, ("B", text)]
     alone_s = seconds(round(median(start.to_loaded_ns for start in starts)))
     columns = {
@@ -174,7 +174,7 @@ def _fitting(starts: Sequence[TimedStart], job: Job, instruments: Instruments) -
     """Number of models that memory and process ids allow, at least the one that was started."""
     used = instruments.memory.current_bytes()
     left_bytes = memory_budget_bytes(job.limits, instruments.environment, used) - used
-    ids = _PIDS_PER_THREAD * usable_cpus(instruments.environment) + _PIDS_PER_START
+    ids = _PIDS_PER_THREAD * job_threads(job, instruments.environment) + _PIDS_PER_START
     return max(1, min(left_bytes // max(1, _peak_bytes(starts)), job.limits.pids // ids))
 
 

@@ -36,7 +36,9 @@ from tests.support.weights import a_weights_folder
 
 GIB = 1 << 30
 CALLER = JobUser(1000, 1000)
-ENGINE = EngineFacts(memory_bytes=16 * GIB, limits_swap=True, user=CALLER)
+ENGINE = EngineFacts(
+    memory_bytes=16 * GIB, cpus=100_000, limits_cpus=True, limits_swap=True, user=CALLER
+)
 MAPPED = replace(ENGINE, user=replace(CALLER, userns_mode="host"))
 WITHOUT_SWAP = replace(ENGINE, limits_swap=False)
 
@@ -52,10 +54,18 @@ def cpu_task(**limits: Any) -> Task:
         ({"memory_bytes": GIB}, ENGINE, {"mem_limit": GIB, "memswap_limit": GIB}),
         ({"memory_bytes": GIB}, WITHOUT_SWAP, {"mem_limit": GIB, "memswap_limit": None}),
         ({}, ENGINE, {"mem_limit": 15 * GIB, "nano_cpus": None}),
-        ({"cpus": 1.5}, ENGINE, {"nano_cpus": 1_500_000_000, "userns_mode": None}),
+        ({"cpus": 2}, ENGINE, {"cpuset_cpus": "99998,99999", "userns_mode": None}),
+        ({"cpus": 2}, replace(ENGINE, limits_cpus=False), {"cpuset_cpus": None}),
         ({}, MAPPED, {"userns_mode": "host"}),
     ],
-    ids=["no-way-around-by-swap", "swap-cannot-be-limited", "margin-for-the-host", "cpus", "ids"],
+    ids=[
+        "no-way-around-by-swap",
+        "swap-cannot-be-limited",
+        "margin-for-the-host",
+        "cpus",
+        "no-cpuset",
+        "ids",
+    ],
 )
 def test_limits_become_options(
     limits: dict[str, Any], engine: EngineFacts, options: dict[str, Any]

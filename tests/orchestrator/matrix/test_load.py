@@ -150,7 +150,8 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
             "measure.precision_target: 2 is not a share above 0 and up to 1, such as 2% or 0.02",
         ),
         ("}\nmeasure: {rounds: 1001}", "measure.rounds: 1001 is more than 1000"),
-        ("}\nmeasure: {workers: two}", "measure.workers: 'two' is not a whole number"),
+        (", workers: two}", "axes.workers: 'two' is not a whole number"),
+        (", threads: 1001}", "axes.threads: 1001 is more than 1000"),
         (
             "}\nmeasure: {rounds: 30}",
             "measure.rounds: 30 is more than iterations, 20 with profile standard",
@@ -168,7 +169,7 @@ def test_what_a_file_lacks_is_told(text: str, sentence: str, write: Write) -> No
             "backends.cpu.measure.max_duration: 1s is less than min_duration, 30s with profile",
         ),
         ("}\nlimits: {memory: lots}", "limits.memory: 'lots' is not a size"),
-        ("}\nlimits: {cpus: .inf}", "limits.cpus:"),
+        ("}\nlimits: {cpus: 1.5}", "limits.cpus:"),
     ],
 )
 def test_each_mistake_has_its_sentence(rest: str, sentence: str, write: Write) -> None:
@@ -214,17 +215,17 @@ def test_measure_and_limits_are_resolved_for_each_backend(write: Write) -> None:
             "backends:\n"
             "  cuda:\n"
             "    measure: {warmup_iterations: 30, warmup_max_duration: 500ms, rounds: 3,\n"
-            "      workers: 4, precision_target: 1.5%}\n"
+            "      precision_target: 1.5%}\n"
             "    limits: {memory: 512MB, cpus: 2, pids: 100}\n"
         )
     )
     cpu, cuda = matrix.measure["cpu"], matrix.measure["cuda"]
     assert (cpu.profile, cpu.iterations, cpu.min_s, cpu.max_s) == ("quick", 7, 3, 60)
-    assert (cpu.precision_target, cpu.rounds, cpu.workers) == (0.05, 1, None)
+    assert (cpu.precision_target, cpu.rounds) == (0.05, 1)
     assert (cuda.iterations, cuda.warmup_iterations, cuda.warmup_max_s) == (7, 30, 0.5)
-    assert (cuda.precision_target, cuda.rounds, cuda.workers) == (0.015, 3, 4)
+    assert (cuda.precision_target, cuda.rounds) == (0.015, 3)
     assert (matrix.limits["cpu"].memory_bytes, matrix.limits["cpu"].cpus) == (8 << 30, None)
-    assert matrix.limits["cuda"].memory_bytes == 512_000_000
+    assert (matrix.limits["cuda"].memory_bytes, matrix.limits["cuda"].cpus) == (512_000_000, 2)
     assert (matrix.limits["cuda"].cell_timeout_s, matrix.limits["cuda"].pids) == (1200, 100)
 
 

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.matrix import matrix_json_schema
 from orchestrator.store import Filters, StoredRecord
 from orchestrator.store.schema.views import PERFORMANCE
-from runner.contract.axes import AXES, AXIS_NAMES, NUMBER_AXES, SIZE_AXES, AxisName
+from runner.contract.axes import AXES, AXIS_NAMES, COUNT_AXES, NUMBER_AXES, SIZE_AXES, AxisName
 from runner.contract.cell import Cell
 from runner.contract.record import Record
 
@@ -73,7 +73,7 @@ def test_all_that_is_made_of_axes_has_their_order(
         (Record.model_fields, AXIS_NAMES),
         (StoredRecord.model_fields, AXIS_NAMES),
         ([column.name for column in PERFORMANCE.columns], AXIS_NAMES),
-        (Filters.__annotations__, SIZE_AXES),
+        (Filters.__annotations__, (*SIZE_AXES, *COUNT_AXES)),
     ],
 )
 def test_records_views_and_filters_hold_every_axis(
@@ -85,7 +85,9 @@ def test_records_views_and_filters_hold_every_axis(
 def test_a_row_says_what_each_kind_needs() -> None:
     for axis in AXES:
         assert bool(axis.choices) == (axis.kind == "choice")
-        assert (axis.letter is not None) == (axis.kind == "size") == (axis.name in SIZE_AXES)
+        assert (axis.kind == "size") == (axis.name in SIZE_AXES)
+        assert (axis.kind == "count") == (axis.name in COUNT_AXES)
+        assert (axis.letter is not None) == (axis.name in (*SIZE_AXES, *COUNT_AXES))
         assert axis.default in (None, *axis.choices) or axis.name in NUMBER_AXES
     letters = [axis.letter for axis in AXES if axis.letter]
     assert len(set(letters)) == len(letters)

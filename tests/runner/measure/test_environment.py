@@ -19,6 +19,7 @@ from runner.measure.environment import (
     versions,
 )
 from runner.measure.memory import cgroup
+from tests.support.machines import a_sys_folder, cores
 from tests.support.vendors import AmdSmi, Nvml
 
 GIB = 1 << 30
@@ -54,10 +55,32 @@ def test_versions_are_of_what_is_installed_and_the_clock_has_a_resolution() -> N
     assert 0 < resolution_s(monotonic, samples=10) < 0.001
 
 
-@pytest.mark.parametrize(("quota", "cpus"), [(None, 4), (1.5, 2), (0.5, 1)])
-def test_a_quota_cuts_the_usable_cpus(quota: float | None, cpus: int) -> None:
-    cores = replace(read_environment(), cpu_affinity=[0, 1, 2, 3], container_cpu_limit=quota)
-    assert usable_cpus(cores) == cpus
+@pytest.mark.parametrize(
+    ("allowed", "requested", "quota", "threads"),
+    [
+        ([0, 1, 2, 3], None, None, 2),
+        ([0, 1, 2, 3], 3, None, 3),
+        ([0, 1, 2, 3], 1, None, 1),
+        ([0, 1, 2, 3], 9, None, 4),
+        ([0, 2], None, None, 1),
+        ([0, 1, 2, 3], None, 1.5, 1),
+        ([0, 1, 2, 3], 4, 2.5, 2),
+        ([0, 1, 2, 3], None, 0.5, 1),
+        (None, None, None, 8),
+        (None, 3, None, 3),
+    ],
+)
+def test_an_operator_has_a_thread_for_each_core_unless_it_is_told(
+    allowed: list[int] | None,
+    requested: int | None,
+    quota: float | None,
+    threads: int,
+    tmp_path: Path,
+) -> None:
+    system = a_sys_folder(tmp_path, [cores(0, 2, siblings_at=2)]) / "devices" / "system"
+    facts = {"cpu_affinity": allowed, "container_cpu_limit": quota, "cpu_cores_physical": 8}
+    environment = replace(read_environment(), **facts)
+    assert usable_cpus(environment, requested, system) == threads
 
 
 V1 = ("memory/memory.limit_in_bytes", "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")

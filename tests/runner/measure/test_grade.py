@@ -7,7 +7,7 @@ import pytest
 from runner.contract.job import PROFILES
 from runner.contract.rounds import DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
-from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of
+from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of, percent
 from runner.measure.statistics.summary import LatencySummary, summarise
 from tests.support.records import a_round
 
@@ -137,6 +137,35 @@ def test_a_governor_that_saves_power() -> None:
     saving = replace(CONDITIONS, environment=replace(HOST, cpu_governor="powersave"))
     remedy = "set it to performance (cpupower frequency-set -g performance)"
     assert only(doubts(conditions=saving)) == ("B", f"governor is powersave: {remedy}")
+
+
+@pytest.mark.parametrize(
+    ("driver", "preference", "is_fine"),
+    [
+        ("intel_pstate", "performance", True),
+        ("intel_pstate", "balance_performance", True),
+        ("amd-pstate-epp", "performance", True),
+        ("intel_pstate", "power", False),
+        ("intel_pstate", None, False),
+        ("intel_cpufreq", "performance", False),
+        (None, None, False),
+    ],
+)
+def test_firmware_that_is_told_to_be_fast_is_no_doubt(
+    driver: str | None, preference: str | None, is_fine: bool
+) -> None:
+    steered = {"cpu_scaling_driver": driver, "cpu_energy_preference": preference}
+    host = replace(HOST, cpu_governor="powersave", **steered)
+    assert (doubts(conditions=replace(CONDITIONS, environment=host)) == []) is is_fine
+
+
+@pytest.mark.parametrize(("held_s", "grade"), [(0.0, None), (0.004, "B"), (0.02, "C"), (9, "D")])
+def test_a_quota_that_held_threads_back(held_s: float, grade: str | None) -> None:
+    held = quiet_round(noise=SILENT.model_copy(update={"throttled_s": held_s}))
+    share = held_s / (held.steady_ns / 1e9)
+    found = [(doubt.grade, doubt.text) for doubt in doubts(None, held)]
+    text = f"a CPU quota held threads back for {percent(share)} of the time: lift it"
+    assert found == ([] if grade is None else [(grade, text)])
 
 
 def test_a_scale_is_exceeded_not_reached() -> None:

@@ -8,6 +8,7 @@ import pytest
 from orchestrator.app.measure.consent import describe_choices, is_own, require_consent
 from runner.contract.errors import UsageError
 from runner.contract.job import PROFILES, Job, Limits, Provenance
+from tests.support.jobs import fake_cell
 from tests.support.runs import a_plan, a_run_folder
 
 
@@ -58,7 +59,8 @@ UNUSUAL: dict[str, tuple[dict[str, Any], str]] = {
         r"max_s 1e\+09 \(up to 3600\)",
     ),
     "rounds": ({"measure": PROFILES["quick"].model_copy(update={"rounds": 999})}, "rounds 999"),
-    "workers": ({"measure": PROFILES["quick"].model_copy(update={"workers": 999})}, "workers 999"),
+    "variable": ({"inherit_environ": ("LD_PRELOAD",)}, "variable LD_PRELOAD of this shell"),
+    "workers": ({"cells": (fake_cell(mode="startup", workers=999),)}, "workers 999"),
 }
 
 

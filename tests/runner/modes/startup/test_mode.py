@@ -38,7 +38,6 @@ MEASURE = Measure(
     min_s=0,
     max_s=60,
     precision_target=1e9,
-    workers=2,
 )
 
 
@@ -54,7 +53,7 @@ def a_request(faults: dict[str, str] | None = None, **config: Any) -> StartReque
 def measured(
     round_: int, rounds: int, limits: Limits | None = None, resident: float | None = None
 ) -> tuple[RoundResult, Scene]:
-    cell, scene = a_cell(batch_size=2), Scene()
+    cell, scene = a_cell(batch_size=2, workers=2), Scene()
     scene.cache = ScriptedCache(resident)
     measure = MEASURE.model_copy(update={"rounds": rounds})
     job = a_job([cell], fake_model(load_s=0.1), measure, limits)
@@ -96,7 +95,7 @@ def test_a_start_is_repeated_until_its_median_has_an_interval() -> None:
 def test_no_more_models_are_held_at_once_than_ids_and_memory_allow(limits: Limits) -> None:
     result, _ = measured(2, 2, limits)
     assert result.columns["concurrent_workers"] == 1
-    doubt = "there is room for 1 of 2 models at once: lower measure.workers"
+    doubt = "there is room for 1 of 2 models at once: set fewer `workers`"
     assert result.doubts == [("B", doubt)]
 
 

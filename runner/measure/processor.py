@@ -1,0 +1,69 @@
+"""Settings of the processor that its owner may change, as Linux shows them under /sys."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.contract.topology import nodes_of, read_topology, threads_per_core
+
+SYS = Path("/sys")
+
+
+@dataclass(frozen=True)
+class ProcessorSettings:
+    """Settings of the CPUs that a job executes on; named like the columns of `Record`."""
+
+    cpu_governor: str | None
+    cpu_scaling_driver: str | None
+    cpu_energy_preference: str | None
+    cpu_turbo: bool | None
+    cpu_smt: bool | None
+    cpu_threads_per_core: int | None
+    numa_nodes: int | None
+    cpu_numa_nodes: list[int] | None
+    transparent_huge_pages: str | None
+
+
+def read_processor_settings(
+    cpus: Collection[int] | None = None, sys: Path = SYS
+) -> ProcessorSettings:
+    """The settings of these CPUs, where CPUs differ of the first one; of the first CPU for None."""
+    system = sys / "devices" / "system"
+    topology = read_topology(system)
+    policy = system / "cpu" / f"cpu{min(cpus or [0])}" / "cpufreq"
+    return ProcessorSettings(
+        cpu_governor=read_word(policy / "scaling_governor"),
+        cpu_scaling_driver=read_word(policy / "scaling_driver"),
+        cpu_energy_preference=read_word(policy / "energy_performance_preference"),
+        cpu_turbo=_turbo(system / "cpu"),
+        cpu_smt=_switch(system / "cpu" / "smt" / "active"),
+        cpu_threads_per_core=threads_per_core(topology),
+        numa_nodes=len(nodes_of(topology)) or None,
+        cpu_numa_nodes=(nodes_of(topology, cpus) or None) if cpus else None,
+        transparent_huge_pages=_chosen(sys / "kernel" / "mm" / "transparent_hugepage" / "enabled"),
+    )
+
+
+def read_word(path: Path) -> str | None:
+    """The content of a small file; None where there is none, or none that may be read."""
+    try:
+        return path.read_text().strip() or None
+    except OSError:
+        return None
+
+
+def _turbo(cpu: Path) -> bool | None:
+    """Whether clocks above the nominal one are allowed: intel_pstate's switch, or cpufreq's."""
+    is_off = _switch(cpu / "intel_pstate" / "no_turbo")
+    return _switch(cpu / "cpufreq" / "boost") if is_off is None else not is_off
+
+
+def _switch(path: Path) -> bool | None:
+    word = read_word(path)
+    return None if word is None else word == "1"
+
+
+def _chosen(path: Path) -> str | None:
+    """The word in brackets: `always [madvise] never`."""
+    words = (read_word(path) or "").split()
+    return next((word.strip("[]") for word in words if word.startswith("[")), None)
