@@ -91,15 +91,15 @@ def choose_cpus(
     cores = _cores(topology, allowed)
     if not cores:
         return ()
-    fastest = max(core.capacity for core in cores)
-    fast = [core for core in cores if core.capacity >= FAST * fastest]
+    least = FAST * max(core.capacity for core in cores)
     by_node: dict[int, list[_Core]] = defaultdict(list)
-    for core in fast:
-        by_node[core.node].append(core)
+    for core in cores:
+        if core.capacity >= least:
+            by_node[core.node].append(core)
     node = max(by_node, key=lambda number: (len(by_node[number]), number))
     if count is None:
         return tuple(sorted(core.cpus[0] for core in by_node[node]))
-    ordered = sorted(cores, key=lambda core: _rank(core, node, core in fast))
+    ordered = sorted(cores, key=lambda core: (core.capacity < least, _rank(core, node)))
     turns = zip_longest(*(core.cpus for core in ordered))
     cpus = [cpu for cpu in chain.from_iterable(turns) if cpu is not None]
     return tuple(sorted(cpus[:count]))
@@ -113,8 +113,8 @@ class _Core:
     capacity: int
 
 
-def _rank(core: _Core, node: int, is_fast: bool) -> tuple[bool, bool, int]:
-    return not is_fast, core.node != node, -core.cpus[0]
+def _rank(core: _Core, node: int) -> tuple[bool, int]:
+    return core.node != node, -core.cpus[0]
 
 
 def _cores(topology: Topology, allowed: Collection[int]) -> Sequence[_Core]:

@@ -37,7 +37,7 @@ from tests.support.weights import a_weights_folder
 GIB = 1 << 30
 CALLER = JobUser(1000, 1000)
 ENGINE = EngineFacts(
-    memory_bytes=16 * GIB, cpus=100_000, limits_cpus=True, limits_swap=True, user=CALLER
+    memory_bytes=16 * GIB, cpus=1000, limits_cpus=True, limits_swap=True, user=CALLER
 )
 MAPPED = replace(ENGINE, user=replace(CALLER, userns_mode="host"))
 WITHOUT_SWAP = replace(ENGINE, limits_swap=False)
@@ -54,7 +54,7 @@ def cpu_task(**limits: Any) -> Task:
         ({"memory_bytes": GIB}, ENGINE, {"mem_limit": GIB, "memswap_limit": GIB}),
         ({"memory_bytes": GIB}, WITHOUT_SWAP, {"mem_limit": GIB, "memswap_limit": None}),
         ({}, ENGINE, {"mem_limit": 15 * GIB, "nano_cpus": None}),
-        ({"cpus": 2}, ENGINE, {"cpuset_cpus": "99998,99999", "userns_mode": None}),
+        ({"cpus": 2}, ENGINE, {"cpuset_cpus": "998,999", "userns_mode": None}),
         ({"cpus": 2}, replace(ENGINE, limits_cpus=False), {"cpuset_cpus": None}),
         ({}, MAPPED, {"userns_mode": "host"}),
     ],

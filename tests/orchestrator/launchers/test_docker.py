@@ -59,7 +59,7 @@ LOOK_AROUND = """
         "threads": tried(spawn),
         "docker_socket": os.path.exists("/var/run/docker.sock"),
         "memory": first_of(cgroup + "memory.max", cgroup + "memory/memory.limit_in_bytes"),
-        "cpu": first_of(cgroup + "cpu.max", cgroup + "cpu/cpu.cfs_quota_us"),
+        "cpus": len(os.sched_getaffinity(0)),
         "status": dict(
             line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines()
             if line.startswith(("Cap", "NoNewPrivs"))
