@@ -9,6 +9,12 @@ CONDITIONS: Mapping[str, str] = {
     "cpu_energy_preference": "energy preference",
     "cpu_turbo": "turbo",
     "cpu_smt": "SMT",
+    "device_power_limit_watts": "power limit in watts",
+    "device_ecc": "ECC",
+    "device_pcie_width": "PCIe lanes",
+    "device_pcie_generation": "PCIe generation",
+    "device_memory_bytes": "device memory in bytes",
+    "device_compute_units": "compute units",
     "transparent_huge_pages": "transparent huge pages",
 }
 """Columns of results that a machine's owner may change between two measurements, in words."""

@@ -69,6 +69,23 @@ class MemoryUse(Frozen):
     """Use of the accelerator's memory less its use before the load."""
 
 
+class CpuClock(Frozen):
+    """The clock of the CPUs at work, and how often heat held it down."""
+
+    before_hz: float | None
+    """Their mean ahead of the warm-up; None where the kernel shows none."""
+    mean_hz: float | None
+    """Mean over the steady phase; None likewise."""
+    low_hz: float | None
+    """Lowest reading of any of them; None likewise."""
+    after_hz: float | None
+    """Their mean behind the steady phase; None likewise."""
+    throttle_events: int | None
+    """Times that heat held clocks down in the steady phase; None where nobody counts."""
+    throttled_s: float | None
+    """Seconds for which it did; None likewise."""
+
+
 class DeviceState(Frozen):
     """An accelerator right behind the steady phase."""
 
@@ -76,8 +93,9 @@ class DeviceState(Frozen):
     """Its clock."""
     temperature_c: float | None
     """Its temperature, °C."""
-    throttle_reasons: list[str]
-    """The vendor's words for why its driver held the clock down; empty if it did not."""
+    throttled: dict[str, float] | None = None
+    """Shares of the steady phase in which its clock was held down, by the vendor's words for the
+    reason; empty if it never was, None where nothing counts them."""
 
 
 class RoundResult(Frozen):
@@ -103,6 +121,8 @@ class RoundResult(Frozen):
     """The steady phase's energy."""
     memory: MemoryUse
     """The cell's memory."""
+    cpu_clock: CpuClock | None = None
+    """The clock of its CPUs; None where the system shows nothing of it."""
     device: DeviceState | None = None
     """The accelerator's state; None where there is none, or none that tells."""
     load_average_1m: float

@@ -135,7 +135,7 @@ def threads_per_core(topology: Topology) -> int | None:
     return max((len(cpu.siblings) for cpu in topology.values()), default=None)
 
 
-def nodes_of(topology: Topology, cpus: Collection[int] | None = None) -> list[int]:
+def numa_nodes_of(topology: Topology, cpus: Collection[int] | None = None) -> list[int]:
     """The NUMA nodes of these CPUs, or of all."""
     wanted = topology.keys() if cpus is None else cpus
     return sorted({topology[cpu].node for cpu in wanted if cpu in topology})

@@ -26,6 +26,7 @@ from runner.job.replication import is_done
 from runner.job.summary import summarise_rounds
 from runner.measure.accelerator import accelerator_reader
 from runner.measure.clock import Clock, monotonic, resolution_s
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import energy_meter
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions
@@ -68,6 +69,7 @@ class Harness:
         self._environment = read_environment()
         self._memory = memory_meter(in_container=job.provenance.image is not None)
         self._resolution_s = resolution_s(clock)
+        self._cpu_clock = CpuClockMeter(self._environment.cpu_affinity or ())
         self._folders = folders
         self._agreement: Columns | None = None
         self._sized: dict[Cell, Cell] = {}
@@ -86,6 +88,7 @@ class Harness:
             for cell in measured if self._job.trace else ():
                 self._trace(cell)
         finally:
+            self._cpu_clock.close()
             self._loader.close()
 
     def _run_cell(self, cell: Cell) -> bool:
@@ -206,6 +209,7 @@ class Harness:
             memory=self._memory,
             energy=energy_meter(cell.backend, uuid, self._loader.energy_device),
             accelerator=accelerator_reader(cell.backend, uuid),
+            cpu_clock=self._cpu_clock,
             noise=noise_meter(),
             environment=self._environment,
             enter=partial(self._enter, cell),

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Phase, hardware_id
+from runner.measure.accelerator import device_build
 from runner.measure.clock import Clock, seconds
 from runner.measure.energy import EnergyDevice
 from runner.measure.environment import Environment, driver_version, job_threads
@@ -99,16 +100,20 @@ class Loader:
             "memory_baseline_bytes": baseline,
             "memory_load_peak_bytes": memory.peak_bytes(),
             "parameters": session.parameters,
-            "device_name": session.device_name,
-            "hardware_id": hardware_id(
-                {**asdict(self._environment), "device_name": session.device_name}
-            ),
+            **self._machine(session),
             "threads": session.threads or self._job.cells[0].threads,
             "interop_threads": session.interop_threads,
             "libraries": {**session.libraries, **driver_version(self._job.cells[0].backend)},
             "device_uuid": session.columns.get("device_uuid"),
         }
         return session
+
+    def _machine(self, session: Session) -> dict[str, Any]:
+        """The device with its build, and the id of the machine with this device."""
+        uuid = session.columns.get("device_uuid")
+        build = asdict(device_build(self._job.cells[0].backend, cast("str | None", uuid)))
+        facts = {**build, "device_name": session.device_name}
+        return {**facts, "hardware_id": hardware_id({**asdict(self._environment), **facts})}
 
 
 def _require_threads(requested: int | None, available: int | None) -> None:

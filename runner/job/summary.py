@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from runner.contract.cell import Cell
 from runner.contract.job import Job
 from runner.contract.record import Columns
-from runner.contract.rounds import DeviceState, Energy, Noise, RoundResult, raw_columns
+from runner.contract.rounds import CpuClock, DeviceState, Energy, Noise, RoundResult, raw_columns
 from runner.job.replication import change_doubts, changes_of, process_doubts, replicate
 from runner.job.tokens import TokenSummary, summarise_tokens
 from runner.measure.clock import NANOSECONDS, seconds
@@ -60,6 +60,7 @@ def summarise_rounds(
         **_memory(rounds),
         **_energy([result.energy for result in rounds], rounds, cell),
         **_noise([result.noise for result in rounds]),
+        **_cpu_clock([result.cpu_clock for result in rounds]),
         **_device([result.device for result in rounds if result.device]),
         **_grade([*_own_doubts(rounds), *doubts]),
         "load_average_1m": max(result.load_average_1m for result in rounds),
@@ -169,13 +170,46 @@ def _device(states: Sequence[DeviceState]) -> Columns:
     """The last round's clock, the highest temperature, the throttle reasons of all rounds."""
     if not states:
         return {}
-    reasons = chain.from_iterable(state.throttle_reasons for state in states)
+    throttled = _throttled(states)
     temperatures = [s.temperature_c for s in states if s.temperature_c is not None]
     return {
         "device_clock_hz": states[-1].clock_hz,
         "device_temperature_c": max(temperatures, default=None),
-        "device_throttle_reasons": list(dict.fromkeys(reasons)),
+        "device_throttled": throttled,
+        "device_throttle_reasons": None if throttled is None else list(throttled),
     }
+
+
+def _throttled(states: Sequence[DeviceState]) -> dict[str, float] | None:
+    """The largest share of a round for each reason; None if a round counted none."""
+    largest: dict[str, float] = {}
+    for state in states:
+        if state.throttled is None:
+            return None
+        for reason, share in state.throttled.items():
+            largest[reason] = max(share, largest.get(reason, 0.0))
+    return largest
+
+
+def _cpu_clock(clocks: Sequence[CpuClock | None]) -> Columns:
+    """The means over all rounds, the lowest reading, and what heat did in all of them."""
+    known = [clock for clock in clocks if clock is not None]
+    if not known:
+        return {}
+    lows = [clock.low_hz for clock in known if clock.low_hz is not None]
+    return {
+        "cpu_clock_before_hz": _mean([clock.before_hz for clock in known]),
+        "cpu_clock_hz": _mean([clock.mean_hz for clock in known]),
+        "cpu_clock_low_hz": min(lows, default=None),
+        "cpu_clock_after_hz": _mean([clock.after_hz for clock in known]),
+        "cpu_throttle_events": _total([clock.throttle_events for clock in known]),
+        "cpu_throttled_s": _total([clock.throttled_s for clock in known]),
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _service(cell: Cell, parts_ns: Mapping[str, Sequence[int]]) -> LatencySummary | None:

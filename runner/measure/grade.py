@@ -77,9 +77,11 @@ repeats for so long has noise longer than the cell. Of independent iterations, o
 seems to need more than 3."""
 _STEERING_DRIVERS = ("intel_pstate", "amd-pstate-epp", "amd_pstate_epp")
 _FAST_PREFERENCES = ("performance", "balance_performance")
-_CHOSEN_REASONS = ("ApplicationsClocksSetting", "SyncBoost", "DisplayClockSetting")
+HELD = 0.01
+"""Share of the time for which a clock may be held down: it moves a median by less than that."""
+_CHOSEN_REASONS = ("SyncBoost",)
 """Reasons for a low GPU clock that the user chose, so that the clock stays the same."""
-_POWER_REASONS = ("SwPowerCap", "PackagePower")
+_POWER_REASONS = ("Power", "PackagePower")
 """The power limit holds the clock down evenly, all other reasons come and go."""
 
 
@@ -211,14 +213,19 @@ def _busy_cores(rounds: Sequence[RoundResult], cores: int) -> Iterator[Doubt]:
 
 
 def _throttling(rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
-    """Doubts about what slowed the accelerator down, unless the user set it so."""
-    states = [result.device for result in rounds if result.device]
-    reasons = chain.from_iterable(state.throttle_reasons for state in states)
-    for reason in dict.fromkeys(reasons):
-        if reason not in _CHOSEN_REASONS:
-            remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
-            text = f"the accelerator's driver held its clock down ({reason}): {remedy}"
-            yield Doubt("B" if reason in _POWER_REASONS else "C", text)
+    """Doubts about what held the clocks of accelerator and processor down."""
+    for result in rounds:
+        for reason, share in ((result.device and result.device.throttled) or {}).items():
+            if reason not in _CHOSEN_REASONS and share > HELD:
+                remedy = "cool it, raise its power limit, or lock its clock where it can hold it"
+                finding = f"the accelerator's clock was held down {percent(share)} of the time"
+                grade: Grade = "B" if reason in _POWER_REASONS else "C"
+                yield Doubt(grade, f"{finding} ({reason}): {remedy}")
+        if result.cpu_clock and result.cpu_clock.throttle_events:
+            held_s = result.cpu_clock.throttled_s or 0.0
+            share = held_s / seconds(result.steady_ns) if result.steady_ns else 0.0
+            finding = f"heat held the processor's clock down {percent(min(1.0, share))} of the time"
+            yield Doubt(BIAS.grade(share) or "B", f"{finding}: cool it")
 
 
 def _instrument(summary: LatencySummary, conditions: Conditions) -> Iterator[Doubt]:

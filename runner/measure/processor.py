@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.contract.topology import nodes_of, read_topology, threads_per_core
+from runner.contract.topology import numa_nodes_of, read_topology, threads_per_core
 
 SYS = Path("/sys")
 
@@ -38,8 +38,8 @@ def read_processor_settings(
         cpu_turbo=_turbo(system / "cpu"),
         cpu_smt=_switch(system / "cpu" / "smt" / "active"),
         cpu_threads_per_core=threads_per_core(topology),
-        numa_nodes=len(nodes_of(topology)) or None,
-        cpu_numa_nodes=(nodes_of(topology, cpus) or None) if cpus else None,
+        numa_nodes=len(numa_nodes_of(topology)) or None,
+        cpu_numa_nodes=(numa_nodes_of(topology, cpus) or None) if cpus else None,
         transparent_huge_pages=_chosen(sys / "kernel" / "mm" / "transparent_hugepage" / "enabled"),
     )
 

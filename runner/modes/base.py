@@ -12,6 +12,7 @@ from runner.contract.record import Phase
 from runner.contract.rounds import RoundResult
 from runner.measure.accelerator import AcceleratorReader
 from runner.measure.clock import Clock
+from runner.measure.cpu_clock import CpuClockMeter
 from runner.measure.energy import EnergyMeter
 from runner.measure.environment import Environment
 from runner.measure.memory.meter import MemoryMeter
@@ -36,6 +37,8 @@ class Instruments:
     """Reads the state of the device, if it is an accelerator."""
     page_cache: PageCache = field(default_factory=PageCache)
     """Drops files from memory, for starts that read them from the disk."""
+    cpu_clock: CpuClockMeter = field(default_factory=lambda: CpuClockMeter(()))
+    """Reads the clock of the CPUs at work."""
     graphs: Path | None = None
     """The folder of prepared graphs, for processes that a mode starts itself."""
     earlier: Sequence[RoundResult] = ()

@@ -49,13 +49,17 @@ def measure_phases(
     with closing(make()) as workload:
         first_ns = workload()
         with garbage_frozen():
+            instruments.cpu_clock.before()
             instruments.noise.before()  # ahead of the warm-up, which leads straight to steady
             instruments.enter("warmup")
             warmup = warm_up(workload, instruments.clock, job.measure)
             instruments.enter("steady")
             instruments.memory.mark()
+            instruments.accelerator.begin()
+            instruments.cpu_clock.begin()
             measured = measure(workload, warmup)
             device = instruments.accelerator.read()  # at once, before its clock goes down again
+            cpu_clock = instruments.cpu_clock.end()
         noise = instruments.noise.after()
         instruments.enter("observe")
         instruments.memory.observe(workload)
@@ -68,6 +72,7 @@ def measure_phases(
         settled=warmup.settled,
         noise=noise,
         device=device,
+        cpu_clock=cpu_clock,
         memory=memory,
         load_average_1m=load,
     )

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 CLOCKS_MHZ = {"device 0": 1_980, "device 1": 1_410}
-DEVICES = {"GPU-0": "device 0", "GPU-1": "device 1"}
+DEVICES = {"GPU-0": "device 0", "GPU-1": "device 1", "MIG-0": "slice"}
 """NVML's handles by UUID."""
-USED_BYTES = {"device 0": 1_000, "device 1": 2_000}
+USED_BYTES = {"device 0": 1_000, "device 1": 2_000, "slice": 500}
 
 
 class Nvml:
@@ -19,10 +19,13 @@ class Nvml:
     NVML_CLOCK_SM = 1
     NVML_TEMPERATURE_GPU = 0
 
-    def __init__(self, reasons: int = 0, devices: int = 1) -> None:
-        self._reasons = reasons
+    def __init__(self, devices: int = 1, name: str = "NVIDIA H100 80GB HBM3") -> None:
         self._devices = devices
+        self._name = name
         self.energy_mj = 5_000
+        self.at_us = 1_000_000
+        self.held_ns = {0: 5_000, 1: 0, 2: 0, 3: 0}
+        """Violations by policy; that of reliability is not supported."""
 
     def nvmlInit(self) -> None:  # noqa: N802
         """Nothing to do."""
@@ -50,8 +53,33 @@ class Nvml:
         assert sensor == self.NVML_TEMPERATURE_GPU
         return 64
 
-    def nvmlDeviceGetCurrentClocksEventReasons(self, device: str) -> int:  # noqa: N802
-        return self._reasons
+    def nvmlDeviceGetViolationStatus(self, device: str, policy: int) -> SimpleNamespace:  # noqa: N802
+        """Microseconds of a clock, nanoseconds of violations."""
+        assert device in DEVICES.values()
+        return SimpleNamespace(referenceTime=self.at_us, violationTime=self.held_ns[policy])
+
+    def nvmlDeviceGetName(self, device: str) -> str:  # noqa: N802
+        return self._name
+
+    def nvmlDeviceIsMigDeviceHandle(self, device: str) -> int:  # noqa: N802
+        return int(device == "slice")
+
+    def nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self, device: str) -> str:  # noqa: N802
+        assert device == "slice"
+        return "device 0"
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, device: str) -> int:  # noqa: N802
+        assert device != "slice"
+        return 350_000
+
+    def nvmlDeviceGetEccMode(self, device: str) -> list[int]:  # noqa: N802
+        return [1, 1]
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, device: str) -> int:  # noqa: N802
+        return 16
+
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, device: str) -> int:  # noqa: N802
+        raise RuntimeError("Not Supported")
 
     def nvmlDeviceGetMemoryInfo(self, device: str) -> SimpleNamespace:  # noqa: N802
         """Bytes, as they are now."""
@@ -79,6 +107,8 @@ class AmdSmi:
         self._clock = clock
         self._energy_key = energy_key
         self._devices = devices
+        self.moments = 1_000
+        self.partition = "SPX"
 
     def amdsmi_init(self) -> None:
         """Nothing to do."""
@@ -98,8 +128,29 @@ class AmdSmi:
         return 71
 
     def amdsmi_get_violation_status(self, device: str) -> dict[str, Any]:
-        """The reasons for a low clock."""
-        return {"active_ppt_pwr": True, "active_vr_thrm": "N/A", "active_hbm_thrm": False}
+        """Moments of a low clock, and all moments."""
+        return {
+            "acc_counter": self.moments,
+            "acc_ppt_pwr": self.moments // 2,
+            "acc_vr_thrm": "N/A",
+            "acc_hbm_thrm": 2**64 - 1,
+            "acc_socket_thrm": 7,
+        }
+
+    def amdsmi_get_power_cap_info(self, device: str) -> dict[str, Any]:
+        return {"power_cap": 750_000_000}
+
+    def amdsmi_get_gpu_vram_info(self, device: str) -> dict[str, Any]:
+        return {"vram_size": 196_592}
+
+    def amdsmi_get_gpu_compute_partition(self, device: str) -> str:
+        return self.partition
+
+    def amdsmi_get_gpu_asic_info(self, device: str) -> dict[str, Any]:
+        return {"num_compute_units": 304}
+
+    def amdsmi_get_pcie_info(self, device: str) -> dict[str, Any]:
+        return {"pcie_metric": {"pcie_width": 16}}
 
     def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
         """Ticks, and microjoules of one."""
@@ -112,6 +163,3 @@ class OlderAmdSmi(AmdSmi):
     def amdsmi_get_violation_status(self, device: str) -> dict[str, Any]:
         """Not supported."""
         raise RuntimeError("AMDSMI_STATUS_NOT_SUPPORTED")
-
-    def amdsmi_get_gpu_metrics_info(self, device: str) -> dict[str, Any]:
-        return {"throttle_status": True, "indep_throttle_status": 4}

@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from orchestrator.store.schema.older_records import FORMER_STAGES, OLDER_VALUES, STOOD_FOR
+from orchestrator.store.schema.older_records import (
+    FORMER_STAGES,
+    IS_OLDER_SLICE,
+    OLDER_PARTITION,
+    OLDER_VALUES,
+    STOOD_FOR,
+    hardware_id_sql,
+)
 from orchestrator.store.schema.parquet_columns import MODEL, environment_id_sql
 
 Migration = Callable[[DuckDBPyConnection], None]
@@ -126,10 +133,10 @@ def _to_7(connection: DuckDBPyConnection) -> None:
     """Columns of record schema 6; columns whose meaning changed say what their names say."""
     for name, kind in _ADDED.items():
         connection.execute(f"ALTER TABLE benchmark_results ADD COLUMN IF NOT EXISTS {name} {kind}")
-    connection.execute(
-        "ALTER TABLE environments ADD COLUMN environment_variables MAP(VARCHAR, VARCHAR)"
-    )
-    connection.execute(_CHANGE_VALUES)
+    for table, column in _ADDED_ELSEWHERE.items():
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
+    for statement in (_CHANGE_VALUES, *_SLICES):
+        connection.execute(statement)
     for name, former in STOOD_FOR.items():
         connection.execute(f"UPDATE benchmark_results SET {name} = {former}")
     for name in sorted(FORMER_STAGES):
@@ -184,8 +191,23 @@ _ADDED: Mapping[str, str] = {
     "transparent_huge_pages": "VARCHAR",
     "noise_throttled_periods": "BIGINT",
     "noise_throttled_s": "DOUBLE",
+    **{f"cpu_clock{name}_hz": "DOUBLE" for name in ("_before", "", "_low", "_after")},
+    "cpu_throttle_events": "BIGINT",
+    "cpu_throttled_s": "DOUBLE",
+    "device_throttled": "MAP(VARCHAR, DOUBLE)",
+    "device_power_limit_watts": "DOUBLE",
+    "device_ecc": "BOOLEAN",
+    **{
+        f"device_{name}": "BIGINT"
+        for name in ("pcie_width", "pcie_generation", "memory_bytes", "compute_units")
+    },
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
+_ADDED_ELSEWHERE = {
+    "environments": "environment_variables MAP(VARCHAR, VARCHAR)",
+    "hardware_info": "device_partition VARCHAR",
+}
+"""The column that it adds to another table."""
 _CHANGE_VALUES = f"""
     UPDATE benchmark_results r SET {", ".join(f"{name} = n.{name}" for name in OLDER_VALUES)}
     FROM (
@@ -195,6 +217,33 @@ _CHANGE_VALUES = f"""
     WHERE r.result_id = n.result_id AND r.schema_version < 6
 """
 
+
+_SLICES: Sequence[str] = (
+    f"""
+    CREATE OR REPLACE TEMP TABLE older_slices AS
+    SELECT result_id, hardware_id AS old_id, {hardware_id_sql(OLDER_PARTITION)} AS new_id,
+        {OLDER_PARTITION} AS partition
+    FROM benchmark_results JOIN hardware_info USING (hardware_id)
+    WHERE {IS_OLDER_SLICE}
+    """,
+    """
+    INSERT INTO hardware_info BY NAME
+    SELECT DISTINCT ON (s.new_id) h.* REPLACE (
+        s.new_id AS hardware_id, s.partition AS device_partition)
+    FROM older_slices s JOIN hardware_info h ON h.hardware_id = s.old_id
+    """,
+    """
+    UPDATE benchmark_results r SET hardware_id = s.new_id
+    FROM older_slices s WHERE r.result_id = s.result_id
+    """,
+    """
+    DELETE FROM hardware_info WHERE hardware_id IN (SELECT old_id FROM older_slices)
+        AND hardware_id NOT IN (
+            SELECT hardware_id FROM benchmark_results WHERE hardware_id IS NOT NULL)
+    """,
+    "DROP TABLE older_slices",
+)
+"""Parts of an NVIDIA GPU get an id of their own."""
 
 MIGRATIONS: Mapping[int, Migration] = {4: _to_5, 5: _to_6, 6: _to_7}
 """The step from each version to the next."""

@@ -7,6 +7,8 @@ a queue stood without the bounds that they need, so they are dropped: the raw du
 
 from collections.abc import Mapping
 
+from runner.contract.record import MACHINE_FACTS
+
 _CHANGED = "schema_version < 6"
 _PER_QUERY = "source_format IS NOT DISTINCT FROM 'mlperf-loadgen'"
 _OWN = "source IN ('accelmatrix', 'synthetic')"
@@ -23,6 +25,7 @@ _PER_GENERATION = """
 _HAS_GENERATIONS = f"""
     {_OWN} AND new_tokens > 1 AND len(durations_ns) = len(part_durations_ns['first_token'])
 """
+_PARTITION = "device_partition"
 _TAILS = ("latency_p90_s", "latency_p95_s", "latency_p99_s", "latency_p999_s")
 
 
@@ -71,3 +74,22 @@ OLDER_VALUES: Mapping[str, str] = {
     **TAIL_VALUES,
     **STAGE_VALUES,
 }
+
+
+def hardware_id_sql(partition: str = f"nullif({_PARTITION}, '')") -> str:
+    """The expression of the id of a machine with its device, or with this part of it."""
+    facts = (f"coalesce({name}::VARCHAR, 'None')" for name in MACHINE_FACTS if name != _PARTITION)
+    return f"sha256(concat_ws(chr(10), {', '.join(facts)}, {partition}))[:16]"
+
+
+IS_OLDER_SLICE = f"{_CHANGED} AND source = 'accelmatrix' AND device_uuid LIKE 'MIG-%'"
+"""The condition of results of a part of an NVIDIA GPU, which had the id of the whole one."""
+OLDER_PARTITION = "coalesce(nullif(regexp_extract(device_name, ' MIG (.+)$', 1), ''), 'MIG')"
+"""The name of that part, as far as the device's name tells it."""
+SLICE_VALUES: Mapping[str, str] = {
+    _PARTITION: f"CASE WHEN {IS_OLDER_SLICE} THEN {OLDER_PARTITION} ELSE {_PARTITION} END",
+    "hardware_id": f"""
+        CASE WHEN {IS_OLDER_SLICE} THEN {hardware_id_sql(OLDER_PARTITION)} ELSE hardware_id END
+    """,
+}
+"""Expressions of a machine's id and its device's part."""

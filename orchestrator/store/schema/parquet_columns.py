@@ -5,9 +5,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.store.schema.columns import ORIGIN, RECORD, SqlColumn, text
-from orchestrator.store.schema.older_records import FORMER_STAGES, OLDER_VALUES, STOOD_FOR
+from orchestrator.store.schema.older_records import (
+    FORMER_STAGES,
+    OLDER_VALUES,
+    SLICE_VALUES,
+    STOOD_FOR,
+    hardware_id_sql,
+)
 from orchestrator.store.schema.tables import OTHER, OURS
-from runner.contract.record import MACHINE_FACTS
 
 _FACTS = (
     *("image", "image_digest", "image_labels", "kernel", "libraries", "operating_system"),
@@ -52,10 +57,9 @@ def _json(name: str) -> str:
     )
 
 
-_MACHINE = ", ".join(f"coalesce({name}::VARCHAR, 'None')" for name in MACHINE_FACTS)
 FALSE_ID = f"""
     (source = '{OURS}' AND (
-        hardware_id <> sha256(concat_ws(chr(10), {_MACHINE}))[:16]
+        hardware_id <> {hardware_id_sql()}
         OR environment_id <> {environment_id_sql((_VARIABLES, *_FACTS))}
         OR model_id IS NOT NULL AND model_id IS DISTINCT FROM sha256(model_spec)[:16]))
 """
@@ -80,8 +84,9 @@ NO_ROWS = (
 """The columns of `ParquetColumns.query` without a row."""
 
 
-_CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES
-_REPLACED = ", ".join(f"{value} AS {name}" for name, value in OLDER_VALUES.items())
+_CHANGED = frozenset(OLDER_VALUES) | FORMER_STAGES | {"device_uuid"}
+_VALUES = {**OLDER_VALUES, **SLICE_VALUES}
+_REPLACED = ", ".join(f"{value} AS {name}" for name, value in _VALUES.items())
 
 
 @dataclass(frozen=True)

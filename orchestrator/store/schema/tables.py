@@ -26,6 +26,7 @@ OLDEST = 4
 
 HARDWARE_FACTS = (
     "device_name",
+    "device_partition",
     "cpu_model",
     "cpu_flags",
     "cpu_cores_physical",

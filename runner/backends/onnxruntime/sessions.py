@@ -161,6 +161,10 @@ def session_options(
     return options
 
 
+_MODES = ("htp_performance_mode", "rpc_control_latency")
+"""Options of a device that decide its speed, which a plugin's session does not tell again."""
+
+
 def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, str]:
     """The options of sessions by ONNX Runtime's names, and the memory of their tensors.
 
@@ -170,6 +174,7 @@ def recorded_options(sessions: Sequence[Any], device: OnnxDevice) -> dict[str, s
     options = sessions[0].get_session_options()
     return {
         "providers": json.dumps(sessions[0].get_provider_options(), sort_keys=True),
+        **{name: value for name, value in device.options.items() if name in _MODES},
         "intra_op_num_threads": str(options.intra_op_num_threads),
         "inter_op_num_threads": str(options.inter_op_num_threads),
         "execution_mode": options.execution_mode.name,

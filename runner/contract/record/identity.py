@@ -101,7 +101,34 @@ class RuntimeFacts(Frozen):
     device_temperature_c: float | None = None
     """The accelerator's temperature after the steady phase, °C."""
     device_throttle_reasons: list[str] | None = None
-    """Why the accelerator's driver held its clock down; empty if it did not."""
+    """Why the accelerator's clock was held down in the steady phase; empty if it never was; null
+    where nothing counts it."""
+    device_throttled: dict[str, float] | None = None
+    """Largest share of a steady phase in which it was, by the reason."""
+    device_power_limit_watts: float | None = None
+    """Power that the accelerator may draw, watts."""
+    device_ecc: bool | None = None
+    """Whether the accelerator's memory corrects errors."""
+    device_pcie_width: int | None = None
+    """Lanes that connect the accelerator."""
+    device_pcie_generation: int | None = None
+    """Newest generation of PCIe that accelerator and slot share."""
+    device_memory_bytes: int | None = None
+    """Memory of the accelerator, or of the part of it that was used, bytes."""
+    device_compute_units: int | None = None
+    """Multiprocessors or compute units of the accelerator, or of the part of it that was used."""
+    cpu_clock_before_hz: float | None = None
+    """Mean clock of the CPUs at work ahead of the warm-up; null where the kernel shows none."""
+    cpu_clock_hz: float | None = None
+    """Mean clock over the steady phase, read ten times a second; null likewise."""
+    cpu_clock_low_hz: float | None = None
+    """Lowest of these readings; null likewise."""
+    cpu_clock_after_hz: float | None = None
+    """Mean clock behind the steady phase; null likewise."""
+    cpu_throttle_events: int | None = None
+    """Times that heat held a CPU's clock down in the steady phase; null where nobody counts."""
+    cpu_throttled_s: float | None = None
+    """Seconds for which it did; null likewise."""
 
 
 class Execution(RuntimeFacts):
@@ -120,6 +147,8 @@ class Host(Frozen):
     """Hash of the facts that identify the machine and its device."""
     device_name: str | None = None
     """The physical device the backend found."""
+    device_partition: str | None = None
+    """The part of that device, e.g. `1g.10gb` of a divided NVIDIA GPU; null for all of it."""
     cpu_model: str | None = None
     """The processor's name."""
     cpu_flags: list[str] | None = None

@@ -27,8 +27,11 @@ MACHINE_FACTS = (
     "cpu_cores_logical",
     "memory_total_bytes",
     "machine",
+    "device_partition",
 )
-"""The facts behind `hardware_id`."""
+"""The facts behind `hardware_id`; the partition where there is one, so that ids of whole devices
+stay what they are."""
+_PARTITION = "device_partition"
 
 SHARED_FACTS = (
     *("hardware_id", "environment_id", "model_id", "model_spec"),
@@ -49,7 +52,8 @@ def model_id(spec: str) -> str:
 
 def hardware_id(facts: Mapping[str, Any]) -> str:
     """The id of a machine with its device, from the columns that describe it."""
-    return digest("\n".join(str(facts.get(name)) for name in MACHINE_FACTS))
+    names = (name for name in MACHINE_FACTS if name != _PARTITION or facts.get(name))
+    return digest("\n".join(str(facts.get(name)) for name in names))
 
 
 def environment_id(facts: Mapping[str, Any]) -> str:

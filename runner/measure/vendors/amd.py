@@ -4,31 +4,38 @@
 `Unavailable` if the library is missing, or if the visible GPUs are not exactly one.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
 from runner.measure.vendors.counter import Counter
+from runner.measure.vendors.violations import DeviceBuild, Violations, known
 
 _HERTZ_PER_MHZ = 1_000_000
+_NONE = 2**63
+"""From here on, a number says that the GPU tells none."""
 _JOULES_PER_UJ = 1e-6
 _PERIOD_S = 0.1
 """The driver hands out the firmware's table as it was up to 1 ms, in older kernels up to 100 ms
 ago: Linux, drivers/gpu/drm/amd/pm/swsmu, `metrics_time`."""
 _VIOLATIONS: Mapping[str, str] = {
-    "active_ppt_pwr": "PackagePower",
-    "active_prochot_thrm": "ProcessorHot",
-    "active_socket_thrm": "SocketThermal",
-    "active_vr_thrm": "VoltageRegulatorThermal",
-    "active_hbm_thrm": "MemoryThermal",
+    "acc_ppt_pwr": "PackagePower",
+    "acc_prochot_thrm": "ProcessorHot",
+    "acc_socket_thrm": "SocketThermal",
+    "acc_vr_thrm": "VoltageRegulatorThermal",
+    "acc_hbm_thrm": "MemoryThermal",
 }
-"""Keys of `amdsmi_get_violation_status`, from MI300 on; other GPUs report only that they throttle,
-not the reason."""
-_NO_REASON = "throttle_status"
-"""Key of the GPU's metrics that is true while it throttles, and our name for an unknown reason."""
+"""Keys of `amdsmi_get_violation_status`, from MI300 on, that count moments in which the clock was
+held down; other GPUs count none."""
+_MOMENTS = "acc_counter"
+"""The key that counts all moments."""
+_WATTS_PER_UW = 1e-6
+_BYTES_PER_MB = 1 << 20
+_WHOLE = "SPX"
+"""The partition that is the whole GPU."""
 
 
 def open_amd_gpu(amdsmi: Any = None) -> tuple[Any, Any]:
@@ -57,32 +64,65 @@ def amd_driver(amdsmi: Any = None) -> dict[str, str]:
     return {str(driver["driver_name"]): str(driver["driver_version"])}
 
 
-def amd_state_reader(amdsmi: Any = None) -> Callable[[], DeviceState]:
-    """A function that reads clock, temperature and throttle reasons of the GPU."""
+@dataclass(frozen=True)
+class WatchedAmdGpu:
+    """A GPU by AMD SMI."""
+
+    library: Any
+    device: Any
+
+    def state(self) -> DeviceState:
+        """Its clock and temperature now."""
+        library, device = self.library, self.device
+        clock_mhz = _number(library.amdsmi_get_clock_info(device, library.AmdSmiClkType.GFX)["clk"])
+        temperature = library.amdsmi_get_temp_metric(
+            device, library.AmdSmiTemperatureType.HOTSPOT, library.AmdSmiTemperatureMetric.CURRENT
+        )
+        return DeviceState(
+            clock_hz=None if clock_mhz is None else clock_mhz * _HERTZ_PER_MHZ,
+            temperature_c=temperature,
+        )
+
+    def violations(self) -> Violations | None:
+        """Moments in which the firmware held its clock down."""
+        status = self.library.amdsmi_get_violation_status(self.device)
+        moments = _number(status.get(_MOMENTS))
+        counts = {name: _number(status.get(key)) for key, name in _VIOLATIONS.items()}
+        held = {name: float(count) for name, count in counts.items() if count is not None}
+        if moments is None or not held:
+            return None
+        return Violations(held, dict.fromkeys(held, float(moments)))
+
+
+def watch_amd_gpu(amdsmi: Any = None) -> WatchedAmdGpu:
+    """The GPU whose state and throttling is read."""
+    return WatchedAmdGpu(*open_amd_gpu(amdsmi))
+
+
+def amd_build(amdsmi: Any = None) -> DeviceBuild:
+    """The build and the settings of the GPU."""
     library, device = open_amd_gpu(amdsmi)
-    return partial(_read_state, library, device)
-
-
-def _read_state(library: Any, device: Any) -> DeviceState:
-    clock_mhz = library.amdsmi_get_clock_info(device, library.AmdSmiClkType.GFX)["clk"]
-    temperature = library.amdsmi_get_temp_metric(
-        device, library.AmdSmiTemperatureType.HOTSPOT, library.AmdSmiTemperatureMetric.CURRENT
+    power_uw = known(lambda: _number(library.amdsmi_get_power_cap_info(device)["power_cap"]))
+    memory_mb = known(lambda: _number(library.amdsmi_get_gpu_vram_info(device)["vram_size"]))
+    partition = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
+    link = known(lambda: library.amdsmi_get_pcie_info(device)["pcie_metric"])
+    return DeviceBuild(
+        device_partition=None if partition in (_WHOLE, "N/A") else partition,
+        device_power_limit_watts=None if power_uw is None else power_uw * _WATTS_PER_UW,
+        device_ecc=known(lambda: bool(library.amdsmi_get_gpu_ecc_enabled(device))),
+        device_pcie_width=_number(link and link.get("pcie_width")),
+        device_memory_bytes=None if memory_mb is None else memory_mb * _BYTES_PER_MB,
+        device_compute_units=known(
+            lambda: _number(library.amdsmi_get_gpu_asic_info(device)["num_compute_units"])
+        ),
     )
-    known = isinstance(clock_mhz, int)  # else it is "N/A"
-    return DeviceState(
-        clock_hz=clock_mhz * _HERTZ_PER_MHZ if known else None,
-        temperature_c=temperature,
-        throttle_reasons=_throttle_reasons(library, device),
-    )
 
 
-def _throttle_reasons(library: Any, device: Any) -> list[str]:
-    try:
-        status = library.amdsmi_get_violation_status(device)
-    except Exception:  # AmdSmiLibraryException, of a module that may not be there: not supported
-        throttled = library.amdsmi_get_gpu_metrics_info(device)[_NO_REASON]
-        return [_NO_REASON] if throttled is True else []
-    return [name for key, name in _VIOLATIONS.items() if status.get(key) is True]
+def _number(value: object) -> int | None:
+    """A whole number; None for `N/A`, and for the largest one, which says the same."""
+    if not isinstance(value, int) or isinstance(value, bool) or value >= _NONE:
+        return None
+    return value
 
 
 def amd_energy_counters(amdsmi: Any = None) -> list[Counter]:

@@ -6,6 +6,8 @@ several GPUs are visible.
 """
 
 from collections.abc import Callable, Mapping
+from ctypes import CDLL, byref, c_int
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -13,23 +15,27 @@ from typing import Any
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
 from runner.measure.vendors.counter import Counter
+from runner.measure.vendors.violations import DeviceBuild, Violations, known
 
 _HERTZ_PER_MHZ = 1_000_000
 _JOULES_PER_MJ = 1e-3
 _PERIOD_S = 0.1
 """20 to 100 ms by generation: Yang, Adamek, Armour, "Part-time Power Measurements: nvidia-smi's
 Lack of Attention" (2023); PETSc's PetscLogGpuEnergyMeter says the same of this counter."""
-_CLOCK_REASONS: Mapping[int, str] = {
-    0x002: "ApplicationsClocksSetting",
-    0x004: "SwPowerCap",
-    0x008: "HwSlowdown",
-    0x010: "SyncBoost",
-    0x020: "SwThermalSlowdown",
-    0x040: "HwThermalSlowdown",
-    0x080: "HwPowerBrakeSlowdown",
-    0x100: "DisplayClockSetting",
+_POLICIES: Mapping[int, str] = {
+    0: "Power",
+    1: "Thermal",
+    2: "SyncBoost",
+    3: "BoardLimit",
+    5: "Reliability",
 }
-"""NVML's names, nvml.h: `nvmlClocksEventReason…`. `GpuIdle`, 0x1, slows nothing down."""
+"""NVML's names, nvml.h: `NVML_PERF_POLICY_…`. Low utilisation, 4, holds nothing down that works."""
+_NS_PER_US = 1000
+_WATTS_PER_MW = 1e-3
+_CUDA = "libcuda.so.1"
+_MULTIPROCESSORS = 16
+"""`CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` of the CUDA driver's interface."""
+_MIG = " MIG "
 
 
 def load_nvml() -> Any:
@@ -71,21 +77,77 @@ def used_bytes(uuid: str | None = None, nvml: Any = None) -> int:
     return int(library.nvmlDeviceGetMemoryInfo(device).used)
 
 
-def nvidia_state_reader(nvml: Any = None, uuid: str | None = None) -> Callable[[], DeviceState]:
-    """A function that reads clock, temperature and throttle reasons of the GPU."""
+@dataclass(frozen=True)
+class WatchedNvidiaGpu:
+    """A GPU by NVML; of a slice of one the whole board, whose clock and power they share."""
+
+    library: Any
+    board: Any
+
+    def state(self) -> DeviceState:
+        """Its clock and temperature now."""
+        library = self.library
+        clock_mhz = library.nvmlDeviceGetClockInfo(self.board, library.NVML_CLOCK_SM)
+        temperature = library.nvmlDeviceGetTemperatureV(self.board, library.NVML_TEMPERATURE_GPU)
+        return DeviceState(clock_hz=clock_mhz * _HERTZ_PER_MHZ, temperature_c=temperature)
+
+    def violations(self) -> Violations | None:
+        """Nanoseconds below the clocks that applications asked for, by NVML's policies."""
+        held, reference = {}, {}
+        for number, name in _POLICIES.items():
+            times = known(partial(self.library.nvmlDeviceGetViolationStatus, self.board, number))
+            if times is not None:
+                held[name] = float(times.violationTime)
+                reference[name] = float(times.referenceTime * _NS_PER_US)
+        return Violations(held, reference) if held else None
+
+
+def watch_nvidia_gpu(nvml: Any = None, uuid: str | None = None) -> WatchedNvidiaGpu:
+    """The GPU whose state and throttling is read."""
     library, device = open_nvidia_gpu(nvml, uuid)
-    return partial(_read_state, library, device)
+    return WatchedNvidiaGpu(library, _board(library, device))
 
 
-def _read_state(library: Any, device: Any) -> DeviceState:
-    clock_mhz = library.nvmlDeviceGetClockInfo(device, library.NVML_CLOCK_SM)
-    temperature = library.nvmlDeviceGetTemperatureV(device, library.NVML_TEMPERATURE_GPU)
-    reasons = library.nvmlDeviceGetCurrentClocksEventReasons(device)
-    return DeviceState(
-        clock_hz=clock_mhz * _HERTZ_PER_MHZ,
-        temperature_c=temperature,
-        throttle_reasons=[name for bit, name in _CLOCK_REASONS.items() if reasons & bit],
+def nvidia_build(
+    nvml: Any = None,
+    uuid: str | None = None,
+    driver: Callable[[str], Any] = CDLL,
+) -> DeviceBuild:
+    """The build and the settings of the GPU; `driver` loads a library of that name."""
+    library, device = open_nvidia_gpu(nvml, uuid)
+    board = _board(library, device)
+    name = known(lambda: str(library.nvmlDeviceGetName(device))) or ""
+    return DeviceBuild(
+        device_partition=name.partition(_MIG)[2] or None,
+        device_power_limit_watts=known(
+            lambda: library.nvmlDeviceGetEnforcedPowerLimit(board) * _WATTS_PER_MW
+        ),
+        device_ecc=known(lambda: bool(library.nvmlDeviceGetEccMode(board)[0])),
+        device_pcie_width=known(lambda: int(library.nvmlDeviceGetCurrPcieLinkWidth(board))),
+        device_pcie_generation=known(
+            lambda: int(library.nvmlDeviceGetMaxPcieLinkGeneration(board))
+        ),
+        device_memory_bytes=known(lambda: int(library.nvmlDeviceGetMemoryInfo(device).total)),
+        device_compute_units=known(partial(_multiprocessors, driver)),
     )
+
+
+def _board(library: Any, device: Any) -> Any:
+    """The whole GPU that a slice belongs to; the device itself if it is no slice."""
+    is_slice = known(lambda: bool(library.nvmlDeviceIsMigDeviceHandle(device)))
+    return library.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device) if is_slice else device
+
+
+def _multiprocessors(load: Callable[[str], Any]) -> int | None:
+    """Streaming multiprocessors of the only GPU, or slice of one, that this process sees."""
+    cuda, count, device, value = load(_CUDA), c_int(), c_int(), c_int()
+    failed = (
+        cuda.cuInit(0)
+        or cuda.cuDeviceGetCount(byref(count))
+        or cuda.cuDeviceGet(byref(device), 0)
+        or cuda.cuDeviceGetAttribute(byref(value), _MULTIPROCESSORS, device)
+    )
+    return None if failed or count.value != 1 else value.value
 
 
 def nvidia_energy_counters(nvml: Any = None, uuid: str | None = None) -> list[Counter]:

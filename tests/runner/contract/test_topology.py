@@ -9,7 +9,7 @@ from runner.contract.cell import Backend
 from runner.contract.job import Limits
 from runner.contract.topology import (
     choose_cpus,
-    nodes_of,
+    numa_nodes_of,
     place_job,
     read_topology,
     threads_per_core,
@@ -70,9 +70,9 @@ def test_facts_of_a_machine(tmp_path: Path) -> None:
     topology = read_topology(folder / "devices" / "system")
     assert {cpu.capacity for cpu in topology.values()} == {1024}
     assert sorted(topology) == [*range(4), *range(8, 16)]
-    assert (threads_per_core(topology), nodes_of(topology)) == (2, [0, 1])
-    assert nodes_of(topology, [0, 1, 99]) == [0]
-    assert (threads_per_core({}), nodes_of({})) == (None, [])
+    assert (threads_per_core(topology), numa_nodes_of(topology)) == (2, [0, 1])
+    assert numa_nodes_of(topology, [0, 1, 99]) == [0]
+    assert (threads_per_core({}), numa_nodes_of({})) == (None, [])
 
 
 def test_an_older_kernel_lists_efficiency_cores(tmp_path: Path) -> None:

@@ -6,49 +6,117 @@ import pytest
 
 from runner.contract.errors import Unavailable
 from runner.contract.rounds import DeviceState
-from runner.measure.accelerator import AcceleratorReader, accelerator_reader
+from runner.measure.accelerator import AcceleratorReader, accelerator_reader, device_build
 from runner.measure.vendors import amd, nvidia
+from runner.measure.vendors.violations import DeviceBuild, Violations
 from tests.support.vendors import AmdSmi, Nvml, OlderAmdSmi
 
 
-@pytest.mark.parametrize(
-    ("mask", "reasons"),
-    [
-        (0, []),
-        (0x1, []),
-        (0x4 | 0x40, ["SwPowerCap", "HwThermalSlowdown"]),
-        (0x2, ["ApplicationsClocksSetting"]),
-    ],
-    ids=["none", "idle", "power and heat", "somebody's setting"],
-)
-def test_nvml_reports_clock_temperature_and_reasons(mask: int, reasons: list[str]) -> None:
-    state = nvidia.nvidia_state_reader(Nvml(mask))()
-    assert state == DeviceState(clock_hz=1_980e6, temperature_c=64, throttle_reasons=reasons)
+def reader(library: Any, uuid: str | None = None) -> AcceleratorReader:
+    return AcceleratorReader(lambda: nvidia.watch_nvidia_gpu(library, uuid))
+
+
+def test_nvml_reports_clock_and_temperature_and_what_held_the_clock_down_in_between() -> None:
+    gpu = Nvml()
+    watched = reader(gpu)
+    watched.begin()
+    gpu.at_us += 1_000
+    gpu.held_ns[0] += 250_000
+    expected = DeviceState(clock_hz=1_980e6, temperature_c=64, throttled={"Power": 0.25})
+    assert watched.read() == expected
+    watched.begin()
+    gpu.at_us += 1_000
+    assert (watched.read() or expected).throttled == {}
+
+
+def test_a_slice_is_watched_by_its_board() -> None:
+    assert nvidia.watch_nvidia_gpu(Nvml(), "MIG-0").state().clock_hz == 1_980e6
 
 
 def test_of_several_gpus_the_one_with_the_uuid_is_read() -> None:
-    assert nvidia.nvidia_state_reader(Nvml(devices=2), "GPU-1")().clock_hz == 1_410e6
+    assert nvidia.watch_nvidia_gpu(Nvml(devices=2), "GPU-1").state().clock_hz == 1_410e6
     with pytest.raises(Unavailable, match="NVML sees 2 GPUs"):
-        nvidia.nvidia_state_reader(Nvml(devices=2))
+        nvidia.watch_nvidia_gpu(Nvml(devices=2))
 
 
-def test_amd_smi_reports_the_same_and_older_gpus_not_why_they_throttle() -> None:
-    state = amd.amd_state_reader(AmdSmi())()
-    assert (state.clock_hz, state.temperature_c) == (2_100e6, 71)
-    assert state.throttle_reasons == ["PackagePower"]
+def test_amd_smi_reports_the_same_and_older_gpus_count_nothing() -> None:
+    gpu = AmdSmi()
+    watched = AcceleratorReader(lambda: amd.watch_amd_gpu(gpu))
+    watched.begin()
+    gpu.moments += 1_000
+    state = watched.read()
+    assert state == DeviceState(clock_hz=2_100e6, temperature_c=71, throttled={"PackagePower": 0.5})
     with pytest.raises(Unavailable, match="AMD SMI sees 2 GPUs"):
-        amd.amd_state_reader(AmdSmi(devices=2))
-    older = amd.amd_state_reader(OlderAmdSmi(clock="N/A"))()
-    assert (older.clock_hz, older.throttle_reasons) == (None, ["throttle_status"])
+        amd.watch_amd_gpu(AmdSmi(devices=2))
+    older = AcceleratorReader(lambda: amd.watch_amd_gpu(OlderAmdSmi(clock="N/A")))
+    older.begin()
+    assert older.read() == DeviceState(clock_hz=None, temperature_c=71, throttled=None)
 
 
 def test_whatever_a_library_raises_leaves_the_state_unknown() -> None:
-    def unreadable() -> DeviceState:
-        raise RuntimeError("GPU is lost")
+    class Lost:
+        def state(self) -> DeviceState:
+            raise RuntimeError("GPU is lost")
 
-    assert AcceleratorReader(lambda: unreadable).read() is None
-    assert AcceleratorReader(lambda: nvidia.nvidia_state_reader(Nvml(devices=2))).read() is None
-    assert AcceleratorReader(lambda: nvidia.nvidia_state_reader(Nvml())).read() is not None
+        def violations(self) -> Violations:
+            raise RuntimeError("GPU is lost")
+
+    lost = AcceleratorReader(Lost)
+    lost.begin()
+    assert lost.read() is None
+    assert reader(Nvml(devices=2)).read() is None
+    assert reader(Nvml()).read() is not None
+
+
+class Cuda:
+    """The driver of one GPU with 132 multiprocessors."""
+
+    def cuInit(self, flags: int) -> int:  # noqa: N802
+        return flags
+
+    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
+        count._obj.value = 1
+        return 0
+
+    def cuDeviceGet(self, device: Any, index: int) -> int:  # noqa: N802
+        return index
+
+    def cuDeviceGetAttribute(self, value: Any, attribute: int, device: Any) -> int:  # noqa: N802
+        value._obj.value = 132 if attribute == 16 else 0
+        return 0
+
+
+def test_the_build_of_an_nvidia_gpu() -> None:
+    build = nvidia.nvidia_build(Nvml(), driver=lambda _: Cuda())
+    assert build == DeviceBuild(
+        device_power_limit_watts=350,
+        device_ecc=True,
+        device_pcie_width=16,
+        device_memory_bytes=1_000,
+        device_compute_units=132,
+    )
+    name = "NVIDIA H100 80GB HBM3 MIG 1g.10gb"
+    part = nvidia.nvidia_build(Nvml(name=name), "MIG-0", lambda _: Cuda())
+    expected = ("1g.10gb", 500, 350)
+    found = (part.device_partition, part.device_memory_bytes, part.device_power_limit_watts)
+    assert found == expected
+
+
+def test_the_build_of_an_amd_gpu() -> None:
+    gpu = AmdSmi()
+    assert device_build("rocm", library=gpu) == DeviceBuild(
+        device_power_limit_watts=750,
+        device_pcie_width=16,
+        device_memory_bytes=196_592 << 20,
+        device_compute_units=304,
+    )
+    gpu.partition = "CPX"
+    assert device_build("rocm", library=gpu).device_partition == "CPX"
+
+
+@pytest.mark.parametrize(("backend", "library"), [("cpu", Nvml()), ("cuda", object())])
+def test_what_nobody_tells_of_a_device_is_unknown(backend: Any, library: object) -> None:
+    assert device_build(backend, library=library) == DeviceBuild()
 
 
 @pytest.mark.parametrize("backend", ["cpu", "openvino", "mps", "cuda", "rocm"])

@@ -1,0 +1,142 @@
+"""Clock of the CPUs around and during something that is timed, and how often heat held it down.
+
+Frequencies are read ten times a second by a process of its own, which is started once and costs
+some 0.1 % of one core, where the machine can spare it a CPU that the job is not pinned to; guests
+show no frequencies, so there is no such process in them.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from runner.contract.rounds import CpuClock
+from runner.contract.topology import read_cpus
+from runner.measure.processor import SYS, read_word
+
+INTERVAL_S = 0.1
+MOST_CPUS = 8
+"""CPUs whose frequency is read: cores at work on one operator have much the same."""
+_HERTZ_PER_KHZ = 1000
+_PATIENCE_S = 2.0
+_SAMPLER = f"""
+import json, os, select, sys
+paths = sys.argv[2:]
+if others := json.loads(sys.argv[1]):
+    os.sched_setaffinity(0, others)
+samples, running = [], False
+while True:
+    ready, _, _ = select.select([sys.stdin], [], [], {INTERVAL_S} if running else None)
+    if ready:
+        if not os.read(0, 1):
+            break
+        if running:
+            os.write(1, (json.dumps(samples) + "\\n").encode())
+        samples, running = [], not running
+    else:
+        for path in paths:
+            with open(path) as file:
+                samples.append(int(file.read()))
+"""
+"""It begins to read at one byte on stdin, and answers the next with what it has read."""
+
+
+class CpuClockMeter:
+    """Reads clocks before, during and after; it never raises: an unknown clock spoils nothing."""
+
+    def __init__(self, cpus: Collection[int], sys_folder: Path = SYS) -> None:
+        """A meter of these CPUs, whose settings lie in that folder."""
+        self._folder = sys_folder / "devices" / "system" / "cpu"
+        self._cpus = sorted(cpus)
+        names = (self._folder / f"cpu{cpu}/cpufreq/scaling_cur_freq" for cpu in self._cpus)
+        self._paths = [path for path in names if read_word(path)][:MOST_CPUS]
+        self._others = sorted(set(read_cpus(self._folder / "online")) - set(cpus))
+        self._sampler: subprocess.Popen[bytes] | None = None
+        self._before_hz: float | None = None
+        self._heat: tuple[int, float] | None = None
+
+    def before(self) -> None:
+        """Take the readings ahead of the warm-up."""
+        self._before_hz = self._read_hz()
+
+    def begin(self) -> None:
+        """Begin to read the clocks, as the steady phase begins."""
+        self._heat = self._read_heat()
+        if self._paths:
+            with suppress(OSError):
+                self._sampler = self._sampler or self._start()
+                self._signal()
+
+    def end(self) -> CpuClock | None:
+        """End the readings; None where neither clocks nor heat are shown."""
+        samples, after_hz = self._samples(), self._read_hz()
+        heat = self._read_heat()
+        if self._before_hz is None and heat is None:
+            return None
+        throttled = None if heat is None or self._heat is None else _between(self._heat, heat)
+        return CpuClock(
+            before_hz=self._before_hz,
+            mean_hz=statistics.fmean(samples) * _HERTZ_PER_KHZ if samples else None,
+            low_hz=min(samples) * _HERTZ_PER_KHZ if samples else None,
+            after_hz=after_hz,
+            throttle_events=throttled[0] if throttled else None,
+            throttled_s=throttled[1] if throttled else None,
+        )
+
+    def close(self) -> None:
+        """End the process that reads."""
+        if self._sampler is not None:
+            self._sampler.kill()
+            self._sampler.communicate()
+            self._sampler = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        paths = map(str, self._paths)
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _SAMPLER, json.dumps(self._others), *paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def _signal(self) -> None:
+        if self._sampler is not None and self._sampler.stdin is not None:
+            self._sampler.stdin.write(b".")
+            self._sampler.stdin.flush()
+
+    def _samples(self) -> list[int]:
+        try:
+            self._signal()
+            stdout = self._sampler and self._sampler.stdout
+            return [int(value) for value in json.loads(stdout.readline())] if stdout else []
+        except (OSError, ValueError):
+            self.close()
+            return []
+
+    def _read_hz(self) -> float | None:
+        words = [word for path in self._paths if (word := read_word(path))]
+        return statistics.fmean(map(int, words)) * _HERTZ_PER_KHZ if words else None
+
+    def _read_heat(self) -> tuple[int, float] | None:
+        """Times that heat held the clock of a CPU or its package down, and seconds; Intel's."""
+        folders = [self._folder / f"cpu{cpu}" / "thermal_throttle" for cpu in self._cpus]
+        counts = _highest(folders, "throttle_count")
+        if counts is None:
+            return None
+        return counts, (_highest(folders, "throttle_total_time_ms") or 0) / 1000
+
+
+def _highest(folders: Sequence[Path], name: str) -> int | None:
+    """The sum of the highest counts of a core and of a package."""
+    known = [
+        [int(word) for folder in folders if (word := read_word(folder / f"{part}_{name}"))]
+        for part in ("core", "package")
+    ]
+    return sum(max(values) for values in known if values) if any(known) else None
+
+
+def _between(before: tuple[int, float], after: tuple[int, float]) -> tuple[int, float]:
+    return after[0] - before[0], after[1] - before[1]
