@@ -40,6 +40,14 @@ class Measure(Frozen):
     max_rounds: PositiveInt | None = None
     """Most launches of a cell whose median is not precise before; null: no more than `rounds`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_workers(cls, data: object) -> object:
+        """Jobs in records before schema 6 had the workers here, nearly always none."""
+        if isinstance(data, dict) and data.get("workers", 1) is None:
+            return {name: value for name, value in data.items() if name != "workers"}
+        return data
+
     @property
     def most_rounds(self) -> int:
         """The number of rounds after which each cell has its record."""

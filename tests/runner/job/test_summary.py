@@ -182,9 +182,10 @@ def test_served_queries_of_all_rounds_make_one_rate_and_one_service_time() -> No
 
 
 def test_an_accelerators_state_is_the_worst_of_all_rounds() -> None:
-    hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttle_reasons=["SwPowerCap"])
-    cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttle_reasons=[])
+    hot = DeviceState(clock_hz=1.2e9, temperature_c=90, throttled={"Power": 0.5})
+    cool = DeviceState(clock_hz=1.5e9, temperature_c=60, throttled={"Power": 0.1})
     summary = columns(a_round(device=hot), a_round(device=cool))
     assert (summary["device_clock_hz"], summary["device_temperature_c"]) == (1.5e9, 90)
-    assert summary["device_throttle_reasons"] == ["SwPowerCap"]
+    assert summary["device_throttle_reasons"] == ["Power"]
+    assert summary["device_throttled"] == {"Power": 0.5}
     assert "device_throttle_reasons" not in columns(a_round())

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from runner.contract.job import PROFILES
-from runner.contract.rounds import DeviceState, Noise, RoundResult
+from runner.contract.rounds import CpuClock, DeviceState, Noise, RoundResult
 from runner.measure.environment import read_environment
 from runner.measure.grade import Conditions, Doubt, Scale, doubts_of, grade_of, percent
 from runner.measure.statistics.summary import LatencySummary, summarise
@@ -238,20 +238,40 @@ def test_a_busy_core_of_a_large_machine_is_a_doubt_though_its_share_is_small() -
 @pytest.mark.parametrize(
     ("reasons", "grades"),
     [
-        ([], []),
-        (["ApplicationsClocksSetting"], []),
-        (["SwPowerCap"], ["B"]),
-        (["SwPowerCap", "HwThermalSlowdown"], ["B", "C"]),
+        (None, []),
+        ({}, []),
+        ({"SyncBoost": 0.5}, []),
+        ({"Power": 0.005}, []),
+        ({"Power": 0.5}, ["B"]),
+        ({"Power": 0.5, "Thermal": 0.02}, ["B", "C"]),
     ],
-    ids=["none", "somebody's setting", "power", "power and heat"],
+    ids=["unknown", "none", "somebody's setting", "hardly", "power", "power and heat"],
 )
 def test_a_throttled_accelerator_is_held_against_the_numbers(
-    reasons: list[str], grades: list[str]
+    reasons: dict[str, float] | None, grades: list[str]
 ) -> None:
-    state = DeviceState(clock_hz=1e9, temperature_c=90, throttle_reasons=reasons)
+    state = DeviceState(clock_hz=1e9, temperature_c=90, throttled=reasons)
     results = doubts_of(
         measured(), MEASURE, [quiet_round(device=state), quiet_round()], CONDITIONS, None
     )
     assert [doubt.grade for doubt in results] == grades
-    for doubt, reason in zip(results, [r for r in reasons if grades], strict=True):
+    for doubt, reason in zip(results, reasons if reasons and grades else [], strict=True):
         assert f"({reason}): cool it" in doubt.text
+
+
+@pytest.mark.parametrize(
+    ("events", "held_s", "grade"), [(0, 0.0, None), (1, 0.0, "B"), (3, 0.02, "C"), (9, 9.0, "D")]
+)
+def test_heat_that_held_the_processors_clock_down(
+    events: int, held_s: float, grade: str | None
+) -> None:
+    clock = CpuClock(
+        before_hz=None,
+        mean_hz=None,
+        low_hz=None,
+        after_hz=None,
+        throttle_events=events,
+        throttled_s=held_s,
+    )
+    found = doubts(None, quiet_round(cpu_clock=clock))
+    assert [doubt.grade for doubt in found] == ([] if grade is None else [grade])

@@ -13,7 +13,7 @@ from orchestrator.store.schema.older_records import FORMER_STAGES
 from orchestrator.store.schema.tables import OLDEST, STORE_VERSION
 from orchestrator.store.schema.views import VIEWS
 from runner.contract.job import Job
-from runner.contract.record import ENVIRONMENT_FACTS, Row
+from runner.contract.record import ENVIRONMENT_FACTS, Row, hardware_id
 from tests.orchestrator.store.conftest import scalar
 from tests.support.databases import everything, schema_of, unpacked, version_of
 from tests.support.records import record_for
@@ -96,7 +96,46 @@ def test_each_job_is_still_there_with_its_model(older: Path) -> None:
         Job.model_validate(whole)
 
 
-@pytest.mark.parametrize("table", ["hardware_info", "raw_benchmark_data", "benchmark_runs"])
+def test_machines_stay_as_they_were_and_none_is_a_part(older: Path) -> None:
+    machines = "FROM hardware_info ORDER BY hardware_id"
+    before = ask(older, machines)
+    Store.open(older).close()
+    assert ask(older, machines) == [{**row, "device_partition": None} for row in before] != []
+
+
+@pytest.mark.parametrize(
+    ("device", "partition"), [("H100 MIG 1g.10gb", "1g.10gb"), ("NVIDIA H100", "MIG")]
+)
+def test_a_part_of_a_gpu_gets_an_id_of_its_own(older: Path, device: str, partition: str) -> None:
+    """Another result of the same machine used the whole GPU."""
+    with duckdb.connect(older) as connection:
+        shared = scalar_of(
+            connection,
+            "SELECT hardware_id FROM benchmark_results WHERE hardware_id IS NOT NULL"
+            " GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1",
+        )
+        named = "UPDATE hardware_info SET device_name = ? WHERE hardware_id = ?"
+        connection.execute(named, [device, shared])
+        first = "SELECT min(result_id) FROM benchmark_results WHERE hardware_id = ?"
+        part = scalar_of(connection, first, shared)
+        uuid = "UPDATE benchmark_results SET device_uuid = 'MIG-1' WHERE result_id = ?"
+        connection.execute(uuid, [part])
+    Store.open(older).close()
+    machines = {row["hardware_id"]: row for row in ask(older, "FROM hardware_info")}
+    owners = ask(older, "SELECT result_id, hardware_id FROM benchmark_results")
+    found = {row["result_id"]: row["hardware_id"] for row in owners}
+    assert found[part] == hardware_id(machines[found[part]]) != shared
+    assert machines[found[part]]["device_partition"] == partition
+    assert machines[shared]["device_partition"] is None
+    assert shared in {owner for result, owner in found.items() if result != part}
+
+
+def scalar_of(connection: duckdb.DuckDBPyConnection, sql: str, *values: object) -> str:
+    ((value,),) = connection.execute(sql, list(values)).fetchall()
+    return str(value)
+
+
+@pytest.mark.parametrize("table", ["raw_benchmark_data", "benchmark_runs"])
 def test_other_tables_stay_as_they_were(older: Path, table: str) -> None:
     before = everything(older)[table]
     Store.open(older).close()
@@ -121,7 +160,7 @@ def test_ids_are_those_that_todays_runner_gives(forward: Path, records: Path) ->
     known = {row["result_id"]: row for row in ask(forward, "FROM benchmark_results")}
     for row in pq.read_table(records).to_pylist(maps_as_pydicts="strict"):
         job = Job.model_validate_json(row["job"])
-        facts = {name: row[name] for name in ENVIRONMENT_FACTS}
+        facts = {name: row.get(name) for name in ENVIRONMENT_FACTS}
         today = record_for(job, job.cells[0], **facts, status=row["status"])
         found = known[f"{row['run_id']}/{row['cell_id']}"]
         assert found["environment_id"] == today.environment_id
