@@ -48,8 +48,7 @@ AxisName = Literal[
     "workers",
 ]
 _AxisKind = Literal["model", "choice", "size", "rate", "milliseconds", "count"]
-"""`size` and `count`: a positive integer, of the work and of those that do it; `rate`: a number or
-`find_peak`; `milliseconds`: a number."""
+"""`size`, `count`: whole numbers; `rate`: a number or `find_peak`; `milliseconds`: a number."""
 
 FIND_PEAK: Literal["find_peak"] = "find_peak"
 """The word that stands for the highest rate that meets `slo_ms`."""
@@ -315,8 +314,7 @@ AXES: tuple[Axis, ...] = (
         "count",
         phrase="{} threads",
         doc="Threads of one operator, each on a CPU of its own.",
-        list_doc="Threads of one operator, each on a CPU of its own; one for each physical core of "
-        "one NUMA node if not named.",
+        list_doc="Threads of one operator; the physical cores of one NUMA node if not named.",
         help="Threads of one operator, e.g. 1,2,4.",
         unnamed="the physical cores of one NUMA node",
         letter="t",
@@ -345,7 +343,7 @@ NUMBER_AXES: tuple[AxisName, ...] = tuple(
 ARRIVAL_AXES: tuple[AxisName, ...] = ("scenario", "target_qps", "slo_ms")
 """The arrival of queries."""
 COUNT_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.kind == "count")
-"""The number of those that do the work; absent from a cell's id where the machine decides it."""
+"""Numbers of those that work; absent from an id where the machine decides."""
 SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(
     (axis.letter, axis.name) for axis in AXES if axis.letter is not None
 )

@@ -17,7 +17,7 @@ from runner.contract.rounds import CpuClock
 from runner.contract.topology import read_cpus
 from runner.measure.processor import SYS, read_word
 
-INTERVAL_S = 0.1
+CLOCK_INTERVAL_S = 0.1
 MOST_CPUS = 8
 """CPUs whose frequency is read: cores at work on one operator have much the same."""
 _HERTZ_PER_KHZ = 1000
@@ -29,7 +29,7 @@ if others := json.loads(sys.argv[1]):
     os.sched_setaffinity(0, others)
 samples, running = [], False
 while True:
-    ready, _, _ = select.select([sys.stdin], [], [], {INTERVAL_S} if running else None)
+    ready, _, _ = select.select([sys.stdin], [], [], {CLOCK_INTERVAL_S} if running else None)
     if ready:
         if not os.read(0, 1):
             break

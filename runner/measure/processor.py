@@ -53,7 +53,7 @@ def read_word(path: Path) -> str | None:
 
 
 def _turbo(cpu: Path) -> bool | None:
-    """Whether clocks above the nominal one are allowed: intel_pstate's switch, or cpufreq's."""
+    """True if clocks above the nominal one are allowed: intel_pstate's switch, or cpufreq's."""
     is_off = _switch(cpu / "intel_pstate" / "no_turbo")
     return _switch(cpu / "cpufreq" / "boost") if is_off is None else not is_off
 

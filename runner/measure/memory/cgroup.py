@@ -41,7 +41,7 @@ def cpu_limit(root: Path = CGROUP_ROOT) -> float | None:
 
 
 def cpu_throttling(root: Path = CGROUP_ROOT, own: Path = OWN_CGROUPS) -> Throttling | None:
-    """What a quota has held back of this process' group so far; None if no quota is told."""
+    """Times that a quota held this process' group back so far; None if no quota is told."""
     for folder in (*_own_folders(root, own), root / "cpu", root):
         lines = (_read(folder / "cpu.stat") or "").splitlines()
         stat = {name: int(value) for name, _, value in (line.partition(" ") for line in lines)}

@@ -1,4 +1,4 @@
-"""What a vendor's library tells of a GPU: its state, its build, and what holds its clock down."""
+"""Facts of a GPU as vendors' libraries tell them: state, build, and what holds its clock down."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from runner.measure.cpu_clock import INTERVAL_S, CpuClockMeter
+from runner.measure.cpu_clock import CLOCK_INTERVAL_S, CpuClockMeter
 from tests.support.machines import a_sys_folder, cores
 
 CPU = "devices/system/cpu"
@@ -24,7 +24,7 @@ def test_clocks_before_during_and_after(tmp_path: Path) -> None:
     (folder / f"{CPU}/cpu0/cpufreq/scaling_cur_freq").write_text("1000000\n")
     (folder / f"{CPU}/cpu1/thermal_throttle/package_throttle_count").write_text("5\n")
     (folder / f"{CPU}/cpu1/thermal_throttle/core_throttle_total_time_ms").write_text("53\n")
-    time.sleep(8 * INTERVAL_S)
+    time.sleep(8 * CLOCK_INTERVAL_S)
     clock = meter.end()
     meter.close()
     assert clock is not None
@@ -47,7 +47,7 @@ def test_a_process_that_has_died_spoils_nothing(tmp_path: Path) -> None:
     meter.before()
     meter.begin()
     (tmp_path / f"{CPU}/cpu0/cpufreq/scaling_cur_freq").unlink()
-    time.sleep(3 * INTERVAL_S)
+    time.sleep(3 * CLOCK_INTERVAL_S)
     clock = meter.end()
     assert clock is not None
     assert (clock.before_hz, clock.mean_hz, clock.after_hz) == (2_000_000e3, None, None)
