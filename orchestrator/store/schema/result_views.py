@@ -105,7 +105,7 @@ _GRADE = ViewColumn(
 )
 _GRADE_REASONS = ViewColumn(
     "grade_reasons",
-    "CASE WHEN r.contradicts THEN list_prepend('run ' || r.previous.run_id || ' took '"
+    "CASE WHEN r.contradicts THEN list_prepend('run ' || r.previous_run || ' took '"
     " || round(r.previous.median / r.latency_median_s, 2)"
     " || ' times as long with the same software: measure longer, in several processes',"
     " r.grade_reasons) ELSE r.grade_reasons END",
@@ -114,7 +114,7 @@ _GRADE_REASONS = ViewColumn(
 )
 _CONTRADICTED_BY = ViewColumn(
     "contradicted_by",
-    "CASE WHEN r.contradicts THEN r.previous.result_id END",
+    "CASE WHEN r.contradicts THEN r.previous_result END",
     "VARCHAR",
     "The result before it that contradicts it; else null.",
 )
@@ -129,11 +129,13 @@ _LATEST_ROWS = f"""(
     SELECT *, {GRADED} AND previous IS NOT NULL AND r.grade >= previous.grade
         AND {contradict("own", "previous")} AS contradicts
     FROM (
-        SELECT r.*, newest.best, {FACTS} AS own, previous.facts AS previous
+        SELECT r.*, newest.best, {FACTS} AS own, before.facts AS previous,
+            before.run_id AS previous_run, before.result_id AS previous_result
         FROM {RESULTS.name} r
         JOIN ({NEWEST_OF_SERIES}) newest ON r.rowid = newest.place
-        LEFT JOIN (SELECT r.rowid AS place, {FACTS} AS facts FROM {RESULTS.name} r) previous
-            ON previous.place = newest.graded[2]
+        LEFT JOIN (
+            SELECT r.rowid AS place, r.run_id, r.result_id, {FACTS} AS facts FROM {RESULTS.name} r
+        ) before ON before.place = newest.graded[2]
     ) r
 )"""
 LATEST = View(
