@@ -28,7 +28,7 @@ FACTS = """{
     'low': r.latency_median_low_s, 'high': r.latency_median_high_s,
     'software': CASE WHEN r.environment_id IS NOT NULL THEN hash(r.environment_id) END
 }"""
-"""The facts of a result that `contradict` compares, and its row. Texts would cost twice the time."""
+"""The facts of a result that are compared, with its row. Texts would take twice as long."""
 _WORST_PROMISE = " ".join(f"WHEN '{grade}' THEN {promise}" for grade, promise in PROMISES.items())
 
 
