@@ -17,7 +17,7 @@ from orchestrator.store.schema.tables import OURS, RESULTS
 
 _CONNECTION = duckdb.connect()
 _CONNECTION.execute(read_sql("rounding"))
-_ANY_NUMBER = {"seed"}
+_ANY_NUMBER = {"seed", "weights_seed"}
 
 
 def _value(sql: str, *parameters: float) -> float:
