@@ -30,6 +30,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_record(mode="training"),
         a_record(mode="startup"),
         a_record(scenario="server", target_qps=50.0, achieved_qps=49.0),
+        a_record(
+            scenario="offline",
+            offline_batches=[1],
+            offline_queries=[30],
+            offline_throughputs=[250.0],
+            offline_latencies_s=[0.004],
+            offline_memory_bytes=[10**8],
+        ),
         a_failure("out_of_memory", "killed at 2 GB", batch_size=512),
     ):
         save_record(record, folder)
