@@ -111,7 +111,8 @@ def test_default_views_show_synthetic_rows_in_a_scratch_database_alone(
         with duckdb.connect(database) as connection:
             connection.execute("UPDATE schema_version SET scratch = false")
     shown = {view: ask(database, f"SELECT count(*) FROM {view}") != [(0,)] for view in DEFAULTS}
-    assert shown == dict.fromkeys(DEFAULTS, scratch) | {"imported_results": False}
+    without = {"imported_results": False, "contradictions": False}
+    assert shown == dict.fromkeys(DEFAULTS, scratch) | without
     assert ask(database, "SELECT count(*) FROM benchmark_performance_all") == [(1000,)]
 
 
