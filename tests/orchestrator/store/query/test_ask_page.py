@@ -61,4 +61,4 @@ def test_the_python_example_prints_the_run(
     monkeypatch.chdir(site)
     (code,) = PYTHON
     exec(code, {})
-    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 9, 'out_of_memory': 1}\n"
+    assert capsys.readouterr().out == "20261121-120000-abcd {'ok': 10, 'out_of_memory': 1}\n"
