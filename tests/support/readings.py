@@ -28,7 +28,6 @@ from orchestrator.running.record_files import CompactedRecords
 from orchestrator.store import Store
 from orchestrator.store.database.manifest import read_manifest
 from orchestrator.store.records.validate import file_fault
-from runner.contract.cell import Cell
 from runner.contract.errors import BenchError
 from runner.contract.graph import GRAPH_FILE, read_graph
 from runner.contract.job import Job
@@ -36,7 +35,7 @@ from runner.contract.record import read_record
 from runner.contract.rounds import read_rounds, round_path
 from tests.support.fakes import KeptObserver, ScriptedLauncher
 from tests.support.jobs import a_job, fake_cell
-from tests.support.records import RECORDED_AT, a_record
+from tests.support.records import RECORDED_AT, a_record, cell_of
 from tests.support.runs import a_run_folder
 from tests.support.weights import a_weights_folder
 
@@ -184,7 +183,7 @@ def read_merged(folder: Path, content: bytes) -> None:
 def read_compacted(folder: Path, content: bytes) -> None:
     written(folder, f"compact-{'0' * 8}.parquet", content)
     whole = a_record()
-    cell = Cell.model_validate({name: getattr(whole, name) for name in Cell.model_fields})
+    cell = cell_of(vars(whole))
     compacted = CompactedRecords(folder, whole.run_id)
     compacted.record(cell)
     compacted.unpack([cell])

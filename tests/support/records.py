@@ -1,7 +1,7 @@
 """Records and results of rounds for tests, with values that a test may change."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,8 +41,8 @@ def a_record(**changes: Any) -> Record:
         durations = values.pop("durations_ns", None) or _durations(changes)
         values = _measured(values["batch_size"], durations) | values
         values |= _paced(values, changes)
-    values.setdefault("cell_id", _cell(values).id)
-    values.setdefault("job_id", _cell(values).job_id)
+    values.setdefault("cell_id", cell_of(values).id)
+    values.setdefault("job_id", cell_of(values).job_id)
     return _identified(Record.model_validate(values), changes)
 
 
@@ -96,7 +96,8 @@ def _identified(record: Record, changes: dict[str, Any]) -> Record:
     return record.model_copy(update={name: ids[name] for name in ids.keys() - changes.keys()})
 
 
-def _cell(values: dict[str, Any]) -> Cell:
+def cell_of(values: Mapping[str, Any]) -> Cell:
+    """The cell of a record's columns, which names no number of threads."""
     axes = {name: values.get(name) for name in Cell.model_fields if name != "threads"}
     return Cell.model_validate(axes)
 

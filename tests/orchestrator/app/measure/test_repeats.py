@@ -7,10 +7,9 @@ import pytest
 
 from orchestrator.app.measure.repeats import describe_repeat
 from orchestrator.store import Store
-from runner.contract.cell import Cell
 from runner.contract.models import find
 from runner.contract.record import Record, model_id, save_record
-from tests.support.records import EXAMPLE_HOST, a_record
+from tests.support.records import EXAMPLE_HOST, a_record, cell_of
 from tests.support.runs import a_plan
 
 SPEC = find("bert-tiny")
@@ -43,9 +42,7 @@ def test_a_repetition_is_named_with_what_fills_gaps(
             save_record(record, tmp_path)
         store.merge([tmp_path])
     wanted = [measured(batch, ago) for batch in (1, 8)]
-    cells = [
-        Cell.model_validate({name: getattr(r, name) for name in Cell.model_fields}) for r in wanted
-    ]
+    cells = [cell_of(vars(record)) for record in wanted]
     plan = a_plan(cells, SPEC)
     described = describe_repeat(plan, "process", database, EXAMPLE_HOST)
     expected = note and (
