@@ -80,6 +80,7 @@ class Workplace:
             "measure": {
                 "iterations": 3 * rounds,
                 "min_duration": "0s",
+                "max_duration": "5s",
                 "warmup_max_duration": "50ms",
                 "rounds": rounds,
             },
