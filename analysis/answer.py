@@ -117,8 +117,8 @@ def _item_ms(row: ResultRow) -> Estimate | None:
     return query and query.divided(row.batch_size if _per_sample(row) else 1)
 
 
-def _doubtful_item_ms(row: ResultRow) -> float:
-    """The time of an item, whatever speaks against it."""
+def item_ms(row: ResultRow) -> float:
+    """The time of an item, whatever speaks against it: of a sample, a start or a query."""
     return (row.latency_median_ms or 0) / (row.batch_size if _per_sample(row) else 1)
 
 
@@ -131,7 +131,7 @@ def _contender(row: ResultRow) -> Contender | None:
 def _compare(rows: Sequence[ResultRow]) -> Comparison:
     contenders = sorted(filter(None, map(_contender, rows)), key=lambda one: one.item_ms.value)
     excluded: dict[str, list[ResultRow]] = defaultdict(list)
-    for row in sorted(rows, key=_doubtful_item_ms):
+    for row in sorted(rows, key=item_ms):
         if reason := objection(row):
             excluded[reason].append(row)
     comparable = [one.row for one in contenders]

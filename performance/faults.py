@@ -169,6 +169,10 @@ PARTS: Mapping[str, Suite | Measurement] = {
         (f"{FAILURES}::test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured",),
         "its verdict, the others measured",
     ),
+    "launchers": Suite(
+        "failures and rounds, each by processes and by containers",
+        (FAILURES, "e2e/test_rounds.py"),
+    ),
     "streams": Suite(
         "`/dev/full` and closed pipes behind stdout and stderr",
         ("orchestrator/cli/test_streams.py",),

@@ -7,6 +7,8 @@ from textwrap import shorten
 
 from orchestrator.system.text import format_duration
 
+BUILDING = "building "
+"""The beginning of the line of a step."""
 _STEP = re.compile(r"Step (\d+/\d+) : (.*)", re.DOTALL)
 """The engine's line for an instruction of a Dockerfile."""
 _NOISE = re.compile(r"^RUN\s+|--mount=\S+\s+")
@@ -33,7 +35,7 @@ class BuildSteps:
         if step := _STEP.match(line):
             instruction = _NOISE.sub("", step[2])
             self._report(
-                f"building {self._image}: step {step[1]}, "
+                f"{BUILDING}{self._image}: step {step[1]}, "
                 f"{shorten(instruction, _LETTERS, placeholder=' …')}, "
                 f"{format_duration(round(self._clock() - self._began))}"
             )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.backends.catalogue import LauncherName
 from orchestrator.images import Image, ImageSettings, LocalImages
+from orchestrator.images.build_steps import BUILDING
 from orchestrator.launchers.base import Launcher
 from orchestrator.launchers.docker import DockerLauncher
 from orchestrator.launchers.process import ProcessLauncher
@@ -17,8 +18,6 @@ LAUNCHERS: Mapping[LauncherName, type[Launcher]] = {
     "process": ProcessLauncher,
 }
 NO_ENGINE = "no container engine answers: jobs run as local processes"
-BUILDING = "building "
-"""The beginning of a build's lines; those of a pull are too many."""
 
 Note = Callable[[str], None]
 """Takes one line that the user should see."""
@@ -99,7 +98,7 @@ def make_launcher(name: LauncherName, build_step: Note, pinned: Pinned | None = 
     settings = ImageSettings.from_environment(revision=git_commit())
 
     def report(line: str) -> None:
-        if line.startswith(BUILDING):
+        if line.startswith(BUILDING):  # the lines of a pull are too many
             build_step(line)
 
     images = LocalImages(client, settings, report)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from analysis.answer import LASTING, Comparison, Lead, Ranking
+from analysis.answer import LASTING, Comparison, Lead, Ranking, item_ms
 from analysis.changes import Change
 from analysis.ratios import Estimate
 from analysis.result import ResultRow
@@ -125,9 +125,8 @@ def _speed(row: ResultRow) -> str:
         return f"{' to '.join(format_number(end) for end in ends if end)} queries/s"
     if row.mode == "generation" and row.token_throughput is not None:
         return f"{format_number(row.token_throughput)} tokens/s"
-    if row.mode == "startup" or row.scenario == "server" or row.batch_size == 1:
-        return _milliseconds(row.latency_median_ms)
-    return f"{_milliseconds((row.latency_median_ms or 0) / row.batch_size)} a sample"
+    time = item_ms(row)
+    return f"{_milliseconds(time)}{'' if time == row.latency_median_ms else ' a sample'}"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -1,6 +1,6 @@
 """Results as tables: shared facts in a heading, what varies and what was measured in columns."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
@@ -9,11 +9,11 @@ from analysis.order import BY_SPEED, order_results
 from analysis.result import ResultRow
 from orchestrator.render.lines import print_line
 from orchestrator.render.tables import Column, print_table
-from runner.contract.axes import AXES, AXIS_NAMES, SIZE_AXES, Axis, AxisName
+from runner.contract.axes import AXIS_NAMES, SIZE_AXES, AxisName
+from runner.contract.synonyms import axis_called
 
 _Value = TypeVar("_Value", str, int)
 _KINDS = ("inference", "generation", "training", "startup", "server")
-_AXES: Mapping[AxisName, Axis] = {axis.name: axis for axis in AXES}
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def describe_axes(row: ResultRow, names: Sequence[AxisName]) -> list[str]:
     """The values of these axes in words, without those that the row lacks."""
     values = {name: getattr(row, name) for name in names}
     return [
-        _AXES[name].phrase.format(value)
+        axis_called(name).phrase.format(value)
         for name, value in values.items()
         if value is not None and value != "single_stream"
     ]
@@ -160,7 +160,7 @@ def _heading_of(column: _Measured, rows: Sequence[ResultRow]) -> str:
 
 
 def _axis_column(name: AxisName, *, essential: bool = False) -> Column:
-    heading = _AXES[name].heading or name
+    heading = axis_called(name).heading or name
     return Column(heading, essential=essential, wraps=name == "model")
 
 

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.docs.pages import Block, Page
 
 PAGE = Page(ROOT / "docs/adding-a-backend.md")
-COPIED = ("runner", "analysis", "orchestrator", "tests", "images", "pyproject.toml")
+COPIED = ("runner", "analysis", "orchestrator", "tools", "tests", "images", "pyproject.toml")
 HOMES = {
     "runner/backends/": "one package and its line in the registry",
     "runner/contract/": "names and rows",
@@ -51,6 +51,8 @@ def follow(block: Block, folder: Path) -> None:
         path.write_text(block.text)
     elif block.text.startswith("mkdir"):
         subprocess.run(["sh", "-e", "-c", block.text], cwd=folder, check=True)
+    elif block.text.startswith("make schemas"):
+        do(folder, "-m", "tools.columns").check_returncode()
 
 
 def change(path: Path, difference: str) -> None:

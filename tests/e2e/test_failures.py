@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.workplace import Workplace, wait_until
+from tests.support.workplace import BY_CONTAINERS, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
@@ -38,7 +38,7 @@ def test_a_cell_that_fails_gets_its_verdict_and_the_others_are_measured(
     workplace.check()
 
 
-@pytest.mark.parametrize("interruptions", [1, 2])
+@pytest.mark.parametrize("interruptions", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     workplace: Workplace, interruptions: int
 ) -> None:
@@ -61,6 +61,7 @@ def test_interruption_stops_at_once_and_resuming_finishes_the_rest(
     assert {path: path.stat().st_mtime_ns for path in measured} == measured
 
 
+@BY_CONTAINERS
 def test_two_orchestrators_take_turns(workplace: Workplace, tmp_path: Path) -> None:
     second_folder = tmp_path / "second"
     second_folder.mkdir()
@@ -97,6 +98,7 @@ def test_a_record_damaged_before_the_merge_is_lost_then_measured_again(user: Wor
         assert again.stdout.startswith("0 inserted, 0 replaced, 3 unchanged\n")
 
 
+@BY_CONTAINERS
 def test_a_full_disk_ends_the_run_and_resuming_finishes_it(
     workplace: Workplace, small_disk: Path
 ) -> None:

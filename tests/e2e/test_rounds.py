@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from tests.support.workplace import Workplace, wait_until
+from tests.support.workplace import BY_CONTAINERS, Workplace, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
@@ -37,6 +37,7 @@ def test_rounds_interleave_the_jobs_and_leave_one_record_each(workplace: Workpla
     assert workplace.unfinished() == []
 
 
+@BY_CONTAINERS
 def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None:
     workplace.write_matrix(models=2, batch_sizes=[1, 2], latency_s=0.02, rounds=ROUNDS)
     process = workplace.start(*workplace.run_arguments())
@@ -52,6 +53,7 @@ def test_kill_9_in_the_second_round_loses_no_round(workplace: Workplace) -> None
     workplace.check("ok")
 
 
+@BY_CONTAINERS
 def test_a_damaged_result_of_a_round_costs_its_cell_a_new_start_and_nothing_else(
     workplace: Workplace,
 ) -> None:

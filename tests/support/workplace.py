@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from orchestrator.store import Store, query
@@ -21,6 +22,16 @@ from tests.support.command_line import call
 CLI = (sys.executable, "-m", "orchestrator")
 BATCH_SIZES = (1, 2, 4)
 PATIENCE_S = 60.0
+
+BY_CONTAINERS = pytest.mark.parametrize(
+    "workplace",
+    [
+        pytest.param("docker", marks=pytest.mark.engine),
+        pytest.param("process", marks=pytest.mark.nightly),
+    ],
+    indirect=True,
+)
+"""Containers alone; `python -m performance faults launchers` tries processes as well."""
 
 
 def heed_signals() -> None:
@@ -69,6 +80,7 @@ class Workplace:
             "measure": {
                 "iterations": 3 * rounds,
                 "min_duration": "0s",
+                "max_duration": "5s",
                 "warmup_max_duration": "50ms",
                 "rounds": rounds,
                 "max_rounds": rounds,

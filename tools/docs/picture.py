@@ -48,15 +48,29 @@ def screen_after(command: list[str]) -> tuple[pyte.Screen, int]:
 def drawn(screen: pyte.Screen, title: str) -> str:
     """The screen's lines, without the empty ones at its end, as an SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    for text in prompt_lines(title):
+        console.print(Text(text, style="bold"))
+    for line in _lines(screen):
+        console.print(line, no_wrap=True, crop=True)
+    return console.export_svg(title="AccelMatrix", unique_id="terminal")
+
+
+def prompt_lines(command: str) -> list[str]:
+    """The command behind a shell's prompt, on as many lines as it takes."""
+    first, *others = wrap_command(command, COLUMNS)
+    return [f"$ {first.lstrip()}", *others]
+
+
+def plain_lines(screen: pyte.Screen) -> list[str]:
+    """The screen's lines as text, without the empty ones at its end."""
+    return [line.plain for line in _lines(screen)]
+
+
+def _lines(screen: pyte.Screen) -> list[Text]:
     lines = [_line(screen, number) for number in range(LINES)]
     while lines and not lines[-1].plain.strip():
         lines.pop()
-    first, *others = wrap_command(title, COLUMNS)
-    for text in (f"$ {first.lstrip()}", *others):
-        console.print(Text(text, style="bold"))
-    for line in lines:
-        console.print(line, no_wrap=True, crop=True)
-    return console.export_svg(title="AccelMatrix", unique_id="terminal")
+    return lines
 
 
 def _line(screen: pyte.Screen, number: int) -> Text:

@@ -1,22 +1,30 @@
 """Draw the docs' screenshots anew: `python -m tools.docs.screenshots [FOLDER]`.
 
 Without a folder a small benchmark runs first, in a temporary one: some minutes on a quiet machine.
-A folder that holds `results` already is shown as it is, its last run in place of a new one.
+What it prints becomes the README's sample as well. A folder that holds `results` already is shown
+as it is, its last run in place of a new one, and the README stays.
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.docs.picture import drawn, screen_after
+import pyte
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tools.docs.picture import drawn, plain_lines, prompt_lines, screen_after
+
+ROOT = Path(__file__).parents[2]
+DOCS, README = ROOT / "docs", ROOT / "README.md"
+MODEL = "bert-base-uncased"
 RUN = (
-    "bench --model bert-base-uncased --backend cpu,openvino --precision fp32,int8 --batch-size 1,8"
+    f"bench --model {MODEL} --runtime torch,openvino --precision fp32,int8 --batch-size 1,8"
+    " --launcher process"
 )
+_SAMPLE = re.compile(r"(?<=<!-- sample -->\n).*?(?=<!-- /sample -->)", re.DOTALL)
 SCREENS: Mapping[str, str] = {
     "status": "status",
     "query": "query latest_results",
@@ -29,19 +37,29 @@ SCREENS: Mapping[str, str] = {
 def draw_all(folder: Path, docs: Path) -> list[str]:
     """Draw every picture in this working folder; the commands that failed."""
     run = "status last" if (folder / "results").exists() else RUN
+    failed = []
     with chdir(folder):
-        return [
-            command
-            for name, command in {"run": run, **SCREENS}.items()
-            if not _draw(command, docs / f"{name}.svg")
-        ]
+        for name, command in {"run": run, **SCREENS}.items():
+            screen, code = _screen_after(command)
+            (docs / f"{name}.svg").write_text(drawn(screen, f"orchestrator {command}"), "utf-8")
+            if code:
+                failed.append(command)
+            elif command == RUN:
+                README.write_text(with_sample(README.read_text("utf-8"), screen), "utf-8")
+    return failed
 
 
-def _draw(command: str, path: Path) -> bool:
+def _screen_after(command: str) -> tuple[pyte.Screen, int]:
     program = Path(sys.executable).with_name("orchestrator")
-    screen, code = screen_after([str(program), *command.split()])
-    path.write_text(drawn(screen, f"orchestrator {command}"), encoding="utf-8")
-    return code == 0
+    return screen_after([str(program), *command.split()])
+
+
+def with_sample(text: str, screen: pyte.Screen) -> str:
+    """The README with what the benchmark printed, from the heading of its results on."""
+    lines = plain_lines(screen)
+    heading = next(number for number, line in enumerate(lines) if line.startswith(f"{MODEL}, "))
+    sample = "\n".join([*prompt_lines(f"orchestrator {RUN}"), *lines[heading:]])
+    return _SAMPLE.sub(lambda _: f"```console\n{sample}\n```\n", text)
 
 
 def main() -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from analysis.trust import Cause
 from orchestrator.app.measure.report import RunReport
 from orchestrator.system.files import DATABASE_NAME, RESULTS_FOLDER
-from runner.contract.axes import AXES
 from runner.contract.cell import ProfileName
+from runner.contract.synonyms import axis_called
 
 _PROFILES: tuple[ProfileName, ...] = ("quick", "standard", "audit")
 """From the shortest to the longest."""
@@ -93,7 +93,7 @@ def _longer_profile(report: RunReport) -> ProfileName | None:
 def _more_batches(report: RunReport) -> list[str] | None:
     """The same bench with more batches, where nobody chose one and they can be compared."""
     words = _words_of(report)
-    axis = next(axis for axis in AXES if axis.name == "batch_size")
+    axis = axis_called("batch_size")
     batched = all(
         row.mode in ("inference", "training") and row.scenario == "single_stream"
         for row in report.timed

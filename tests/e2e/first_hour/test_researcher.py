@@ -11,7 +11,10 @@ from tests.support.command_line import complains, files
 from tests.support.workplace import Workplace
 
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
-BRIEF = ("--iterations", "3")
+BRIEF = (
+    *("--iterations", "3", "--set", "measure.min_duration=0s", "--set", "measure.max_duration=1s"),
+    *("--set", "measure.warmup_max_duration=200ms"),
+)
 
 
 @pytest.fixture

@@ -33,6 +33,19 @@ def test_every_picture_is_on_a_page_and_80_columns_wide(name: str) -> None:
     assert all(len(line.rstrip()) <= COLUMNS == 80 for line in lines)
 
 
+def test_the_readme_begins_with_a_run_that_answers_in_a_sentence() -> None:
+    readme = (ROOT / "README.md").read_text()
+    sample = re.search(
+        r"<!-- sample -->\n```console\n(.*?)\n```\n<!-- /sample -->", readme, re.DOTALL
+    )
+    assert sample
+    prompt, *results = sample[1].splitlines()
+    assert prompt.startswith("$ orchestrator bench ")
+    assert any(line.startswith("fastest: ") for line in results)
+    picture = [line.rstrip() for line in lines_of(ROOT / "docs/run.svg")]
+    assert {line for line in results if line} <= set(picture)
+
+
 @pytest.mark.slow
 def test_a_folder_with_results_is_drawn_as_it_is(tmp_path: Path) -> None:
     place = Workplace(tmp_path, "process")

@@ -106,6 +106,7 @@ def test_a_dry_run_touches_nothing(records: Path, saved: list[Record]) -> None:
     assert foreseen == Compaction(done.files, done.bytes_before, None)
 
 
+@pytest.mark.slow
 def test_columns_of_a_newer_runner_stay(records: Path, saved: list[Record], tmp_path: Path) -> None:
     path = keep(saved[0], records)
     newer = pq.read_table(path).append_column(
@@ -194,6 +195,7 @@ def test_a_file_of_its_own_outweighs_the_compact_one(records: Path, saved: list[
     assert when[later.cell_id] == later.recorded_at
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_every_file(records: Path, saved: list[Record]) -> None:
     before = sorted(records.rglob("*"))
     small = FULL_DISK.replace("65536", "4096")

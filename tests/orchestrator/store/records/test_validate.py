@@ -153,7 +153,9 @@ def at_moment(moment: int) -> Callable[[Path], None]:
         *("name", "text", "other", "list", "case", "nul", "empty", "reserved", "later", "earlier"),
     ],
 )
-@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "large", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["small", "large"]
+)
 def test_what_no_record_may_hold_is_left_out_with_the_reason(
     database: Path,
     results: Path,

@@ -1,6 +1,7 @@
 """A database that an earlier version made loses nothing on its way here."""
 
 import json
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -29,19 +30,21 @@ def records(tmp_path: Path) -> Path:
     return unpacked("records.parquet", tmp_path)
 
 
-@pytest.fixture
-def forward(older: Path) -> Path:
-    """The same, brought forward."""
-    Store.open(older).close()
-    return older
+@pytest.fixture(scope="module")
+def forward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The older database, brought forward; tests only read it."""
+    database = unpacked("benchmarks.duckdb", tmp_path_factory.mktemp("forward"))
+    Store.open(database).close()
+    return database
 
 
-@pytest.fixture
-def fresh(tmp_path: Path, records: Path) -> Path:
-    """What today's code makes of the same records."""
-    with Store.open(tmp_path / "fresh.duckdb") as store:
-        assert store.merge([records]) == MergeReport(inserted=9)
-    return tmp_path / "fresh.duckdb"
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What today's code makes of the same records; tests only read it."""
+    folder = tmp_path_factory.mktemp("fresh")
+    with Store.open(folder / "fresh.duckdb") as store:
+        assert store.merge([unpacked("records.parquet", folder)]) == MergeReport(inserted=9)
+    return folder / "fresh.duckdb"
 
 
 def ask(database: Path, sql: str) -> list[Row]:
@@ -54,24 +57,26 @@ def test_the_older_database_is_the_oldest_that_is_brought_forward(older: Path) -
     assert version_of(older) == OLDEST
 
 
-def test_views_that_an_earlier_version_defined_become_those_of_today(fresh: Path) -> None:
+def test_views_that_an_earlier_version_defined_become_those_of_today(
+    fresh: Path, tmp_path: Path
+) -> None:
     """Schema 5 has the tables of 6."""
     today = schema_of(fresh)
-    with duckdb.connect(fresh) as connection:
+    copied = Path(shutil.copy(fresh, tmp_path))
+    with duckdb.connect(copied) as connection:
         connection.execute("UPDATE schema_version SET version = 5")
         connection.execute("DROP VIEW generation_results")
         connection.execute("CREATE OR REPLACE VIEW history AS SELECT 1 AS ratio")
         connection.execute("CREATE VIEW no_longer AS SELECT 1 AS one")
-    Store.open(fresh).close()
-    assert schema_of(fresh) == today
-    assert version_of(fresh) == STORE_VERSION
+    Store.open(copied).close()
+    assert schema_of(copied) == today
+    assert version_of(copied) == STORE_VERSION
 
 
-def test_each_fact_of_a_result_is_still_there(older: Path, tmp_path: Path) -> None:
+def test_each_fact_of_a_result_is_still_there(older: Path, forward: Path) -> None:
     before = ask(older, "FROM benchmark_results ORDER BY result_id")
-    Store.open(older).close()
     after = ask(
-        older,
+        forward,
         "FROM benchmark_results LEFT JOIN environments USING (environment_id) ORDER BY result_id",
     )
     for then, now in zip(before, after, strict=True):
@@ -81,11 +86,10 @@ def test_each_fact_of_a_result_is_still_there(older: Path, tmp_path: Path) -> No
         assert (now["source"], now["simulated"], now["other"]) == ("accelmatrix", False, None)
 
 
-def test_each_job_is_still_there_with_its_model(older: Path) -> None:
+def test_each_job_is_still_there_with_its_model(older: Path, forward: Path) -> None:
     before = ask(older, "FROM replay_jobs ORDER BY result_id")
-    Store.open(older).close()
     after = ask(
-        older,
+        forward,
         "SELECT result_id, job, model_spec FROM replay_jobs JOIN benchmark_results"
         " USING (result_id) JOIN models USING (model_id) ORDER BY result_id",
     )
@@ -136,10 +140,8 @@ def scalar_of(connection: duckdb.DuckDBPyConnection, sql: str, *values: object) 
 
 
 @pytest.mark.parametrize("table", ["raw_benchmark_data", "benchmark_runs"])
-def test_other_tables_stay_as_they_were(older: Path, table: str) -> None:
-    before = everything(older)[table]
-    Store.open(older).close()
-    assert everything(older)[table] == before != []
+def test_other_tables_stay_as_they_were(older: Path, forward: Path, table: str) -> None:
+    assert everything(forward)[table] == everything(older)[table] != []
 
 
 def test_it_is_what_a_merge_of_the_same_records_makes(forward: Path, fresh: Path) -> None:
@@ -149,11 +151,14 @@ def test_it_is_what_a_merge_of_the_same_records_makes(forward: Path, fresh: Path
         assert ours[table] == anew[table], table
 
 
-def test_merging_the_same_records_again_changes_nothing(forward: Path, records: Path) -> None:
+def test_merging_the_same_records_again_changes_nothing(
+    forward: Path, records: Path, tmp_path: Path
+) -> None:
     before = everything(forward)
-    with Store.open(forward) as store:
+    copied = Path(shutil.copy(forward, tmp_path / "copied.duckdb"))
+    with Store.open(copied) as store:
         assert store.merge([records]) == MergeReport(unchanged=9)
-    assert everything(forward) == before
+    assert everything(copied) == before
 
 
 def test_ids_are_those_that_todays_runner_gives(forward: Path, records: Path) -> None:
@@ -184,10 +189,8 @@ def test_views_answer_the_same(forward: Path, fresh: Path, view: object) -> None
     assert repr(ask(forward, sql)) == repr(ask(fresh, sql))
 
 
-def test_the_file_as_it_was_is_kept(older: Path) -> None:
-    before = everything(older)
-    Store.open(older).close()
-    kept = older.with_name(f"{older.name}.schema{OLDEST}")
+def test_the_file_as_it_was_is_kept(older: Path, forward: Path) -> None:
+    kept = forward.with_name(f"{forward.name}.schema{OLDEST}")
     assert version_of(kept) == OLDEST
-    assert everything(kept) == before
-    assert version_of(older) == STORE_VERSION
+    assert everything(kept) == everything(older)
+    assert version_of(forward) == STORE_VERSION

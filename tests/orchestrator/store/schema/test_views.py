@@ -19,9 +19,10 @@ LATER = RECORDED_AT + timedelta(hours=1)
 @pytest.fixture
 def ask(database: Path, results: Path, save: Save) -> Ask:
     def answer(sql: str, *records: Record) -> list[Row]:
-        save(*records)
-        with Store.open(database) as store:
-            store.merge([results])
+        if records:
+            save(*records)
+            with Store.open(database) as store:
+                store.merge([results])
         return rows(query(database, sql))
 
     return answer
