@@ -185,11 +185,20 @@ def _print_records(grid: _Grid, width: int) -> None:
         print_line(f"row {number:,} of {len(grid.rows):,}")
         for heading, text in zip(grid.headings, row, strict=True):
             first, *others = wrap(text, room, "")
-            print_data(f"{_GAP}{_pad(heading, margin, right=False)}{_GAP}{first}".rstrip())
+            start = _start(first, margin, width)
+            beside = heading if cell_width(heading) <= start else ""
+            if beside != heading:  # together they would be too wide
+                print_data(f"{_GAP}{heading}")
+            print_data(f"{_GAP}{_pad(beside, start, right=False)}{_GAP}{first}".rstrip())
             for line in others:
-                print_data(f"{_GAP}{' ' * margin}{_GAP}{line}")
+                print_data(f"{_GAP}{' ' * _start(line, margin, width)}{_GAP}{line}")
     if not grid.rows:
         print_line(f"no row; columns: {', '.join(grid.headings)}")
+
+
+def _start(text: str, margin: int, width: int) -> int:
+    """The room before a value; less than the margin if it cannot be broken and is too wide."""
+    return max(min(margin, width - cell_width(text) - 2 * len(_GAP)), 0)
 
 
 def _print_left_out(headings: Sequence[str], beyond: int) -> None:

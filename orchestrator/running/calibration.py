@@ -10,8 +10,9 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from orchestrator.system.files import translate_os_errors
+from orchestrator.system.problems import first_fault
 from runner.contract.cell import Cell, Frozen
-from runner.contract.errors import DamagedFile
+from runner.contract.errors import DamagedFile, StoreError
 from runner.contract.files import write_atomic
 from runner.contract.job import ProcessSpread
 from runner.contract.plain_files import read_plain_text
@@ -35,7 +36,11 @@ def spread_key(cell: Cell) -> str:
 
 
 def read_spreads(results: Path, host: str | None) -> Spreads:
-    """The spreads of this machine; none if nobody calibrated it, or the file cannot be read."""
+    """The spreads of this machine; none if nobody calibrated it.
+
+    Raises:
+        StoreError: there is a file, and it cannot be read or is no calibration.
+    """
     return _read(results).hosts.get(host or "", {})
 
 
@@ -43,7 +48,7 @@ def save_spreads(results: Path, host: str, spreads: Spreads) -> Path:
     """Keep these spreads beside those of other paths and machines; returns the file.
 
     Raises:
-        StoreError: the file system refused.
+        StoreError: the file system refused, or what lies there is no calibration.
     """
     hosts = _read(results).hosts
     hosts[host] = {**hosts.get(host, {}), **spreads}
@@ -54,7 +59,21 @@ def save_spreads(results: Path, host: str, spreads: Spreads) -> Path:
 
 
 def _read(results: Path) -> Calibration:
+    path = results / CALIBRATION_NAME
     try:
-        return Calibration.model_validate_json(read_plain_text(results / CALIBRATION_NAME))
-    except (OSError, DamagedFile, ValidationError, ValueError):
+        return Calibration.model_validate_json(read_plain_text(path))
+    except FileNotFoundError:
         return Calibration()
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except DamagedFile as damaged:
+        raise _unreadable(path, str(damaged)) from damaged
+    except ValidationError as error:
+        raise _unreadable(path, first_fault(error)) from error
+
+
+def _unreadable(path: Path, reason: str) -> StoreError:
+    return StoreError(
+        f"{path}: cannot be read as a calibration: {reason}",
+        hint="remove it; `orchestrator doctor --calibrate` measures it anew, where you want one",
+    )

@@ -10,7 +10,8 @@ from orchestrator.backends.catalogue import LauncherName
 from orchestrator.planning.plan import Plan
 from orchestrator.running.options import RunOptions, RunSource
 from orchestrator.store import RUN_ID
-from orchestrator.system.text import escape_control_line, format_size
+from orchestrator.system.problems import first_fault
+from orchestrator.system.text import format_size
 from runner.contract.cell import FileName
 from runner.contract.errors import DamagedFile, UsageError
 from runner.contract.job import ProcessSpread, Seeds
@@ -20,8 +21,6 @@ RUN_FILE = "run.json"
 RUN_BYTES = 64 << 20
 """Most bytes of a `run.json`, and of a job: the plan of 100,000 cells has some 60 MB."""
 _SECONDS = "%Y%m%d-%H%M%S"
-_LETTERS = 300
-"""Letters of a reason."""
 PREPARATIONS_FOLDER = "preparations"
 """The folder, beside those of runs, with jobs and logs of `orchestrator prepare`."""
 
@@ -94,10 +93,4 @@ def read_run_file(path: Path) -> RunFile:
     except OSError as error:
         raise DamagedFile(f"cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
-        raise DamagedFile(f"cannot be read: {_first_fault(error)}") from error
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    location = ".".join(map(str, fault["loc"]))
-    return escape_control_line(": ".join(filter(None, (location, fault["msg"]))))[:_LETTERS]
+        raise DamagedFile(f"cannot be read: {first_fault(error)}") from error

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from orchestrator.system.plain_data import Location
+from orchestrator.system.text import escape_control_line
 from orchestrator.system.yaml_file import Source
 from runner.contract.errors import MatrixError, refuse_key, refuse_unknown
 
 _SHOWN = 20
+_LETTERS = 300
+"""Letters of a reason."""
 _YAML_WORDS = {"True": "true", "False": "false", "None": "null"}
 _WORDING = {
     "missing": "is required",
@@ -96,6 +99,13 @@ def raise_problems(source: Source, problems: Sequence[Problem], hint: str | None
         lines.append(f"… and {len(problems) - _SHOWN} more")
     if lines:
         raise MatrixError("\n".join(lines), hint=hint)
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first fault of a file that a program wrote: its place and what is wrong, in a line."""
+    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    location = ".".join(map(str, fault["loc"]))
+    return escape_control_line(": ".join(filter(None, (location, fault["msg"]))))[:_LETTERS]
 
 
 def _message(detail: dict[str, object]) -> str:

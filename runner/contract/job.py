@@ -63,6 +63,7 @@ PROFILES: Mapping[ProfileName, Measure] = {
         min_s=3,
         max_s=30,
         precision_target=0.05,
+        max_rounds=1,
     ),
     "standard": Measure(
         profile="standard",
@@ -118,9 +119,9 @@ class Limits(Frozen):
 class ProcessSpread(Frozen):
     """By how much fresh processes of one cell differ on this host, as a calibration measured it."""
 
-    cv: NonNegativeFloat
+    cv: Annotated[NonNegativeFloat, Field(allow_inf_nan=False)]
     """Standard deviation of the processes' medians, by their mean."""
-    processes: Annotated[int, Field(ge=2)]
+    processes: Annotated[int, Field(ge=2, le=1000)]
     """Processes that it was measured with."""
     measured_at: AwareDatetime
     """The moment at which that was, UTC."""

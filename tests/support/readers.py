@@ -28,9 +28,11 @@ from tests.support.data import SAMPLES
 from tests.support.hostile import damaged, documents, tables
 from tests.support.jobs import a_graph, fake_cell
 from tests.support.readings import (
+    CALIBRATED_HOST,
     MATRIX,
     PRETRAINED,
     read_bundle,
+    read_calibration,
     read_compacted,
     read_import,
     read_imported,
@@ -170,6 +172,13 @@ def some_weights() -> bytes:
         return (a_weights_folder(Path(name)) / "model.safetensors").read_bytes()
 
 
+CALIBRATION = {
+    "hosts": {
+        CALIBRATED_HOST: {
+            "cpu/torch": {"cv": 0.01, "processes": 8, "measured_at": "2026-11-23T00:00:00Z"}
+        }
+    }
+}
 MANIFEST = {
     "name": "before",
     "taken_at": "2026-11-21T12:00:00Z",
@@ -221,6 +230,10 @@ READERS = (
            lambda: json_of(json.loads(a_round().model_dump_json())), read_part),
     Reader("run.json", ("orchestrator.running.run_file", "orchestrator.running.folder"),
            lambda: json_of(json.loads(a_run_file())), read_run, fast=20),
+    Reader("calibration", ("orchestrator.running.calibration",),
+           lambda: json_of(CALIBRATION), read_calibration,
+           found=(b'{"hosts": {"here": {"a": {"cv": 1e999, "processes": 8,'
+                  b' "measured_at": "2026-11-23T00:00:00Z"}}}}',)),
     Reader("progress", ("orchestrator.running.launch.progress_events",),
            lambda: json_of(EVENT), read_progress, fast=15,
            found=(b"[" * 200_000, b'{"event": [], "cell_id": 1}', b'{"event": {}, "cell_id": []}')),

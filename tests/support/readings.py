@@ -22,6 +22,7 @@ from orchestrator.matrix import Matrix, Source, load_matrix, resolve
 from orchestrator.matrix.load import override
 from orchestrator.planning.plan import make_plan
 from orchestrator.running.adoption import is_reference
+from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads
 from orchestrator.running.execute_job import LaunchContext, execute_job
 from orchestrator.running.folder import RunFolder
 from orchestrator.running.record_files import CompactedRecords
@@ -40,6 +41,7 @@ from tests.support.runs import a_run_folder
 from tests.support.weights import a_weights_folder
 
 BUG = 70
+CALIBRATED_HOST = "here"
 MATRIX = {
     "version": 1,
     "axes": {"model": ["bert-tiny", "gpt2"], "batch_size": [1, 8], "mode": "inference"},
@@ -125,6 +127,13 @@ def read_weights(folder: Path, content: bytes) -> None:
     a_weights_folder(folder / "weights")
     written(folder, "weights/model.safetensors", content)
     read_model_file(folder, json.dumps([PRETRAINED]).encode())
+
+
+def read_calibration(folder: Path, content: bytes) -> None:
+    written(folder, CALIBRATION_NAME, content)
+    for spread in read_spreads(folder, CALIBRATED_HOST).values():
+        job = a_job([fake_cell()]).model_copy(update={"process_spread": spread})
+        assert Job.model_validate_json(job.model_dump_json()) == job
 
 
 def read_import(name: str) -> Callable[[Path, bytes], object]:

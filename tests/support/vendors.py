@@ -109,6 +109,7 @@ class AmdSmi:
         self._devices = devices
         self.moments = 1_000
         self.partition = "SPX"
+        self.pcie_width = 16
 
     def amdsmi_init(self) -> None:
         """Nothing to do."""
@@ -150,7 +151,7 @@ class AmdSmi:
         return {"num_compute_units": 304}
 
     def amdsmi_get_pcie_info(self, device: str) -> dict[str, Any]:
-        return {"pcie_metric": {"pcie_width": 16}}
+        return {"pcie_metric": {"pcie_width": self.pcie_width}}
 
     def amdsmi_get_energy_count(self, device: str) -> dict[str, Any]:
         """Ticks, and microjoules of one."""

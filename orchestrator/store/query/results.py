@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
@@ -12,8 +12,7 @@ from analysis.result import ResultRow
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.query.series import CONDITION_VALUES
 from orchestrator.store.schema.tables import OURS
-from orchestrator.store.schema.view import joined_results
-from runner.contract.cell import Mode
+from orchestrator.store.schema.view import joined_results, planned_threads
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 """The id of a run of ours: its beginning, or a moment after the run before it."""
@@ -66,8 +65,6 @@ _ELSEWHERE = {
     "environment_variables": "e",
 }
 """Columns that the view lacks, by the table they stand in."""
-_NAMES_THREADS = rf"regexp_matches(p.cell_id, '-t\d+(-w\d+)?-({'|'.join(get_args(Mode))})')"
-"""The condition under which a cell's id, which has the sizes before the mode, names its threads."""
 _PARTS = (
     *("forward_median", "backward_median", "optimizer_median", "startup_cold_median"),
     *("startup_warm_import_median", "startup_warm_instantiate_median"),
@@ -78,7 +75,7 @@ _PARTS = (
 def _shown(row: type[ResultRow]) -> str:
     """The columns of a row, as SELECT wants them."""
     parts = {f"{name}_ms": f"r.{name}_s * 1000 AS {name}_ms" for name in _PARTS}
-    parts["threads"] = f"CASE WHEN {_NAMES_THREADS} THEN p.threads END AS threads"
+    parts["threads"] = f"{planned_threads('p')} AS threads"
     parts["conditions"] = f"{CONDITION_VALUES} AS conditions"
     names = (field.name for field in fields(row))
     return ", ".join(parts.get(name, f"{_ELSEWHERE.get(name, 'p')}.{name}") for name in names)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from duckdb import DuckDBPyConnection
 
@@ -10,7 +11,9 @@ from analysis.changes import Neighbour
 from analysis.conditions import CONDITIONS, differences
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.view import RESULT_ORDER, SERIES, TRUSTED, joined_results
-from runner.contract.record import Row
+
+if TYPE_CHECKING:
+    from runner.contract.record import Row
 
 _CONDITION_COLUMNS = ("schema_version", *CONDITIONS)
 CONDITION_VALUES = "{" + ", ".join(f"'{name}': r.{name}" for name in _CONDITION_COLUMNS) + "}"
@@ -83,7 +86,7 @@ def _neighbours(connection: DuckDBPyConnection, run_id: str, which: str) -> list
     return [_neighbour(row) for row in fetch(connection, sql, run_id)]
 
 
-def _neighbour(row: Row) -> Neighbour:
+def _neighbour(row: "Row") -> Neighbour:
     then, now = (
         {**row.pop(f"conditions_{when}"), "environment_variables": row.pop(f"variables_{when}")}
         for when in ("then", "now")

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from orchestrator.store.database.connect import fetch
 from orchestrator.store.schema.result_views import NEWEST_OF_SERIES
 from orchestrator.store.schema.tables import ENVIRONMENTS, RESULTS, RUNS
-from orchestrator.store.schema.view import HOST_OF_VERDICT, joined_verdicts
+from orchestrator.store.schema.view import HOST_OF_VERDICT, joined_verdicts, planned_threads
 from runner.contract.axes import AXIS_NAMES, NUMBER_AXES
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ _NEWEST = f"""
 """
 _NEWEST_RESULTS = f"""(
     SELECT * FROM {RESULTS.name} WHERE rowid IN (SELECT place FROM ({NEWEST_OF_SERIES})))"""
-_VALUES = ", ".join(f"list_distinct(list(r.{axis})) AS {axis}" for axis in GROUPED_AXES)
+_VALUES = ", ".join(
+    f"list_distinct(list({planned_threads('r') if axis == 'threads' else f'r.{axis}'})) AS {axis}"
+    for axis in GROUPED_AXES
+)
 """DuckDB takes longer to plan as many aggregates of distinct values than to make the lists."""
 _PROVEN = f"""
     WITH proven AS (

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from orchestrator.store.schema.columns import SqlColumn
 from orchestrator.store.schema.tables import (
@@ -14,6 +15,7 @@ from orchestrator.store.schema.tables import (
     VERSION,
     comments,
 )
+from runner.contract.axes import Mode
 from runner.contract.host import HOST_FACTS, MEMORY_UNIT_BYTES, REQUIRED_FACTS
 
 MEGABYTE = 1_000_000
@@ -158,6 +160,15 @@ def view_columns(shown: Sequence[ViewColumn]) -> tuple[SqlColumn, ...]:
 def select_list(shown: Sequence[ViewColumn]) -> str:
     """The view's columns as SELECT wants them."""
     return ", ".join(f"{column.expression} AS {column.name}" for column in shown)
+
+
+_MODES = "|".join(get_args(Mode))
+
+
+def planned_threads(row: str) -> str:
+    """The threads that a cell's id, which has the sizes before the mode, names; else null."""
+    named = rf"regexp_matches({row}.cell_id, '-t\d+(-w\d+)?-({_MODES})')"
+    return f"CASE WHEN {named} THEN {row}.threads END"
 
 
 _MADE = f"r.source = '{SYNTHETIC}' AND (SELECT scratch FROM {VERSION.name})"

@@ -102,20 +102,25 @@ def watch_amd_gpu(amdsmi: Any = None) -> WatchedAmdGpu:
 def amd_build(amdsmi: Any = None) -> DeviceBuild:
     """The build and the settings of the GPU."""
     library, device = open_amd_gpu(amdsmi)
-    power_uw = known(lambda: _number(library.amdsmi_get_power_cap_info(device)["power_cap"]))
-    memory_mb = known(lambda: _number(library.amdsmi_get_gpu_vram_info(device)["vram_size"]))
+    power_uw = known(lambda: _size(library.amdsmi_get_power_cap_info(device)["power_cap"]))
+    memory_mb = known(lambda: _size(library.amdsmi_get_gpu_vram_info(device)["vram_size"]))
     partition = known(lambda: str(library.amdsmi_get_gpu_compute_partition(device)))
     link = known(lambda: library.amdsmi_get_pcie_info(device)["pcie_metric"])
     return DeviceBuild(
         device_partition=None if partition in (_WHOLE, "N/A") else partition,
         device_power_limit_watts=None if power_uw is None else power_uw * _WATTS_PER_UW,
         device_ecc=known(lambda: bool(library.amdsmi_get_gpu_ecc_enabled(device))),
-        device_pcie_width=_number(link and link.get("pcie_width")),
+        device_pcie_width=_size(link and link.get("pcie_width")),
         device_memory_bytes=None if memory_mb is None else memory_mb * _BYTES_PER_MB,
         device_compute_units=known(
-            lambda: _number(library.amdsmi_get_gpu_asic_info(device)["num_compute_units"])
+            lambda: _size(library.amdsmi_get_gpu_asic_info(device)["num_compute_units"])
         ),
     )
+
+
+def _size(value: object) -> int | None:
+    """A number above zero: parts of a processor's package have no slot and no memory of their own."""
+    return _number(value) or None
 
 
 def _number(value: object) -> int | None:

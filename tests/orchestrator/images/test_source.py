@@ -113,4 +113,5 @@ def test_a_backend_without_dockerfile_has_no_source(checkout: Path) -> None:
 def test_this_checkout_builds_a_small_context_for_the_cpu_image() -> None:
     source = source_of(ROOT)
     assert Path("runner/__main__.py") in source.files
-    assert len(source.context().getvalue()) < 1 << 20
+    # The runner's own code has some 220 files of 4 KiB, and tar makes blocks of each.
+    assert len(source.context().getvalue()) < 3 << 19

@@ -13,6 +13,7 @@ from orchestrator.planning.plan import Plan
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
 from orchestrator.running.create import create_run
 from orchestrator.running.options import RunOptions, RunSource
+from runner.contract.errors import StoreError
 from runner.contract.job import ProcessSpread
 from tests.support.records import record_for
 from tests.support.runs import a_plan, a_run_folder
@@ -31,12 +32,33 @@ def test_spreads_are_kept_by_machine_and_path(tmp_path: Path) -> None:
     assert read_spreads(tmp_path, None) == {}
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"hosts": 3}', b"\xff\xfe"])
-def test_a_damaged_file_is_no_calibration(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / CALIBRATION_NAME).write_bytes(content)
-    assert read_spreads(tmp_path, "here") == {}
-    save_spreads(tmp_path, "here", {"cpu/torch": SPREAD})
-    assert read_spreads(tmp_path, "here") == {"cpu/torch": SPREAD}
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "Invalid JSON: "),
+        (b"[]", "Input should be an object"),
+        (b'{"hosts": 3}', "hosts: Input should be "),
+        (b"\xff\xfe", "Invalid JSON: "),
+    ],
+)
+def test_a_damaged_file_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
+    path = tmp_path / CALIBRATION_NAME
+    path.write_bytes(content)
+    message = f"^{path}: cannot be read as a calibration: {reason}"
+    with pytest.raises(StoreError, match=message) as refusal:
+        read_spreads(tmp_path, "here")
+    assert "`orchestrator doctor --calibrate`" in (refusal.value.hint or "")
+    with pytest.raises(StoreError, match=message):
+        save_spreads(tmp_path, "here", {"cpu/torch": SPREAD})
+    assert path.read_bytes() == content
+
+
+def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / CALIBRATION_NAME).mkdir()
+    with pytest.raises(StoreError, match=r"cannot be read as a calibration: .*folder"):
+        read_spreads(tmp_path, "here")
 
 
 def test_jobs_of_a_new_run_bring_the_spread_of_their_path(tmp_path: Path) -> None:

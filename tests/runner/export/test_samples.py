@@ -44,5 +44,10 @@ def test_no_more_tokens_are_generated_than_the_model_has_places_for() -> None:
     assert generated.tokens.shape == (2, 3)
 
 
-def test_a_forward_pass_alone_is_followed_by_nothing() -> None:
-    assert sample_of(tiny_decoder(), mode="inference", new_tokens=None).generated is None
+def test_a_forward_pass_is_followed_by_no_tokens_and_the_first_one_comes_padded_too() -> None:
+    job = generating_job(tiny_decoder(), mode="inference", new_tokens=None)
+    sample, padded = samples(job, job.cells)
+    assert (sample.generated, padded.generated) == (None, None)
+    assert sample.inputs["attention_mask"].all()
+    assert not padded.inputs["attention_mask"].all()
+    assert sample.outputs["logits"].shape == padded.outputs["logits"].shape

@@ -43,4 +43,5 @@ def test_one_after_the_other_they_give_what_the_model_gives(name: str, image_siz
         result = one_after_the_other(*build_model(subject, in_parts))
     assert "logits" in expected
     for path, tensor in expected.items():
-        torch.testing.assert_close(result[path], tensor, rtol=1e-4, atol=1e-5)
+        largest = float(tensor.abs().max())
+        torch.testing.assert_close(result[path], tensor, rtol=1e-4, atol=1e-5 * largest)

@@ -110,8 +110,9 @@ def test_the_build_of_an_amd_gpu() -> None:
         device_memory_bytes=196_592 << 20,
         device_compute_units=304,
     )
-    gpu.partition = "CPX"
-    assert device_build("rocm", library=gpu).device_partition == "CPX"
+    gpu.partition, gpu.pcie_width = "CPX", 0
+    part = device_build("rocm", library=gpu)
+    assert (part.device_partition, part.device_pcie_width) == ("CPX", None)
 
 
 @pytest.mark.parametrize(("backend", "library"), [("cpu", Nvml()), ("cuda", object())])

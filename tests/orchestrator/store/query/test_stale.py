@@ -119,7 +119,8 @@ def test_only_proven_results_can_age(database: Path, results: Path, save: Save) 
 def test_cells_that_aged_alike_are_one_group(database: Path, results: Path, save: Save) -> None:
     others = {"batch_size": 4, "operating_system": "Other OS"}
     save(then(), a_record(**others, recorded_at=RECORDED_AT + timedelta(hours=1)))
-    older = {"model": "gpt2", "libraries": {"torch": "2.12.0"}}
+    named = "cpu-gpt2-fp32-b1-s128-t2-inference"
+    older = {"model": "gpt2", "threads": 2, "cell_id": named, "libraries": {"torch": "2.12.0"}}
     save(a_record(**older), now(kernel="7.0"))
     run = Run(run_id="20261121-120000-abcd", started_at=RECORDED_AT, command=COMMAND)
     first, second = sorted(
@@ -128,8 +129,10 @@ def test_cells_that_aged_alike_are_one_group(database: Path, results: Path, save
     assert (first.cells, first.since, first.planned_by) == (2, RECORDED_AT, COMMAND)
     assert first.axes["batch_size"] == (1, 4)
     assert "image_size" not in first.axes
+    assert "threads" not in first.axes
     assert second.changes == ("kernel 6.12.0, now 7.0", "torch 2.12.0, now 2.13.0")
     assert second.axes["model"] == ("gpt2",)
+    assert second.axes["threads"] == (2,)
 
 
 def test_a_replay_in_the_image_of_then_ages_nothing(

@@ -44,9 +44,14 @@ def compiler(core: FakeCore, precision: Precision = "fp32") -> Compiler:
 def test_what_the_device_lets_one_set_is_asked_for_which_is_all_on_a_cpu() -> None:
     hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
     assert compiler(FakeCore()).options == hints
-    core, more = ov.Core(), {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 2}
+    core, threads = ov.Core(), {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 2}
+    pinned_already = {
+        "ENABLE_HYPER_THREADING": True,
+        "SCHEDULING_CORE_TYPE": "ANY_CORE",
+        "ENABLE_CPU_PINNING": False,
+    }
     options = Compiler(core, find_openvino_device(core, "CPU"), "bf16", threads=2).options
-    assert options == hints | {"INFERENCE_PRECISION_HINT": "bf16"} | more
+    assert options == hints | {"INFERENCE_PRECISION_HINT": "bf16"} | threads | pinned_already
 
 
 @pytest.mark.parametrize(

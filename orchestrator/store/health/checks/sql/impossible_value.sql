@@ -6,6 +6,7 @@ SELECT concat_ws(', ',
     no_size(r.image_size),
     no_size(r.audio_seconds),
     no_size(r.new_tokens),
+    no_size(r.workers),
     not_positive(r.source, r.target_qps),
     not_positive(r.source, r.slo_ms),
     not_positive(r.source, r.iterations),
@@ -108,6 +109,17 @@ SELECT concat_ws(', ',
     not_positive(r.source, r.energy_host_joules),
     not_positive(r.source, r.device_median_s),
     not_positive(r.source, r.host_to_host_median_s),
+    not_positive(r.source, r.device_power_limit_watts),
+    not_positive(r.source, r.device_pcie_width),
+    not_positive(r.source, r.device_pcie_generation),
+    not_positive(r.source, r.device_memory_bytes),
+    not_positive(r.source, r.device_compute_units),
+    not_positive(r.source, r.cpu_clock_before_hz),
+    not_positive(r.source, r.cpu_clock_hz),
+    not_positive(r.source, r.cpu_clock_low_hz),
+    not_positive(r.source, r.cpu_clock_after_hz),
+    not_positive(r.source, r.cpu_threads_per_core),
+    not_positive(r.source, r.numa_nodes),
     negative(r.import_time_s),
     negative(r.load_time_s),
     negative(r.compile_time_s),
@@ -179,6 +191,10 @@ SELECT concat_ws(', ',
     negative(r.tolerance_mean),
     negative(r.interop_threads),
     negative(r.parameters),
+    negative(r.noise_throttled_periods),
+    negative(r.noise_throttled_s),
+    negative(r.cpu_throttle_events),
+    negative(r.cpu_throttled_s),
     below_zero(r.difference_max_abs),
     below_zero(r.difference_relative),
     below_zero(r.difference_row),
@@ -240,7 +256,11 @@ WHERE NOT (
         r.memory_steady_peak_bytes, r.memory_average_bytes, r.memory_load_peak_bytes,
         r.memory_baseline_bytes, r.container_memory_limit_bytes, r.container_cpu_limit,
         r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s,
-        r.energy_host_joules, r.device_median_s, r.host_to_host_median_s
+        r.energy_host_joules, r.device_median_s, r.host_to_host_median_s,
+        r.workers, r.device_power_limit_watts, r.device_pcie_width,
+        r.device_pcie_generation, r.device_memory_bytes, r.device_compute_units,
+        r.cpu_clock_before_hz, r.cpu_clock_hz, r.cpu_clock_low_hz, r.cpu_clock_after_hz,
+        r.cpu_threads_per_core, r.numa_nodes
     ) > 0
     AND greatest(
         r.batch_size, r.sequence_length, r.image_size, r.audio_seconds, r.new_tokens, r.target_qps,
@@ -277,7 +297,11 @@ WHERE NOT (
         r.memory_steady_peak_bytes, r.memory_average_bytes, r.memory_load_peak_bytes,
         r.memory_baseline_bytes, r.container_memory_limit_bytes, r.container_cpu_limit,
         r.energy_joules, r.energy_per_sample_joules, r.energy_per_token_joules, r.energy_window_s,
-        r.energy_host_joules, r.device_median_s, r.host_to_host_median_s
+        r.energy_host_joules, r.device_median_s, r.host_to_host_median_s,
+        r.workers, r.device_power_limit_watts, r.device_pcie_width,
+        r.device_pcie_generation, r.device_memory_bytes, r.device_compute_units,
+        r.cpu_clock_before_hz, r.cpu_clock_hz, r.cpu_clock_low_hz, r.cpu_clock_after_hz,
+        r.cpu_threads_per_core, r.numa_nodes
     ) < too_large()
 )
 OR NOT (
@@ -306,7 +330,9 @@ OR NOT (
         r.startup_cold_weights_median_s, r.startup_warm_first_query_median_s, r.startup_cold_first_query_median_s,
         r.memory_allocator_peak_bytes, r.memory_device_peak_bytes, r.noise_kernel_spread_before,
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
-        r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters
+        r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters,
+        r.noise_throttled_periods, r.noise_throttled_s, r.cpu_throttle_events,
+        r.cpu_throttled_s
     ) >= 0
     AND greatest(
         r.import_time_s, r.load_time_s, r.compile_time_s, r.cached_compile_time_s,
@@ -333,7 +359,9 @@ OR NOT (
         r.startup_cold_weights_median_s, r.startup_warm_first_query_median_s, r.startup_cold_first_query_median_s,
         r.memory_allocator_peak_bytes, r.memory_device_peak_bytes, r.noise_kernel_spread_before,
         r.noise_kernel_spread_after, r.load_average_1m, r.clock_resolution_s, r.harness_overhead_s,
-        r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters
+        r.device_clock_hz, r.tolerance, r.tolerance_row, r.tolerance_mean, r.interop_threads, r.parameters,
+        r.noise_throttled_periods, r.noise_throttled_s, r.cpu_throttle_events,
+        r.cpu_throttled_s
     ) < too_large()
 )
 OR least(
