@@ -119,7 +119,7 @@ def amd_build(amdsmi: Any = None) -> DeviceBuild:
 
 
 def _size(value: object) -> int | None:
-    """A number above zero: parts of a processor's package have no slot and no memory of their own."""
+    """A number above zero, as GPUs without a slot or memory of their own tell none."""
     return _number(value) or None
 
 
