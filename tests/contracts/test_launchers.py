@@ -10,7 +10,7 @@ import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Queue
 from typing import Any, get_args
@@ -21,6 +21,7 @@ import pytest
 from orchestrator.backends.catalogue import CATALOGUE, LauncherName
 from orchestrator.launchers.base import Exit, Launcher, Task, TaskExecution
 from orchestrator.launchers.docker import DockerLauncher
+from orchestrator.launchers.placement import cpus_of_process
 from orchestrator.launchers.process import ProcessLauncher
 from orchestrator.launchers.registry import LAUNCHERS
 from orchestrator.system.engine import connect_engine
@@ -264,12 +265,21 @@ def test_it_answers_for_itself(launcher: type[Launcher]) -> None:
 
 @pytest.mark.slow
 def test_what_a_job_asks_of_a_runner_reaches_it_and_output_of_libraries_is_no_event(
-    bench: Bench,
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limits = Limits(memory_bytes=400 * MIB)
-    events, end = bench.run(bench.task({"*": "print"}, limits, latency_s=0.02))
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    task = bench.task({"*": "print"}, Limits(memory_bytes=400 * MIB, cpus=1), latency_s=0.02)
+    named = task.job.model_copy(update={"inherit_environ": ("ONEDNN_MAX_CPU_ISA",)})
+    task.job_file.write_text(named.model_dump_json())
+    events, end = bench.run(replace(task, job=named))
     assert {event["event"] for event in events} == {"phase", "recorded"}
     assert "a stray line on stdout" in end.log
     record = bench.records()[1]
     assert record.latency_median_s is not None
     assert record.latency_median_s >= 0.02
+    assert record.cpu_affinity == [*(cpus_of_process(task.job) or ())]
+    assert len(record.cpu_affinity) == 1
+    seen = record.environment_variables or {}
+    assert seen["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+    assert "OMP_WAIT_POLICY" not in seen

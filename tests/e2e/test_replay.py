@@ -12,12 +12,15 @@ from tests.support.workplace import Workplace
 pytestmark = [pytest.mark.slow, pytest.mark.serial]
 
 CELL = "fake-scripted-0-fp32-b2-s8-inference"
+VARIABLE = "ONEDNN_MAX_CPU_ISA"
 
 
 def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workplace) -> None:
     workplace.write_matrix()
-    assert workplace.run("--seed", "7").returncode == 0
+    workplace.environment[VARIABLE] = "AVX2"
+    assert workplace.run("--seed", "7", "--inherit-environ", VARIABLE).returncode == 0
     first = workplace.run_folder.name
+    del workplace.environment[VARIABLE]
     done = workplace.do("replay", f"{first}/{CELL}")
     assert done.returncode == 0, done.stderr
     second = workplace.run_folder.name
@@ -25,12 +28,14 @@ def test_a_result_is_measured_again_and_shown_beside_the_first(workplace: Workpl
     assert f"then: {first}/{CELL}" in done.stdout
     assert f"now:  {second}/{CELL}" in done.stdout
     assert "The 95 % intervals of the two medians" in done.stdout
+    assert f"note: another condition: {VARIABLE} AVX2, now not set" in done.stdout
     rows = workplace.ask(
-        "SELECT run_id, launcher, image_digest, seed, status FROM benchmark_results"
-        " JOIN environments USING (environment_id)"
+        "SELECT run_id, environment_id, launcher, image_digest, seed, status"
+        " FROM benchmark_results JOIN environments USING (environment_id)"
         f" WHERE cell_id = '{CELL}' ORDER BY run_id"
     )
     assert [row.pop("run_id") for row in rows] == [first, second]
+    assert len({row.pop("environment_id") for row in rows}) == 2
     assert rows[0] == rows[1]
     assert rows[0]["launcher"] == workplace.launcher
     assert (rows[0]["image_digest"] is None) == (workplace.launcher == "process")

@@ -22,7 +22,6 @@ from orchestrator.launchers.base import Exit, Task
 from orchestrator.launchers.process import ProcessExecution, ProcessLauncher, resident_bytes
 from runner.contract.errors import Unavailable
 from runner.contract.job import Limits
-from runner.contract.record import read_record
 from tests.conftest import ROOT
 from tests.support.jobs import a_job, a_task, fake_model
 from tests.support.workplace import wait_until
@@ -226,14 +225,6 @@ def test_the_runner_dies_with_an_orchestrator_that_is_killed(tmp_path: Path) -> 
         orchestrator.kill()
     assert psutil.wait_procs([runner], timeout=60)[1] == []
     assert list(tmp_path.glob("*.parquet")) == []
-
-
-@pytest.mark.slow
-def test_with_the_real_runner_a_record_tells_its_affinity(tmp_path: Path) -> None:
-    task = limited_task(tmp_path, cpus=1)
-    play(ProcessLauncher(), task)
-    record = read_record(task.out / f"{task.job.cells[0].id}.parquet")
-    assert record.cpu_affinity == sorted(os.sched_getaffinity(0))[:1]
 
 
 def test_a_backend_whose_stack_is_not_installed_is_unavailable() -> None:
