@@ -167,9 +167,9 @@ class CgroupReader:
     A container cannot reset the kernel's peak, as its control group is mounted read-only, and
     that peak holds cache. So the peak is the highest of three numbers that can miss some of it
     but do not exceed it, as long as no cached file is dropped meanwhile:
-    the runner's own VmHWM, reset, hence exact for the runner but without kernel memory, tmpfs
-    and child processes; the kernel's peak, if it rose or could be reset, less the most cache
-    seen; and the readings that the meter takes.
+    the runner's own VmHWM, reset, which knows no kernel memory, tmpfs and child processes;
+    the kernel's peak, if it rose or could be reset, less the most cache seen;
+    and the readings that the meter takes.
     """
 
     def __init__(self, files: CgroupFiles, resident: ResidentReader, peak: KernelPeak) -> None:

@@ -14,10 +14,11 @@ KIBIBYTE = 1024
 
 
 class ResidentReader:
-    """The resident set: VmRSS now, VmHWM since the last reset, which is exact.
+    """The resident set: VmRSS now, VmHWM since the last reset.
 
     The kernel forgets VmHWM when 5 is written to /proc/self/clear_refs (proc(5)). `self` is
-    this process in any PID namespace, so no process is ever looked up by its number.
+    this process in any PID namespace, so no process is ever looked up by its number. Both values
+    are inaccurate by some pages for each thread, whose counts the kernel adds up late (proc(5)).
     """
 
     method = "VmHWM, reset for each cell; average of VmRSS"

@@ -77,7 +77,8 @@ def median_interval(
     """Bootstrap interval of the median, by the percentile method (Efron & Tibshirani, 1993).
 
     Each of 10,000 resamples draws as many durations as are effectively independent, so that
-    durations which repeat each other give a wider interval (an m-out-of-n bootstrap). None with
+    durations which repeat each other give a wider interval, as the error of a percentile does
+    with the effective sample size of Vehtari and others (2021). None with
     fewer durations than `fewest(confidence)`: no interval between two of them is that sure.
     """
     if len(durations) < fewest(confidence):
