@@ -23,12 +23,16 @@ from orchestrator.store.schema.view import (
 )
 
 GRADED = f"r.grade IN ({', '.join(map(text, PROMISES))})"
-FACTS = """{
-    'place': r.rowid, 'grade': r.grade, 'median': r.latency_median_s,
-    'low': r.latency_median_low_s, 'high': r.latency_median_high_s,
-    'software': CASE WHEN r.environment_id IS NOT NULL THEN hash(r.environment_id) END
-}"""
-"""The facts of a result that are compared, with its row. Texts would take twice as long."""
+_FACT = {
+    "place": "r.rowid",
+    "grade": "r.grade",
+    "median": "r.latency_median_s",
+    "low": "r.latency_median_low_s",
+    "high": "r.latency_median_high_s",
+    "software": "CASE WHEN r.environment_id IS NOT NULL THEN hash(r.environment_id) END",
+}
+"""What is compared of a result, and its row. Texts would take twice as long."""
+FACTS = f"struct_pack({', '.join(f'{name} := {value}' for name, value in _FACT.items())})"
 _WORST_PROMISE = " ".join(f"WHEN '{grade}' THEN {promise}" for grade, promise in PROMISES.items())
 
 
@@ -61,18 +65,28 @@ def contradict(one: str, other: str) -> str:
         ELSE false END)"""
 
 
+def _packed(prefix: str = "") -> str:
+    return f"struct_pack({', '.join(f'{name} := {prefix}{name}' for name in _FACT)})"
+
+
+# A window over single columns takes a quarter of the time of one over a structure of them.
+_NEIGHBOURS = f"""
+    SELECT *, {", ".join(f"lag({name}) OVER earlier AS earlier_{name}" for name in _FACT)} FROM (
+        SELECT {", ".join(f"{value} AS {name}" for name, value in _FACT.items())},
+            hash({SERIES}) AS series, {RESULT_ORDER} AS moment
+        FROM {RESULTS.name} r WHERE {TRUSTED} AND {GRADED}
+    ) WINDOW earlier AS (PARTITION BY series ORDER BY moment)
+"""
 _PAIRS = f"""
-    SELECT {FACTS} AS later, lag({FACTS}) OVER (
-        PARTITION BY {SERIES} ORDER BY {RESULT_ORDER}
-    ) AS earlier
-    FROM {RESULTS.name} r WHERE {TRUSTED} AND {GRADED}
+    SELECT {_packed()} AS later, {_packed("earlier_")} AS earlier
+    FROM ({_NEIGHBOURS}) WHERE earlier_place IS NOT NULL
 """
 _SIDES = f"""
     SELECT p.one, p.other FROM (
         SELECT unnest([
             {{'one': later, 'other': earlier}}, {{'one': earlier, 'other': later}}
         ]) AS p
-        FROM ({_PAIRS}) WHERE earlier IS NOT NULL AND {contradict("later", "earlier")}
+        FROM ({_PAIRS}) WHERE {contradict("later", "earlier")}
     ) WHERE p.one.grade >= p.other.grade
 """
 _COLUMNS = [
