@@ -1,5 +1,6 @@
 """Count the work of every catalogued model: `python -m tools.count_work` writes `work.json`."""
 
+import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
@@ -12,16 +13,22 @@ from sympy import Matrix
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.flop_counter import flop_registry
+from transformers.cache_utils import EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput
 
 import runner.contract.models
+from runner.backends.graphs.feeds import next_position, position_ids, token_input
 from runner.backends.torch.model import build_without_weights
 from runner.contract.cell import Cell
 from runner.contract.models import ModelSpec, catalogue, sizes_of
 from runner.contract.models.spec import SizeName
 from runner.contract.models.work import FACTOR_SIGN
-from runner.inputs import synthesise
+from runner.inputs import Inputs, synthesise
 
 Term = tuple[SizeName, ...]
+Counts = dict[str, int]
+WEIGHTS = "weights"
+"""How the names of numbers that no size changes end."""
 
 META = torch.device("meta")
 CPU = torch.device("cpu")
@@ -36,10 +43,17 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     all tensors without data.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.macs = 0
         self.activations = 0
+        self._parameters = {_storage(weight): weight.numel() for weight in model.parameters()}
+        self._read: set[int] = set()
+
+    @property
+    def weights(self) -> int:
+        """Parameters that were read as a whole: of a table of embeddings only rows are."""
+        return sum(self._parameters[storage] for storage in self._read)
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
@@ -54,11 +68,19 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if packet in INDEXED:
             args = (args[0], list(chain.from_iterable(map(_indices, args[1]))), *args[2:])
         args, kwargs = _on_one_device(args, kwargs or {})
+        if packet is not torch.ops.aten.embedding and not func.is_view:
+            storages = {_storage(tensor) for tensor in _tensors((args, kwargs))}
+            self._read |= storages & self._parameters.keys()
         out = func(*args, **kwargs)
         if packet in flop_registry:
             self.macs += flop_registry[packet](*args, **kwargs, out_val=out) // 2
             self.activations += sum(leaf.numel() for leaf in _tensors(out)[:1])
         return out
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    """What a tensor shares with its views, and a weight with those tied to it."""
+    return int(tensor.untyped_storage()._cdata)
 
 
 def _on_one_device(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -84,15 +106,70 @@ def _tensors(values: object) -> list[torch.Tensor]:
 
 
 @torch.no_grad()
-def count(spec: ModelSpec, model: Any, cell: Cell) -> tuple[int, int]:
-    """Multiply-accumulates and output elements of one query."""
+def count(spec: ModelSpec, model: Any, cell: Cell) -> Counts:
+    """The work of one query, and of the parts of a generation where the model generates."""
+    arrays = synthesise(spec, cell, 0)
     inputs = {
         name: tensor.to(META) if tensor.is_floating_point() else tensor
-        for name, tensor in ((n, torch.from_numpy(v)) for n, v in synthesise(spec, cell, 0).items())
+        for name, tensor in ((n, torch.from_numpy(v)) for n, v in arrays.items())
     }
-    with Counter() as counter:
-        model(**inputs, **spec.forward)
-    return counter.macs, counter.activations
+    with Counter(model) as counter:
+        outputs = model(**inputs, **spec.forward)
+    forward = {
+        "macs": counter.macs,
+        "activations": counter.activations,
+        "outputs": _float_elements(outputs),
+        "weights": counter.weights,
+    }
+    return forward | (_generation(spec, model, inputs, arrays) if model.can_generate() else {})
+
+
+def _generation(spec: ModelSpec, model: Any, inputs: Mapping[str, Any], arrays: Inputs) -> Counts:
+    """The work of filling a cache, of the first step after it, and how both grow with a step.
+
+    As transformers' own `generate` calls the model: logits of the last position alone.
+    """
+    name = token_input(spec)
+    prompt = {**inputs, "use_cache": True}
+    if spec.encoder_decoder:
+        prompt[name] = inputs[name][:, :1]
+    elif "logits_to_keep" in inspect.signature(model.forward).parameters:
+        prompt["logits_to_keep"] = 1
+    with Counter(model) as prefill:
+        filled = model(**prompt)
+    more: dict[str, Any] = {name: inputs[name][:, :1], "use_cache": True}
+    if spec.encoder_decoder:
+        more["encoder_outputs"] = BaseModelOutput(
+            last_hidden_state=filled.encoder_last_hidden_state
+        )
+    else:
+        more["position_ids"] = torch.from_numpy(next_position(position_ids(spec, arrays)))
+    steps, elements = [], [_cached(filled.past_key_values)]
+    for _ in range(2):
+        with Counter(model) as step:
+            filled = model(**more, past_key_values=filled.past_key_values)
+        steps.append(step)
+        elements.append(_cached(filled.past_key_values))
+    return {
+        "prefill_macs": prefill.macs,
+        "prefill_weights": prefill.weights,
+        "step_macs": steps[0].macs,
+        "step_weights": steps[0].weights,
+        "step_growth": steps[1].macs - steps[0].macs,
+        "cache": elements[0],
+        "cache_growth": elements[1] - elements[0],
+    }
+
+
+def _cached(cache: Any) -> int:
+    """Elements of all keys and values; behind an encoder also those of its output."""
+    if isinstance(cache, EncoderDecoderCache):
+        return _cached(cache.self_attention_cache) + _cached(cache.cross_attention_cache)
+    return sum(layer.keys.numel() + layer.values.numel() for layer in cache.layers)
+
+
+def _float_elements(values: object) -> int:
+    return sum(leaf.numel() for leaf in _tensors(values) if leaf.is_floating_point())
 
 
 def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
@@ -104,14 +181,17 @@ def fit(spec: ModelSpec) -> dict[str, dict[str, float]]:
         if rows.col_join(row).rank() > rows.rows:
             rows = rows.col_join(row)
             counts.append(count(spec, model, cell))
-    factors = rows.LUsolve(Matrix(counts))
+    kinds = [kind for kind in counts[0] if not kind.endswith(WEIGHTS)]
+    factors = rows.LUsolve(Matrix([[counted[kind] for kind in kinds] for counted in counts]))
     return {
         kind: {
-            FACTOR_SIGN.join(term): _number(factors[i, j])
+            FACTOR_SIGN.join(term): _number(factors[i, kinds.index(kind)])
             for i, term in enumerate(terms)
-            if factors[i, j]
+            if factors[i, kinds.index(kind)]
         }
-        for j, kind in enumerate(("macs", "activations"))
+        if kind in kinds
+        else {"": number}
+        for kind, number in counts[0].items()
     }
 
 

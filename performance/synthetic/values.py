@@ -167,6 +167,26 @@ _RESOURCES = {
         " ELSE 'RAPL, package' END"
     ),
 }
+_PASS = "2.0 * parameters * batch_size * coalesce(sequence_length, 64)"
+_WORK = (
+    f"({_PASS} * CASE mode WHEN 'training' THEN 3 ELSE 1 END"
+    " + 2.0 * parameters * batch_size * (coalesce(new_tokens, 1) - 1))"
+)
+_WEIGHTS = "4.0 * parameters"
+_EFFICIENCY = {
+    name: f"CASE WHEN ok AND mode <> 'startup' THEN {value} END"
+    for name, value in {
+        "flops_per_iteration": f"({_WORK})::BIGINT",
+        "bytes_per_iteration": f"({_WEIGHTS} * coalesce(new_tokens, 1))::BIGINT",
+        "prefill_flops": f"CASE WHEN new_tokens IS NOT NULL THEN ({_PASS})::BIGINT END",
+        "prefill_bytes": f"CASE WHEN new_tokens IS NOT NULL THEN ({_WEIGHTS})::BIGINT END",
+        # Above whatever the cell reaches, as a product of large matrices is.
+        "peak_flops_per_s": f"4e9 * {_WORK} / ordered[1]",
+        "peak_bytes_per_s": f"4e9 * {_WEIGHTS} * coalesce(new_tokens, 1) / ordered[1]",
+        "peak_method": "'torch.mm and Tensor.copy_ in torch.float32'",
+        "device_cache_bytes": "33554432",
+    }.items()
+}
 _ORIGIN = {"source": text(SYNTHETIC), "simulated": "true", "marks": "['synthetic']"}
 
 VALUES: Mapping[str, str] = {
@@ -176,6 +196,7 @@ VALUES: Mapping[str, str] = {
     **_TIMING,
     **PART_VALUES,
     **_RESOURCES,
+    **_EFFICIENCY,
     **_ORIGIN,
     "part_durations_ns": "parts",
 }

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import BenchError, Unavailable, Unsupported
 from runner.contract.job import Job
@@ -189,6 +190,10 @@ class Session(Protocol):
 
     def empty(self) -> Query:
         """A query over a model that computes nothing, called as a real one is."""
+        ...
+
+    def peak_kernels(self) -> PeakKernels | None:
+        """Kernels that show the device's roofs; None where times say nothing of a device."""
         ...
 
     def all_finite(self, outputs: object) -> bool:

@@ -20,6 +20,7 @@ from runner.contract.rounds import RoundResult, raw_columns, read_rounds, save_r
 from runner.correctness.timed_shape import is_compiled_for
 from runner.correctness.verify import join_verified, verify_session, verify_timed
 from runner.inputs import synthesise
+from runner.job.efficiency import work_columns
 from runner.job.load import Loaded, Loader
 from runner.job.regions import host_to_host_s, region_columns
 from runner.job.replication import is_done
@@ -136,6 +137,7 @@ class Harness:
             summary["latency_median_s"],
             columns.get("host_to_host_median_s"),
         )
+        columns |= work_columns(self._job.model, self._sized[cell], columns)
         if is_done(self._job.measure, cell, rounds):
             return columns
         self._save_round(result, cell, columns, summary.keys())
@@ -167,6 +169,7 @@ class Harness:
         observed = {
             "kernel_share": evidence.get("kernel_share"),
             "host_to_host_median_s": host_to_host_s(loaded.session, self._job, cell, self._clock),
+            **loaded.peaks,
         }
         proved = {"proof": proof, "evidence": evidence, **observed}
         return {**proved, **columns, **self._verify(loaded.session, cell, columns)}

@@ -9,13 +9,15 @@ from runner.backends import load_runtime
 from runner.backends.base import RuntimeModule, Session
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
-from runner.contract.record import Phase, hardware_id
+from runner.contract.record import Columns, Phase, hardware_id
+from runner.job.efficiency import Room, has_peaks, peak_columns
 from runner.measure.accelerator import device_build
 from runner.measure.clock import Clock, seconds
 from runner.measure.energy import EnergyDevice
 from runner.measure.environment import Environment, driver_version, job_threads
 from runner.measure.memory.meter import MemoryMeter
 from runner.measure.phases import harness_overhead_s
+from runner.measure.processor import last_cache_bytes
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Loaded:
     session: Session
     harness_overhead_s: float
     """Median of an iteration over a model that computes nothing, seconds."""
+    peaks: Columns
+    """Columns about the peaks of its device; empty where none are measured."""
 
 
 class Loader:
@@ -79,8 +83,11 @@ class Loader:
     def _load(self) -> Loaded:
         self._enter("load")
         session = self._open()
+        peaks = (
+            peak_columns(session, self._room(session), self._clock) if has_peaks(self._job) else {}
+        )
         overhead = harness_overhead_s(session.empty(), self._clock)
-        return Loaded(session, overhead)
+        return Loaded(session, overhead, peaks)
 
     def _open(self) -> Session:
         memory, clock = self._memory, self._clock
@@ -107,6 +114,11 @@ class Loader:
             "device_uuid": session.columns.get("device_uuid"),
         }
         return session
+
+    def _room(self, session: Session) -> Room:
+        facts = self._environment
+        cpus = facts.cpu_affinity or () if session.region == "host" else ()
+        return Room(last_cache_bytes(cpus), facts.container_memory_limit_bytes)
 
     def _machine(self, session: Session) -> dict[str, Any]:
         """The device with its build, and the id of the machine with this device."""

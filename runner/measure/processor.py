@@ -67,3 +67,16 @@ def _chosen(path: Path) -> str | None:
     """The word in brackets: `always [madvise] never`."""
     words = (read_word(path) or "").split()
     return next((word.strip("[]") for word in words if word.startswith("[")), None)
+
+
+def last_cache_bytes(cpus: Collection[int], sys: Path = SYS) -> int | None:
+    """The caches of the last level that these CPUs have, together; None where none is shown."""
+    sizes: dict[tuple[int, str], int] = {}
+    for cpu in cpus:
+        for cache in (sys / "devices" / "system" / "cpu" / f"cpu{cpu}" / "cache").glob("index*"):
+            level, size = (read_word(cache / name) or "" for name in ("level", "size"))
+            shared = read_word(cache / "shared_cpu_list") or str(cpu)
+            if level.isdecimal() and size.endswith("K") and size[:-1].isdecimal():
+                sizes[int(level), shared] = int(size[:-1]) << 10
+    last = max((level for level, _ in sizes), default=None)
+    return sum(size for (level, _), size in sizes.items() if level == last) or None

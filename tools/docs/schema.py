@@ -11,6 +11,7 @@ _GUIDE = (
     ("generation_results",),
     ("training_results", "startup_results", "arrival_results"),
     ("offline_curve",),
+    ("efficiency",),
     ("compatibility",),
     ("failures",),
     ("imported_results",),

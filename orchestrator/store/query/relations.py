@@ -132,6 +132,16 @@ RELATIONS = (
         ),
         "model, runtime, precision, result_id, batch_size",
     ),
+    Relation(
+        "efficiency",
+        "FLOP/s and bytes/s by the machine's own peaks",
+        (
+            *(*_CELL, "part", "mfu", "mbu", "bound", "gflop_per_s", "gb_per_s", "intensity"),
+            *("peak_gflop_per_s", "peak_gb_per_s", "time_ms", "sequence_length", "grade"),
+            *(*_MACHINE, "threads", "measured_at", "result_id"),
+        ),
+        "model, mode, precision, batch_size, part DESC, mfu DESC NULLS LAST, result_id",
+    ),
     Relation("compatibility", "what runs on which backend, and why not", _COMPATIBLE, _COMBINATION),
     Relation(
         "failures",

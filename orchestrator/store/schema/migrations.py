@@ -201,6 +201,11 @@ _ADDED: Mapping[str, str] = {
         f"device_{name}": "BIGINT"
         for name in ("pcie_width", "pcie_generation", "memory_bytes", "compute_units")
     },
+    **{f"{name}_per_iteration": "BIGINT" for name in ("flops", "bytes")},
+    **{f"prefill_{name}": "BIGINT" for name in ("flops", "bytes")},
+    "device_cache_bytes": "BIGINT",
+    **{f"peak_{name}_per_s": "DOUBLE" for name in ("flops", "bytes")},
+    "peak_method": "VARCHAR",
 }
 """Columns of `benchmark_results` that schema 7 adds, with their types."""
 _ADDED_ELSEWHERE = {

@@ -7,6 +7,7 @@ not timed, results of an unproven device, outputs that do not agree with the ref
 from dataclasses import replace
 
 from orchestrator.store.schema.contradictions import CONTRADICTED
+from orchestrator.store.schema.efficiency_view import EFFICIENCY
 from orchestrator.store.schema.mode_views import MODE_VIEWS
 from orchestrator.store.schema.result_views import (
     LATEST,
@@ -182,6 +183,7 @@ VIEWS = (
     LATEST_ALL,
     LATEST,
     *MODE_VIEWS,
+    EFFICIENCY,
     _HISTORY,
     CONTRADICTED,
     _IMPORTED,

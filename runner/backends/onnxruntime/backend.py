@@ -25,6 +25,7 @@ from runner.backends.onnxruntime.device import (
 )
 from runner.backends.onnxruntime.evidence import prove, trace
 from runner.backends.onnxruntime.graph import OnnxGraph
+from runner.backends.onnxruntime.peaks import onnx_peaks
 from runner.backends.onnxruntime.query import (
     OnnxQuery,
     OrtValues,
@@ -33,6 +34,7 @@ from runner.backends.onnxruntime.query import (
     to_host,
 )
 from runner.backends.onnxruntime.sessions import recorded_options
+from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import Unavailable
 from runner.contract.graph import DYNAMIC, Graph, find_graph, first_cell_with_graph, fixed_shape
@@ -205,6 +207,10 @@ class OnnxSession:
     def empty(self) -> Query:
         """A query over a graph of one node that hands its input on, on the CPU."""
         return empty_query()
+
+    def peak_kernels(self) -> PeakKernels | None:
+        """ONNX Runtime's product and negation; none on a simulator."""
+        return onnx_peaks(self._device, self._job.cells[0].precision, self.threads)
 
     def all_finite(self, outputs: object) -> bool:
         """True if every output is finite."""

@@ -22,7 +22,9 @@ from runner.backends.openvino.compile import Compiler
 from runner.backends.openvino.device import base_name, find_openvino_device, identity_model
 from runner.backends.openvino.evidence import prove, trace
 from runner.backends.openvino.graph import OpenVINOGraph, OpenVINOGraphs
+from runner.backends.openvino.peaks import openvino_peaks
 from runner.backends.openvino.query import GraphQuery, PartRequest, identity_query, to_arrays
+from runner.backends.peaks import PeakKernels
 from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job, chosen_device
@@ -148,6 +150,11 @@ class OpenVINOSession:
         """A query over a model without operators, which returns its input."""
         model = identity_model()
         return identity_query(model, self._compiler.compile(model))
+
+    def peak_kernels(self) -> PeakKernels:
+        """OpenVINO's product and negation, as the session's compiler makes them."""
+        precision = self._job.cells[0].precision
+        return openvino_peaks(self._compiler, self._device.name, precision)
 
     def all_finite(self, outputs: object) -> bool:
         """True if every output is finite."""

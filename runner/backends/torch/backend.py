@@ -8,6 +8,7 @@ from transformers.utils import logging
 
 from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Region, Stage
 from runner.backends.evidence import join_distinct
+from runner.backends.peaks import PeakKernels
 from runner.backends.torch.device import (
     TorchDevice,
     TorchMemory,
@@ -20,6 +21,7 @@ from runner.backends.torch.forward import EmptyModel, TorchQuery, all_tensors, f
 from runner.backends.torch.generation import TorchGenerator
 from runner.backends.torch.int8 import quantise, quantised_types
 from runner.backends.torch.model import instantiate, weights_restorer
+from runner.backends.torch.peaks import TorchPeaks
 from runner.backends.torch.random_weights import fill_parameters
 from runner.backends.torch.training import TorchTrainer
 from runner.backends.torch.weights import weights_columns
@@ -143,6 +145,11 @@ class TorchSession:
     def empty(self) -> TorchQuery:
         """A query over a model that computes nothing."""
         return TorchQuery(EmptyModel(), {}, {}, self._wait)
+
+    def peak_kernels(self) -> PeakKernels:
+        """Torch's product and copy in the session's type."""
+        maker = TorchPeaks(self._device, self._dtype, self._wait)
+        return maker.kernels(quantised=self._method is not None)
 
     def all_finite(self, outputs: object) -> bool:
         """True if every output is finite."""

@@ -1,6 +1,7 @@
 """The catalogue of models: pure data, and lookup by name."""
 
 from runner.contract.models.catalogue import catalogue, find, model_sets
+from runner.contract.models.iteration import IterationWork, PassWork, iteration_work
 from runner.contract.models.sizes import prompt_length, refusal, shape_of, sizes_of
 from runner.contract.models.spec import AxisRange, Family, Modality, ModelSpec, TensorSpec
 from runner.contract.models.work import Work, work
@@ -8,12 +9,15 @@ from runner.contract.models.work import Work, work
 __all__ = [
     "AxisRange",
     "Family",
+    "IterationWork",
     "Modality",
     "ModelSpec",
+    "PassWork",
     "TensorSpec",
     "Work",
     "catalogue",
     "find",
+    "iteration_work",
     "model_sets",
     "prompt_length",
     "refusal",

@@ -17,7 +17,9 @@ from runner.contract.models.sizes import Sizes, sizes_of
 from runner.contract.models.spec import ModelSpec
 
 Polynomial = Mapping[str, float]
-"""Factors by term; a term is a product such as `batch_size*sequence_length*sequence_length`."""
+"""Factors by term; a term is a product such as `batch_size*sequence_length*sequence_length`.
+
+The empty term is 1: its factor depends on no size."""
 FACTOR_SIGN = "*"
 
 
@@ -40,15 +42,33 @@ def work(model: ModelSpec, cell: Sizes, number_bytes: int = 4) -> Work | None:
     Raises:
         Unsupported: the cell has a size that the model doesn't take.
     """
-    polynomials = _polynomials().get(model.name)
-    if polynomials is None or model.parameters is None:
+    counts = counts_of(model, cell)
+    if counts is None or model.parameters is None:
         return None
-    sizes = sizes_of(model, cell)
     return Work(
-        macs=_value(polynomials["macs"], sizes),
-        activation_bytes=_value(polynomials["activations"], sizes) * number_bytes,
+        macs=counts["macs"],
+        activation_bytes=counts["activations"] * number_bytes,
         parameter_bytes=model.parameters * number_bytes,
     )
+
+
+def counts_of(model: ModelSpec, cell: Sizes) -> Mapping[str, int] | None:
+    """Everything that was counted of a query; None for models that nobody counted.
+
+    `macs`, `activations`, `outputs` and `weights` are those of a forward pass: its arithmetic, the
+    elements that matrix products put out and that the model gives, the parameters read as a whole,
+    so none of a table of embeddings. Where the model generates, `prefill_macs`, `prefill_weights`
+    and `cache` are those of filling the cache, `step_macs` and `step_weights` those of the first
+    token after it; each further one takes `step_growth` and `cache_growth` more.
+
+    Raises:
+        Unsupported: the cell has a size that the model doesn't take.
+    """
+    polynomials = _polynomials().get(model.name)
+    if polynomials is None:
+        return None
+    sizes = sizes_of(model, cell)
+    return {name: _value(polynomial, sizes) for name, polynomial in polynomials.items()}
 
 
 @cache
@@ -60,7 +80,7 @@ def _polynomials() -> Mapping[str, Mapping[str, Polynomial]]:
 def _value(polynomial: Polynomial, sizes: Mapping[str, int]) -> int:
     return round(
         sum(
-            factor * prod(sizes[name] for name in term.split(FACTOR_SIGN))
+            factor * prod(sizes[name] for name in term.split(FACTOR_SIGN) if name)
             for term, factor in polynomial.items()
         )
     )

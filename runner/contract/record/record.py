@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from runner.contract.cell import Cell
 from runner.contract.job import Job, with_weights_seed
+from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.identity import Execution, Identity, Raw, Surroundings
 from runner.contract.record.ids import ENVIRONMENT_FACTS, environment_id, model_id
 from runner.contract.record.measured import (
@@ -38,7 +39,8 @@ SCHEMA_VERSION = 6
 - 6 (2026-11-23): percentiles with bounds, times per output token by generation, intervals over
   rounds, the spread of processes, changes inside a steady phase, differences from the reference
   by row and in the mean, the bracket of a peak, a seed of weights apart from that of the order,
-  the curve over batches of `offline`, the variables that runtimes saw.
+  the curve over batches of `offline`, the variables that runtimes saw, the work of
+  an iteration with the peaks of its machine.
 """
 
 
@@ -46,6 +48,7 @@ class Record(
     Raw,
     Surroundings,
     Execution,
+    Efficiency,
     Resources,
     Arrivals,
     Startup,

@@ -62,6 +62,12 @@ _ARITHMETIC = (
         table=RESULTS,
     ),
     Check(
+        "work above the peak",
+        "measure again on a quiet machine: the highest peak of all its jobs counts",
+        severity="note",
+        views=("efficiency",),
+    ),
+    Check(
         "throughput by another clock",
         "compare throughputs of one source alone",
         severity="note",

@@ -10,6 +10,13 @@ SELECT concat_ws(', ',
     not_positive(r.source, r.target_qps),
     not_positive(r.source, r.slo_ms),
     not_positive(r.source, r.iterations),
+    not_positive(r.source, r.flops_per_iteration),
+    not_positive(r.source, r.bytes_per_iteration),
+    not_positive(r.source, r.prefill_flops),
+    not_positive(r.source, r.prefill_bytes),
+    not_positive(r.source, r.peak_flops_per_s),
+    not_positive(r.source, r.peak_bytes_per_s),
+    not_positive(r.source, r.device_cache_bytes),
     not_positive(r.source, r.rounds),
     not_positive(r.source, r.schema_version),
     not_positive(r.source, r.first_latency_s),
@@ -260,7 +267,9 @@ WHERE NOT (
         r.workers, r.device_power_limit_watts, r.device_pcie_width,
         r.device_pcie_generation, r.device_memory_bytes, r.device_compute_units,
         r.cpu_clock_before_hz, r.cpu_clock_hz, r.cpu_clock_low_hz, r.cpu_clock_after_hz,
-        r.cpu_threads_per_core, r.numa_nodes
+        r.cpu_threads_per_core, r.numa_nodes,
+        r.flops_per_iteration, r.bytes_per_iteration, r.prefill_flops, r.prefill_bytes,
+        r.peak_flops_per_s, r.peak_bytes_per_s, r.device_cache_bytes
     ) > 0
     AND greatest(
         r.batch_size, r.sequence_length, r.image_size, r.audio_seconds, r.new_tokens, r.target_qps,
@@ -301,7 +310,9 @@ WHERE NOT (
         r.workers, r.device_power_limit_watts, r.device_pcie_width,
         r.device_pcie_generation, r.device_memory_bytes, r.device_compute_units,
         r.cpu_clock_before_hz, r.cpu_clock_hz, r.cpu_clock_low_hz, r.cpu_clock_after_hz,
-        r.cpu_threads_per_core, r.numa_nodes
+        r.cpu_threads_per_core, r.numa_nodes,
+        r.flops_per_iteration, r.bytes_per_iteration, r.prefill_flops, r.prefill_bytes,
+        r.peak_flops_per_s, r.peak_bytes_per_s, r.device_cache_bytes
     ) < too_large()
 )
 OR NOT (

@@ -1,0 +1,146 @@
+"""Columns of efficiency: the work of an iteration, and the peaks of the job's device.
+
+Peaks are measured once, while the first launch of a job loads. The product is one in the job's
+precision, by its own runtime and threads; matrices double until another doubling would take too
+long. The copy counts bytes read and bytes written, and its arrays together are four times the last
+cache (STREAM, McCalpin 1995). The best of several is kept, as STREAM keeps it: whatever else
+happens on a machine makes a kernel slower, never faster.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runner.backends.base import Session, failure_reason
+from runner.backends.peaks import Kernel, PeakKernels, Sized
+from runner.contract.cell import Cell
+from runner.contract.job import Job
+from runner.contract.models import ModelSpec, iteration_work
+from runner.contract.models.iteration import FLOPS_PER_MAC
+from runner.contract.record import Columns
+from runner.measure.clock import NANOSECONDS, Clock
+from runner.measure.phases import time_once
+from runner.modes.registry import COLD_MODES
+
+PRODUCT_NS = 80_000_000
+"""Least sum of the timed products of the last size, which are at least three."""
+COPY_NS = 50_000_000
+"""The same of copies."""
+LEAST_REPEATS = 3
+FIRST_SIZE, LAST_SIZE = 256, 8192
+"""Rows of the first matrices and of the largest: a GPU needs those, and a CPU never comes there."""
+GROWTH = 8
+"""A matrix of twice the rows takes so many times as long."""
+COPY_BYTES = 32 << 20, 256 << 20
+"""Least and greatest size of an array to copy."""
+UNKNOWN_CACHE_BYTES = 64 << 20
+"""Size of a cache that nobody tells."""
+ROOM_SHARE = 1 / 8
+"""Greatest share of the memory that a job may use which both arrays may take."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What decides the size of the arrays."""
+
+    cache_bytes: int | None
+    """The last cache of the CPUs; None where none is shown, or an accelerator has its own."""
+    memory_bytes: int | None
+    """Memory that the job may use; None without a limit."""
+
+
+@dataclass(frozen=True)
+class _Peak:
+    size: int
+    """Rows of a matrix, or bytes of an array."""
+    per_s: float
+    """Operations, or bytes, per second."""
+
+
+def has_peaks(job: Job) -> bool:
+    """True if this launch measures peaks: the job's first, unless nothing warm is timed."""
+    timed = job.purpose in ("measure", "time") and job.cells[0].mode not in COLD_MODES
+    return timed and job.round == 1
+
+
+def peak_columns(session: Session, room: Room, clock: Clock) -> Columns:
+    """The peaks as columns of a record; none where times say nothing of a device.
+
+    A kernel that fails leaves its reason in their place: no cell shall fail for it.
+    """
+    kernels = session.peak_kernels()
+    if kernels is None:
+        return {}
+    try:
+        product = kernels.product and _product(kernels.product, clock)
+        copy = _copy(kernels, room, clock)
+    except Exception as error:  # runtimes raise what they like
+        return {"peak_method": f"unavailable: {failure_reason(error)}"}
+    finally:
+        session.trim()
+    return {
+        "peak_flops_per_s": product and product.per_s,
+        "peak_bytes_per_s": copy and copy.per_s,
+        "peak_method": "; ".join(_method(kernels, product, copy)),
+        "device_cache_bytes": kernels.cache_bytes or room.cache_bytes,
+    }
+
+
+def work_columns(model: ModelSpec, cell: Cell, observed: Columns) -> Columns:
+    """The counted work of one iteration; none where nothing was observed of the device's peaks."""
+    work = iteration_work(model, cell) if "peak_method" in observed else None
+    if work is None:
+        return {}
+    columns = {
+        "flops_per_iteration": work.whole.flops,
+        "bytes_per_iteration": work.whole.traffic_bytes,
+    }
+    if work.prefill is not None:
+        columns["prefill_flops"] = work.prefill.flops
+        columns["prefill_bytes"] = work.prefill.traffic_bytes
+    return columns
+
+
+def _product(make: Sized, clock: Clock) -> _Peak:
+    """The fastest product of all sizes tried."""
+    size, best = FIRST_SIZE, 0.0
+    while True:
+        kernel = make(size)
+        duration = _fastest_ns(kernel, 0, clock)
+        is_last = size == LAST_SIZE or GROWTH * LEAST_REPEATS * duration > PRODUCT_NS
+        if is_last and LEAST_REPEATS * duration < PRODUCT_NS:
+            duration = min(duration, _fastest_ns(kernel, PRODUCT_NS, clock))
+        best = max(best, FLOPS_PER_MAC * size**3 * NANOSECONDS / duration)
+        if is_last:
+            return _Peak(size, best)
+        size *= 2
+
+
+def _copy(kernels: PeakKernels, room: Room, clock: Clock) -> _Peak | None:
+    """The fastest copy; None if arrays as large as this cache needs would take too much memory."""
+    cache = kernels.cache_bytes or room.cache_bytes or UNKNOWN_CACHE_BYTES
+    least, most = COPY_BYTES
+    size = min(max(2 * cache, least), most)
+    crowded = room.memory_bytes is not None and 2 * size > ROOM_SHARE * room.memory_bytes
+    if kernels.copy is None or crowded or size < cache:
+        return None
+    duration = _fastest_ns(kernels.copy(size), COPY_NS, clock)
+    return _Peak(size, 2 * size * NANOSECONDS / duration)
+
+
+def _fastest_ns(kernel: Kernel, least_ns: int, clock: Clock) -> int:
+    """The shortest of a few calls behind a first one, which allocates and is not timed."""
+    kernel()
+    durations: list[int] = []
+    while sum(durations) < least_ns or (
+        len(durations) < LEAST_REPEATS and sum(durations) < PRODUCT_NS
+    ):
+        durations.append(max(1, time_once(kernel, clock)))
+    return min(durations)
+
+
+def _method(kernels: PeakKernels, product: _Peak | None, copy: _Peak | None) -> Iterator[str]:
+    yield kernels.method
+    if product:
+        yield f"matrices of {product.size} rows"
+    if copy:
+        yield f"arrays of {copy.size >> 20} MiB"
