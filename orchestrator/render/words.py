@@ -69,6 +69,15 @@ WORDS: Sequence[Word] = (
         ("coefficient of variation",),
     ),
     Word(
+        "efficiency",
+        (
+            "Share of what the machine can do: FLOP/s and bytes/s of a result by measured peaks.",
+            "mfu is the share of a product of large matrices, mbu that of a copy; 0.5 is half.",
+            "`bound` says which limits: compute or memory. `orchestrator query efficiency`",
+        ),
+        ("mfu", "mbu", "bound", "intensity", "FLOP/s", "roofline"),
+    ),
+    Word(
         "fastest",
         (
             "The result with the shortest median time of an item, of those that may be compared.",

@@ -26,8 +26,10 @@ PRODUCT_NS = 80_000_000
 COPY_NS = 50_000_000
 """The same of copies."""
 LEAST_REPEATS = 3
-FIRST_SIZE, LAST_SIZE = 256, 8192
-"""Rows of the first matrices and of the largest: a GPU needs those, and a CPU never comes there."""
+FIRST_SIZE = 256
+"""Rows of the first matrices."""
+LAST_SIZE = 8192
+"""Rows of the largest: a GPU needs those, and a CPU never comes there."""
 GROWTH = 8
 """A matrix of twice the rows takes so many times as long."""
 COPY_BYTES = 32 << 20, 256 << 20
@@ -40,7 +42,7 @@ ROOM_SHARE = 1 / 8
 
 @dataclass(frozen=True)
 class Room:
-    """What decides the size of the arrays."""
+    """Sizes that bound the arrays of a copy."""
 
     cache_bytes: int | None
     """The last cache of the CPUs; None where none is shown, or an accelerator has its own."""

@@ -11,6 +11,7 @@ import pytest
 from performance.__main__ import MEASUREMENTS
 from runner.contract.cell import Mode, Precision
 from runner.contract.record import Phase, Proof
+from runner.contract.record.efficiency import Efficiency
 from runner.contract.record.measured import (
     Arrivals,
     Resources,
@@ -150,7 +151,7 @@ def test_the_periods_of_energy_counters_are_those_of_the_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "columns", [Timing, Trust, Resources, Generation, Training, Startup, Arrivals]
+    "columns", [Timing, Trust, Resources, Generation, Training, Startup, Arrivals, Efficiency]
 )
 def test_every_number_is_explained(columns: Any) -> None:
     listed = [name for span in SPANS for name in re.split(r"[\s,]+", span)]

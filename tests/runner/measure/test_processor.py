@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.measure.processor import read_processor_settings
+from runner.measure.processor import last_cache_bytes, read_processor_settings
 from tests.support.machines import a_sys_folder, cores
 
 CPU = "devices/system/cpu"
@@ -50,3 +50,16 @@ def test_turbo_has_two_switches(files: dict[str, str], turbo: bool | None, tmp_p
 
 def test_a_guest_tells_nothing(tmp_path: Path) -> None:
     assert set(vars(read_processor_settings(None, tmp_path)).values()) == {None}
+
+
+def test_the_last_caches_of_the_cpus_at_work_add_up(tmp_path: Path) -> None:
+    """CPUs 0 and 1 share a cache of the third level, CPU 2 has one of its own."""
+    for cpu, shared in ((0, "0-1"), (1, "0-1"), (2, "2")):
+        for index, (level, size, cpus) in enumerate(((1, 48, cpu), (3, 32768, shared))):
+            folder = tmp_path / CPU / f"cpu{cpu}" / "cache" / f"index{index}"
+            folder.mkdir(parents=True)
+            for name, text in (("level", level), ("size", f"{size}K"), ("shared_cpu_list", cpus)):
+                (folder / name).write_text(f"{text}\n")
+    assert last_cache_bytes([0, 1], tmp_path) == 32 << 20
+    assert last_cache_bytes([0, 2], tmp_path) == 64 << 20
+    assert last_cache_bytes([7], tmp_path) is None

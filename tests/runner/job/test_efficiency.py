@@ -1,0 +1,138 @@
+"""Peaks are the best that kernels reach, cost little, and fail no cell."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runner.backends.peaks import Kernel, PeakKernels
+from runner.contract.models import find
+from runner.contract.record import Columns, Record, read_record
+from runner.job.efficiency import LAST_SIZE, Room, peak_columns, work_columns
+from runner.job.harness import Harness
+from runner.measure.clock import NANOSECONDS
+from tests.support.fakes import KeptProgress
+from tests.support.jobs import a_job, fake_cell
+from tests.support.scene import Scene
+from tests.support.tiny_models import torch_job
+
+MIB = 1 << 20
+ROOM = Room(cache_bytes=32 * MIB, memory_bytes=None)
+
+
+class Roofs(Scene):
+    """A session whose kernels compute and copy at given rates; every other call is disturbed."""
+
+    def __init__(self, flops_per_s: float = 1e11, bytes_per_s: float = 1e10) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+        self.kernels: PeakKernels | None = PeakKernels(
+            "calls",
+            lambda size: self._kernel(size, 2 * size**3 / flops_per_s),
+            lambda size: self._kernel(size, 2 * size / bytes_per_s),
+        )
+
+    def peak_kernels(self) -> PeakKernels | None:
+        return self.kernels
+
+    def measured(self, room: Room = ROOM) -> Columns:
+        return peak_columns(self.session, room, self.clock)
+
+    def _kernel(self, size: int, duration_s: float) -> Kernel:
+        self.sizes.append(size)
+        calls = iter(range(1_000_000))
+        return lambda: self.clock.pass_by(round(duration_s * NANOSECONDS) * (1 + next(calls) % 2))
+
+
+def test_the_peak_is_the_best_call_at_sizes_that_take_long_enough() -> None:
+    roofs = Roofs()
+    begin = roofs.clock()
+    columns = roofs.measured()
+    assert columns == {
+        "peak_flops_per_s": pytest.approx(1e11, rel=1e-3),
+        "peak_bytes_per_s": pytest.approx(1e10, rel=1e-3),
+        "peak_method": "calls; matrices of 1024 rows; arrays of 64 MiB",
+        "device_cache_bytes": 32 * MIB,
+    }
+    assert roofs.sizes == [256, 512, 1024, 64 * MIB]
+    assert roofs.clock() - begin < NANOSECONDS // 2
+
+
+@pytest.mark.parametrize(("rate", "size"), [(3e9, 256), (1e12, 2048), (1e15, LAST_SIZE)])
+def test_matrices_grow_with_the_device_and_time_does_not(rate: float, size: int) -> None:
+    roofs = Roofs(flops_per_s=rate)
+    begin = roofs.clock()
+    assert roofs.measured()["peak_flops_per_s"] == pytest.approx(rate, rel=1e-2)
+    assert max(s for s in roofs.sizes if s <= LAST_SIZE) == size
+    assert roofs.clock() - begin < NANOSECONDS // 2
+
+
+@pytest.mark.parametrize(
+    ("room", "array_mib"),
+    [
+        (Room(None, None), 128),
+        (Room(4 * MIB, None), 32),
+        (Room(200 * MIB, None), 256),
+        (Room(300 * MIB, None), None),
+        (Room(32 * MIB, 1 << 30), 64),
+        (Room(32 * MIB, 1 << 29), None),
+    ],
+)
+def test_a_copy_is_larger_than_the_cache_and_small_beside_the_memory(
+    room: Room, array_mib: int | None
+) -> None:
+    columns = Roofs().measured(room)
+    assert (columns["peak_bytes_per_s"] is None) == (array_mib is None)
+    assert array_mib is None or columns["peak_method"].endswith(f"arrays of {array_mib} MiB")
+
+
+def test_what_has_no_kernel_is_null_and_what_fails_leaves_its_reason() -> None:
+    roofs = Roofs()
+    assert roofs.kernels is not None
+    whole, roofs.kernels = roofs.kernels, replace(roofs.kernels, product=None)
+    columns = roofs.measured()
+    assert (columns["peak_flops_per_s"], columns["peak_bytes_per_s"] is None) == (None, False)
+
+    def fail(size: int) -> Kernel:
+        raise RuntimeError(f"no room for {size}")
+
+    roofs.kernels = replace(whole, product=fail)
+    assert roofs.measured() == {"peak_method": "unavailable: RuntimeError: no room for 256"}
+    roofs.kernels = None
+    assert roofs.measured() == {}
+
+
+def test_work_is_counted_where_peaks_could_be_measured() -> None:
+    cell = fake_cell(sequence_length=128)
+    columns = work_columns(find("gpt2"), cell, {"peak_method": "calls"})
+    assert columns["flops_per_iteration"] == pytest.approx(32.2e9, rel=1e-2)
+    assert "prefill_flops" not in columns
+    assert work_columns(find("gpt2"), cell, {}) == {}
+
+
+def test_the_fake_backend_has_neither_work_nor_peaks(tmp_path: Path) -> None:
+    cell = fake_cell(sequence_length=8)
+    job = a_job([cell]).model_copy(update={"model": find("bert-tiny")})
+    Harness(job, tmp_path, KeptProgress()).run()
+    record = read_record(tmp_path / f"{cell.id}.parquet")
+    assert (record.status, record.peak_method, record.flops_per_iteration) == ("ok", None, None)
+
+
+def measured(tmp_path: Path, **changes: object) -> Record:
+    job = torch_job(find("bert-tiny"), sequence_length=32, **changes)
+    Harness(job, tmp_path, KeptProgress()).run()
+    return read_record(tmp_path / f"{job.cells[0].id}.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["inference", "training"])
+def test_a_model_on_torch_has_work_peaks_and_no_more_memory(tmp_path: Path, mode: str) -> None:
+    record = measured(tmp_path, mode=mode)
+    assert record.peak_method is not None
+    assert record.peak_method.startswith("torch.mm and Tensor.copy_ in torch.float32; matrices")
+    assert record.flops_per_iteration is not None
+    assert record.latency_median_s is not None
+    assert record.peak_flops_per_s is not None
+    share = record.flops_per_iteration / record.latency_median_s / record.peak_flops_per_s
+    assert 0.001 < share < 1.5
+    assert (record.peak_bytes_per_s or 0) > 1e8
