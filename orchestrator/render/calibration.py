@@ -24,3 +24,8 @@ def print_calibration(result: CalibrateResult, *, as_json: bool) -> None:
     print_line(
         f"Records of one process use this for their intervals from now on; {result.path} keeps it."
     )
+    if result.was_disturbed:
+        print_line(
+            f"Others used up to {result.other_load * 100:.0f} % of the CPUs meanwhile, which makes"
+            " processes differ by more: stop what else runs and calibrate again."
+        )

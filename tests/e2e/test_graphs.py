@@ -12,7 +12,8 @@ MATRIX = """
 version: 1
 axes: {model: bert-micro, backend: [cpu, openvino], batch_size: [1, 2], sequence_length: 16}
 backends: {cpu: {axes: {runtime: onnxruntime}}}
-measure: {iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
+measure:
+  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
 """
 EXECUTED = """
 SELECT backend, runtime, batch_size, status, reason, proof, correct, graph, graph_remedy

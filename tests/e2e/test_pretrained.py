@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.serial]
 MATRIX = """
 version: 1
 axes: {model: models.yaml, sequence_length: 16, mode: [inference, startup], workers: 1}
-measure: {iterations: 1, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
+measure:
+  {profile: quick, iterations: 1, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
 """
 
 

@@ -11,7 +11,8 @@ pytestmark = pytest.mark.slow
 MATRIX = """
 version: 1
 axes: {model: bert-tiny, precision: [fp32], batch_size: 1, sequence_length: 16}
-measure: {iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
+measure:
+  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
 """
 TIMED = "latency_median_s IS NOT NULL AS timed, correct, purpose"
 

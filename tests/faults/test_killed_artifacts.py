@@ -21,7 +21,8 @@ LAUNCH = "subprocess:Popen.__init__"
 MATRIX = """
 version: 1
 axes: {model: bert-micro, runtime: onnxruntime, batch_size: 1, sequence_length: 16}
-measure: {iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
+measure:
+  {profile: quick, iterations: 3, min_duration: 0s, max_duration: 1s, warmup_max_duration: 200ms}
 """
 INSIDE = {
     "before an export is launched": kill("before", LAUNCH, "*prepare-*"),

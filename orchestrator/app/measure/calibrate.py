@@ -38,6 +38,8 @@ MEASURE = Measure(
     rounds=PROCESSES,
 )
 """A second of iterations in each process."""
+BUSY = 0.05
+"""Share of the CPUs that others may use meanwhile; a daemon or two take less."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,13 @@ class CalibrateResult:
     path: Path | None
     """The file that keeps them; None if there are none."""
     outcome: RunOutcome
+    other_load: float = 0.0
+    """The largest share of the CPUs that others used beside a runtime."""
+
+    @property
+    def was_disturbed(self) -> bool:
+        """True if others may have made processes differ by more than they do alone."""
+        return self.other_load > BUSY
 
 
 def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
@@ -87,7 +96,7 @@ def calibrate(request: CalibrateRequest, observer: Observer) -> CalibrateResult:
     outcome = execute_run(folder, make_launcher(launcher, observer.build_step), observer, options)
     spreads = spreads_of(folder)
     path = save_spreads(request.results, host, spreads) if spreads else None
-    return CalibrateResult(spreads, path, outcome)
+    return CalibrateResult(spreads, path, outcome, other_load_of(folder))
 
 
 def calibration_matrix(launcher: LauncherName) -> Matrix:
@@ -126,3 +135,9 @@ def spreads_of(folder: RunFolder) -> Spreads:
         and record.latency_between_process_cv is not None
         and record.rounds is not None
     }
+
+
+def other_load_of(folder: RunFolder) -> float:
+    """The largest share of the CPUs that others used beside a cell of this run."""
+    loads = (record.noise_other_load or 0.0 for record in folder.sound_records().values())
+    return max(loads, default=0.0)

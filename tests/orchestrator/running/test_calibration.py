@@ -6,13 +6,22 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.measure import calibrate
-from orchestrator.app.measure.calibrate import PROCESSES, calibration_matrix, spreads_of
+from orchestrator.app.measure.calibrate import (
+    PROCESSES,
+    CalibrateResult,
+    calibration_matrix,
+    other_load_of,
+    spreads_of,
+)
 from orchestrator.app.setup.doctor import Diagnosis
 from orchestrator.backends.machine import this_host
 from orchestrator.planning.plan import Plan
+from orchestrator.render.calibration import print_calibration
 from orchestrator.running.calibration import CALIBRATION_NAME, read_spreads, save_spreads
 from orchestrator.running.create import create_run
+from orchestrator.running.execution import RunOutcome
 from orchestrator.running.options import RunOptions, RunSource
+from orchestrator.store import MergeReport
 from runner.contract.errors import StoreError
 from runner.contract.job import ProcessSpread
 from tests.support.records import record_for
@@ -96,3 +105,17 @@ def test_a_calibration_is_what_its_records_say(tmp_path: Path) -> None:
         )
     (spread,) = spreads_of(folder).values()
     assert (spread.cv, spread.processes) == (0.02, 8)
+
+
+@pytest.mark.parametrize(("load", "told"), [(0.3, True), (0.02, False), (None, False)])
+def test_a_calibration_beside_others_says_so(
+    tmp_path: Path, load: float | None, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = a_run_folder(tmp_path)
+    (cell, *_) = folder.cells
+    job = folder.job([cell], folder.nowhere)
+    folder.save(record_for(job, cell, status="failed", noise_other_load=load))
+    spreads, outcome = {"fake/fake": SPREAD}, RunOutcome(MergeReport(), (), 0, 0)
+    result = CalibrateResult(spreads, tmp_path, outcome, other_load_of(folder))
+    print_calibration(result, as_json=False)
+    assert ("Others used up to 30 % of the CPUs" in capsys.readouterr().out) == told
