@@ -104,6 +104,7 @@ def _data(sheet: ModelSheet) -> dict[str, object]:
         "sizes": _sizes(sheet),
         "shapes": {tensor.spec.name: tensor.shape for tensor in sheet.tensors},
         "work": sheet.work and sheet.work.model_dump(),
+        "iteration": sheet.iteration and asdict(sheet.iteration),
         "memory_bytes": {name: round(size) for name, size in sheet.memory_bytes.items()},
         "modes": sheet.modes,
         "backends": [asdict(backend) for backend in sheet.backends],
@@ -119,6 +120,13 @@ def _needs(sheet: ModelSheet) -> list[tuple[str, str]]:
             ("multiply-accumulates", f"{sheet.work.macs:,}"),
             ("activations in fp32", format_size(sheet.work.activation_bytes)),
             ("parameters in fp32", format_size(sheet.work.parameter_bytes)),
+        ]
+    if sheet.iteration is not None:
+        whole, mode = sheet.iteration.whole, sheet.cell.mode
+        rows += [
+            (f"FLOP of one iteration, {mode}", f"{whole.flops:,}"),
+            ("bytes that it moves in fp32, at least", format_size(whole.traffic_bytes)),
+            ("FLOP per byte", f"{whole.flops / whole.traffic_bytes:.3g}"),
         ]
     memory = sheet.memory_bytes.items()
     return [*rows, *((f"memory in {name}, at least", format_size(round(n))) for name, n in memory)]

@@ -11,9 +11,11 @@ from runner.contract.axes import RUNTIMES, SIZE_AXES, Mode
 from runner.contract.cell import Backend, Cell, Precision, Runtime
 from runner.contract.errors import Unsupported, UsageError
 from runner.contract.models import (
+    IterationWork,
     ModelSpec,
     TensorSpec,
     Work,
+    iteration_work,
     model_sets,
     shape_of,
     sizes_of,
@@ -58,6 +60,8 @@ class ModelSheet:
     """The inputs of a query."""
     work: Work | None
     """The work of one forward pass in fp32; None for models that nobody counted."""
+    iteration: IterationWork | None
+    """The work of one iteration of the cell's mode, as records have it in fp32; None likewise."""
     memory_bytes: Mapping[Precision, float]
     """The least host memory that the cpu backend needs, by precision."""
     modes: tuple[Mode, ...]
@@ -99,6 +103,7 @@ def _sheet(model: ModelSpec, expansion: Expansion) -> ModelSheet:
         cell=cell,
         tensors=tuple(Tensor(spec, shape_of(model, spec, at)) for spec in model.inputs),
         work=work(model, cell),
+        iteration=iteration_work(model, _on_cpu(cell, "fp32")),
         memory_bytes={
             precision: memory_need_bytes(_on_cpu(cell, precision), model)
             for precision in get_args(Precision)
