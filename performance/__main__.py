@@ -1,5 +1,6 @@
 """Run every measurement, or those named: `python -m performance start_up merge_records`.
 
+What follows one name is for that measurement: `python -m performance sabotage small fp32,int8`.
 `python -m performance synthesise --rows N --output DIR` writes results to measure the store with.
 `python -m performance faults` tries faults instead, and prints a table; see performance/faults.py.
 """
@@ -50,11 +51,15 @@ def main() -> int:
         return synthesise(sys.argv[2:])
     if sys.argv[1:2] == ["faults"]:
         return try_faults(sys.argv[2:])
-    names = sys.argv[1:] or MEASUREMENTS
+    names = [word for word in sys.argv[1:] if word in MEASUREMENTS]
+    options = [word for word in sys.argv[1:] if word not in MEASUREMENTS]
+    if options and len(names) != 1:
+        print(f"{' '.join(options)}: no measurement; there are {', '.join(MEASUREMENTS)}")
+        return 2
     codes = []
-    for name in names:
+    for name in names or MEASUREMENTS:
         print(f"\n== {name}", flush=True)
-        command = [sys.executable, "-m", f"performance.{name}"]
+        command = [sys.executable, "-m", f"performance.{name}", *options]
         codes.append(subprocess.run(command, check=False).returncode)
     return max(codes)
 

@@ -85,23 +85,29 @@ def swapped_heads(model: Model) -> AbstractContextManager[None]:
     return hooked([layer.register_forward_hook(_rolling(size)) for layer, size in layers])
 
 
-def unscaled_scores(model: Model) -> AbstractContextManager[None]:
-    """Scores are not divided by the square root of a head's size."""
-    if any(type(module).__name__ == _UNSCALED for module in model.modules()):
-        raise Inapplicable
-    # A norm of queries would undo what comes before it.
-    layers = list(inner_layers(model, _NORMS_OF_QUERIES)) or list(inner_layers(model, _QUERIES))
-    if not layers:
-        return attended(_unscaled)(model)
-    return hooked([layer.register_forward_hook(_multiplying(size)) for layer, size in layers])
+def scaled_scores(factor: Callable[[int], float]) -> Fault:
+    """Scores are too large by a factor of a head's size."""
+
+    def fault(model: Model) -> AbstractContextManager[None]:
+        if any(type(module).__name__ == _UNSCALED for module in model.modules()):
+            raise Inapplicable
+        # A norm of queries would undo what comes before it.
+        found = list(inner_layers(model, _NORMS_OF_QUERIES)) or list(inner_layers(model, _QUERIES))
+        if not found:
+            return attended(_scaling(factor))(model)
+        return hooked(
+            [layer.register_forward_hook(_multiplying(factor(size))) for layer, size in found]
+        )
+
+    return fault
 
 
 def _rolling(size: int) -> Any:
     return lambda *given: given[-1].roll(size, -1)
 
 
-def _multiplying(size: int) -> Any:
-    return lambda *given: given[-1] * size**0.5
+def _multiplying(factor: float) -> Any:
+    return lambda *given: given[-1] * factor
 
 
 def attended(change: Callable[[dict[str, Any]], bool]) -> Fault:
@@ -126,9 +132,13 @@ def attended(change: Callable[[dict[str, Any]], bool]) -> Fault:
     return fault
 
 
-def _unscaled(arguments: dict[str, Any]) -> bool:
-    arguments["scale"] = 1.0
-    return True
+def _scaling(factor: Callable[[int], float]) -> Callable[[dict[str, Any]], bool]:
+    def change(arguments: dict[str, Any]) -> bool:
+        size = arguments["query"].shape[-1]
+        arguments["scale"] = (arguments.get("scale") or size**-0.5) * factor(size)
+        return True
+
+    return change
 
 
 def _rolled_heads(arguments: dict[str, Any]) -> bool:

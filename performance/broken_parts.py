@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from transformers import activations as transformers_activations
+from transformers.pytorch_utils import Conv1D
 
 from runner.contract.cell import Precision
 
@@ -56,7 +57,12 @@ def inner_layers(model: Any, names: tuple[str, ...]) -> Iterator[tuple[Any, int]
 
 
 def layers(model: Any) -> list[Any]:
-    """The layers of the longest stack that comes last: of a decoder, if there is one."""
+    """The layers of the stack that comes last: of a decoder, if there is one."""
+    return list(stack(model))
+
+
+def stack(model: Any) -> torch.nn.ModuleList:
+    """The list of layers that comes last."""
     stacks = [
         module
         for module in model.modules()
@@ -67,7 +73,7 @@ def layers(model: Any) -> list[Any]:
     ]
     if not stacks:
         raise Inapplicable
-    return list(stacks[-1])
+    return stacks[-1]
 
 
 def norms(model: Any) -> list[Any]:
@@ -106,6 +112,18 @@ def rotary_embeddings(model: Any) -> list[Any]:
     """Modules that give the cosines and sines of text's positions."""
     found = [m for m in model.modules() if type(m).__name__.endswith("RotaryEmbedding")]
     return [module for module in found if "Vision" not in type(module).__name__]
+
+
+def biases(model: Any) -> list[Any]:
+    """The biases of all linear layers and convolutions."""
+    kinds = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d, Conv1D)
+    found = [m.bias for m in model.modules() if isinstance(m, kinds)]
+    return [bias for bias in found if bias is not None]
+
+
+def token_types(model: Any) -> list[Any]:
+    """Tables of the kinds of tokens."""
+    return [value for name, value in model.named_parameters() if "token_type" in name]
 
 
 def patch_embeddings(model: Any) -> list[Any]:

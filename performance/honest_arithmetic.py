@@ -2,7 +2,7 @@
 
 For each precision the worst of all models whose reference holds differences, by kind: `HONEST` of
 `runner.correctness.tolerance`. Then for each way to int8 the worst ratio of its differences to
-torch's, over the set `micro`: `METHODS`. `python -m performance.honest_arithmetic MODEL,MODEL`
+torch's, over the set `micro`: `METHODS`. `python -m performance honest_arithmetic MODEL,MODEL`
 takes other models; those above 200 million parameters are left out.
 """
 

@@ -18,7 +18,7 @@ from runner.contract.job import PROFILES, Job, Limits, Provenance
 from runner.contract.models import find
 from runner.contract.support import generates
 from runner.correctness.differences import AnyArray, Difference
-from runner.correctness.honest import honest_by_output, take_honest
+from runner.correctness.honest import PRECISIONS, honest_by_output, take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
     compute_outputs,
@@ -98,6 +98,7 @@ def job_of(
         seed=0,
         provenance=Provenance(launcher="process", orchestrator_version="0"),
         reference=mode,
+        honest=PRECISIONS,
     )
     return job.model_copy(update={"cells": (fixed_cell(job),)})
 

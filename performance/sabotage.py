@@ -2,7 +2,7 @@
 
 Each micro model gets, in each precision, one fault at a time, such as an attention that returns
 zeros, and goes through the runner's own verification. The table shows the nearest difference by its
-tolerance: above 1 the fault is found. `python -m performance.sabotage small fp32,int8` takes other
+tolerance: above 1 the fault is found. `python -m performance sabotage small fp32,int8` takes other
 models and precisions.
 """
 

@@ -20,13 +20,14 @@ from performance.attention_faults import (
     no_heads,
     one_head_less,
     padding_seen,
+    scaled_scores,
     swapped_cache,
     swapped_heads,
-    unscaled_scores,
 )
 from performance.broken_parts import (
     Inapplicable,
     activations,
+    biases,
     frequencies,
     half_bits,
     layers,
@@ -34,6 +35,22 @@ from performance.broken_parts import (
     patch_embeddings,
     position_tables,
     rotary_embeddings,
+    token_types,
+)
+from performance.layer_faults import (
+    convolutions,
+    forgotten_token,
+    hooked_outputs,
+    in_training,
+    last_layer,
+    moved_positions,
+    moved_windows,
+    sampled_tokens,
+    skipped,
+    swapped_layers,
+    tiled_heads,
+    untied_head,
+    without_residual,
 )
 from runner.contract.cell import Precision
 
@@ -55,24 +72,6 @@ class Sabotage:
     """True if it changes weights, and so comes before they are quantised."""
     in_steps: bool = False
     """True if it shows in decode steps alone."""
-
-
-def _outputs(find: Callable[[Model], list[Any]], change: Callable[[Any, Any], Any]) -> Fault:
-    """Change the outputs of modules; the function gets inputs and outputs."""
-
-    def fault(model: Model) -> AbstractContextManager[None]:
-        def hook(_: Any, arguments: Any, named: Any, outputs: Any) -> Any:
-            given = arguments[0] if arguments else named.get("hidden_states")
-            return change(given, outputs)
-
-        found = find(model)
-        return hooked([part.register_forward_hook(hook, with_kwargs=True) for part in found])
-
-    return fault
-
-
-def _skipped(given: Any, outputs: Any) -> Any:
-    return (given, *outputs[1:]) if isinstance(outputs, tuple) else given
 
 
 def _other_activation(given: Any, outputs: Any) -> Any:
@@ -117,11 +116,16 @@ def _edited(
     return fault
 
 
-def _epsilon_of_one(model: Model) -> AbstractContextManager[None]:
-    """All norms divide by the root of the variance plus 1."""
-    return _with_attributes(
-        [(norm, name) for norm in norms(model) for name in _EPSILONS if hasattr(norm, name)], 1.0
-    )
+def _epsilons(value: float) -> Fault:
+    """All norms divide by the root of the variance plus this."""
+
+    def fault(model: Model) -> AbstractContextManager[None]:
+        places = [
+            (norm, name) for norm in norms(model) for name in _EPSILONS if hasattr(norm, name)
+        ]
+        return _with_attributes(places, value)
+
+    return fault
 
 
 @contextmanager
@@ -219,16 +223,26 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
     yield Sabotage("half of the heads zero", changed_heads(half_of_heads))
     yield Sabotage("one head zero", changed_heads(one_head_less, first))
     yield Sabotage("key and value heads swapped", swapped_heads)
-    yield Sabotage("scores not scaled", unscaled_scores)
+    yield Sabotage("scores not scaled", scaled_scores(lambda size: size**0.5))
+    yield Sabotage("scores too large by the root of 2", scaled_scores(lambda _: 2**0.5))
+    yield Sabotage("shared heads repeated in the wrong order", tiled_heads)
     yield Sabotage("causal mask dropped", attended(later_tokens_seen))
     yield Sabotage("padding mask dropped", padding_seen(_MASKS))
-    yield Sabotage("last layer skipped", _outputs(lambda model: layers(model)[-1:], _skipped))
-    yield Sabotage("activation swapped", _outputs(activations, _other_activation))
-    yield Sabotage("samples swapped", _outputs(lambda model: [model], _swapped_samples))
-    yield Sabotage("patches moved by one", _outputs(patch_embeddings, _moved_patches))
-    yield Sabotage("rotary positions lost", _outputs(rotary_embeddings, _without_rotation))
+    yield Sabotage("last layer skipped", hooked_outputs(last_layer, skipped))
+    yield Sabotage("residual of the last layer lost", hooked_outputs(last_layer, without_residual))
+    yield Sabotage("last two layers swapped", swapped_layers)
+    yield Sabotage("dropout left on", in_training(torch.nn.Dropout))
+    yield Sabotage("batch norms by the batch", in_training(torch.nn.modules.batchnorm._BatchNorm))
+    yield Sabotage("activation swapped", hooked_outputs(activations, _other_activation))
+    yield Sabotage("samples swapped", hooked_outputs(lambda model: [model], _swapped_samples))
+    yield Sabotage("patches moved by one", hooked_outputs(patch_embeddings, _moved_patches))
+    yield Sabotage("positions of the last layer moved", hooked_outputs(last_layer, moved_positions))
+    yield Sabotage("windows moved by one", hooked_outputs(convolutions, moved_windows))
+    yield Sabotage("rotary positions lost", hooked_outputs(rotary_embeddings, _without_rotation))
     yield Sabotage("rotary base wrong", _edited(frequencies, lambda own: own**_OTHER_BASE))
-    yield Sabotage("epsilon of the norms 1", _epsilon_of_one)
+    yield Sabotage("epsilon of the norms 1", _epsilons(1.0))
+    if precision == "fp32":
+        yield Sabotage("epsilon of the norms 1e-3", _epsilons(1e-3))
     yield Sabotage(
         "positions shifted by one", _edited(position_tables, lambda table: table.roll(1, -2))
     )
@@ -238,6 +252,11 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
         _edited(lambda model: _matrices(layers(model)[-1]), fewer),
         in_weights=True,
     )
+    yield Sabotage(
+        "biases of all linear layers lost", _edited(biases, torch.zeros_like), in_weights=True
+    )
+    yield Sabotage("token types lost", _edited(token_types, torch.zeros_like))
+    yield Sabotage("head untied from the embedding", untied_head, in_weights=True)
     for name, index in (("first", 0), ("middle", "middle"), ("last", -1)):
         lost = _edited(_bias_of(index), torch.zeros_like)
         yield Sabotage(f"bias of the {name} norm lost", lost)
@@ -247,5 +266,7 @@ def sabotages(precision: Precision) -> Iterator[Sabotage]:
     )
     yield Sabotage("cache not updated", frozen_cache, in_steps=True)
     yield Sabotage("cache of the other sample", swapped_cache, in_steps=True)
+    yield Sabotage("cache without the last token", forgotten_token, in_steps=True)
+    yield Sabotage("tokens drawn", sampled_tokens, in_steps=True)
     yield Sabotage("decode steps a position later", _later_steps, in_steps=True)
     yield Sabotage("logits of the step before", _late_logits, in_steps=True)

@@ -29,6 +29,7 @@ REFERENCE_BYTES = 4 << 30
 """Most bytes of a reference."""
 SHAPE = re.compile(r"dynamic|[a-z][0-9]+(-[a-z][0-9]+)*")
 """The name of a graph's folder: the sizes that it takes."""
+_ARRAY = ".npy"
 _GRAPH_BYTES = 1 << 40
 _ENCRYPTED = 1
 _MOST_REASON = 10_000
@@ -38,20 +39,26 @@ _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
 def is_reference(path: Path) -> bool:
     """True if it is a reference, and whole; what is packed or encrypted is none."""
+    return reference_names(path) is not None
+
+
+def reference_names(path: Path) -> list[str] | None:
+    """The names of a reference's arrays; None if it is none, or not whole."""
     try:
         with open_plain(path, REFERENCE_BYTES) as file, ZipFile(file) as archive:
             entries = archive.infolist()
             plain = all(
-                entry.filename.endswith(".npy")
+                entry.filename.endswith(_ARRAY)
                 and entry.compress_type == ZIP_STORED
                 and not entry.flag_bits & _ENCRYPTED
                 for entry in entries
             )
             size = sum(entry.file_size for entry in entries)
             whole = plain and size <= path.lstat().st_size and archive.testzip() is None
-            return bool(entries) and whole
+            names = [entry.filename.removesuffix(_ARRAY) for entry in entries]
+            return names if entries and whole else None
     except (OSError, BadZipFile, DamagedFile, EOFError, RuntimeError, ValueError):
-        return False
+        return None
 
 
 def reason_in(path: Path) -> str | None:

@@ -1,14 +1,15 @@
 """Fp32 references of outputs: computed once per model and seed, kept for all runs."""
 
 from pathlib import Path
+from typing import get_args
 
 from orchestrator.planning.memory import shortage
-from orchestrator.running.adoption import is_reference, reason_in, take_file
+from orchestrator.running.adoption import is_reference, reason_in, reference_names, take_file
 from orchestrator.running.artifacts import ARTIFACT_BACKEND, ArtifactCache, versions_of
 from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
-from runner.contract.artifact_keys import REFERENCES, Versions, reference_key
-from runner.contract.cell import Cell
+from runner.contract.artifact_keys import REFERENCES, Versions, reference_key, tells_of
+from runner.contract.cell import Cell, Precision
 from runner.contract.graph import FAILED_SUFFIX, graph_kind
 from runner.contract.job import Job
 
@@ -38,6 +39,7 @@ class References:
         """
         path = context.folder.path.parent / REFERENCES_FOLDER
         self._cache = ArtifactCache(path, context, availability)
+        self._planned = context.folder.cells
         self._in_images = context.launcher.needs_images
         self._memory_bytes = memory_bytes
         self._tried: set[str] = set()
@@ -58,7 +60,7 @@ class References:
             return job, None
         job, path = self._named(job), self._cache.open()
         key = str(job.reference)
-        if key not in self._tried and not self._has(key):
+        if key not in self._tried and not self._tells(key, job.cells[0].precision):
             self._compute(job, key)
         self._tried.add(key)
         return job, path
@@ -73,12 +75,29 @@ class References:
         """True if it is there and whole: what is damaged is computed anew."""
         return is_reference(self._file(key))
 
+    def _tells(self, key: str, precision: Precision) -> bool:
+        """True if it is whole, and tells how much this precision's own rounding differs."""
+        names = reference_names(self._file(key))
+        return names is not None and tells_of(names, precision)
+
+    def _honest(self, job: Job, key: str) -> tuple[Precision, ...]:
+        """The precisions that the plan compares with it, and those that it told of before."""
+        content = graph_kind(job.cells[0])
+        planned = {
+            cell.precision
+            for cell in (*self._planned, *job.cells)
+            if cell.model == job.model.name and graph_kind(cell) == content
+        }
+        names = reference_names(self._file(key)) or ()
+        told = (one for one in get_args(Precision) if tells_of(names, one))
+        return tuple(sorted({*planned, *told} - {"fp32"}))
+
     def _file(self, key: str) -> Path:
         return self._cache.path / f"{key}.npz"
 
     def _compute(self, job: Job, key: str) -> None:
         self._cache.forget_failure(key)
-        computation = _reference_job(job)
+        computation = _reference_job(job).model_copy(update={"honest": self._honest(job, key)})
         reason = self._predicted(computation) or self._launch(computation, key)
         if not self._has(key):
             self._cache.keep_failure(key, reason)

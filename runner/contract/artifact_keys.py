@@ -6,7 +6,7 @@ name may be used without a further question.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from runner import __version__
+from runner.contract.axes import Precision
 from runner.contract.errors import BenchError
 from runner.contract.files import hash_files
 from runner.contract.graph import EXPORTERS, GraphKind, NumberFormat
@@ -89,6 +90,17 @@ REFERENCES = Producer(
         "runner.correctness.tolerance",
     ),
 )
+
+
+HONEST_DIFFERENCE, HONEST_FAILURE = "honest_difference.", "honest_failure."
+"""Beginnings of names in a reference: a precision follows, and an output, or nothing more where
+the reason is kept why there is no difference."""
+
+
+def tells_of(names: Iterable[str], precision: Precision) -> bool:
+    """True if a reference with these names tells how much a precision's own rounding differs."""
+    starts = (f"{HONEST_DIFFERENCE}{precision}.", f"{HONEST_FAILURE}{precision}")
+    return precision == "fp32" or any(name.startswith(starts) for name in names)
 
 
 def graph_key(

@@ -13,7 +13,15 @@ from pydantic import (
     model_validator,
 )
 
-from runner.contract.cell import Backend, Cell, FileName, Frozen, ProfileName, Purpose
+from runner.contract.cell import (
+    Backend,
+    Cell,
+    FileName,
+    Frozen,
+    Precision,
+    ProfileName,
+    Purpose,
+)
 from runner.contract.models import ModelSpec
 from runner.contract.variables import VariableName
 
@@ -198,6 +206,8 @@ class Job(Seeds):
     reference: FileName | None = None
     """The file, among the references and without suffix, that this job's outputs are compared
     with; null where nothing is verified."""
+    honest: tuple[Precision, ...] = ()
+    """The precisions whose own rounding a reference tells, beside the fp32 outputs."""
     inherit_environ: tuple[VariableName, ...] = ()
     """Environment variables of the user's that the runner is given, by name."""
     process_spread: ProcessSpread | None = None

@@ -49,9 +49,10 @@ def measure_outputs(outputs: Arrays, reference: Arrays) -> dict[str, Measured]:
 
     An output's mean is taken over all queries, so that one with few rows a query has more.
     """
-    means = {name: mean_difference(*pair) for name, pair in _by_output(outputs, reference).items()}
+    ours, theirs = _numbers(outputs), _numbers(reference)
+    means = {name: mean_difference(*pair) for name, pair in _by_output(ours, theirs).items()}
     return {
-        name: _measure(outputs[name], reference[name], means[output_name(name)])
+        name: _measure(ours[name], theirs[name], means[output_name(name)])
         for name in sorted(reference)
     }
 
@@ -108,8 +109,13 @@ def worst_difference(differences: Iterable[Difference]) -> Difference:
 
 def as_rows(values: AnyArray) -> npt.NDArray[np.float64]:
     """The array as [rows, features]."""
-    numbers = values.astype(np.float64)
+    numbers = values.astype(np.float64, copy=False)
     return numbers.reshape(-1, values.shape[-1] if values.ndim else 1)
+
+
+def _numbers(arrays: Arrays) -> dict[str, npt.NDArray[np.float64]]:
+    """The arrays as numbers that sums lose little of, converted once for all differences."""
+    return {name: array.astype(np.float64) for name, array in arrays.items()}
 
 
 def _by_output(outputs: Arrays, reference: Arrays) -> dict[str, tuple[AnyArray, AnyArray]]:
@@ -151,4 +157,4 @@ def _row_size(values: AnyArray) -> float:
 
 
 def _flat(values: AnyArray) -> npt.NDArray[Any]:
-    return values.astype(np.float64).ravel()
+    return values.astype(np.float64, copy=False).ravel()

@@ -1,10 +1,12 @@
 """Honest differences: what other precisions differ by when torch computes them on the CPU."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from runner.backends.base import failure_reason
+from runner.contract.artifact_keys import HONEST_DIFFERENCE, HONEST_FAILURE
 from runner.contract.cell import Precision
 from runner.contract.errors import Unavailable, Unsupported
 from runner.correctness.differences import (
@@ -17,31 +19,39 @@ from runner.correctness.differences import (
 )
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "int8")
-"""Those that a reference tells of, beside fp32."""
-_DIFFERENCE = "honest_difference."
-"""The beginning of names that go on with a precision and an output."""
-_FAILURE = "honest_failure."
-"""The beginning of names that go on with a precision, and hold the reason why there is none."""
+"""Those that a reference can tell of, beside fp32."""
 _FEWEST_VALUES = 128
 """Below, an output's own difference is chance, and the worst of all outputs stands for it."""
-_EXPECTED = (Unsupported, Unavailable, RuntimeError, MemoryError)
-"""Errors by which torch has no such arithmetic for the model: no kernel (`RuntimeError`, with
-`NotImplementedError` among them), no layer to quantise, or too little memory. Any other is a fault
-of ours or of the model, and ends the reference with its reason."""
+_EXPECTED = (Unsupported, Unavailable, NotImplementedError, MemoryError)
+"""Errors by which torch has no such arithmetic for the model: no kernel, no layer to quantise, or
+too little memory."""
+_LACKS = re.compile(
+    r"not implemented|not supported|unsupported|could not create a primitive|NoQEngine"
+    r"|didn't find engine|could not run '|same dtype|should be the same|scalar type"
+    r"|can't allocate memory|not enough memory",
+    re.IGNORECASE,
+)
+"""The words of torch's plain `RuntimeError`s that say the same: no kernel for this number format,
+or operands of two. Any other error is a fault of ours or of the model, and ends the reference."""
 
 
-def honest_arrays(reference: Arrays, compute: Callable[[Precision], Arrays]) -> dict[str, AnyArray]:
-    """The differences of every precision that `compute` gives outputs of, and others' reasons."""
+def honest_arrays(
+    reference: Arrays,
+    compute: Callable[[Precision], Arrays],
+    precisions: Iterable[Precision] = PRECISIONS,
+) -> dict[str, AnyArray]:
+    """The differences of these precisions, or the reason where torch has no such arithmetic."""
     arrays: dict[str, AnyArray] = {}
-    for precision in PRECISIONS:
+    for precision in precisions:
         try:
             honest = honest_by_output(compute(precision), reference)
-        except _EXPECTED as error:
-            arrays[f"{_FAILURE}{precision}"] = np.array(failure_reason(error))
+        except (*_EXPECTED, RuntimeError) as error:
+            if not isinstance(error, _EXPECTED) and not _LACKS.search(str(error)):
+                raise
+            arrays[f"{HONEST_FAILURE}{precision}"] = np.array(failure_reason(error))
         else:
-            arrays |= {
-                f"{_DIFFERENCE}{precision}.{name}": np.array(one) for name, one in honest.items()
-            }
+            start = f"{HONEST_DIFFERENCE}{precision}."
+            arrays |= {f"{start}{name}": np.array(one) for name, one in honest.items()}
     return arrays
 
 
@@ -68,13 +78,13 @@ def take_honest(
 
     Differences are by output, and empty if the reference holds none of this precision.
     """
-    names = [name for name in reference if name.startswith((_DIFFERENCE, _FAILURE))]
+    names = [name for name in reference if name.startswith((HONEST_DIFFERENCE, HONEST_FAILURE))]
     taken = {name: reference.pop(name) for name in names}
-    start = f"{_DIFFERENCE}{precision}."
+    start = f"{HONEST_DIFFERENCE}{precision}."
     honest = {
         name.removeprefix(start): Difference(*map(float, array))
         for name, array in taken.items()
         if name.startswith(start)
     }
-    failure = taken.get(f"{_FAILURE}{precision}")
+    failure = taken.get(f"{HONEST_FAILURE}{precision}")
     return honest, None if failure is None else str(failure)

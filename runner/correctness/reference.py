@@ -6,15 +6,14 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Session, failure_reason
-from runner.backends.graphs.feeds import LOGITS, MASK
+from runner.backends.graphs.feeds import LOGITS, MASK, Tokens
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
 from runner.contract.axes import SIZE_AXES
 from runner.contract.cell import Cell, Precision
-from runner.contract.errors import BenchError, JobError
+from runner.contract.errors import BenchError, JobError, Unsupported
 from runner.contract.files import save_file, save_text
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
@@ -100,11 +99,18 @@ def compute_outputs(session: Session, job: Job) -> dict[str, FloatArray]:
     }
 
 
-def generate_tokens(session: Session, job: Job, clock: Clock) -> npt.NDArray[np.int64]:
+def generate_tokens(session: Session, job: Job, clock: Clock) -> Tokens:
     """The tokens generated after the fixed prompt."""
     cell = fixed_cell(job)
     generate = session.bind_generation(cell, synthesise(job.model, cell, job.weights_seed), clock)
     return generate().tokens
+
+
+def compute_choices(session: Session, job: Job, tokens: Tokens, clock: Clock) -> FloatArray:
+    """The logits before each of the tokens that this session generated after the fixed prompt."""
+    cell = fixed_cell(job)
+    inputs = synthesise(job.model, cell, job.weights_seed)
+    return session.bind_generation(cell, inputs, clock).forced(tokens)
 
 
 def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatArray]:
@@ -153,7 +159,7 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
 
 
 def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
-    """Outputs, tokens and steps in fp32, and the differences of other precisions."""
+    """Outputs, tokens and steps in fp32, and the differences of the job's other precisions."""
     generates = graph_kind(job.cells[0]) == "generation"
     with _opened(job) as session:
         arrays = _outputs(session, job)
@@ -161,9 +167,8 @@ def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
         small = session.parameters <= MOST_PARAMETERS
     if not all(np.isfinite(array).all() for array in arrays.values()):
         raise BenchError("its outputs hold NaN or infinity")
-    honest = {}
-    if small and job.cells[0].runtime == "torch":
-        honest = honest_arrays(arrays, partial(_outputs_in, job))
+    compute = partial(_outputs_in if small else _refuse_large, job)
+    honest = honest_arrays(arrays, compute, job.honest)
     return {**arrays, **honest, **({} if tokens is None else {GENERATED_TOKENS: tokens})}
 
 
@@ -178,6 +183,12 @@ def _outputs_in(job: Job, precision: Precision) -> dict[str, AnyArray]:
     cell = job.cells[0].model_copy(update={"precision": precision})
     with _opened(job.model_copy(update={"cells": (cell,)})) as session:
         return _outputs(session, job)
+
+
+def _refuse_large(job: Job, precision: Precision) -> dict[str, AnyArray]:
+    raise Unsupported(
+        f"{job.model.name} has more than {MOST_PARAMETERS:,} parameters, too many for {precision}"
+    )
 
 
 @contextmanager

@@ -12,11 +12,14 @@ from runner.contract.errors import BenchError
 from runner.contract.graph import fixed_shape
 from runner.contract.job import Job
 from runner.contract.record import Columns
+from runner.correctness.choices import judge_choices
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import AnyArray, Difference
 from runner.correctness.honest import take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
+    STEPS,
+    compute_choices,
     compute_outputs,
     compute_steps,
     fixed_cell,
@@ -59,13 +62,17 @@ def verify_session(
         if cell.mode == "generation":
             tokens = (generate_tokens(session, job, clock), expected.pop(GENERATED_TOKENS))
             outputs |= compute_steps(session, job, clock)
-        columns = compare_outputs(
-            outputs, expected, tokens, cell.precision, reference.honest, method
-        )
+        given = (cell.precision, reference.honest, method)
+        columns: Columns = compare_outputs(outputs, expected, tokens, *given)
+        if tokens is not None and STEPS in outputs:
+            logits = compute_choices(session, job, tokens[0], clock)
+            most = allowed_differences([STEPS], *given)[STEPS].row
+            columns = judge_choices(columns, logits, tokens[0], most)
+        columns = {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
         if reference.failure and not columns["correct"]:
             reason = f"{columns['correct_reason']}, by the catalogue: {reference.failure}"
-            columns["correct_reason"] = reason
-        return {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
+            return {**columns, "correct_reason": reason}
+        return columns
 
     return _guarded(compare)
 

@@ -119,6 +119,31 @@ def test_the_job_that_computes_it_is_the_plainest_there_is(trial: Trial) -> None
     assert not task.out.exists()
 
 
+def test_it_tells_of_the_precisions_that_are_planned_and_keeps_those_it_told_of(
+    trial: Trial,
+) -> None:
+    def computes(job: Job, out: Path, lines: "Queue[str | None]") -> Exit:
+        with ZipFile(out / f"{job.reference}.npz", "w") as file:
+            file.writestr("outputs.npy", b"")
+            for precision in job.honest:
+                file.writestr(f"honest_difference.{precision}.outputs.npy", b"")
+        lines.put(None)
+        return WELL
+
+    def ensure(*precisions: str) -> list[tuple[str, ...]]:
+        later = Trial(trial.folder.path.parent)
+        later.launcher.reference_script = computes
+        for precision in precisions:
+            cells = (cpu_cell(8, precision=precision),)
+            later.references.ensure(later.job.model_copy(update={"cells": cells}))
+        return [job.honest for job in later.launcher.computed]
+
+    assert ensure("fp32") == [()]
+    assert ensure("bf16") == [("bf16",)]
+    assert ensure("int8", "int8") == [("bf16", "int8")]
+    assert ensure("bf16", "fp32") == []
+
+
 def test_whoever_generates_has_one_with_tokens(trial: Trial) -> None:
     generating = cpu_cell(8, mode="generation", new_tokens=4, precision="bf16")
     job = trial.job.model_copy(update={"cells": (generating,)})

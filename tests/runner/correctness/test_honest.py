@@ -49,9 +49,30 @@ def test_outputs_that_are_no_numbers_give_no_differences() -> None:
     assert {str(value) for value in arrays.values()} == {"its outputs hold NaN or infinity"}
 
 
-def test_a_fault_of_ours_is_not_taken_for_a_missing_kernel() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("\"rms_norm\" not implemented for 'Half'"),
+        RuntimeError("mat1 and mat2 must have the same dtype, but got Float and BFloat16"),
+        RuntimeError("Didn't find engine for operation quantized::linear_prepack NoQEngine"),
+        MemoryError("1 TB"),
+    ],
+)
+def test_what_torch_cannot_do_is_a_reason(error: Exception) -> None:
     def compute(precision: Precision) -> dict[str, Any]:
-        raise KeyError(precision)
+        raise error
 
-    with pytest.raises(KeyError):
+    (name, reason), *others = honest_arrays(REFERENCE, compute, ["fp16"]).items()
+    assert (name, others) == ("honest_failure.fp16", [])
+    assert str(error) in str(reason)
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("int8"), RuntimeError("The size of tensor a (3) must match tensor b (4)")]
+)
+def test_a_fault_of_ours_is_not_taken_for_a_missing_kernel(error: Exception) -> None:
+    def compute(precision: Precision) -> dict[str, Any]:
+        raise error
+
+    with pytest.raises(type(error)):
         honest_arrays(REFERENCE, compute)

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runner.contract.artifact_keys import REFERENCES, reference_key
+from runner.contract.artifact_keys import REFERENCES, reference_key, tells_of
+from runner.contract.cell import Precision
 from runner.contract.errors import JobError
 from runner.contract.graph import graph_kind
 from runner.contract.job import Job
+from runner.correctness import reference
 from runner.correctness.honest import PRECISIONS, take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
@@ -66,10 +68,13 @@ def test_whoever_generates_gets_tokens_and_others_outputs_alone(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_model_of_ours_generates_them(tmp_path: Path) -> None:
-    result = arrays(named(torch_job(tiny_decoder(), **GENERATION)), tmp_path)
+    job = named(torch_job(tiny_decoder(), **GENERATION))
+    asked: tuple[Precision, ...] = ("bf16", "int8")
+    result = arrays(job.model_copy(update={"honest": asked}), tmp_path)
     for precision in PRECISIONS:
         honest, failure = take_honest(dict(result), precision)
-        assert (set(honest), failure) == ({"logits", STEPS}, None)
+        assert (set(honest), failure) == ({"logits", STEPS} if precision in asked else set(), None)
+        assert tells_of(result, precision) is (precision in asked)
     take_honest(result, "bf16")
     assert set(result) == {"logits", "second.logits", STEPS, GENERATED_TOKENS}
     assert result[STEPS].shape[:2] == result[GENERATED_TOKENS].shape
@@ -92,6 +97,17 @@ def test_what_prevents_a_reference_is_its_reason(
     job: Job, seed: int | None, expected: str, tmp_path: Path
 ) -> None:
     assert expected in reason(named(job, seed), tmp_path)
+
+
+def test_the_rounding_of_a_large_model_is_not_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference, "MOST_PARAMETERS", -1)
+    result = arrays(named(a_job()).model_copy(update={"honest": ("int8",)}), tmp_path)
+    assert take_honest(result, "int8") == (
+        {},
+        "scripted has more than -1 parameters, too many for int8",
+    )
 
 
 def test_a_job_without_a_name_is_refused(tmp_path: Path) -> None:

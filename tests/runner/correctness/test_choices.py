@@ -1,0 +1,51 @@
+"""Tokens that a session generates are the likeliest by its own logits, or it is wrong."""
+
+import numpy as np
+import pytest
+
+from runner.correctness.choices import choice_lacks, judge_choices
+
+LOGITS = np.array([[[0.0, 2.0, 1.0], [3.0, 0.0, 2.99]]], dtype=np.float32)
+RIGHT = {"correct": True, "correct_reason": None, "tolerance_share": 0.3, "difference_where": "x"}
+
+
+def judged(*tokens: int, most: float = 0.1, **columns: object) -> tuple[object, ...]:
+    """The verdict, the place of the nearest difference and the reason."""
+    judged = judge_choices({**RIGHT, **columns}, LOGITS, np.array([tokens]), most)
+    return judged["correct"], judged["difference_where"], judged["correct_reason"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "where", "reason"),
+    [
+        ((1, 0), "x", None),
+        ((1, 2), "x", None),
+        (
+            (0, 0),
+            "choice of tokens",
+            "1 of 2 generated tokens are not the likeliest by its own logits",
+        ),
+    ],
+    ids=["the likeliest", "nearly as likely", "drawn"],
+)
+def test_a_token_that_is_less_likely_is_wrong(
+    tokens: tuple[int, ...], where: str, reason: str | None
+) -> None:
+    assert judged(*tokens) == (reason is None, where, reason)
+
+
+def test_outputs_that_are_wrong_keep_their_reason() -> None:
+    wrong = {"correct": False, "correct_reason": "far", "tolerance_share": 2.0}
+    assert judged(0, 0, **wrong) == (False, "choice of tokens", "far")
+    assert judged(0, 0, correct=False, correct_reason="shapes differ", tolerance_share=1e9) == (
+        False,
+        "x",
+        "shapes differ",
+    )
+
+
+def test_a_lack_is_told_by_the_size_of_the_logits() -> None:
+    lacks = choice_lacks(LOGITS, np.array([[1, 2]]))
+    size = np.sqrt(np.mean(LOGITS**2))
+    assert lacks == pytest.approx(np.array([[0, 0.01 / size]]), rel=1e-3)
+    assert not choice_lacks(np.zeros_like(LOGITS), np.array([[1, 2]])).any()
