@@ -28,6 +28,7 @@ class ResultRow:
     threads: int | None
     """Threads that were asked for; None where the machine decided."""
     workers: int | None
+    training_precision: str | None
     status: str
     reason: str | None
     predicted: bool

@@ -10,7 +10,7 @@ from orchestrator.running.availability import Availability
 from orchestrator.running.execute_job import LaunchContext
 from runner.contract.artifact_keys import REFERENCES, Versions, reference_key, tells_of
 from runner.contract.cell import Cell, Precision
-from runner.contract.graph import FAILED_SUFFIX, graph_kind
+from runner.contract.graph import FAILED_SUFFIX, reference_kind
 from runner.contract.job import Job
 
 REFERENCES_FOLDER = "references"
@@ -68,7 +68,8 @@ class References:
     def _named(self, job: Job) -> Job:
         if self._versions is None:
             self._versions = versions_of(REFERENCES, in_images=self._in_images)
-        key = reference_key(job.model, graph_kind(job.cells[0]), job.weights_seed, self._versions)
+        kind = reference_kind(job.cells[0])
+        key = reference_key(job.model, kind, job.weights_seed, self._versions)
         return job.model_copy(update={"reference": key})
 
     def _has(self, key: str) -> bool:
@@ -82,11 +83,11 @@ class References:
 
     def _honest(self, job: Job, key: str) -> tuple[Precision, ...]:
         """The precisions that the plan compares with it, and those that it told of before."""
-        content = graph_kind(job.cells[0])
+        content = reference_kind(job.cells[0])
         planned = {
             cell.precision
             for cell in (*self._planned, *job.cells)
-            if cell.model == job.model.name and graph_kind(cell) == content
+            if cell.model == job.model.name and reference_kind(cell) == content
         }
         names = reference_names(self._file(key)) or ()
         told = (one for one in get_args(Precision) if tells_of(names, one))
@@ -124,12 +125,12 @@ class References:
 
 
 def _describe(job: Job) -> str:
-    return f"{job.model.name} ({graph_kind(job.cells[0])})"
+    return f"{job.model.name} ({reference_kind(job.cells[0])})"
 
 
 def _reference_job(job: Job) -> Job:
     first = job.cells[0]
-    content = graph_kind(first)
+    content = reference_kind(first)
     cell = Cell(
         model=first.model,
         backend=ARTIFACT_BACKEND,
@@ -137,7 +138,7 @@ def _reference_job(job: Job) -> Job:
         precision="fp32",
         batch_size=1,
         sequence_length=first.sequence_length,
-        mode="generation" if content == "generation" else "inference",
+        mode="inference" if content == "forward" else content,
     )
     return job.model_copy(
         update={

@@ -74,7 +74,8 @@ def _in_modes(
             {**base, "mode": "inference", "scenario": "server", "target_qps": 2.0}
         )
     if path.runtime == "torch" and sizes["batch_size"] == 8:
-        yield Cell.model_validate({**base, "mode": "training"})
+        mixed = {"training_precision": "mixed"} if precision == "bf16" else {}
+        yield Cell.model_validate({**base, "mode": "training", **mixed})
 
 
 def _described(cell: Cell, path: Path) -> Row:

@@ -83,6 +83,18 @@ PART_VALUES: Mapping[str, str] = {
     "training_loss_first": f"CASE WHEN ok AND mode = 'training' THEN 10.8 * {spread(50, 0.02)} END",
     "training_loss_last": f"CASE WHEN ok AND mode = 'training' THEN 7.1 * {spread(51, 0.05)} END",
     **{
+        name: f"CASE WHEN ok AND mode = 'training' {condition} THEN {value} END"
+        for name, condition, value in (
+            ("training_scale", "AND precision = 'fp16'", "8192"),
+            ("training_steps_skipped", "AND precision = 'fp16'", "0"),
+            ("training_changed_share", "", "1"),
+            ("gradients_compared", "", "40"),
+            ("gradient_difference", "", f"0.002 * {spread(52, 0.2)}"),
+            ("gradient_tolerance", "", "0.04"),
+            ("gradient_where", "", "'gradient of decoder.weight'"),
+        )
+    },
+    **{
         name: value
         for stage in _STAGES
         for name, value in _statistics(f"startup_warm_{stage}", stage, "median")

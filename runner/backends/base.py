@@ -83,6 +83,19 @@ class TrainingStep:
     optimizer_ns: int
     ended_ns: int
     loss: float
+    skipped: bool = False
+    """True if the optimizer took no step, since a scaled gradient was not finite."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """One observed step: arrays by the parameter's name, small enough to be kept."""
+
+    loss: float
+    gradients: Mapping[str, FloatArray]
+    """Each parameter's gradient, or a sketch of it; empty if the optimizer took no step."""
+    updates: Mapping[str, FloatArray]
+    """The step's changes of some elements of each parameter."""
 
 
 class Trainer(Protocol):
@@ -92,8 +105,27 @@ class Trainer(Protocol):
         """Forward, loss, backward, optimizer; the device has finished when it returns."""
         ...
 
-    def has_learnt(self) -> bool:
-        """True if the parameters differ from those before the first step."""
+    def unchanged(self) -> tuple[str, ...]:
+        """The names of parameters of which no kept element differs from before the first step.
+
+        Parameters that had no gradient are left out.
+        """
+        ...
+
+    def changed_share(self) -> float:
+        """The share of kept elements, of all parameters that had a gradient, that have changed."""
+        ...
+
+    @property
+    def scale(self) -> float | None:
+        """The factor of the loss by which gradients stay within fp16; None without one."""
+        ...
+
+    def rehearse(self) -> Rehearsal:
+        """Take a step as it is timed, with dropout off, and tell of it.
+
+        To be called in the place of timed steps, on a trainer that took none.
+        """
         ...
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ from runner.backends.base import (
     Iteration,
     Query,
     Region,
+    Rehearsal,
     Stage,
     TrainingStep,
 )
@@ -277,9 +278,19 @@ class FakeTrainer:
             loss=loss,
         )
 
-    def has_learnt(self) -> bool:
-        """The script's answer, once there was a step."""
-        return self._steps > 0 and self._script.learns
+    scale = None
+
+    def unchanged(self) -> tuple[str, ...]:
+        """The one parameter that there is, unless the script says that it learns."""
+        return () if self._steps > 0 and self._script.learns else ("scripted",)
+
+    def changed_share(self) -> float:
+        """All of it or nothing."""
+        return float(not self.unchanged())
+
+    def rehearse(self) -> Rehearsal:
+        """A step without gradients."""
+        return Rehearsal(self.step().loss, {}, {})
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -17,7 +17,7 @@ from runner import __version__
 from runner.contract.axes import Precision
 from runner.contract.errors import BenchError
 from runner.contract.files import hash_files
-from runner.contract.graph import EXPORTERS, GraphKind, NumberFormat
+from runner.contract.graph import EXPORTERS, GraphKind, NumberFormat, ReferenceKind
 from runner.contract.models import ModelSpec
 
 PACKAGE = Path(__file__).parents[1]
@@ -80,12 +80,11 @@ GRAPHS = Producer(
 REFERENCES = Producer(
     libraries=("numpy", "torch", "transformers"),
     modules=("runner.correctness.reference", "runner.backends.torch.backend"),
-    # Nothing is trained or watched while they are made, from no graph.
+    # Nothing is watched while they are made, from no graph.
     neutral=(
         "runner.backends.evidence",
         "runner.backends.graphs.outputs",
         "runner.backends.torch.evidence",
-        "runner.backends.torch.training",
         "runner.contract.graph",
         "runner.correctness.tolerance",
     ),
@@ -110,8 +109,8 @@ def graph_key(
     return _key(model, (content, numbers), seed, made_by)
 
 
-def reference_key(model: ModelSpec, content: GraphKind, seed: int, made_by: Versions) -> str:
-    """The name, without suffix, of the file that holds a model's outputs, and tokens if asked."""
+def reference_key(model: ModelSpec, content: ReferenceKind, seed: int, made_by: Versions) -> str:
+    """The name, without suffix, of the file of a model's outputs, and tokens or gradients."""
     return _key(model, (content,), seed, made_by)
 
 

@@ -11,6 +11,7 @@ Runtime = Literal["torch", "torch_compile", "onnxruntime", "openvino", "onnxrunt
 Precision = Literal["fp32", "bf16", "fp16", "int8"]
 Mode = Literal["inference", "generation", "training", "startup"]
 Scenario = Literal["single_stream", "offline", "server"]
+TrainingPrecision = Literal["mixed", "pure"]
 
 PLANNED: Mapping[Backend, tuple[Runtime, ...]] = {
     "webnn": ("onnxruntime_web",),
@@ -30,29 +31,15 @@ RUNTIMES: Mapping[Backend, tuple[Runtime, ...]] = {
 }
 """The runtimes that can execute on a backend at all; the first is its default."""
 
-AxisName = Literal[
-    "model",
-    "backend",
-    "runtime",
-    "precision",
-    "batch_size",
-    "sequence_length",
-    "image_size",
-    "audio_seconds",
-    "new_tokens",
-    "mode",
-    "scenario",
-    "target_qps",
-    "slo_ms",
-    "threads",
-    "workers",
-]
+_Path = Literal["model", "backend", "runtime", "precision"]
+_Size = Literal["batch_size", "sequence_length", "image_size", "audio_seconds", "new_tokens"]
+_Work = Literal["mode", "scenario", "target_qps", "slo_ms", "threads", "workers"]
+AxisName = Literal[_Path, _Size, _Work, "training_precision"]
 _AxisKind = Literal["model", "choice", "size", "rate", "milliseconds", "count"]
 """`size`, `count`: whole numbers; `rate`: a number or `find_peak`; `milliseconds`: a number."""
 
 FIND_PEAK: Literal["find_peak"] = "find_peak"
 """The word that stands for the highest rate that meets `slo_ms`."""
-_THE_MODELS = "the model's own"
 
 _Request = Mapping[AxisName, Any]
 """The value that a combination of the matrix asks for on each axis."""
@@ -213,7 +200,7 @@ AXES: tuple[Axis, ...] = (
         list_doc="Height and width of an image, pixels; the model's own if not named; "
         "not if it is fixed.",
         help="Pixels of an image's side, e.g. 224,448.",
-        unnamed=_THE_MODELS,
+        unnamed="the model's own",
         letter="i",
         size_help="Height and width, pixels.",
         of_model=True,
@@ -229,7 +216,7 @@ AXES: tuple[Axis, ...] = (
         list_doc="Seconds of sound in one sample; the model's own if not named; "
         "not where it is fixed.",
         help="Seconds of sound in a sample, e.g. 5,10.",
-        unnamed=_THE_MODELS,
+        unnamed="the model's own",
         letter="a",
         size_help="Seconds.",
         of_model=True,
@@ -333,6 +320,20 @@ AXES: tuple[Axis, ...] = (
         merges="only startup has workers",
         needs="mode startup",
     ),
+    Axis(
+        "training_precision",
+        "choice",
+        heading="trained in",
+        doc="Parameters in training: mixed keeps them in fp32, pure in the cell's bf16.",
+        list_doc="Parameters in training in bf16: mixed, in fp32, if not named; or pure, in bf16.",
+        help="mixed or pure; --mode training --precision bf16 alone.",
+        unnamed="mixed",
+        default="mixed",
+        choices=get_args(TrainingPrecision),
+        applies=lambda request: request["mode"] == "training" and request["precision"] == "bf16",
+        merges="only training in bf16 has a training_precision",
+        needs="mode training in precision bf16",
+    ),
 )
 AXIS_NAMES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES)
 """The axes in their order, which is that of a cell's fields."""
@@ -341,7 +342,6 @@ NUMBER_AXES: tuple[AxisName, ...] = tuple(
     axis.name for axis in AXES if axis.kind not in ("model", "choice")
 )
 ARRIVAL_AXES: tuple[AxisName, ...] = ("scenario", "target_qps", "slo_ms")
-"""The arrival of queries."""
 COUNT_AXES: tuple[AxisName, ...] = tuple(axis.name for axis in AXES if axis.kind == "count")
 """Numbers of those that work; absent from an id where the machine decides."""
 SIZE_LETTERS: tuple[tuple[str, AxisName], ...] = tuple(

@@ -7,7 +7,16 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt
 
-from runner.contract.axes import RUNTIMES, SIZE_LETTERS, Backend, Mode, Precision, Runtime, Scenario
+from runner.contract.axes import (
+    RUNTIMES,
+    SIZE_LETTERS,
+    Backend,
+    Mode,
+    Precision,
+    Runtime,
+    Scenario,
+    TrainingPrecision,
+)
 from runner.contract.errors import UsageError
 
 __all__ = [
@@ -76,11 +85,14 @@ class Cell(Frozen):
     """Threads of one operator, each on a CPU of its own; null: the machine decides."""
     workers: PositiveInt | None = None
     """Processes that load at once in mode `startup`; null: as many as threads."""
+    training_precision: TrainingPrecision | None = None
+    """Number format of parameters in training: `mixed` keeps them in fp32, `pure` in bf16; null
+    unless it trains in bf16."""
 
     @property
     def id(self) -> str:
         """A readable id that globs can select: `cpu-bert-tiny-fp32-b8-s128-inference`."""
-        return "-".join(filter(None, (self._stem, self.shape, self.mode, self.pattern)))
+        return "-".join(filter(None, (self._stem, self.shape, self.mode, self.pure, self.pattern)))
 
     @property
     def shape(self) -> str:
@@ -103,6 +115,11 @@ class Cell(Frozen):
         return f"server-{rate}"
 
     @property
+    def pure(self) -> str:
+        """`pure` in the id, for training without parameters in fp32; else empty."""
+        return "pure" if self.training_precision == "pure" else ""
+
+    @property
     def seeks_peak(self) -> bool:
         """True if the highest rate is sought that meets `slo_ms`."""
         return self.scenario == "server" and self.target_qps is None
@@ -116,7 +133,7 @@ class Cell(Frozen):
         if self.mode == "startup":
             return self.id
         threads = None if self.threads is None else f"t{self.threads}"
-        return "-".join(filter(None, (self._stem, threads, self.mode)))
+        return "-".join(filter(None, (self._stem, threads, self.mode, self.pure)))
 
     @property
     def _stem(self) -> str:
@@ -158,7 +175,7 @@ class Selector:
 
 _GLOB = re.compile(r"[*?[]")
 _WHOLE_ID = re.compile(
-    rf"({'|'.join(get_args(Backend))})-.+-({'|'.join(get_args(Mode))})(-offline|-server-[^-]+.*)?"
+    rf"({'|'.join(get_args(Backend))})-.+-({'|'.join(get_args(Mode))})(-offline|-pure|-server-[^-]+.*)?"
 )
 """A word of this form is an id and no part of one, though another id may begin with it."""
 

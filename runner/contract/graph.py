@@ -30,6 +30,7 @@ EXPORTERS = ("onnx", "onnxruntime", "onnxscript", "torch", "transformers")
 """The distributions whose versions decide what an export holds; they stand in a graph's key."""
 
 GraphKind = Literal["forward", "generation"]
+ReferenceKind = Literal["forward", "generation", "training"]
 """`forward`: one pass; `generation`: one that fills a key-value cache, one that extends it."""
 NumberFormat = Literal["fp32", "fp16", "int8_dynamic", "int8_qdq"]
 """The number format in the file; a runtime may still be told to compute in another one."""
@@ -112,6 +113,11 @@ class Graph(Frozen):
 def graph_kind(cell: Cell) -> GraphKind:
     """The kind of graph that the cell executes."""
     return "generation" if cell.mode == "generation" else "forward"
+
+
+def reference_kind(cell: Cell) -> ReferenceKind:
+    """The kind of reference that the cell is compared with: that of training has gradients."""
+    return "training" if cell.mode == "training" else graph_kind(cell)
 
 
 def number_format(cell: Cell) -> NumberFormat:

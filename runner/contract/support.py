@@ -23,21 +23,21 @@ def _on(
 
 SUPPORTED: _Supported = MappingProxyType(
     _on("cpu", "torch", _EAGER, *_FLOATS, "int8")
-    | _on("cpu", "torch", ("training",), "fp32", "bf16")
+    | _on("cpu", "torch", ("training",), *_FLOATS)
     | _on("cpu", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("cpu", "torch_compile", ("training",), "fp32", "bf16")
+    | _on("cpu", "torch_compile", ("training",), *_FLOATS)
     | _on("cpu", "onnxruntime", _EAGER, "fp32", "int8")
     | _on("cuda", "torch", _EAGER, *_FLOATS, "int8")
-    | _on("cuda", "torch", ("training",), "fp32", "bf16")
+    | _on("cuda", "torch", ("training",), *_FLOATS)
     | _on("cuda", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("cuda", "torch_compile", ("training",), "fp32", "bf16")
+    | _on("cuda", "torch_compile", ("training",), *_FLOATS)
     | _on("cuda", "onnxruntime", _EAGER, "fp32", "fp16")
     | _on("rocm", "torch", _EAGER, *_FLOATS)
-    | _on("rocm", "torch", ("training",), "fp32", "bf16")
+    | _on("rocm", "torch", ("training",), *_FLOATS)
     | _on("rocm", "torch_compile", _COMPILED, *_FLOATS)
-    | _on("rocm", "torch_compile", ("training",), "fp32", "bf16")
+    | _on("rocm", "torch_compile", ("training",), *_FLOATS)
     | _on("mps", "torch", _EAGER, *_FLOATS)
-    | _on("mps", "torch", ("training",), "fp32", "bf16")
+    | _on("mps", "torch", ("training",), *_FLOATS)
     | _on("openvino", "openvino", _COMPILED, *_FLOATS, "int8")
     | _on("openvino", "openvino", ("generation",), *_FLOATS)
     | _on("qnn", "onnxruntime", ("inference",), "fp16", "int8")
@@ -87,7 +87,6 @@ UNSUPPORTED_BACKEND: Mapping[tuple[Backend, Runtime], str] = {
 """The reasons why a runtime has no device of a backend in this release."""
 UNTRAINED_PRECISION: Mapping[Precision, str] = {
     "int8": "whole numbers have no gradients",
-    "fp16": "it has no loss scaling yet",
 }
 """The reasons why no model is trained in a precision."""
 _NO_REASON = "this release does not support it"
@@ -229,7 +228,5 @@ def _unsupported(cell: Cell) -> str | None:
     if (backend, runtime, mode) not in SUPPORTED:
         return f"{release} cannot measure {mode} with {_path(cell)}"
     if cell.precision not in SUPPORTED[backend, runtime, mode]:
-        if mode == "training" and cell.precision == "fp16":
-            return f"{release} cannot train in fp16: {UNTRAINED_PRECISION['fp16']}"
         return f"{release} cannot run {cell.precision} with {_path(cell)} in mode {mode}"
     return None

@@ -1,6 +1,6 @@
 """References: outputs of the fp32 model on the CPU, once per model, kind of graph and seed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,17 @@ from runner.backends import load_runtime
 from runner.backends.base import FloatArray, Session, failure_reason
 from runner.backends.graphs.feeds import LOGITS, MASK, Tokens
 from runner.contract.artifact_keys import REFERENCES, check_key, reference_key
-from runner.contract.axes import SIZE_AXES
+from runner.contract.axes import SIZE_AXES, TrainingPrecision
 from runner.contract.cell import Cell, Precision
 from runner.contract.errors import BenchError, JobError, Unsupported
 from runner.contract.files import save_file, save_text
-from runner.contract.graph import graph_kind
+from runner.contract.graph import graph_kind, reference_kind
 from runner.contract.job import Job
 from runner.correctness.continuation import continued, forced_tokens
 from runner.correctness.differences import QUERY_PREFIXES, AnyArray
-from runner.correctness.honest import honest_arrays
-from runner.inputs import Inputs, synthesise
+from runner.correctness.gradients import honest_step, step_arrays
+from runner.correctness.honest import honest_arrays, is_lack
+from runner.inputs import Inputs, synthesise, synthesise_labels
 from runner.measure.clock import Clock
 from runner.measure.environment import job_threads
 from runner.process.streams import Progress
@@ -126,6 +127,17 @@ def compute_steps(session: Session, job: Job, clock: Clock) -> dict[str, FloatAr
     return {STEPS: session.bind_generation(cell, inputs, clock).forced(tokens)}
 
 
+def compute_step(session: Session, job: Job, clock: Clock) -> dict[str, AnyArray]:
+    """Loss, gradients and updates of one training step on the fixed batch."""
+    cell = fixed_cell(job)
+    batch = {
+        **synthesise(job.model, cell, job.weights_seed),
+        **synthesise_labels(job.model, cell, job.weights_seed),
+    }
+    with closing(session.bind_training(cell, batch, clock)) as trainer:
+        return step_arrays(trainer.rehearse())
+
+
 def _steps_at_once(session: Session, job: Job) -> dict[str, AnyArray]:
     """The same logits from one pass over prompt and tokens, which needs no cache."""
     cell = fixed_cell(job)
@@ -148,7 +160,7 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
     if name is None:
         raise JobError(f"{job.id}: a job that computes a reference names it, this one does not")
     progress.phase("load")
-    content = graph_kind(job.cells[0])
+    content = reference_kind(job.cells[0])
     try:
         check_key(name, REFERENCES, partial(reference_key, job.model, content, job.weights_seed))
         arrays = reference_arrays(job, clock)
@@ -160,16 +172,51 @@ def compute_reference(job: Job, out: Path, progress: Progress, clock: Clock) -> 
 
 def reference_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
     """Outputs, tokens and steps in fp32, and the differences of the job's other precisions."""
+    if job.cells[0].mode == "training":
+        return _training_arrays(job, clock)
     generates = graph_kind(job.cells[0]) == "generation"
     with _opened(job) as session:
         arrays = _outputs(session, job)
         tokens = generate_tokens(session, job, clock) if generates else None
         small = session.parameters <= MOST_PARAMETERS
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise BenchError("its outputs hold NaN or infinity")
+    _require_finite(arrays)
     compute = partial(_outputs_in if small else _refuse_large, job)
     honest = honest_arrays(arrays, compute, job.honest)
     return {**arrays, **honest, **({} if tokens is None else {GENERATED_TOKENS: tokens})}
+
+
+def _training_arrays(job: Job, clock: Clock) -> dict[str, AnyArray]:
+    """Outputs and one training step in fp32, and the differences of lower precisions.
+
+    A step in bf16 stands for fp16 too, which takes seconds on many CPUs.
+    """
+    with _opened(job) as session:
+        outputs: dict[str, AnyArray] = dict(compute_outputs(session, job))
+        arrays = {**outputs, **compute_step(session, job, clock)}
+        small = session.parameters <= MOST_PARAMETERS
+    _require_finite(arrays)
+    compute = partial(_outputs_in if small else _refuse_large, _in_bf16(job, "pure"))
+    honest = honest_arrays(outputs, compute, job.honest)
+    kinds: tuple[TrainingPrecision, ...] = ("mixed", "pure") if "bf16" in job.honest else ("mixed",)
+    for kind in kinds if small and job.honest else ():
+        other = _in_bf16(job, kind)
+        try:
+            with _opened(other) as session:
+                honest |= honest_step(arrays, compute_step(session, other, clock), kind)
+        except Exception as error:
+            if not is_lack(error):
+                raise
+    return {**arrays, **honest}
+
+
+def _in_bf16(job: Job, training_precision: TrainingPrecision) -> Job:
+    update = {"precision": "bf16", "training_precision": training_precision}
+    return job.model_copy(update={"cells": (job.cells[0].model_copy(update=update),)})
+
+
+def _require_finite(arrays: Mapping[str, AnyArray]) -> None:
+    if not all(np.isfinite(array).all() for array in arrays.values()):
+        raise BenchError("its outputs hold NaN or infinity")
 
 
 def _outputs(session: Session, job: Job) -> dict[str, AnyArray]:

@@ -15,12 +15,14 @@ from runner.contract.record import Columns
 from runner.correctness.choices import judge_choices
 from runner.correctness.compare_outputs import allowed_differences, compare_outputs
 from runner.correctness.differences import AnyArray, Difference
+from runner.correctness.gradients import compare_step, take_step
 from runner.correctness.honest import take_honest
 from runner.correctness.reference import (
     GENERATED_TOKENS,
     STEPS,
     compute_choices,
     compute_outputs,
+    compute_step,
     compute_steps,
     fixed_cell,
     generate_tokens,
@@ -62,6 +64,7 @@ def verify_session(
         if cell.mode == "generation":
             tokens = (generate_tokens(session, job, clock), expected.pop(GENERATED_TOKENS))
             outputs |= compute_steps(session, job, clock)
+        step = take_step(expected)
         given = (cell.precision, reference.honest, method)
         columns: Columns = compare_outputs(outputs, expected, tokens, *given)
         if tokens is not None and STEPS in outputs:
@@ -71,7 +74,10 @@ def verify_session(
         columns = {**columns, "verified_shape": fixed_shape(fixed_cell(job))}
         if reference.failure and not columns["correct"]:
             reason = f"{columns['correct_reason']}, by the catalogue: {reference.failure}"
-            return {**columns, "correct_reason": reason}
+            columns = {**columns, "correct_reason": reason}
+        if cell.mode == "training":
+            trained = compare_step(cell, compute_step(session, job, clock), step)
+            return {**trained, **columns} if not columns["correct"] else {**columns, **trained}
         return columns
 
     return _guarded(compare)

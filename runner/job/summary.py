@@ -19,7 +19,7 @@ from runner.measure.phases import GARBAGE_COLLECTION
 from runner.measure.statistics.summary import LatencySummary, summarise
 from runner.modes.server.serving import SERVICE
 from runner.modes.startup.mode import startup_columns
-from runner.modes.training import training_columns
+from runner.modes.training import training_columns, training_doubts, training_totals
 
 _Number = TypeVar("_Number", int, float)
 
@@ -46,6 +46,7 @@ def summarise_rounds(
         process_doubts(replicated),
         change_doubts(changes),
         tokens.doubts,
+        training_doubts(cell, rounds) if cell.mode == "training" else (),
     )
     return {
         **asdict(replicated.summary),
@@ -68,6 +69,7 @@ def summarise_rounds(
         "garbage_collection": GARBAGE_COLLECTION,
         **raw,
         **dict(chain.from_iterable(result.columns.items() for result in rounds)),
+        **(training_totals(rounds) if cell.mode == "training" else {}),
     }
 
 

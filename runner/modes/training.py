@@ -1,26 +1,35 @@
 """Mode `training`: forward, loss, backward and optimizer of one step, on a fixed batch."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from runner.backends.base import Session
 from runner.contract.cell import Cell
-from runner.contract.errors import BenchError
+from runner.contract.errors import BenchError, Unsupported
 from runner.contract.job import Job
+from runner.contract.record import Columns
+from runner.contract.rounds import RoundResult
 from runner.inputs import synthesise, synthesise_labels
 from runner.measure.clock import Clock
+from runner.measure.grade import Doubt, Scale, percent, scaled
 from runner.measure.statistics.summary import mean_and_median
 
 _PARTS = ("forward", "loss", "backward", "optimizer")
+_REGION = (
+    "forward, loss, backward and AdamW's step, gradients cleared; batch and labels "
+    "lie on the device, which is synchronised after each part"
+)
+_SKIPPED = Scale(b=0.001, c=0.01, d=0.10)
+"""Shares of steps without the optimizer's; the scale tries to grow every 2,000 steps, which may
+cost one of them."""
+_LOST = Scale(b=0.01, c=0.20)
+"""Shares of elements that no step changes: the times are right, but nobody trains so."""
+_SHOWN = 3
+"""Parameters that an error names."""
 
 
 class TrainingWorkload:
     """One iteration is one training step, which records its parts and its loss."""
-
-    timed_region = (
-        "forward, loss, backward and AdamW's step, gradients cleared; batch and labels "
-        "lie on the device, which is synchronised after each part"
-    )
 
     def __init__(self, session: Session, job: Job, cell: Cell, clock: Clock) -> None:
         batch = {
@@ -29,6 +38,9 @@ class TrainingWorkload:
         }
         self._trainer = session.bind_training(cell, batch, clock)
         self._losses: list[float] = []
+        self._skipped = 0
+        self._cell = cell
+        self.timed_region = f"{_REGION}; {_arithmetic(cell)}"
         self.samples = cell.batch_size
         self.parts_ns: Mapping[str, list[int]] = {part: [] for part in _PARTS}
 
@@ -36,8 +48,9 @@ class TrainingWorkload:
         """Take one step, check its loss, and return the nanoseconds it took."""
         step = self._trainer.step()
         self._losses.append(step.loss)
+        self._skipped += step.skipped
         if not math.isfinite(step.loss):
-            raise BenchError(f"the loss of step {len(self._losses)} is {step.loss}")
+            raise self._infinite(step.loss)
         self.parts_ns["forward"].append(step.forward_ns)
         self.parts_ns["backward"].append(step.backward_ns)
         self.parts_ns["optimizer"].append(step.optimizer_ns)
@@ -46,22 +59,63 @@ class TrainingWorkload:
         return step.ended_ns - step.started_ns
 
     def check(self) -> None:
-        """Check that the parameters have changed since before the first step."""
-        if not self._trainer.has_learnt():
-            raise BenchError(f"the parameters did not change in {len(self._losses)} steps")
+        """Check that each parameter has changed since before the first step.
+
+        In pure bf16 some cannot, as their updates are below half a unit in the last place, so
+        `training_changed_share` tells how many; one must.
+        """
+        unchanged = self._trainer.unchanged()
+        if unchanged and not (self._cell.pure and self._trainer.changed_share()):
+            raise BenchError(f"{_names(unchanged)} did not change in {_steps(len(self._losses))}")
 
     def forget(self) -> None:
-        """Drop the parts recorded so far, but not the losses."""
+        """Drop the parts and skipped steps recorded so far, but not the losses."""
+        self._skipped = 0
         for durations in self.parts_ns.values():
             durations.clear()
 
     def columns(self) -> Mapping[str, object]:
-        """The first and the last loss."""
-        return {"training_loss_first": self._losses[0], "training_loss_last": self._losses[-1]}
+        """The first and the last loss, skipped steps, and how many elements have changed."""
+        scale = self._trainer.scale
+        return {
+            "training_loss_first": self._losses[0],
+            "training_loss_last": self._losses[-1],
+            "training_scale": scale,
+            "training_steps_skipped": None if scale is None else self._skipped,
+            "training_changed_share": self._trainer.changed_share(),
+        }
 
     def close(self) -> None:
         """Release gradients and the optimizer's state."""
         self._trainer.close()
+
+    def _infinite(self, loss: float) -> BenchError:
+        step = f"the loss of step {len(self._losses)} is {loss}"
+        if self._cell.precision == "fp16":
+            return Unsupported(f"{step}: values of the forward pass leave the range of fp16")
+        return BenchError(step)
+
+
+def _arithmetic(cell: Cell) -> str:
+    if cell.precision == "fp32":
+        return "all in fp32"
+    if cell.pure:
+        return f"parameters, gradients and moments in {cell.precision}"
+    scaled_loss = ", the loss scaled" if cell.precision == "fp16" else ""
+    return (
+        f"torch.autocast to {cell.precision}{scaled_loss}, "
+        "parameters, gradients and moments in fp32"
+    )
+
+
+def _names(parameters: Sequence[str]) -> str:
+    shown = ", ".join(parameters[:_SHOWN])
+    more = len(parameters) - _SHOWN
+    return f"{shown} and {more} more parameters" if more > 0 else shown
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'s' if count != 1 else ''}"
 
 
 def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float | None]:
@@ -71,3 +125,25 @@ def training_columns(parts_ns: Mapping[str, Sequence[int]]) -> dict[str, float |
         if durations := parts_ns.get(part):
             columns |= mean_and_median(part, durations)
     return columns
+
+
+def training_totals(rounds: Sequence[RoundResult]) -> Columns:
+    """Columns that count over all rounds."""
+    skipped = [result.columns.get("training_steps_skipped") for result in rounds]
+    known = [count for count in skipped if count is not None]
+    return {"training_steps_skipped": sum(known) if len(known) == len(rounds) else None}
+
+
+def training_doubts(cell: Cell, rounds: Sequence[RoundResult]) -> Iterator[Doubt]:
+    """Doubts about steps that the optimizer skipped, and updates that rounding took."""
+    steps = sum(len(result.durations_ns) for result in rounds)
+    skipped = training_totals(rounds)["training_steps_skipped"]
+    if skipped:
+        finding = f"the loss' scale skipped {skipped} of {_steps(steps)}"
+        remedy = "raise measure.warmup_iterations, so that it settles before"
+        yield from scaled(_SKIPPED, skipped / steps, f"{finding}: {remedy}")
+    shares = [result.columns.get("training_changed_share") for result in rounds]
+    lost = 1 - min((share for share in shares if share is not None), default=1.0)
+    if cell.pure:
+        finding = f"{percent(lost)} of the weights never changed, as bf16 rounds small updates away"
+        yield from scaled(_LOST, lost, f"{finding}: take training_precision mixed")

@@ -40,6 +40,7 @@ class Filters(TypedDict, total=False):
     runtime: Words
     precision: Words
     mode: Words
+    training_precision: Words
     scenario: Words
     launcher: Words
     status: Words

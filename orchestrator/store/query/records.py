@@ -86,6 +86,7 @@ class StoredRecord(
     target_qps: float | None = None
     slo_ms: float | None = None
     workers: int | None = None
+    training_precision: str | None = None
     seed: int | None = None
     weights_seed: int | None = None
     profile: str | None = None

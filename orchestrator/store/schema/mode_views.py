@@ -93,6 +93,8 @@ _TRAINING = _view(
         *milliseconds("backward_median", "optimizer_median"),
         *milliseconds("forward_mean", "loss_mean", "backward_mean", "optimizer_mean"),
         *result_columns("training_loss_first", "training_loss_last"),
+        *result_columns("training_scale", "training_steps_skipped", "training_changed_share"),
+        *result_columns("gradient_difference", "gradient_tolerance", "gradient_where"),
     ],
     "r.mode = 'training'",
 )

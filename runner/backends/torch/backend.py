@@ -9,6 +9,7 @@ from transformers.utils import logging
 from runner.backends.base import DeviceMemory, FloatArray, Iteration, Query, Region, Stage
 from runner.backends.evidence import join_distinct
 from runner.backends.peaks import PeakKernels
+from runner.backends.torch.arithmetic import Arithmetic, autocast_type, parameter_type
 from runner.backends.torch.device import (
     TorchDevice,
     TorchMemory,
@@ -25,7 +26,7 @@ from runner.backends.torch.peaks import TorchPeaks
 from runner.backends.torch.random_weights import fill_parameters
 from runner.backends.torch.training import TorchTrainer
 from runner.backends.torch.weights import weights_columns
-from runner.contract.cell import Cell, Precision
+from runner.contract.cell import Cell
 from runner.contract.errors import Unsupported
 from runner.contract.job import Job
 from runner.contract.record import Proof
@@ -35,12 +36,6 @@ from runner.measure.clock import Clock, monotonic
 from runner.measure.energy import EnergyDevice
 from runner.measure.environment import versions
 
-_DTYPES: Mapping[Precision, torch.dtype] = {
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "int8": torch.float32,  # of everything that is not quantised
-}
 _LIBRARIES = ("torch", "transformers", "numpy", "safetensors", "tokenizers")
 _OUT_OF_MEMORY_MESSAGES = (
     "can't allocate memory",
@@ -56,11 +51,13 @@ class TorchSession:
     timed_region = "model forward; inputs and new outputs lie on the device, which is synchronised"
 
     def __init__(self, job: Job, chosen: TorchDevice) -> None:
-        precision = job.cells[0].precision
+        cell = job.cells[0]
         self.device_name = chosen.name
         self._chosen = chosen
         self._device = chosen.device
-        self._dtype = _DTYPES[precision]
+        self._dtype = parameter_type(cell)
+        self._autocast = autocast_type(cell)
+        self._cast = Arithmetic(chosen.device, self._autocast).cast
         self._seed = job.weights_seed
         self._constants = job.model.forward
         self._wait = wait_for(chosen.device)
@@ -71,7 +68,7 @@ class TorchSession:
         fill_parameters(model, job.weights_seed)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         """Elements of all parameters; shared ones count once."""
-        self._method = quantise(model, chosen.device.type) if precision == "int8" else None
+        self._method = quantise(model, chosen.device.type) if cell.precision == "int8" else None
         self._model = model.to(chosen.device)
         self._wait()
         self.stages_ns: Mapping[Stage, int] = {
@@ -108,7 +105,8 @@ class TorchSession:
     def bind(self, cell: Cell, inputs: Inputs) -> TorchQuery:
         """Move the inputs to the device, floating ones in the job's precision."""
         del cell
-        return TorchQuery(self._model, self._placed(inputs), self._constants, self._wait)
+        placed = self._placed(inputs)
+        return TorchQuery(self._model, placed, self._constants, self._wait, self._cast)
 
     @property
     def region(self) -> Region:
@@ -138,8 +136,8 @@ class TorchSession:
             self._placed(inputs),
             self._constants,
             clock,
-            self._wait,
             weights_restorer(self._model, self._seed),
+            Arithmetic(self._device, self._autocast),
         )
 
     def empty(self) -> TorchQuery:
@@ -148,7 +146,7 @@ class TorchSession:
 
     def peak_kernels(self) -> PeakKernels:
         """Torch's product and copy in the session's type."""
-        maker = TorchPeaks(self._device, self._dtype, self._wait)
+        maker = TorchPeaks(self._device, self._autocast or self._dtype, self._wait)
         return maker.kernels(quantised=self._method is not None)
 
     def all_finite(self, outputs: object) -> bool:
@@ -190,7 +188,10 @@ class TorchSession:
             return (
                 f"{types} in linear layers, {computation_type(self._dtype, self._device)} elsewhere"
             )
-        return computation_type(self._dtype, self._device)
+        computed = computation_type(self._autocast or self._dtype, self._device)
+        if self._autocast is None:
+            return computed
+        return f"{computed} where torch.autocast takes it, torch.float32 elsewhere"
 
     def _placed(self, inputs: Inputs) -> dict[str, torch.Tensor]:
         return {name: self._moved(torch.from_numpy(value)) for name, value in inputs.items()}

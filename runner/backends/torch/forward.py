@@ -1,6 +1,7 @@
 """Forward passes over inputs that lie on the device."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
@@ -18,15 +19,17 @@ class TorchQuery:
         inputs: Mapping[str, torch.Tensor],
         constants: Mapping[str, bool],
         wait: Wait,
+        cast: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._model = model
         self._wait = wait
+        self._cast = cast
         self.arguments: dict[str, torch.Tensor | bool] = {**inputs, **constants}
         """The arguments of the forward pass, by name."""
 
     def __call__(self) -> object:
         """Execute the forward pass and wait for the device."""
-        with torch.inference_mode():
+        with torch.inference_mode(), self._cast():
             outputs = self._model(**self.arguments)
         self._wait()
         return outputs

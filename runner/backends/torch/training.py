@@ -1,4 +1,8 @@
-"""Training steps with separate times for forward pass, loss, backward pass and optimizer."""
+"""Training steps with separate times for forward pass, loss, backward pass and optimizer.
+
+Precisions below fp32 are torch's automatic mixed precision unless the cell says `pure`: products in
+that precision under autocast, beside parameters, gradients and moments in fp32.
+"""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -8,8 +12,10 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers.utils.import_utils import is_scipy_available, is_vision_available
 
-from runner.backends.base import TrainingStep
-from runner.backends.torch.device import Wait
+from runner.backends.base import Rehearsal, TrainingStep
+from runner.backends.torch.arithmetic import Arithmetic
+from runner.backends.torch.rehearsal import rehearse
+from runner.backends.torch.sketch import spread_elements
 from runner.contract.errors import Unavailable, Unsupported
 from runner.inputs import LABELS
 from runner.measure.clock import Clock
@@ -48,7 +54,7 @@ def _candidates(model: Any) -> Iterator[Criterion]:
 
 _LEARNING_RATE = 1e-5
 _SAMPLE = 64
-"""Elements of each parameter that are kept to see a change."""
+"""Elements of each parameter, at least, that are kept to see a change."""
 
 
 class TorchTrainer:
@@ -64,22 +70,29 @@ class TorchTrainer:
         batch: Mapping[str, torch.Tensor],
         constants: Mapping[str, bool],
         clock: Clock,
-        wait: Wait,
         restore: Callable[[], None],
+        arithmetic: Arithmetic,
     ) -> None:
         self._model = model
         self._clock = clock
-        self._wait = wait
+        self._wait = arithmetic.wait
         self._restore = restore
+        self._arithmetic = arithmetic
+        self._scale = arithmetic.scale
         self._arguments = _arguments(model, batch, constants)
         labels = self._arguments.get(LABELS)
         self._labels = labels if isinstance(labels, torch.Tensor) else None
         self._criterion: Criterion | None = None
         self._stepped = False
         model.train()
-        self._trained = [p for p in model.parameters() if p.requires_grad]
-        self._before = [_sample(parameter) for parameter in self._trained]
-        self._optimizer = torch.optim.AdamW(self._trained, lr=_LEARNING_RATE)
+        self._trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self._before = {n: spread_elements(p, _SAMPLE) for n, p in self._trained.items()}
+        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=_LEARNING_RATE)
+
+    @property
+    def scale(self) -> float | None:
+        """The loss' scale; None in precisions that need none."""
+        return self._arithmetic.scale
 
     def step(self) -> TrainingStep:
         """Forward, loss, backward, optimizer; the device is waited for after each.
@@ -88,29 +101,27 @@ class TorchTrainer:
             Unsupported: torch has no kernel for a part of the forward pass or the loss.
         """
         clock, wait, criterion = self._clock, self._wait, self._criterion
+        arithmetic = self._arithmetic
         started = clock()
-        try:
-            outputs = self._model(**self._arguments)
-        except NotImplementedError as error:
-            raise Unsupported(
-                f"torch cannot train {type(self._model).__name__}: {error}"
-            ) from error
-        wait()
-        forward = compared = clock()
-        loss = outputs.loss
-        if criterion is not None and self._labels is not None:
-            loss = criterion(outputs.logits, self._labels)
+        with arithmetic.cast():
+            outputs = self._forward(self._model)
             wait()
-            compared = clock()
-        loss.backward()
+            forward = compared = clock()
+            loss = outputs.loss
+            if criterion is not None and self._labels is not None:
+                loss = criterion(outputs.logits, self._labels)
+                wait()
+                compared = clock()
+        arithmetic.backward(loss)
         wait()
         backward = clock()
-        self._optimizer.step()
+        arithmetic.update(self._optimizer)
         self._optimizer.zero_grad(set_to_none=True)
         wait()
         ended = clock()
         if not self._stepped:
             self._separate_loss(outputs)
+        before, self._scale = self._scale, arithmetic.scale
         return TrainingStep(
             started_ns=started,
             forward_ns=forward - started,
@@ -119,14 +130,30 @@ class TorchTrainer:
             optimizer_ns=ended - backward,
             ended_ns=ended,
             loss=float(loss.detach()),
+            skipped=before is not None and self._scale is not None and self._scale < before,
         )
 
-    def has_learnt(self) -> bool:
-        """True if any kept element of any parameter differs from before."""
-        return any(
-            not torch.equal(before, _sample(parameter))
-            for before, parameter in zip(self._before, self._trained, strict=True)
-        )
+    def unchanged(self) -> tuple[str, ...]:
+        """The parameters with a gradient of which no kept element differs from before.
+
+        All, if the optimizer took no step.
+        """
+        return tuple(name for name, changed in self._changes().items() if not changed.any())
+
+    def changed_share(self) -> float:
+        """The share of kept elements that differ from before."""
+        changes = list(self._changes().values())
+        return float(torch.cat(changes).double().mean()) if changes else 0.0
+
+    def rehearse(self) -> Rehearsal:
+        """Take one step as it is timed from the second one on, without dropout.
+
+        The loss is taken apart first, by a forward pass in eager mode, which compiles nothing.
+        """
+        with torch.no_grad(), self._arithmetic.cast():
+            outputs = self._forward(self._model.forward)
+        self._separate_loss(outputs)
+        return rehearse(self._model, self._optimizer, lambda: self.step().loss)
 
     def close(self) -> None:
         """Drop gradients and the optimizer, and restore the model."""
@@ -135,10 +162,28 @@ class TorchTrainer:
         self._model.eval()
         self._restore()
 
+    def _forward(self, model: Callable[..., Any]) -> Any:
+        try:
+            return model(**self._arguments)
+        except NotImplementedError as error:
+            raise Unsupported(
+                f"torch cannot train {type(self._model).__name__}: {error}"
+            ) from error
+
+    def _changes(self) -> dict[str, torch.Tensor]:
+        """By parameter with a gradient, whether each kept element differs from before."""
+        stepped = self._optimizer.state
+        return {
+            name: before != spread_elements(self._trained[name], _SAMPLE)
+            for name, before in self._before.items()
+            if not stepped or self._trained[name] in stepped
+        }
+
     def _separate_loss(self, outputs: Any) -> None:
         self._stepped = True
         if self._labels is not None:
-            self._criterion = find_criterion(self._model, outputs, self._labels)
+            with self._arithmetic.cast():
+                self._criterion = find_criterion(self._model, outputs, self._labels)
         if self._criterion is not None:
             del self._arguments[LABELS]
 
@@ -188,9 +233,3 @@ def _objects(boxes: torch.Tensor) -> list[dict[str, torch.Tensor]]:
                 hint=f"install it: pip install {package}",
             )
     return [{"class_labels": rows[:, 0].long(), "boxes": rows[:, 1:]} for rows in boxes]
-
-
-def _sample(parameter: torch.Tensor) -> torch.Tensor:
-    """A copy of evenly spaced elements."""
-    elements = parameter.detach().flatten()
-    return elements[:: max(1, len(elements) // _SAMPLE)].clone()

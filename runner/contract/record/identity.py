@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, NonNegativeInt
 
+from runner.contract.axes import TrainingPrecision
 from runner.contract.cell import Backend, Frozen, Mode, Precision, Purpose, Runtime, Scenario
 from runner.contract.models import Family, Modality
 
@@ -54,6 +55,9 @@ class Identity(Frozen):
     """Milliseconds that 99 % of queries had to meet; null unless the highest rate was sought."""
     workers: int | None = None
     """Processes that were to load at once; null unless the mode is `startup` and they were set."""
+    training_precision: TrainingPrecision | None = None
+    """Number format of parameters, gradients and AdamW's moments: `mixed` is fp32 beside products
+    in bf16, `pure` bf16 alone; null unless it trained in bf16."""
     seed: int
     """Seed of the order of execution and of arrivals."""
     weights_seed: int | None = None

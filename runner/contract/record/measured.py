@@ -142,6 +142,23 @@ class Training(Frozen):
     """Loss of the first step."""
     training_loss_last: float | None = None
     """Loss of the last step."""
+    training_scale: float | None = None
+    """Factor of the loss at the end, by which gradients stay within fp16; null without one."""
+    training_steps_skipped: int | None = None
+    """Timed steps in which a scaled gradient overflowed, so that the optimizer's step was left out;
+    null where no loss is scaled."""
+    training_changed_share: float | None = None
+    """Share of kept elements, at least 64 of each parameter, that the steps have changed."""
+    gradients_compared: int | None = None
+    """Parameters whose gradient in one step was compared with the fp32 CPU reference's; rounding
+    alone decides the others' in this precision. Null if none was compared."""
+    gradient_difference: float | None = None
+    """Difference nearest to its tolerance, or farthest beyond: of one parameter's gradient or
+    update, or of the loss, by the reference's."""
+    gradient_tolerance: float | None = None
+    """What it is allowed in this precision."""
+    gradient_where: str | None = None
+    """Which difference that is, e.g. `gradient of decoder.weight`."""
 
 
 class Arrivals(Frozen):

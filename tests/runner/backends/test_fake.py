@@ -48,7 +48,7 @@ def test_losses_follow_the_script_and_the_last_one_stays() -> None:
 def test_a_model_may_refuse_to_learn() -> None:
     with closing(a_session(learns=False).bind_training(CELL, {}, FakeClock())) as trainer:
         trainer.step()
-        assert not trainer.has_learnt()
+        assert trainer.unchanged()
 
 
 @pytest.mark.parametrize("what", ["query", "generation", "training"])

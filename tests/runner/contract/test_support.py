@@ -125,8 +125,6 @@ def test_no_scenario_is_refused(scenario: str) -> None:
          "would be compiled anew, as the key-value cache grows"),
         ({"backend": "qnn", "precision": "fp16", "mode": "startup"},
          f"accelmatrix {__version__} cannot measure startup with onnxruntime on qnn"),
-        ({"mode": "training", "precision": "fp16"},
-         f"accelmatrix {__version__} cannot train in fp16: it has no loss scaling yet"),
         ({"backend": "rocm", "precision": "int8"},
          "int8 is not possible with torch on rocm: this release has int8 matrix products for torch "
          "on cpu and cuda only"),

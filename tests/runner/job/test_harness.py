@@ -173,7 +173,7 @@ def test_every_mode_and_scenario_fills_its_columns(
     assert missing == []
 
 
-UNLEARNT = "the parameters did not change in 1 steps"
+UNLEARNT = "scripted did not change in 1 step"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,13 @@ def test_the_parts_of_a_step_are_kept_apart_and_together(loss_ns: int | None) ->
     workload.forget()
     workload()
     assert workload.parts_ns == parts
-    assert workload.columns() == {"training_loss_first": 3.0, "training_loss_last": 1.0}
+    assert workload.columns() == {
+        "training_loss_first": 3.0,
+        "training_loss_last": 1.0,
+        "training_scale": None,
+        "training_steps_skipped": None,
+        "training_changed_share": 1.0,
+    }
     workload.close()
     assert session.trainer.closed
 
@@ -93,7 +99,7 @@ def test_parameters_that_did_not_change_fail_the_cell() -> None:
     workload = a_workload(Session(learns=False))
     workload()
     workload()
-    with pytest.raises(BenchError, match="the parameters did not change in 2 steps"):
+    with pytest.raises(BenchError, match="scripted did not change in 2 steps"):
         workload.check()
 
 

@@ -68,11 +68,11 @@ def test_outputs_are_checked_however_they_are_nested() -> None:
             session.all_finite(())
 
 
-def test_training_in_fp16_is_refused() -> None:
-    job = torch_job(tiny_decoder(), precision="fp16")
+def test_training_in_int8_is_refused() -> None:
+    job = torch_job(tiny_decoder(), precision="int8")
     with (
         closing(open_session(job, threads=1)) as session,
-        pytest.raises(Unsupported, match="fp16: it has no loss scaling"),
+        pytest.raises(Unsupported, match="int8: whole numbers have no gradients"),
     ):
         session.bind_training(job.cells[0], {}, FakeClock())
 

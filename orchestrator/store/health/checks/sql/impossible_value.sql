@@ -144,6 +144,10 @@ SELECT concat_ws(', ',
     negative(r.latency_between_process_cv),
     negative(r.process_spread),
     negative(r.latency_precision),
+    negative(r.training_scale),
+    negative(r.training_steps_skipped),
+    negative(r.gradients_compared),
+    negative(r.gradient_tolerance),
     negative(r.forward_mean_s),
     negative(r.forward_median_s),
     negative(r.loss_mean_s),
@@ -207,11 +211,13 @@ SELECT concat_ws(', ',
     below_zero(r.difference_row),
     below_zero(r.difference_mean),
     below_zero(r.tolerance_share),
+    below_zero(r.gradient_difference),
     below_zero(r.graph_difference_relative),
     outside(r.drift_p_value, 0, 1),
     outside(r.steady_change_p_value, 0, 1),
     outside(r.token_agreement, 0, 1),
     outside(r.kernel_share, 0, 1),
+    outside(r.training_changed_share, 0, 1),
     outside(r.startup_cold_resident_share, 0, 1),
     outside(r.noise_steal, 0, 1),
     outside(r.autocorrelation, -1.000001, 1.000001),
@@ -321,7 +327,8 @@ OR NOT (
         r.warmup_iterations, r.warmup_time_s, r.outliers, r.effective_iterations,
         r.latency_stddev_s, r.time_to_first_token_stddev_s, r.time_per_output_token_stddev_s,
         r.inter_token_latency_stddev_s, r.latency_mad_s, r.latency_cv, r.latency_precision,
-        r.latency_between_process_cv, r.process_spread,
+        r.latency_between_process_cv, r.process_spread, r.training_scale,
+        r.training_steps_skipped, r.gradients_compared, r.gradient_tolerance,
         r.forward_mean_s, r.forward_median_s, r.loss_mean_s, r.loss_median_s, r.backward_mean_s,
         r.backward_median_s, r.optimizer_mean_s, r.optimizer_median_s,
         r.startup_cold_median_s, r.startup_warm_interpreter_median_s,
@@ -350,7 +357,8 @@ OR NOT (
         r.warmup_iterations, r.warmup_time_s, r.outliers, r.effective_iterations,
         r.latency_stddev_s, r.time_to_first_token_stddev_s, r.time_per_output_token_stddev_s,
         r.inter_token_latency_stddev_s, r.latency_mad_s, r.latency_cv, r.latency_precision,
-        r.latency_between_process_cv, r.process_spread,
+        r.latency_between_process_cv, r.process_spread, r.training_scale,
+        r.training_steps_skipped, r.gradients_compared, r.gradient_tolerance,
         r.forward_mean_s, r.forward_median_s, r.loss_mean_s, r.loss_median_s, r.backward_mean_s,
         r.backward_median_s, r.optimizer_mean_s, r.optimizer_median_s,
         r.startup_cold_median_s, r.startup_warm_interpreter_median_s,
@@ -377,13 +385,13 @@ OR NOT (
 )
 OR least(
     r.difference_max_abs, r.difference_relative, r.difference_row, r.difference_mean,
-    r.tolerance_share, r.graph_difference_relative
+    r.tolerance_share, r.gradient_difference, r.graph_difference_relative
 ) < 0
 OR NOT (
     least(r.drift_p_value, r.steady_change_p_value, r.token_agreement, r.noise_steal,
-        r.kernel_share, r.startup_cold_resident_share) >= 0
+        r.kernel_share, r.training_changed_share, r.startup_cold_resident_share) >= 0
     AND greatest(r.drift_p_value, r.steady_change_p_value, r.token_agreement, r.noise_steal,
-        r.kernel_share, r.startup_cold_resident_share) <= 1
+        r.kernel_share, r.training_changed_share, r.startup_cold_resident_share) <= 1
 )
 OR NOT (r.autocorrelation BETWEEN -1.000001 AND 1.000001)
 OR NOT (isnan(r.cosine_similarity) OR r.cosine_similarity BETWEEN -1.000001 AND 1.000001)
