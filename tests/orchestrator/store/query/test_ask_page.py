@@ -27,7 +27,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         a_record(batch_size=4, correct=False, correct_reason="beyond the tolerance"),
         a_record(batch_size=2, rounds=3, drift=0.01, drift_p_value=0.4, grade_reasons=["noisy"]),
         a_record(mode="generation", new_tokens=32, part_durations_ns={"first_token": [20_000_000]}),
-        a_record(mode="training"),
+        a_record(mode="training", flops_per_iteration=10**9, bytes_per_iteration=10**7),
         a_record(mode="startup"),
         a_record(scenario="server", target_qps=50.0, achieved_qps=49.0),
         a_record(
