@@ -13,6 +13,7 @@ from hypothesis import settings
 from orchestrator.images import Image, ImageSettings, LocalImages
 from orchestrator.system.engine import connect_engine
 from runner.contract.cell import Backend
+from runner.measure.phases import heap
 from tests.support.databases import copy_blank
 from tests.support.needs import lacking
 from tests.support.prepared import PreparedGraphs
@@ -59,6 +60,7 @@ def old_heap() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def thawed_heap() -> Iterator[None]:
     """Let Python clear up at its end: DuckDB's library prints what it then still finds alive."""
+    heap.is_frozen = True
     yield
     gc.unfreeze()
 

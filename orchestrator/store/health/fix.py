@@ -23,7 +23,7 @@ from orchestrator.store.health.validate import (
     find_all,
 )
 from orchestrator.store.merge.dimensions import describe_shared
-from orchestrator.store.merge.merge import QUARANTINED, REAL, insert_taken
+from orchestrator.store.merge.merge import QUARANTINED, REAL, incoming_in, insert_records
 from orchestrator.store.merge.staging import stage
 from orchestrator.store.records.find import find_files
 from orchestrator.store.schema.columns import text
@@ -47,10 +47,7 @@ _TAKEN = f"""
     QUALIFY row_number() OVER (
         PARTITION BY result_id ORDER BY recorded_at DESC, filename, file_row_number) = 1
 """
-_VIEW = """
-    CREATE OR REPLACE TEMP VIEW taken AS
-    SELECT * FROM incoming SEMI JOIN restored USING (filename, file_row_number)
-"""
+_RESTORED = incoming_in("restored")
 
 
 def _stage_records(connection: DuckDBPyConnection, results: Path | None, now: datetime) -> None:
@@ -66,13 +63,12 @@ def _stage_records(connection: DuckDBPyConnection, results: Path | None, now: da
 def _reload(connection: DuckDBPyConnection, *, scratch: bool) -> int:
     """Replace the results that have faults by their records; returns how many."""
     connection.execute(_TAKEN.format(welcome="true" if scratch else REAL))
-    connection.execute(_VIEW)
     for table in (RESULTS, RAW, JOBS):
         connection.execute(
             f"DELETE FROM {table.name} WHERE result_id IN (SELECT result_id FROM restored)"
         )
-    insert_taken(connection)
-    describe_shared(connection, "taken")
+    insert_records(connection, _RESTORED)
+    describe_shared(connection, _RESTORED)
     return _count(connection.execute("SELECT count(*) FROM restored"))
 
 

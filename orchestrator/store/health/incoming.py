@@ -6,7 +6,7 @@ from pathlib import Path
 from duckdb import DuckDBPyConnection
 
 from orchestrator.store.health.checks import RECORD_CHECKS, RecordCheck, with_derived
-from orchestrator.store.health.validate import define_macros
+from orchestrator.store.health.validate import define_macros, suspected
 from orchestrator.store.merge.staging import leave_out
 from orchestrator.store.records.validate import REASON_LETTERS, Damaged
 from orchestrator.store.schema.columns import text
@@ -25,6 +25,9 @@ _FIND_SUSPECTS = f"""
     SELECT filename, file_row_number FROM records r WHERE {_SUSPECT}
 """
 """One scan for all checks, since most files are sound; few records need a sentence."""
+_SUSPECTS = with_derived(
+    "SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number)", _NEEDED
+)
 _MAKE_IMPOSSIBLE = """
     CREATE OR REPLACE TEMP TABLE impossible (
         filename VARCHAR, file_row_number BIGINT, result_id VARCHAR, reason VARCHAR)
@@ -59,7 +62,7 @@ def leave_out_impossible(
     connection.execute(_FIND_SUSPECTS)
     connection.execute(_MAKE_IMPOSSIBLE)
     if _has_rows(connection, "suspects"):
-        for check in _CHECKS:
+        for check in suspected(connection, _CHECKS, _SUSPECTS):
             connection.execute(_find_impossible(check))
     damaged = []
     if _has_rows(connection, "impossible"):
@@ -72,12 +75,9 @@ def leave_out_impossible(
 
 def _find_impossible(check: RecordCheck) -> str:
     """The statement that adds the faulty records of a check, where its findings are errors."""
-    rows = with_derived(
-        "SELECT * FROM incoming SEMI JOIN suspects USING (filename, file_row_number)", _NEEDED
-    )
     severity = f"CASE WHEN is_ours(source) THEN '{check.severity}' ELSE '{check.imported}' END"
     return f"""
-        INSERT INTO impossible {rows}
+        INSERT INTO impossible {_SUSPECTS}
         SELECT filename, file_row_number, result_id, {text(check.name)} || ': ' || fault FROM (
             SELECT filename, file_row_number, result_id, source, {check.fault} AS fault
             FROM records r WHERE {check.condition}

@@ -132,7 +132,7 @@ _COUNT = """
     FROM chosen
 """
 _HOSTS = """
-    SELECT coalesce(hostname, source) AS host, count(*) AS records FROM taken
+    SELECT coalesce(hostname, source) AS host, count(*) AS records FROM {taken}
     GROUP BY ALL ORDER BY records DESC, host
 """
 _ENDED = f"""
@@ -145,7 +145,7 @@ _HAS_DURATIONS = " OR ".join(f"{name} IS NOT NULL" for name in DURATIONS)
 _MAGNITUDE = "durations_ns[1]"
 """Durations take an eighth less room where those of the same magnitude stand together."""
 _INFER = infer_runs(
-    "run_id IN (SELECT DISTINCT run_id FROM taken)"
+    "run_id IN (SELECT DISTINCT run_id FROM {taken})"
     f" AND run_id NOT IN (SELECT run_id FROM {RUNS.name} WHERE described)"
 )
 
@@ -174,48 +174,49 @@ def merge_files(
     connection.execute(_COMPARE.format(welcome=welcome, elsewhere=admission.elsewhere))
     connection.execute(_CHOOSE)
     ((rows, inserted, replaced),) = connection.execute(_COUNT).fetchall()
-    for view, table in (("taken", "chosen"), ("seen", "unseen")):
-        _select(connection, view, None if rows == inserted else table)
-    hosts = tuple(connection.execute(_HOSTS).fetchall()) if inserted or replaced else ()
+    taken, seen = (
+        "incoming" if rows == inserted else incoming_in(table) for table in ("chosen", "unseen")
+    )
+    hosts: Sequence[tuple[str, int]] = ()
+    if inserted or replaced:
+        hosts = connection.execute(_HOSTS.format(taken=taken)).fetchall()
     with transaction(connection):
-        _write(connection, runs, replacing=replaced > 0)
+        if replaced:
+            _remove_replaced(connection)
+        insert_records(connection, taken)
+        describe_shared(connection, seen)
+        for run in runs:
+            _describe(connection, run)
+        connection.execute(_INFER.format(taken=taken))
     quarantined = _quarantined(connection, welcome)
     contradicted = tuple(name for (name,) in connection.execute(_CONTRADICTED).fetchall())
-    connection.execute("DROP VIEW taken; DROP VIEW seen; DROP TABLE chosen; DROP TABLE unseen")
+    connection.execute("DROP TABLE chosen; DROP TABLE unseen")
     unstage(connection)
     unchanged = rows - inserted - replaced - len(refused) - quarantined + sum(known.values())
     return MergeReport(
         *(inserted, replaced, unchanged, tuple(damaged), refused, quarantined),
         contradicted=contradicted,
-        hosts=hosts,
+        hosts=tuple(hosts),
     )
 
 
-def _select(connection: DuckDBPyConnection, view: str, table: str | None) -> None:
-    """Name the incoming records that are in a table, or all of them."""
-    condition = f" SEMI JOIN {table} USING (filename, file_row_number)" if table else ""
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT * FROM incoming{condition}")
+def incoming_in(table: str) -> str:
+    """The incoming records that a table names by file and number, as FROM wants them.
+
+    They are no view: DuckDB plans all of a view's columns wherever it is read, which are hundreds.
+    """
+    return f"incoming SEMI JOIN {table} USING (filename, file_row_number)"
 
 
-def _write(connection: DuckDBPyConnection, runs: Sequence[Run], *, replacing: bool) -> None:
-    if replacing:
-        _remove_replaced(connection)
-    insert_taken(connection)
-    describe_shared(connection, "seen")
-    for run in runs:
-        _describe(connection, run)
-    connection.execute(_INFER)
-
-
-def insert_taken(connection: DuckDBPyConnection) -> None:
-    """Write the rows of the view `taken` into the tables."""
+def insert_records(connection: DuckDBPyConnection, records: str) -> None:
+    """Write these records, which FROM takes, into the tables."""
     for table, condition in (
         (RESULTS, ""),
         (RAW, f" WHERE {_HAS_DURATIONS} ORDER BY {_MAGNITUDE}"),
         (JOBS, " WHERE job IS NOT NULL"),
     ):
         connection.execute(
-            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM taken{condition}"
+            f"INSERT INTO {table.name} BY NAME SELECT {table.names} FROM {records}{condition}"
         )
 
 

@@ -68,7 +68,8 @@ def _search(session: Session, job: Job, cell: Cell, instruments: Instruments) ->
     def ran_out(error: Exception) -> bool:
         return ran_out_of_memory(error, load_runtime(cell.runtime))
 
-    return BatchSearch(trial, bounds, instruments.clock, ran_out).run()
+    with garbage_frozen():  # each try collects what the last one has left, and nothing else
+        return BatchSearch(trial, bounds, instruments.clock, ran_out).run()
 
 
 def _try_batch(

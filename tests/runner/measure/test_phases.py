@@ -16,6 +16,7 @@ from runner.measure.phases import (
     garbage_collection_off,
     garbage_frozen,
     harness_overhead_s,
+    heap,
     quota_of,
     run_steady_phase,
     time_once,
@@ -235,12 +236,16 @@ def test_garbage_is_collected_once_ahead_of_all_that_is_timed(
 ) -> None:
     collections: list[str] = []
     monkeypatch.setattr(gc, "collect", lambda: collections.append("collected"))
-    frozen = gc.get_freeze_count()
+    monkeypatch.setattr(heap, "is_frozen", False)
+    gc.unfreeze()
     with garbage_frozen():
-        assert gc.get_freeze_count() > frozen
+        frozen = gc.get_freeze_count()
+        assert frozen > 0
         run_steady_phase(lambda: SECOND, QUOTA)
         with garbage_frozen():
             collections.append("nested")
+            assert gc.get_freeze_count() == frozen
         assert not gc.isenabled()
+    assert gc.get_freeze_count() == 0
     assert collections == ["collected", "collected", "nested"]
     assert gc.isenabled()

@@ -5,6 +5,7 @@ from orchestrator.store.health.checks.check import (
     RecordCheck,
     Severity,
     read_sql,
+    records_in_database,
     with_derived,
 )
 from orchestrator.store.health.checks.identity import CLAIMS, IDENTITY
@@ -26,5 +27,6 @@ __all__ = [
     "RecordCheck",
     "Severity",
     "read_sql",
+    "records_in_database",
     "with_derived",
 ]

@@ -83,9 +83,8 @@ class RecordCheck(Check):
     @property
     def query(self) -> str:
         """The faulty rows of the database."""
-        rows = with_derived(_WITH_DURATIONS) if self.timed else f"WITH records AS ({_IN_DATABASE})"
         return f"""
-            {rows} SELECT * FROM (
+            {records_in_database(timed=self.timed)} SELECT * FROM (
                 SELECT row_id, result_id AS subject, source, {self.fault} AS fault
                 FROM records r WHERE {self.condition}
             ) WHERE fault <> ''
@@ -105,6 +104,11 @@ class RecordCheck(Check):
     def _parts(self) -> tuple[str, str]:
         selected, _, condition = read_sql(self.file_name).partition(_RECORDS)
         return selected.partition("SELECT ")[2], condition
+
+
+def records_in_database(*, timed: bool) -> str:
+    """The clause that names the rows of the database `records`, with their raw durations or not."""
+    return with_derived(_WITH_DURATIONS) if timed else f"WITH records AS ({_IN_DATABASE})"
 
 
 def with_derived(timed: str, needed: str = "is_ours(source) AND status = 'ok'") -> str:
